@@ -1,0 +1,111 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../http/problems.ts'
+import type { Principal, Scope, Verify } from './principal.ts'
+import { type ConsumeLimit, type LimitName, limitHeaders, type RateLimits } from './rate-limit.ts'
+
+export interface Access {
+  readonly verify: Verify
+  readonly consume: ConsumeLimit
+  readonly limits: RateLimits
+  /** Whether the occupations are open to callers without a credential. */
+  readonly publicOccupations: boolean
+}
+
+/** What an operation asks of its callers. */
+export interface Admission {
+  readonly operation: Exclude<LimitName, 'failed-credentials'>
+  readonly scope: Scope
+  /** Whether a caller without a credential is let in; one with a wrong credential never is. */
+  readonly anonymous: boolean
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; `undefined` for an anonymous caller of a public operation. */
+    principal: Principal | undefined
+  }
+}
+
+/**
+ * Makes the hook that lets a caller in, in the order of the design: credential (401), rate limit (429), scope (401).
+ * What the caller may see of the data is the operation's own question.
+ */
+export function admit(access: Access, { operation, scope, anonymous }: Admission) {
+  const limit = access.limits[operation]
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const credential = readCredential(request)
+    const principal =
+      credential === undefined ? undefined : await verifyCredential(access, request, credential)
+    if (principal === undefined && !(anonymous && credential === undefined)) {
+      await countFailure(access, request)
+      throw unauthorized()
+    }
+    request.principal = principal
+
+    const verdict = await access.consume(operation, principal?.id ?? addressOf(request))
+    if (verdict !== undefined && limit !== 'off') {
+      reply.headers(limitHeaders(operation, limit, verdict))
+      if (!verdict.allowed)
+        throw tooMany(verdict.reset, `${limit.requests} requests in ${limit.seconds} seconds`)
+    }
+    if (principal !== undefined && !principal.scopes.has(scope)) throw unauthorized()
+  }
+}
+
+/** The one answer to every request that is not authorised: it does not tell why. */
+export function unauthorized(): Problem {
+  return new Problem(
+    'unauthorized',
+    'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
+    { headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' } },
+  )
+}
+
+/** `X-API-Key: <key>`, or `Authorization: Bearer <key or JWT>` (RFC 6750, section 2.1). */
+function readCredential(request: FastifyRequest): string | undefined {
+  const key = request.headers['x-api-key']
+  if (key !== undefined) return String(key)
+  const authorization = request.headers.authorization
+  if (authorization === undefined) return undefined
+  return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+}
+
+async function verifyCredential(
+  access: Access,
+  request: FastifyRequest,
+  credential: string,
+): Promise<Principal | undefined> {
+  const principal = await access.verify(credential)
+  const client = request.headers['x-client-id']
+  return client === undefined || client === principal?.client ? principal : undefined
+}
+
+async function countFailure(access: Access, request: FastifyRequest): Promise<void> {
+  const limit = access.limits['failed-credentials']
+  const verdict = await access.consume('failed-credentials', addressOf(request))
+  if (verdict === undefined || limit === 'off' || verdict.allowed) return
+  throw tooMany(
+    verdict.reset,
+    `${limit.requests} requests without a valid credential in ${limit.seconds} seconds`,
+    limitHeaders('failed-credentials', limit, verdict),
+  )
+}
+
+function tooMany(seconds: number, limit: string, headers: Record<string, string> = {}): Problem {
+  return new Problem('too-many-requests', `More than ${limit}. Try again in ${seconds} s.`, {
+    headers: { ...headers, 'retry-after': String(seconds) },
+  })
+}
+
+/** The caller's address; of IPv6 the /64 that one caller has to itself. */
+function addressOf(request: FastifyRequest): string {
+  const address = request.ip
+  if (!address.includes(':') || address.startsWith('::ffff:')) return address
+  const [head = '', tail] = address.split('::', 2)
+  const groups = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros =
+    tail === undefined ? [] : Array<string>(Math.max(0, 8 - groups.length - after.length)).fill('0')
+  return `${[...groups, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+}

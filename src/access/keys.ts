@@ -1,0 +1,132 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Database, Reader } from '../database/database.ts'
+import { bumpRevision } from '../database/revisions.ts'
+import { type Principal, SCOPES, type Scope } from './principal.ts'
+
+/** A key as it is stored, without its hash. */
+export interface KeyDescription {
+  /** The public part of the key, by which it is found and named. */
+  readonly id: string
+  readonly client: string
+  readonly scopes: readonly string[]
+  readonly eids: readonly string[]
+  /** Milliseconds since 1970, as are the following. */
+  readonly created: number
+  readonly expires: number
+  readonly revoked: number | null
+}
+
+interface KeyRow {
+  id: string
+  client: string
+  hash: string
+  scopes: string
+  eids: string
+  created: number
+  expires: number
+  revoked: number | null
+}
+
+/** `mahi_`, the public id of 12 hexadecimal digits, `_`, and 256 random bits in base64url. */
+const KEY = /^(mahi_[0-9a-f]{12})_[A-Za-z0-9_-]{43}$/
+
+/**
+ * Creates a key. The key itself is only ever in this answer: what is stored is its SHA-256, which is enough for 256
+ * random bits (a password hash would cost a request 30 ms and protect nothing).
+ */
+export async function createKey(
+  database: Database,
+  {
+    client,
+    scopes = SCOPES,
+    eids = [],
+    expires,
+  }: { client: string; scopes?: readonly Scope[]; eids?: readonly string[]; expires: number },
+): Promise<KeyDescription & { key: string }> {
+  const id = `mahi_${randomBytes(6).toString('hex')}`
+  const key = `${id}_${randomBytes(32).toString('base64url')}`
+  const created = Date.now()
+  await database.write('keys', async (writer) => {
+    await writer.run(
+      `insert into api_key (id, client, hash, scopes, eids, created, expires) values ($1, $2, $3, $4, $5, $6, $7)`,
+      [id, client, hashKey(key), JSON.stringify(scopes), JSON.stringify(eids), created, expires],
+    )
+    await bumpRevision(writer, 'keys')
+  })
+  return { id, key, client, scopes, eids, created, expires, revoked: null }
+}
+
+/** Every key there has been, oldest first. */
+export async function listKeys(reader: Reader): Promise<KeyDescription[]> {
+  const rows = await reader.all<KeyRow>(
+    'select id, client, hash, scopes, eids, created, expires, revoked from api_key order by created, id',
+  )
+  return rows.map(({ hash: _, scopes, eids, ...rest }) => ({
+    ...rest,
+    scopes: JSON.parse(scopes) as string[],
+    eids: JSON.parse(eids) as string[],
+  }))
+}
+
+/** Ends a key at once. Answers `false` if there is no such key; one that was revoked before stays so. */
+export async function revokeKey(database: Database, id: string): Promise<boolean> {
+  return await database.write('keys', async (writer) => {
+    const revoked = await writer.run('update api_key set revoked = coalesce(revoked, $2) where id = $1', [
+      id,
+      Date.now(),
+    ])
+    await bumpRevision(writer, 'keys')
+    return revoked > 0
+  })
+}
+
+/** Verifies keys against the database, and remembers the valid ones until `forget` is called. */
+export class KeyVerifier {
+  readonly #reader: Reader
+  /** By the key's hash, so that no key is kept in memory. */
+  readonly #known = new Map<string, Principal>()
+  #generation = 0
+
+  constructor(reader: Reader) {
+    this.#reader = reader
+  }
+
+  readonly verify = async (key: string): Promise<Principal | undefined> => {
+    const keyHash = hashKey(key)
+    const known = this.#known.get(keyHash)
+    if (known !== undefined) return known.expires > Date.now() ? known : undefined
+
+    const generation = this.#generation
+    const id = KEY.exec(key)?.[1]
+    const row = id === undefined ? undefined : await this.#find(id)
+    if (row === undefined || !timingSafeEqual(Buffer.from(keyHash), Buffer.from(row.hash))) return undefined
+    if (row.revoked !== null || row.expires <= Date.now()) return undefined
+    const principal = {
+      id: row.id,
+      client: row.client,
+      scopes: new Set(JSON.parse(row.scopes) as string[]),
+      eids: new Set(JSON.parse(row.eids) as string[]),
+      expires: row.expires,
+    }
+    // A key that was revoked while it was being read is not kept.
+    if (generation === this.#generation) this.#known.set(keyHash, principal)
+    return principal
+  }
+
+  /** Called when a key was made or revoked, by whichever process. */
+  forget(): void {
+    this.#generation++
+    this.#known.clear()
+  }
+
+  #find(id: string): Promise<KeyRow | undefined> {
+    return this.#reader.get<KeyRow>(
+      'select id, client, hash, scopes, eids, created, expires, revoked from api_key where id = $1',
+      [id],
+    )
+  }
+}
+
+function hashKey(key: string): string {
+  return hash('sha256', key, 'base64url')
+}

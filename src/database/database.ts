@@ -1,0 +1,48 @@
+import type { Dialect } from './dialect.ts'
+
+/** What a query may be given: times are whole milliseconds since 1970, as numbers. */
+export type Value = string | number | null
+
+/** Reads. SQL is written once for both engines, with `$1`, `$2`, ... for the parameters. */
+export interface Reader {
+  readonly dialect: Dialect
+  all<Row>(sql: string, parameters?: readonly Value[]): Promise<Row[]>
+  /** The first row, or `undefined` where there is none. */
+  get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined>
+}
+
+/** Reads and writes inside one transaction. */
+export interface Writer extends Reader {
+  /** Runs a statement and answers how many rows it changed. */
+  run(sql: string, parameters?: readonly Value[]): Promise<number>
+  /** Streams rows into a table, the fastest way the engine has; answers how many. */
+  load(
+    table: string,
+    columns: readonly string[],
+    rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
+  ): Promise<number>
+}
+
+/** What a transaction changes: two that change the same thing wait for each other. */
+export type Lock = 'schema' | 'catalogue' | 'keys' | 'run' | `submission:${string}`
+
+export interface Database extends Reader {
+  /** The address without its password, for messages. */
+  readonly address: string
+  /**
+   * Runs `work` in one transaction, alone among those with the same lock, and commits what it wrote; when it
+   * throws, nothing of it stays. `onWait` is called once if another transaction has to finish first.
+   */
+  write<T>(lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T>
+  /** Runs `work` on one unchanging state of the database, however long it takes and whatever commits meanwhile. */
+  snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** The database can't be used as it is; the message says what to do about it. */
+export class DatabaseUnusable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseUnusable'
+  }
+}

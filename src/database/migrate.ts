@@ -1,0 +1,38 @@
+import { type Database, DatabaseUnusable, type Reader } from './database.ts'
+import { initial } from './migrations/0001-initial.ts'
+import type { Migration } from './migrations/migration.ts'
+
+/** Every migration there is, oldest first. One that has been released is never changed or removed. */
+const MIGRATIONS: readonly Migration[] = [initial]
+
+/**
+ * Brings the tables up to date and answers the names of the migrations it applied. Any number of processes may do
+ * so at once: each looks first without a lock, and again once it holds it.
+ *
+ * @throws {DatabaseUnusable} if a newer Mahi has changed the tables
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  if ((await pending(database)).length === 0) return []
+  return await database.write('schema', async (writer) => {
+    const missing = await pending(writer)
+    for (const migration of missing) {
+      for (const statement of migration.statements(writer.dialect)) await writer.run(statement)
+      await writer.run('insert into migration (name, applied) values ($1, $2)', [migration.name, Date.now()])
+    }
+    return missing.map(({ name }) => name)
+  })
+}
+
+async function pending(reader: Reader): Promise<Migration[]> {
+  const tables = await reader.all<{ name: string }>(reader.dialect.tables)
+  if (!tables.some(({ name }) => name === 'migration')) return [...MIGRATIONS]
+
+  const applied = (await reader.all<{ name: string }>('select name from migration')).map(({ name }) => name)
+  const unknown = applied.filter((name) => !MIGRATIONS.some((migration) => migration.name === name))
+  if (unknown.length > 0) {
+    throw new DatabaseUnusable(
+      `a newer version of Mahi has changed this database (${unknown.join(', ')}): run that version, or restore a backup`,
+    )
+  }
+  return MIGRATIONS.filter(({ name }) => !applied.includes(name))
+}

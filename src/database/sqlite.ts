@@ -1,0 +1,246 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
+import {
+  type Database,
+  DatabaseUnusable,
+  type Lock,
+  type Reader,
+  type Value,
+  type Writer,
+} from './database.ts'
+import { sqliteDialect } from './dialect.ts'
+
+/** Marks a file as Mahi's in its header ("MAHI"), so that another program's database is never written to. */
+const APPLICATION_ID = 0x4d414849
+
+/** How long a statement waits for a lock that is only ever held for a moment, in milliseconds. */
+const BUSY_TIMEOUT = 10_000
+
+/** Pause between two tries to begin a transaction while another process writes, in milliseconds. */
+const RETRY_PAUSE = 25
+
+/**
+ * Opens, and where it does not exist creates, a SQLite file. Reads and writes have a connection each, so that a
+ * read never sees what a transaction of the same process has not committed.
+ *
+ * @throws {DatabaseUnusable} if the file is not a database, is another program's, or can't be read or written
+ */
+export async function openSqlite(path: string): Promise<Database> {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    const writing = new Sqlite(path, { timeout: BUSY_TIMEOUT })
+    try {
+      await prepareFile(writing, path)
+    } catch (error) {
+      writing.close()
+      throw error
+    }
+    const reading = connect(path)
+    return new SqliteDatabase(path, reading, writing)
+  } catch (error) {
+    throw explain(error, path)
+  }
+}
+
+async function prepareFile(connection: Sqlite.Database, path: string): Promise<void> {
+  const owner = connection.pragma('application_id', { simple: true })
+  if (owner !== APPLICATION_ID) {
+    const tables = connection.prepare(sqliteDialect.tables).all()
+    if (owner !== 0 || tables.length > 0) {
+      throw new DatabaseUnusable(
+        `${path} is another program's SQLite database: name another file in DATABASE_URL`,
+      )
+    }
+  }
+  // SQLite does not wait, whatever the timeout, when two connections switch one new file to WAL at once.
+  await untilFree(() => connection.pragma('journal_mode = wal'))
+  if (owner !== APPLICATION_ID) await untilFree(() => connection.pragma(`application_id = ${APPLICATION_ID}`))
+  // An acknowledged import or publish outlives a power cut, not just the end of a process.
+  connection.pragma('synchronous = full')
+  connection.pragma('cache_size = -65536')
+  connection.pragma('journal_size_limit = 67108864')
+}
+
+function connect(path: string): Sqlite.Database {
+  const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT })
+  connection.pragma('query_only = on')
+  // Measured: without the map a page costs a copy of every database page it touches.
+  connection.pragma('mmap_size = 268435456')
+  return connection
+}
+
+async function untilFree<T>(action: () => T, onWait?: () => void): Promise<T> {
+  for (let waited = false; ; waited = true) {
+    try {
+      return action()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      if (!waited) onWait?.()
+      await sleep(RETRY_PAUSE)
+    }
+  }
+}
+
+class SqliteConnection implements Reader {
+  readonly dialect = sqliteDialect
+  readonly #connection: Sqlite.Database
+  readonly #statements = new Map<string, Prepared>()
+
+  constructor(connection: Sqlite.Database) {
+    this.#connection = connection
+  }
+
+  async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
+    const { statement, order } = this.#prepare(sql)
+    return statement.all(...order.map((index) => parameters[index])) as Row[]
+  }
+
+  async get<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row | undefined> {
+    const { statement, order } = this.#prepare(sql)
+    return statement.get(...order.map((index) => parameters[index])) as Row | undefined
+  }
+
+  async run(sql: string, parameters: readonly Value[] = []): Promise<number> {
+    const { statement, order } = this.#prepare(sql)
+    return statement.run(...order.map((index) => parameters[index])).changes
+  }
+
+  async load(
+    table: string,
+    columns: readonly string[],
+    rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
+  ): Promise<number> {
+    const insert = this.#connection.prepare(
+      `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+    )
+    let count = 0
+    for await (const row of rows) {
+      insert.run(row)
+      count++
+    }
+    return count
+  }
+
+  exec(sql: string): void {
+    this.#connection.exec(sql)
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  #prepare(sql: string): Prepared {
+    let prepared = this.#statements.get(sql)
+    if (prepared === undefined) {
+      prepared = prepare(this.#connection, sql)
+      this.#statements.set(sql, prepared)
+    }
+    return prepared
+  }
+}
+
+interface Prepared {
+  readonly statement: Sqlite.Statement<unknown[]>
+  /** For each `?` of the statement, the index of its parameter. */
+  readonly order: readonly number[]
+}
+
+/** The driver binds `?` by position alone, so `$2 ... $1 ... $2` becomes three of them, and an order. */
+function prepare(connection: Sqlite.Database, sql: string): Prepared {
+  const order: number[] = []
+  const positional = sql.replace(/\$(\d+)/g, (_, number: string) => {
+    order.push(Number(number) - 1)
+    return '?'
+  })
+  return { statement: connection.prepare(positional), order }
+}
+
+class SqliteDatabase implements Database {
+  readonly dialect = sqliteDialect
+  readonly address: string
+  readonly #path: string
+  readonly #reading: SqliteConnection
+  readonly #writing: SqliteConnection
+  /** Settles when the transactions of this process that began so far have ended: one connection, one at a time. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(path: string, reading: Sqlite.Database, writing: Sqlite.Database) {
+    this.address = `sqlite:${path}`
+    this.#path = path
+    this.#reading = new SqliteConnection(reading)
+    this.#writing = new SqliteConnection(writing)
+  }
+
+  all<Row>(sql: string, parameters?: readonly Value[]): Promise<Row[]> {
+    return this.#reading.all<Row>(sql, parameters)
+  }
+
+  get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
+    return this.#reading.get<Row>(sql, parameters)
+  }
+
+  write<T>(_lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T> {
+    const result = this.#turn.then(() => this.#transact(work, onWait))
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async #transact<T>(work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T> {
+    try {
+      // Begins as a writer at once: a transaction that reads first and writes later can't wait for another.
+      await untilFree(() => this.#writing.exec('begin immediate'), onWait)
+      try {
+        const result = await work(this.#writing)
+        this.#writing.exec('commit')
+        return result
+      } catch (error) {
+        this.#writing.exec('rollback')
+        throw error
+      }
+    } catch (error) {
+      throw explain(error, this.#path)
+    }
+  }
+
+  async snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
+    const connection = new SqliteConnection(connect(this.#path))
+    try {
+      connection.exec('begin')
+      return await work(connection)
+    } finally {
+      connection.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#turn
+    this.#reading.close()
+    this.#writing.close()
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
+}
+
+/** Turns what SQLite says about a file into a sentence that says what to do; other errors stay as they are. */
+function explain(error: unknown, path: string): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const advice = Object.entries(ADVICE).find(([prefix]) => code.startsWith(prefix))?.[1]
+  return advice === undefined ? error : new DatabaseUnusable(`${path} ${advice}`, { cause: error })
+}
+
+const ADVICE: Record<string, string> = {
+  SQLITE_NOTADB: 'is not a SQLite database: name another file in DATABASE_URL, or move this one away',
+  SQLITE_CORRUPT: 'is damaged: restore it from a backup, or move it away and import again',
+  SQLITE_READONLY: "can't be written: give this user the right to write the file and its folder",
+  SQLITE_CANTOPEN: "can't be opened: give this user the right to read and write the file and its folder",
+  SQLITE_FULL: 'has no room left on its disk: nothing was changed; free some and run the command again',
+  SQLITE_IOERR: "can't be read or written: the disk reports an error",
+  EACCES: "can't be opened: give this user the right to create its folder",
+  EEXIST: "can't be opened: a part of its path is a file, not a folder",
+  ENOTDIR: "can't be opened: a part of its path is a file, not a folder",
+  EROFS: "can't be created: its file system is read-only",
+}

@@ -1,0 +1,79 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { createKey, KeyVerifier } from './access/keys.ts'
+import type { Database } from './database/database.ts'
+import { openDatabase } from './database/open.ts'
+import { readRecords } from './input/read-records.ts'
+import { OCCUPATION_COLUMNS } from './occupations/export.ts'
+import { importOccupations } from './occupations/import.ts'
+import { ENTRY_COLUMNS, publishResults } from './validation-results/publish.ts'
+
+/** Where the demo keeps what it needs; its database is apart from the one that `serve` uses. */
+export const DEMO_DATABASE_URL = 'sqlite:var/demo.db'
+const KEY_FILE = 'var/demo-key'
+
+export const DEMO_EID = '9999'
+const DEMO_RETURN = 'SAMPLE-2025'
+const DEMO_TOKEN = 'sample-submission'
+
+const YEAR = 365 * 24 * 60 * 60 * 1000
+
+/** What a newcomer needs to ask the demo its first questions. */
+export interface Demo {
+  readonly key: string
+  readonly eid: string
+  readonly token: string
+}
+
+/**
+ * Loads the samples where the demo's database is empty, and finds or makes its key. Unlike every other key this one
+ * is kept as it is, in a file that only its owner can read, so that a second start can show it again.
+ */
+export async function prepareDemo(): Promise<Demo> {
+  const database = await openDatabase(DEMO_DATABASE_URL)
+  try {
+    const catalogue = await database.get<{ total: number }>(
+      'select max(total) as total from occupation_filter',
+    )
+    if (catalogue?.total === 0) await importOccupations(database, readSample('occupations.ndjson'))
+    const submission = await database.get('select token from submission where token = $1', [DEMO_TOKEN])
+    if (submission === undefined) {
+      await publishResults(database, readSample('validation-results.ndjson'), {
+        eid: DEMO_EID,
+        returnId: DEMO_RETURN,
+        token: DEMO_TOKEN,
+      })
+    }
+    return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN }
+  } finally {
+    await database.close()
+  }
+}
+
+/** Two commands that can be pasted as they are. */
+export function describeDemo({ key, eid, token }: Demo, url: string): string {
+  return `
+Mahi is listening on ${url}, with a sample catalogue and a sample submission. Try:
+
+  curl -H "X-API-Key: ${key}" "${url}/v1/occupations?Limit=2"
+
+  curl -H "X-API-Key: ${key}" -H "EID: ${eid}" "${url}/v1/submissions/${token}/validation-results?pageSize=5"
+
+The reference is at ${url}/docs. Stop with Ctrl+C; what is stored stays in var/.
+`
+}
+
+function readSample(name: string) {
+  const file = fileURLToPath(new URL(`../samples/${name}`, import.meta.url))
+  return readRecords([file], { columns: name.startsWith('occupations') ? OCCUPATION_COLUMNS : ENTRY_COLUMNS })
+}
+
+async function findKey(database: Database): Promise<string> {
+  if (existsSync(KEY_FILE)) {
+    const key = readFileSync(KEY_FILE, 'utf8').trim()
+    if ((await new KeyVerifier(database).verify(key)) !== undefined) return key
+  }
+  const { key } = await createKey(database, { client: 'demo', eids: [DEMO_EID], expires: Date.now() + YEAR })
+  writeFileSync(KEY_FILE, `${key}\n`, { mode: 0o600 })
+  return key
+}

@@ -1,0 +1,28 @@
+import type { FastifyInstance } from 'fastify'
+import type { Reader } from '../database/database.ts'
+import { Problem } from './problems.ts'
+
+/** What the process says about its own life. */
+export interface Life {
+  /** Set when the process has been told to stop: it then answers what arrives, and asks for no more. */
+  stopping: boolean
+}
+
+/** `/livez`: the process answers. `/readyz`: it also reaches its database and is not about to stop. */
+export function registerHealth(app: FastifyInstance, reader: Reader, life: Life): void {
+  const schema = { hide: true }
+  app.get('/livez', { schema, config: { operation: 'livez' } }, async () => ({ status: 'alive' }))
+  app.get('/readyz', { schema, config: { operation: 'readyz' } }, async () => {
+    if (life.stopping) throw unavailable('The process is stopping.')
+    try {
+      await reader.get('select name from migration limit 1')
+    } catch (cause) {
+      throw unavailable('The database does not answer.', cause)
+    }
+    return { status: 'ready' }
+  })
+}
+
+function unavailable(detail: string, cause?: unknown): Problem {
+  return new Problem('unavailable', detail, { headers: { 'retry-after': '1' }, cause })
+}

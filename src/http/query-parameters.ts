@@ -1,0 +1,145 @@
+import type { TObject, TSchema } from 'typebox'
+import { findTextFault, quote, suggest } from '../text.ts'
+import { parseTimestamp } from '../timestamp.ts'
+
+export interface ParameterFault {
+  /** The parameter's name as the interface spells it; an unknown one as it was received. */
+  readonly parameter: string
+  /** What is wrong and what would be right: a clause whose subject is the parameter. */
+  readonly message: string
+}
+
+export interface QueryReading<T> {
+  readonly values: T
+  readonly faults: readonly ParameterFault[]
+  /** Each parameter as it was received. */
+  readonly received: Readonly<Record<string, string>>
+}
+
+/**
+ * Makes a reader of query strings for an object schema. Names match without regard to case; values are never
+ * coerced or clamped; an empty value counts as not given; what is unknown or repeated is a fault.
+ *
+ * @typeParam Values the parameters by name, those with a default always present
+ */
+export function compileQuery<Values>(schema: TObject): (query: string) => QueryReading<Values> {
+  const names = Object.keys(schema.properties)
+  const parameters = new Map(
+    Object.entries(schema.properties as Record<string, TSchema>).map(([name, parameter]) => [
+      name.toLowerCase(),
+      { name, read: compileValue(parameter as Keywords) },
+    ]),
+  )
+  const defaults = Object.fromEntries(
+    Object.entries(schema.properties as Record<string, Keywords>).flatMap(([name, parameter]) =>
+      parameter.default === undefined ? [] : [[name, parameter.default]],
+    ),
+  )
+
+  return (query) => {
+    const values: Record<string, unknown> = { ...defaults }
+    const faults: ParameterFault[] = []
+    const received: Record<string, string> = Object.create(null)
+    for (const { name: given, value } of splitQuery(query)) {
+      const parameter = given === undefined ? undefined : parameters.get(given.toLowerCase())
+      const name = parameter?.name ?? given ?? 'A parameter'
+      if (name in received) {
+        faults.push({ parameter: name, message: 'is given more than once: give it once' })
+        continue
+      }
+      received[name] = value ?? ''
+      if (parameter === undefined) {
+        const message =
+          given === undefined
+            ? 'has a name that is not percent-encoded UTF-8'
+            : `is not a parameter here${suggest(name, names)}: the parameters are ${names.join(', ')}`
+        faults.push({ parameter: name.slice(0, 100), message })
+      } else if (value === undefined) {
+        faults.push({ parameter: name, message: 'is not percent-encoded UTF-8' })
+      } else if (value !== '') {
+        const reading = parameter.read(value)
+        if (reading.fault === undefined) values[name] = reading.value
+        else faults.push({ parameter: name, message: reading.fault })
+      }
+    }
+    return { values: values as Values, faults, received }
+  }
+}
+
+/** The query string of an address, without its question mark. */
+export function queryOf(url: string): string {
+  const start = url.indexOf('?')
+  return start === -1 ? '' : url.slice(start + 1)
+}
+
+/** One sentence for each fault. */
+export function describeFaults(faults: readonly ParameterFault[]): string {
+  return faults.map(({ parameter, message }) => `${parameter} ${message}.`).join(' ')
+}
+
+function* splitQuery(query: string): Generator<{ name: string | undefined; value: string | undefined }> {
+  for (const pair of query.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    yield equals === -1
+      ? { name: decode(pair), value: '' }
+      : { name: decode(pair.slice(0, equals)), value: decode(pair.slice(equals + 1)) }
+  }
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.includes('+') ? text.replaceAll('+', ' ') : text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The parts of JSON Schema that query parameters use. */
+interface Keywords {
+  type?: string
+  format?: string
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  default?: unknown
+}
+
+type ReadValue = (value: string) => { value?: unknown; fault?: string }
+
+function compileValue(keywords: Keywords): ReadValue {
+  if (keywords.type === 'integer') return readWholeNumber(keywords)
+  if (keywords.format === 'date-time') return readDateTime
+  return readText(keywords.maxLength ?? Number.POSITIVE_INFINITY)
+}
+
+function readWholeNumber({ minimum = 0, maximum = 2 ** 31 - 1 }: Keywords): ReadValue {
+  const range = maximum === 2 ** 31 - 1 ? `from ${minimum}` : `from ${minimum} to ${maximum}`
+  return (value) => {
+    const number = /^-?\d{1,10}$/.test(value) ? Number(value) : Number.NaN
+    return number >= minimum && number <= maximum
+      ? { value: number }
+      : { fault: `is ${quote(value, 30)}, and should be a whole number ${range}` }
+  }
+}
+
+const readDateTime: ReadValue = (value) => {
+  // The + of an offset that was not percent-encoded has been read as a space.
+  const text = value.replace(/ (?=\d{2}:\d{2}$)/, '+')
+  const whole = parseTimestamp(text) === undefined ? value : text
+  return parseTimestamp(whole) === undefined
+    ? { fault: `is ${quote(value, 40)}, and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z` }
+    : { value: whole }
+}
+
+function readText(maxLength: number): ReadValue {
+  return (value) => {
+    const fault = findTextFault(value)
+    if (fault !== undefined) return { fault }
+    // Codes are stored as NFC, so a macron that was typed as a letter and a combining mark finds them too.
+    const text = value.normalize('NFC')
+    return text.length > maxLength
+      ? { fault: `is ${text.length} characters long, and at most ${maxLength} are taken` }
+      : { value: text }
+  }
+}

@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http'
+import { Problem } from './problems.ts'
+
+/** A version of the interface: a new one is a new entry here and routes of its own under its prefix. */
+export interface ApiVersion {
+  /** As callers name it and as the headers list it. */
+  readonly name: `${number}.${number}`
+  /** What the addresses of its routes begin with. */
+  readonly prefix: `/v${number}`
+  readonly deprecated: boolean
+}
+
+/** Every supported version, newest first: the first one answers where no version is asked for. */
+export const VERSIONS: readonly [ApiVersion, ...ApiVersion[]] = [
+  { name: '1.0', prefix: '/v1', deprecated: false },
+]
+
+/** What the address of an operation begins with, after the version. */
+const OPERATION = /^\/(?:occupations|submissions)(?=[/?]|$)/
+const VERSIONED = /^\/v(\d+(?:\.\d+)*)(?=\/)/
+
+const names = (deprecated: boolean) =>
+  VERSIONS.filter((version) => version.deprecated === deprecated)
+    .map(({ name }) => name)
+    .join(', ')
+
+/** Every response carries these. */
+export const VERSION_HEADERS: Readonly<Record<string, string>> = {
+  'api-supported-versions': names(false),
+  ...(names(true) === '' ? {} : { 'api-deprecated-versions': names(true) }),
+}
+
+const refusals = new WeakMap<IncomingMessage, Problem>()
+
+/**
+ * The address under which a request is routed: that of the version asked for, by `x-api-version` first, then by the
+ * address, else the newest (interface, section 9). Addresses that are not an operation's stay as they are.
+ */
+export function routeVersion(request: IncomingMessage): string {
+  const url = request.url ?? '/'
+  const inUrl = VERSIONED.exec(url)
+  const rest = inUrl === null ? url : url.slice(inUrl[0].length)
+  if (!OPERATION.test(rest)) return url
+
+  const header = request.headers['x-api-version']
+  if (header === undefined && inUrl === null) return VERSIONS[0].prefix + rest
+  try {
+    const asked = header === undefined ? undefined : readHeader(String(header))
+    return (asked ?? findVersion(inUrl?.[1] ?? VERSIONS[0].name, 'the address')).prefix + rest
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    refusals.set(request, error)
+    return VERSIONS[0].prefix + rest
+  }
+}
+
+/** @throws {Problem} if the request asked for a version that does not exist */
+export function assertVersion(request: IncomingMessage): void {
+  const refusal = refusals.get(request)
+  if (refusal !== undefined) throw refusal
+}
+
+/** Node joins a repeated header with commas: the same version twice is one version, two different ones are none. */
+function readHeader(value: string): ApiVersion | undefined {
+  const asked = [...new Set(value.split(',').map((each) => each.trim().replace(/^v/i, '')))]
+  if (asked.length === 1 && asked[0] === '') return undefined
+  const [first, ...others] = asked.map((name) => findVersion(name, 'the header x-api-version'))
+  const other = others.find((version) => version !== first)
+  if (other !== undefined) {
+    throw new Problem(
+      'unsupported-version',
+      `The header x-api-version is given twice, with ${first?.name} and ${other.name}: send it once.`,
+    )
+  }
+  return first
+}
+
+function findVersion(asked: string, place: string): ApiVersion {
+  const version = VERSIONS.find(({ name }) => name === asked || name === `${asked}.0`)
+  if (version === undefined) {
+    const supported = VERSIONS.map(({ name }) => name).join(', ')
+    throw new Problem(
+      'unsupported-version',
+      `Version ${JSON.stringify(asked.slice(0, 20))}, from ${place}, is not supported. Supported: ${supported}.`,
+    )
+  }
+  return version
+}

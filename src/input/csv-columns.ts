@@ -1,0 +1,43 @@
+import type { TSchema } from 'typebox'
+
+/** A column of a CSV file. */
+export interface CsvColumn {
+  /** The field's path with dots, such as `renumeration.payLowerBound`. */
+  readonly name: string
+  readonly path: readonly string[]
+  /** A cell's value, as JSON would have it; what is not of the right kind stays text, for the shape to refuse. */
+  readonly read: (cell: string) => unknown
+  readonly write: (value: unknown) => string
+}
+
+/** The columns of a schema: a field of an object within has a column of its own, a list is JSON in one cell. */
+export function listColumns(schema: TSchema, path: readonly string[] = []): CsvColumn[] {
+  const { properties, type } = schema as { properties?: Record<string, TSchema>; type?: string }
+  if (properties !== undefined) {
+    return Object.entries(properties).flatMap(([name, field]) => listColumns(field, [...path, name]))
+  }
+  const [read, write] =
+    type === 'array'
+      ? [readJsonCell, JSON.stringify]
+      : type === 'number'
+        ? [readNumberCell, String]
+        : [String, String]
+  return [{ name: path.join('.'), path, read, write }]
+}
+
+/** The value at a column's path, or `undefined`. */
+export function pick(record: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], record)
+}
+
+function readNumberCell(cell: string): unknown {
+  return /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(cell) ? Number(cell) : cell
+}
+
+function readJsonCell(cell: string): unknown {
+  try {
+    return JSON.parse(cell)
+  } catch {
+    return cell
+  }
+}

@@ -1,0 +1,181 @@
+import type { TSchema } from 'typebox'
+import { findTextFault, normaliseText, quote, suggest } from '../text.ts'
+import { formatTimestamp, parseTimestamp } from '../timestamp.ts'
+
+/** A value in the form in which it is stored, or `undefined` where nothing is left of it. */
+export interface Reading {
+  readonly value: unknown
+  readonly faults: readonly { readonly field: string; readonly message: string }[]
+  /** Whether the stored value differs from the given one in more than the order of its fields. */
+  readonly normalised: boolean
+}
+
+/**
+ * Makes a reader for a schema: it checks a value and renders it in the schema's own field order, with normalised
+ * text and without anything empty (`null`, `""`, `[]`, `{}`), and names every fault by the path of its field.
+ */
+export function compileShape(schema: TSchema): (value: unknown) => Reading {
+  const read = compile(schema)
+  return (value) => {
+    const context = new Context()
+    return { value: read(value, context), faults: context.faults, normalised: context.normalised }
+  }
+}
+
+type Read = (value: unknown, context: Context) => unknown
+
+class Context {
+  readonly faults: { field: string; message: string }[] = []
+  readonly path: (string | number)[] = []
+  normalised = false
+
+  fault(message: string): undefined {
+    const field = this.path.reduce<string>(
+      (path, step) =>
+        typeof step === 'number' ? `${path}[${step}]` : path === '' ? step : `${path}.${step}`,
+      '',
+    )
+    this.faults.push({ field, message })
+    return undefined
+  }
+}
+
+/** The parts of JSON Schema that the project's schemas use. */
+interface Keywords {
+  type?: string
+  properties?: Record<string, TSchema>
+  items?: TSchema
+  anyOf?: { const: string }[]
+  format?: string
+  minimum?: number
+  maxLength?: number
+  maxItems?: number
+}
+
+function compile(schema: TSchema): Read {
+  const keywords = schema as Keywords
+  if (keywords.anyOf !== undefined) return readOneOf(keywords.anyOf.map((literal) => literal.const))
+  if (keywords.properties !== undefined) return readObject(keywords.properties)
+  if (keywords.items !== undefined) return readArray(keywords.items, keywords.maxItems)
+  if (keywords.type === 'number') return readNumber(keywords.minimum ?? Number.NEGATIVE_INFINITY)
+  if (keywords.format === 'date-time') return readDateTime
+  if (keywords.type === 'string') return readText(keywords.maxLength)
+  throw new TypeError(`no reader for the schema ${JSON.stringify(schema)}`)
+}
+
+function readObject(properties: Record<string, TSchema>): Read {
+  const names = Object.keys(properties)
+  const readers = new Map(Object.entries(properties).map(([name, schema]) => [name, compile(schema)]))
+  return (value, context) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return context.fault(`is ${describe(value)}, and should be an object`)
+    }
+    const given = value as Record<string, unknown>
+    for (const name of Object.keys(given)) {
+      if (!readers.has(name)) context.fault(`has the unknown field ${quote(name)}${suggest(name, names)}`)
+    }
+    const result: Record<string, unknown> = {}
+    let empty = true
+    for (const [name, read] of readers) {
+      if (!Object.hasOwn(given, name)) continue
+      const before = given[name]
+      if (before === null) {
+        context.normalised = true
+        continue
+      }
+      context.path.push(name)
+      const after = read(before, context)
+      context.path.pop()
+      if (after === undefined) continue
+      result[name] = after
+      empty = false
+    }
+    if (!empty) return result
+    context.normalised = true
+    return undefined
+  }
+}
+
+function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
+  const read = compile(items)
+  return (value, context) => {
+    if (!Array.isArray(value)) return context.fault(`is ${describe(value)}, and should be a list`)
+    const result: unknown[] = []
+    for (const [index, item] of value.entries()) {
+      if (item === null) {
+        context.normalised = true
+        continue
+      }
+      context.path.push(index)
+      const after = read(item, context)
+      context.path.pop()
+      if (after !== undefined) result.push(after)
+    }
+    if (result.length > maxItems)
+      return context.fault(`has ${result.length} items, and at most ${maxItems} fit`)
+    if (result.length > 0) return result
+    context.normalised = true
+    return undefined
+  }
+}
+
+function readText(maxLength = Number.POSITIVE_INFINITY): Read {
+  return (value, context) => {
+    if (typeof value !== 'string') return context.fault(`is ${describe(value)}, and should be text`)
+    const fault = findTextFault(value)
+    if (fault !== undefined) return context.fault(fault)
+    const text = normaliseText(value)
+    if (text !== value || text === '') context.normalised = true
+    if (text.length > maxLength) {
+      return context.fault(`is ${text.length} characters long, and at most ${maxLength} fit`)
+    }
+    return text === '' ? undefined : text
+  }
+}
+
+function readOneOf(allowed: readonly string[]): Read {
+  const readString = readText()
+  return (value, context) => {
+    const text = readString(value, context)
+    if (typeof text !== 'string' || allowed.includes(text)) return text
+    return context.fault(
+      `is ${quote(text)}, and should be one of ${allowed.join(', ')}${suggest(text, allowed)}`,
+    )
+  }
+}
+
+function readNumber(minimum: number): Read {
+  return (value, context) => {
+    if (typeof value !== 'number' || !Number.isFinite(value)) {
+      return context.fault(`is ${describe(value)}, and should be a number`)
+    }
+    return value < minimum ? context.fault(`is ${value}, and should be at least ${minimum}`) : value
+  }
+}
+
+const readDateTime: Read = (value, context) => {
+  if (typeof value !== 'string') return context.fault(`is ${describe(value)}, and should be a date-time`)
+  if (value.trim() === '') {
+    context.normalised = true
+    return undefined
+  }
+  const timestamp = parseTimestamp(value)
+  if (timestamp === undefined) {
+    return context.fault(
+      `is ${quote(value)}, and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z`,
+    )
+  }
+  const text = formatTimestamp(timestamp.milliseconds)
+  if (text.length !== '0000-00-00T00:00:00.000Z'.length)
+    return context.fault(`is ${quote(value)}, outside the years 0 to 9999 in UTC`)
+  if (text !== value) context.normalised = true
+  return text
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string') return `the text ${quote(value, 40)}`
+  if (typeof value === 'object') return 'an object'
+  return `${value}`
+}

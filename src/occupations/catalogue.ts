@@ -1,0 +1,110 @@
+import type { Reader } from '../database/database.ts'
+import type { Revision } from '../database/revisions.ts'
+import { makeEtag, Page } from '../http/page.ts'
+import type { PageCache } from '../http/page-cache.ts'
+import { type OccupationRows, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
+import { type OccupationQuery, writeQuery } from './query.ts'
+import { windowBetween } from './window.ts'
+
+/** Most plans of windows kept at a time. */
+const MAX_PLANS = 1000
+
+/** The pages of the catalogue: finished ones are kept while its revision lasts, others are read. */
+export class Catalogue {
+  readonly #reader: Reader
+  readonly #pages: PageCache<Page>
+  readonly #path: string
+  readonly #plans = new Map<string, PlannedWindow>()
+  /** The newest revision that this process has seen. */
+  #revision: Revision
+
+  /** @param path the address of the operation, for links */
+  constructor(reader: Reader, revision: Revision, pages: PageCache<Page>, path: string) {
+    this.#reader = reader
+    this.#revision = revision
+    this.#pages = pages
+    this.#path = path
+  }
+
+  /** Called when the catalogue has a revision: the pages and plans of another are of no use any more. */
+  advance(revision: Revision): void {
+    if (isSame(revision, this.#revision)) return
+    this.#revision = revision
+    this.#pages.clear()
+    this.#plans.clear()
+  }
+
+  /** The ETag that a page has now, as far as this process knows; `key` is its query, from `writeQuery`. */
+  etag(key: string): string {
+    return makeEtag(nameRevision(this.#revision), key)
+  }
+
+  /** The page that a query asks for; `key` is the query, from `writeQuery`. */
+  async page(query: OccupationQuery, key: string): Promise<Page> {
+    const kept = this.#pages.get(key)
+    if (kept !== undefined) return kept
+
+    const rows = await this.#read(query)
+    if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
+    const etag = makeEtag(nameRevision(rows.revision), key)
+    const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
+    if (isSame(rows.revision, this.#revision)) this.#pages.set(key, page)
+    return page
+  }
+
+  /** Called when a page has been compressed, and so weighs more. */
+  reweigh(key: string, page: Page): void {
+    if (this.#pages.get(key) === page) this.#pages.set(key, page)
+  }
+
+  async #read(query: OccupationQuery): Promise<OccupationRows> {
+    const page = {
+      limit: query.Limit,
+      cursor: query.Cursor ?? '',
+      majorGroup: query['Filter.MajorGroupCode'] ?? '',
+      minorGroup: query['Filter.MinorGroupCode'] ?? '',
+    }
+    const window = windowBetween(query['Filter.LastUpdatedAfter'], query['Filter.LastUpdatedBefore'])
+    if (window === undefined) return readPage(this.#reader, page)
+
+    const planKey = JSON.stringify([page.majorGroup, page.minorGroup, window.from, window.to])
+    for (;;) {
+      const plan = this.#plans.get(planKey) ?? (await planPage(this.#reader, page, window))
+      const rows = await readWindowPage(this.#reader, page, window, plan)
+      if (isSame(rows.revision, plan.revision)) {
+        if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
+        this.#plans.set(planKey, plan)
+        return rows
+      }
+      // An import came between the plan and the page.
+      this.#plans.delete(planKey)
+    }
+  }
+
+  #linkTo(query: OccupationQuery, nextCursor: string | undefined): string | undefined {
+    if (nextCursor === undefined) return undefined
+    return `<${this.#path}?${writeQuery({ ...query, Cursor: nextCursor })}>; rel="next"`
+  }
+}
+
+/** The response of section 2.1, its fields in the interface's order. */
+function renderPage({
+  nextCursor,
+  currentCursor,
+  totalCount,
+  documents,
+  resultsCount,
+}: OccupationRows): Buffer {
+  const cursors = { nextCursor, currentCursor, totalCount }
+  const head = Buffer.from(`${JSON.stringify(cursors).slice(0, -1)},"data":[`)
+  const tail = Buffer.from(`],"resultsCount":${resultsCount}}`)
+  return Buffer.concat(documents === null ? [head, tail] : [head, documents, tail])
+}
+
+function isSame(one: Revision, other: Revision): boolean {
+  return one.number === other.number && one.changed === other.changed
+}
+
+function nameRevision({ number, changed }: Revision): string {
+  return `c${number}.${changed.toString(36)}`
+}

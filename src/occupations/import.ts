@@ -1,0 +1,199 @@
+import type { Database, Writer } from '../database/database.ts'
+import { bumpRevision } from '../database/revisions.ts'
+import { type Fault, InputRefused, MAX_FAULTS } from '../input/faults.ts'
+import type { SourceRecord } from '../input/source-record.ts'
+import { quote } from '../text.ts'
+import { formatTimestamp } from '../timestamp.ts'
+import { loadStaged, mergeStaged, type StagedRow } from './merge.ts'
+import { renderDocument, renderRecord } from './record.ts'
+
+export interface ImportOptions {
+  /** Delete the records that the input does not hold. */
+  readonly replace?: boolean
+  /** Find out what would change, and change nothing. */
+  readonly dryRun?: boolean
+  /** Store the date that each record carries instead of one date for the whole import. */
+  readonly keepDates?: boolean
+  /** Called with the number of records read so far, now and then. */
+  readonly onProgress?: (records: number) => void
+  /** Called once if another import has to finish first. */
+  readonly onWait?: () => void
+}
+
+export interface ImportSummary {
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly deleted: number
+  /** Records whose text had to be normalised or whose empty fields were left out. */
+  readonly normalised: number
+  /** The date set on the changed records; absent if there are none, or if they keep their own. */
+  readonly lastUpdatedDate?: string
+}
+
+/** Ends a transaction whose changes were only looked at. */
+class DryRun extends Error {
+  readonly summary: ImportSummary
+
+  constructor(summary: ImportSummary) {
+    super('dry run')
+    this.summary = summary
+  }
+}
+
+/**
+ * Brings the catalogue to what the records say, in one transaction: readers see the old catalogue or the new one. A
+ * record whose content did not change keeps its date; the others get one date, later than every date stored.
+ * Memory does not grow with the number of records.
+ *
+ * @throws {InputRefused} with every fault found, up to MAX_FAULTS; nothing is stored then
+ */
+export async function importOccupations(
+  database: Database,
+  records: AsyncIterable<SourceRecord>,
+  options: ImportOptions = {},
+): Promise<ImportSummary> {
+  try {
+    return await database.write(
+      'catalogue',
+      (writer) => importWithin(writer, records, options),
+      options.onWait,
+    )
+  } catch (error) {
+    if (error instanceof DryRun) return error.summary
+    throw error
+  }
+}
+
+async function importWithin(
+  writer: Writer,
+  records: AsyncIterable<SourceRecord>,
+  { replace = false, dryRun = false, keepDates = false, onProgress }: ImportOptions,
+): Promise<ImportSummary> {
+  const date = await nextDate(writer)
+  const staging = new Staging(records, date, keepDates, onProgress)
+  await loadStaged(writer, staging.rows())
+  if (staging.faults.length === 0) staging.faults.push(...(await findRepeatedCodes(writer)))
+  if (staging.faults.length > 0) throw new InputRefused(staging.faults)
+
+  const changes = await mergeStaged(writer, { replace, keepDates })
+  if (changes.created + changes.updated + changes.deleted > 0) await bumpRevision(writer, 'catalogue')
+  const summary: ImportSummary = {
+    ...changes,
+    normalised: staging.normalised,
+    ...(!keepDates && changes.created + changes.updated > 0
+      ? { lastUpdatedDate: formatTimestamp(date) }
+      : {}),
+  }
+  if (dryRun) throw new DryRun(summary)
+  return summary
+}
+
+/** Now, or the millisecond after the newest date stored where a clock was ahead. */
+async function nextDate(writer: Writer): Promise<number> {
+  const newest = await writer.get<{ updated: number | null }>(
+    `select max(start) as updated from occupation_date
+     where span = 0 and filter = (select id from occupation_filter where major = '' and minor = '')`,
+  )
+  return Math.max(Date.now(), (newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)
+}
+
+/** Turns records into rows of the staging table, and keeps their faults instead once there is one. */
+class Staging {
+  readonly faults: Fault[] = []
+  normalised = 0
+  readonly #records: AsyncIterable<SourceRecord>
+  readonly #date: number
+  readonly #keepDates: boolean
+  readonly #onProgress: ((records: number) => void) | undefined
+
+  constructor(
+    records: AsyncIterable<SourceRecord>,
+    date: number,
+    keepDates: boolean,
+    onProgress: ((records: number) => void) | undefined,
+  ) {
+    this.#records = records
+    this.#date = date
+    this.#keepDates = keepDates
+    this.#onProgress = onProgress
+  }
+
+  async *rows(): AsyncGenerator<StagedRow> {
+    let count = 0
+    try {
+      for await (const record of this.#records) {
+        if (++count % 1000 === 0) this.#onProgress?.(count)
+        const rendered = renderRecord(record)
+        if (Array.isArray(rendered)) {
+          this.faults.push(...rendered.slice(0, MAX_FAULTS - this.faults.length))
+          if (this.faults.length >= MAX_FAULTS) return
+          continue
+        }
+        const dateFault = this.#keepDates ? findDateFault(rendered.ownDate) : undefined
+        if (dateFault !== undefined) {
+          this.faults.push({
+            file: record.file,
+            line: record.line,
+            field: 'lastUpdatedDate',
+            message: dateFault,
+          })
+          if (this.faults.length >= MAX_FAULTS) return
+          continue
+        }
+        if (this.faults.length > 0) continue
+        if (rendered.normalised) this.normalised++
+        const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
+        yield [
+          count,
+          record.file,
+          record.line,
+          rendered.code,
+          updated,
+          rendered.hash,
+          rendered.filters,
+          renderDocument(rendered.content, updated),
+        ]
+      }
+    } catch (error) {
+      // What could not be read at all is one more fault of the input, after those of the records before it.
+      if (!(error instanceof InputRefused)) throw error
+      this.faults.push(...error.faults)
+    }
+    this.#onProgress?.(count)
+  }
+}
+
+function findDateFault(date: number | undefined): string | undefined {
+  if (date === undefined) return 'is missing: with --keep-dates every record carries its date'
+  const now = Date.now()
+  if (date > now) return `is ${formatTimestamp(date)}, in the future (it is ${formatTimestamp(now)} now)`
+  return undefined
+}
+
+async function findRepeatedCodes(writer: Writer): Promise<Fault[]> {
+  const rows = await writer.all<{
+    file: string
+    line: number
+    code: string
+    first_file: string
+    first_line: number
+  }>(
+    `select file, line, code, first_file, first_line
+     from (
+       select file, line, code,
+         row_number() over (partition by code order by position) as number,
+         first_value(file) over (partition by code order by position) as first_file,
+         first_value(line) over (partition by code order by position) as first_line
+       from staged
+       where code in (select code from staged group by code having count(*) > 1)
+     ) repeated
+     where number > 1 order by file, line limit ${MAX_FAULTS}`,
+  )
+  return rows.map(({ file, line, code, first_file, first_line }) => ({
+    file,
+    line,
+    field: 'occupationCode',
+    message: `is ${quote(code)} again, first on ${first_file}:${first_line}`,
+  }))
+}

@@ -1,0 +1,113 @@
+import { join } from 'node:path'
+import type { SourceRecord } from '../input/source-record.ts'
+import { minorGroupOf, relateMinorGroup } from './onet/groups.ts'
+import {
+  OCCUPATION_FILE,
+  type OnetJobZone,
+  type OnetOccupation,
+  type OnetTask,
+  readRelease,
+} from './onet/release.ts'
+import { isPlural, pickAlternateTitles } from './onet/titles.ts'
+import { readWages, type Wages } from './onet/wages.ts'
+import type { OccupationRecord } from './schema.ts'
+
+/** What the licence, CC BY 4.0, asks to be shown wherever records made from O*NET are shown. */
+export const ONET_ATTRIBUTION =
+  'These records include information from the O*NET 27.0 Database by the U.S. Department of Labor, ' +
+  'Employment and Training Administration (USDOL/ETA), used under the CC BY 4.0 license and modified.'
+
+/**
+ * Reads an unpacked O*NET text release, and the national OEWS wages where their CSV file is given, as
+ * occupation records in the order of their codes. Everything is read and checked before the first record
+ * comes.
+ *
+ * - `occupationCode`: O*NET-SOC Code, as it is (`11-1011.00`).
+ * - `titleEnglish`: Title, as it is; no singular is made up for it.
+ * - `titlePluralEnglish`: Title, where it is a plural (`isPlural`).
+ * - `altJobTitlesEnglish`: the seven best Alternate Titles (`pickAlternateTitles` says what best means).
+ * - `descriptionEnglish`: Description.
+ * - `detailedWorkActivitiesEnglish`: the distinct DWA Titles that the occupation's tasks link to; the
+ *   tasks in the order of `lifeOnTheJobEnglish`, the links of a task in the order of their file.
+ * - `trainingDuration`: Job Training of the job zone.
+ * - `lifeOnTheJobEnglish`: the task statements, which tell what a day is made of: Core before Supplemental
+ *   before unrated, then by Incumbents Responding, most first, then in the order of their file.
+ * - `entryRequirements`, from the job zone: `entrySummaryEnglish` is its Name; `entryYouNeedEnglish` its
+ *   Experience, which says what is needed; `entryYouMayNeedEnglish` its Education, which says what some or
+ *   most occupations of the zone ask for, and so never what this one requires.
+ * - `minorGroups`: Primary is the occupation's own; Secondary are those of its related occupations of tier
+ *   Primary-Short, by Index. Each has its major group as Primary. The codes follow from the SOC; the names
+ *   are those of the wages file, where it has them.
+ * - `renumeration`: A_PCT10, A_PCT25, A_PCT75 and A_PCT90 of the detailed wage row whose code is the first
+ *   seven characters of the occupation's; `#` (top-coded) and `*` (not available) are absent.
+ * - `lastUpdatedDate`: the newest Date of a task statement: the first of that month, UTC.
+ *
+ * Not mapped, for want of a field that means the same: SVP Range and Examples of the job zone, the wider
+ * tiers of related occupations, employment and hourly wages. The source holds no te reo Māori and no
+ * registration authority.
+ *
+ * @throws {InputRefused} for a missing file or column, a row that cannot be read, or a reference to
+ *   something that the release does not hold
+ */
+export async function* readOnet(folder: string, options: { wages?: string }): AsyncGenerator<SourceRecord> {
+  const wages = options.wages === undefined ? undefined : await readWages(options.wages)
+  const occupations = await readRelease(folder)
+  const file = join(folder, OCCUPATION_FILE)
+  for (const occupation of [...occupations.values()].sort((a, b) => (a.code < b.code ? -1 : 1))) {
+    yield { file, line: occupation.line, value: toRecord(occupation, wages) }
+  }
+}
+
+function toRecord(occupation: OnetOccupation, wages: Wages | undefined): OccupationRecord {
+  const { code, title, description, zone } = occupation
+  const tasks = orderTasks(occupation)
+  const alternates = pickAlternateTitles(title, occupation.alternates)
+  const activities = distinct(tasks.flatMap((task) => task.activities))
+  const statements = distinct(tasks.map((task) => task.statement))
+  const pay = wages?.pay.get(code.slice(0, 7))
+  const newest = tasks.reduce((latest, { date }) => (date > latest ? date : latest), '')
+  return {
+    occupationCode: code,
+    ...(title && { titleEnglish: title }),
+    ...(isPlural(title) && { titlePluralEnglish: title }),
+    ...(alternates.length > 0 && { altJobTitlesEnglish: alternates }),
+    ...(description && { descriptionEnglish: description }),
+    ...(activities.length > 0 && { detailedWorkActivitiesEnglish: activities }),
+    ...(zone?.training && { trainingDuration: zone.training }),
+    ...(statements.length > 0 && { lifeOnTheJobEnglish: statements }),
+    ...(zone && { entryRequirements: toEntryRequirements(zone) }),
+    minorGroups: relateGroups(occupation, wages),
+    ...(pay && { renumeration: pay }),
+    ...(newest && { lastUpdatedDate: newest }),
+  }
+}
+
+function toEntryRequirements({ name, experience, education }: OnetJobZone) {
+  return {
+    ...(name && { entrySummaryEnglish: name }),
+    ...(experience && { entryYouNeedEnglish: [experience] }),
+    ...(education && { entryYouMayNeedEnglish: [education] }),
+  }
+}
+
+function relateGroups({ code, nearest }: OnetOccupation, wages: Wages | undefined) {
+  const [own, ...others] = distinct([code, ...nearest].map(minorGroupOf))
+  return [
+    ...(own === undefined ? [] : [relateMinorGroup('Primary', own, wages?.groupNames)]),
+    ...others.map((other) => relateMinorGroup('Secondary', other, wages?.groupNames)),
+  ]
+}
+
+const TASK_RANKS = new Map([
+  ['Core', 0],
+  ['Supplemental', 1],
+])
+
+function orderTasks({ tasks }: OnetOccupation): OnetTask[] {
+  const rank = ({ type }: OnetTask) => TASK_RANKS.get(type) ?? TASK_RANKS.size
+  return [...tasks.values()].sort((a, b) => rank(a) - rank(b) || b.respondents - a.respondents)
+}
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)].filter((text) => text !== '')
+}

@@ -1,0 +1,101 @@
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream'
+import { CsvError, parse } from 'csv-parse'
+import { type Fault, refuse } from '../../input/faults.ts'
+import { quote } from '../../text.ts'
+import type { OccupationRecord } from '../schema.ts'
+import { locateColumns, type Row, refuseUnreadable } from './table.ts'
+
+type Pay = NonNullable<OccupationRecord['renumeration']>
+
+export interface Wages {
+  /** By SOC code, such as `11-1011`; only occupations with at least one known figure. */
+  readonly pay: ReadonlyMap<string, Pay>
+  /** The titles of the major and minor groups, by code. */
+  readonly groupNames: ReadonlyMap<string, string>
+}
+
+const PERCENTILES = [
+  ['payLowerBound', 'A_PCT10'],
+  ['payMidLowerBound', 'A_PCT25'],
+  ['payMidUpperBound', 'A_PCT75'],
+  ['payUpperBound', 'A_PCT90'],
+] as const
+const COLUMNS = ['OCC_CODE', 'OCC_TITLE', 'O_GROUP', ...PERCENTILES.map(([, column]) => column)] as const
+type WageRow = Row<(typeof COLUMNS)[number]>
+
+/** `*` is not available; `#` is the survey's highest figure or more, which is no figure of the occupation. */
+const UNKNOWN = ['', '*', '#']
+
+/**
+ * Reads the national file of the Occupational Employment and Wage Statistics, as CSV.
+ *
+ * @throws {InputRefused} for a file that cannot be read, a missing column, a figure that is none, figures
+ *   that fall, or a second row for a code (a file by state or by industry)
+ */
+export async function readWages(file: string): Promise<Wages> {
+  const pay = new Map<string, Pay>()
+  const groupNames = new Map<string, string>()
+  const seen = new Set<string>()
+  for await (const row of readRows(file)) {
+    const { OCC_CODE: code, OCC_TITLE: title, O_GROUP: level } = row.cells
+    if (!['detailed', 'minor', 'major'].includes(level)) continue
+    if (seen.has(`${level} ${code}`)) {
+      const message = `is the second ${level} row for ${quote(code)}; the national file has one each`
+      refuse({ file, line: row.line, message })
+    }
+    seen.add(`${level} ${code}`)
+    if (level === 'detailed') {
+      const figures = readPay(row, { file, line: row.line })
+      if (figures !== undefined) pay.set(code, figures)
+    } else if (title !== '') groupNames.set(code, title)
+  }
+  if (seen.size === 0)
+    refuse({ file, message: 'has no row whose "O_GROUP" is "detailed", "minor" or "major"' })
+  return { pay, groupNames }
+}
+
+function readPay({ cells }: WageRow, place: Pick<Fault, 'file' | 'line'>): Pay | undefined {
+  const pay: Pay = {}
+  let before: string | undefined
+  for (const [field, column] of PERCENTILES) {
+    const text = cells[column]
+    if (UNKNOWN.includes(text)) continue
+    if (!/^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/.test(text)) {
+      refuse({ ...place, field: column, message: `is ${quote(text)}, and should be an amount, "#" or "*"` })
+    }
+    const figure = Number(text.replaceAll(',', ''))
+    if (before !== undefined && figure < Number(before.replaceAll(',', ''))) {
+      refuse({
+        ...place,
+        field: column,
+        message: `is ${text}, and should be at least the ${before} before it`,
+      })
+    }
+    before = text
+    pay[field] = figure
+  }
+  return before === undefined ? undefined : pay
+}
+
+async function* readRows(file: string): AsyncGenerator<WageRow> {
+  const parser = parse({ bom: true, info: true, record_delimiter: ['\r\n', '\n'], skip_empty_lines: true })
+  // The callback is there for the types; a failure destroys the parser, and the loop below meets it.
+  pipeline(createReadStream(file), parser, () => {})
+  const rows: AsyncIterable<{ record: string[]; info: { lines: number } }> = parser
+  let toRow: ((cells: readonly string[], line: number) => WageRow) | undefined
+  try {
+    for await (const { record, info } of rows) {
+      const line = info.lines
+      if (record.some((cell) => cell.includes('\uFFFD'))) {
+        refuse({ file, line, message: 'is not UTF-8 text, and should be' })
+      }
+      if (toRow === undefined) toRow = locateColumns(file, record, COLUMNS)
+      else yield toRow(record, line)
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) refuseUnreadable(file, error)
+    const line = typeof error.lines === 'number' ? { line: error.lines } : {}
+    refuse({ file, ...line, message: `is not well-formed CSV: ${error.message}` })
+  }
+}

@@ -1,0 +1,183 @@
+import type { Reader, Value } from '../database/database.ts'
+import type { Revision } from '../database/revisions.ts'
+import { choosePlan, MAX_DATES, splitWindow, type Window, type WindowPlan } from './window.ts'
+
+/** What a page is asked for, after its parameters have been read. */
+export interface PageQuery {
+  readonly limit: number
+  /** The page starts at the first code at or after this one; `''` is before every code. */
+  readonly cursor: string
+  /** `''` for any. */
+  readonly majorGroup: string
+  /** `''` for any. */
+  readonly minorGroup: string
+}
+
+/** A page as it was at one moment, with the catalogue's revision at that moment. */
+export interface OccupationRows {
+  readonly revision: Revision
+  readonly totalCount: number
+  readonly resultsCount: number
+  readonly currentCursor: string | undefined
+  readonly nextCursor: string | undefined
+  /** The stored documents, joined by commas: UTF-8. */
+  readonly documents: Buffer | null
+}
+
+/** A window's plan and count, and the revision of the catalogue that they are right for. */
+export interface PlannedWindow {
+  readonly revision: Revision
+  readonly filter: number
+  readonly totalCount: number
+  readonly plan: WindowPlan
+}
+
+interface PageRow {
+  number: number
+  changed: number
+  total: number | null
+  found: number
+  current: string | null
+  last: string | null
+  documents: Buffer | null
+}
+
+const CATALOGUE = `(select number from revision where name = 'catalogue') as number,
+  (select changed from revision where name = 'catalogue') as changed`
+
+const FILTER = 'select id from occupation_filter where major = $3 and minor = $4'
+
+/** Codes in their order, from the cursor $1 on: one more than the page's $2 shows, to know where the next begins. */
+const CODES = {
+  all: 'select code from occupation where code >= $1 order by code limit $2 + 1',
+  filter: `select code from occupation_posting where filter = (${FILTER}) and code >= $1 order by code limit $2 + 1`,
+} as const
+
+/**
+ * Reads one page in one statement, and so from one state of the database: the revision, the kept count, the codes
+ * and the joined documents. Neither the size of the catalogue nor the place in it matters to the cost.
+ */
+export async function readPage(reader: Reader, query: PageQuery): Promise<OccupationRows> {
+  const { limit, cursor, majorGroup, minorGroup } = query
+  const codes = majorGroup === '' && minorGroup === '' ? CODES.all : CODES.filter
+  const total = 'select total from occupation_filter where major = $3 and minor = $4'
+  const row = await reader.get<PageRow>(pageStatement(reader, codes, `(${total})`), [
+    cursor,
+    limit,
+    majorGroup,
+    minorGroup,
+  ])
+  return toRows(row, limit)
+}
+
+/**
+ * Plans the window of a query from the kept counts, in one statement. The plan is right for one revision of the
+ * catalogue and can be kept as long.
+ */
+export async function planPage(
+  reader: Reader,
+  { majorGroup, minorGroup }: PageQuery,
+  window: Window,
+): Promise<PlannedWindow> {
+  const stretches = splitWindow(window)
+  const sums = stretches.map(
+    (_, index) =>
+      `coalesce((select sum(total) from occupation_date where filter = f.id and span = $${3 * index + 3}
+        and start between $${3 * index + 4} and $${3 * index + 5}), 0)`,
+  )
+  const row = await reader.get<Revision & { filter: number | null; total: number; dates: string | null }>(
+    `select ${CATALOGUE}, f.id as filter, ${sums.join(' + ')} as total,
+      (select string_agg(cast(start as text), ',') from (
+        select start from occupation_date
+        where filter = f.id and span = 0 and start between $12 and $13 order by start limit ${MAX_DATES + 1}
+      ) first_dates) as dates
+    from (select (select id from occupation_filter where major = $1 and minor = $2) as id) f`,
+    [majorGroup, minorGroup, ...stretches.flat(), window.from, window.to],
+  )
+  const totalCount = Number(row?.total ?? 0)
+  const dates = (row?.dates ?? '')
+    .split(',')
+    .filter((date) => date !== '')
+    .map(Number)
+  return {
+    revision: toRevision(row),
+    filter: row?.filter ?? -1,
+    totalCount,
+    plan: choosePlan(totalCount, dates),
+  }
+}
+
+/**
+ * Reads one page of a window by its plan, in one statement.
+ *
+ * @returns rows whose revision may be another than the plan's: the caller plans again then
+ */
+export async function readWindowPage(
+  reader: Reader,
+  { limit, cursor }: PageQuery,
+  window: Window,
+  { revision, filter, totalCount, plan }: PlannedWindow,
+): Promise<OccupationRows> {
+  if (totalCount === 0) return { ...EMPTY, revision }
+  const bounds = plan.kind === 'dates' ? plan.dates : [window.from, window.to]
+  const parameters: Value[] = [cursor, limit, filter, ...bounds]
+  const row = await reader.get<PageRow>(pageStatement(reader, windowCodes(plan), 'null'), parameters)
+  return { ...toRows(row, limit), totalCount }
+}
+
+const EMPTY = {
+  totalCount: 0,
+  resultsCount: 0,
+  currentCursor: undefined,
+  nextCursor: undefined,
+  documents: null,
+} as const
+
+/** The codes of a window by its plan. An expression around a column keeps the planner from another index. */
+function windowCodes({ kind, dates }: WindowPlan): string {
+  switch (kind) {
+    case 'dates': {
+      const walks = dates.map(
+        (_, index) =>
+          `select code from (
+            select code from occupation_posting
+            where filter = $3 and updated = $${index + 4} and code >= $1 order by code limit $2 + 1
+          ) walk${index}`,
+      )
+      return `select code from (${walks.join(' union all ')}) walks order by code limit $2 + 1`
+    }
+    case 'sort':
+      return `select code from occupation_posting
+        where filter = $3 and updated between $4 and $5 and code || '' >= $1 order by code || '' limit $2 + 1`
+    case 'walk':
+      return `select code from occupation_posting
+        where filter = $3 and code >= $1 and updated + 0 between $4 and $5 order by code limit $2 + 1`
+  }
+}
+
+function pageStatement({ dialect }: Reader, codes: string, total: string): string {
+  return `with picked as materialized (${codes})
+    select ${CATALOGUE}, ${total} as total,
+      count(*) as found, min(code) as current, max(code) as last,
+      (select ${dialect.utf8(`string_agg(document, ',')`)} from (
+        select o.document from picked p join occupation o on o.code = p.code order by p.code limit $2
+      ) shown) as documents
+    from picked`
+}
+
+function toRows(row: PageRow | undefined, limit: number): OccupationRows {
+  if (row === undefined) throw new Error('the page statement has no row')
+  return {
+    revision: toRevision(row),
+    totalCount: Number(row.total ?? 0),
+    resultsCount: Math.min(row.found, limit),
+    currentCursor: row.current ?? undefined,
+    nextCursor: row.found > limit ? (row.last ?? undefined) : undefined,
+    documents: row.documents,
+  }
+}
+
+function toRevision(row: { number: number; changed: number } | undefined): Revision {
+  if (row === undefined) throw new Error('the database has no revision of the catalogue')
+  return { number: row.number, changed: row.changed }
+}

@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto'
+import type { Fault } from '../input/faults.ts'
+import { compileShape } from '../input/shape.ts'
+import type { SourceRecord } from '../input/source-record.ts'
+import { formatTimestamp } from '../timestamp.ts'
+import { OccupationRecord } from './schema.ts'
+
+/** A record that has been checked and rendered, ready to be stored. */
+export interface RenderedRecord {
+  readonly code: string
+  /** Milliseconds since 1970: the record's own date, where it carries one. */
+  readonly ownDate: number | undefined
+  /** Identifies the content: the record without its date. */
+  readonly hash: string
+  /** The filters that the record matches, as a JSON array of [major group code, minor group code]. */
+  readonly filters: string
+  /** The record's JSON text without its date. */
+  readonly content: string
+  readonly normalised: boolean
+}
+
+const readShape = compileShape(OccupationRecord)
+
+/**
+ * Checks a record and renders its final JSON text.
+ *
+ * @returns the rendered record, or its faults
+ */
+export function renderRecord({ file, line, value }: SourceRecord): RenderedRecord | Fault[] {
+  const reading = readShape(value)
+  const place = { file, line }
+  if (reading.faults.length > 0) {
+    return reading.faults.map(({ field, message }) => ({
+      ...place,
+      ...(field === '' ? {} : { field }),
+      message,
+    }))
+  }
+
+  const { lastUpdatedDate, ...record } = (reading.value ?? {}) as OccupationRecord
+  const faults = findFaults(record).map((fault) => ({ ...place, ...fault }))
+  if (faults.length > 0 || record.occupationCode === undefined) return faults
+
+  const content = JSON.stringify(record)
+  return {
+    code: record.occupationCode,
+    ownDate: lastUpdatedDate === undefined ? undefined : Date.parse(lastUpdatedDate),
+    hash: hash('sha256', content, 'base64url'),
+    filters: JSON.stringify(listFilters(record)),
+    content,
+    normalised: reading.normalised,
+  }
+}
+
+/** The stored document: the content with its date as the last field, as section 2.2 of the interface orders them. */
+export function renderDocument(content: string, updated: number): string {
+  return `${content.slice(0, -1)},"lastUpdatedDate":"${formatTimestamp(updated)}"}`
+}
+
+function findFaults(record: OccupationRecord): { field: string; message: string }[] {
+  const faults: { field: string; message: string }[] = []
+  if (record.occupationCode === undefined) {
+    faults.push({ field: 'occupationCode', message: 'is missing, and every record needs one' })
+  }
+
+  const minorGroups = record.minorGroups ?? []
+  if (minorGroups.filter((group) => group.minorGroupRelationType === 'Primary').length > 1) {
+    faults.push({
+      field: 'minorGroups',
+      message: 'has two Primary minor groups, and at most one may be Primary',
+    })
+  }
+  for (const [index, { minorGroup }] of minorGroups.entries()) {
+    const majorGroups = minorGroup?.majorGroups ?? []
+    if (majorGroups.filter((group) => group.majorGroupRelationType === 'Primary').length > 1) {
+      faults.push({
+        field: `minorGroups[${index}].minorGroup.majorGroups`,
+        message: 'has two Primary major groups, and at most one may be Primary',
+      })
+    }
+  }
+
+  const figures = Object.entries(record.renumeration ?? {})
+  for (const [index, [name, figure]] of figures.entries()) {
+    const before = figures[index - 1]
+    if (before !== undefined && figure < before[1]) {
+      faults.push({
+        field: `renumeration.${name}`,
+        message: `is ${figure}, below ${before[0]} (${before[1]}): the figures must rise`,
+      })
+    }
+  }
+  return faults
+}
+
+/**
+ * Each filter under which the record is found: everything (`['', '']`), each major group, each minor group, and each
+ * pair of the two, so that every combination of group filters is one list of codes and one kept count.
+ */
+function listFilters(record: OccupationRecord): [string, string][] {
+  const minors = new Set<string>()
+  const majors = new Set<string>()
+  for (const { minorGroup } of record.minorGroups ?? []) {
+    if (minorGroup?.code !== undefined) minors.add(minorGroup.code)
+    for (const { majorGroup } of minorGroup?.majorGroups ?? []) {
+      if (majorGroup?.code !== undefined) majors.add(majorGroup.code)
+    }
+  }
+  return ['', ...majors].flatMap((major) => ['', ...minors].map((minor): [string, string] => [major, minor]))
+}

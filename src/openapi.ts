@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { createMemoryLimiter } from './access/rate-limit.ts'
+import { buildApp, rateLimitsOf } from './app.ts'
+import { openDatabase } from './database/open.ts'
+import { RevisionWatch } from './database/revision-watch.ts'
+import { Metrics } from './http/metrics.ts'
+import { readSettings } from './settings.ts'
+
+/** The OpenAPI document of the service with its default settings, as text. */
+export async function generateOpenApi(): Promise<string> {
+  const settings = readSettings({})
+  const folder = mkdtempSync(join(tmpdir(), 'mahi-openapi-'))
+  const database = await openDatabase(`sqlite:${join(folder, 'empty.db')}`)
+  const revisions = await RevisionWatch.start(database)
+  const app = await buildApp({
+    settings,
+    database,
+    revisions,
+    consume: createMemoryLimiter(rateLimitsOf(settings)),
+    metrics: new Metrics(),
+    life: { stopping: false },
+    logger: pino({ level: 'silent' }),
+  })
+  await app.ready()
+  const document = app.swagger()
+  await app.close()
+  revisions.stop()
+  await database.close()
+  rmSync(folder, { recursive: true })
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+if (import.meta.main) writeFileSync(new URL('../openapi.json', import.meta.url), await generateOpenApi())

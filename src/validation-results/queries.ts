@@ -1,0 +1,59 @@
+import type { Reader } from '../database/database.ts'
+
+/** A submission with its current run. */
+export interface Submission {
+  readonly token: string
+  readonly eid: string
+  readonly returnId: string
+  /** The current run: a new one has a new number. */
+  readonly run: number
+  readonly totalCount: number
+  /** Milliseconds since 1970: when the run was published. */
+  readonly published: number
+}
+
+interface SubmissionRow {
+  token: string
+  eid: string
+  return_id: string
+  run: number
+  total: number
+  published: number
+}
+
+/** Finds a submission by its token alone: who may see it is the caller's question. */
+export async function findSubmission(reader: Reader, token: string): Promise<Submission | undefined> {
+  const row = await reader.get<SubmissionRow>(
+    'select token, eid, return_id, run, total, published from submission where token = $1',
+    [token],
+  )
+  return row === undefined ? undefined : toSubmission(row)
+}
+
+export function toSubmission({ return_id, total, ...rest }: SubmissionRow): Submission {
+  return { ...rest, returnId: return_id, totalCount: total }
+}
+
+/**
+ * Reads the entries of a page: a range of ordinals, so that every page costs what the first does.
+ *
+ * @returns the stored documents joined by commas, UTF-8; `undefined` if another run has become current meanwhile
+ */
+export async function readEntries(
+  reader: Reader,
+  { token, run }: Submission,
+  { page, pageSize }: { page: number; pageSize: number },
+): Promise<Buffer | null | undefined> {
+  const first = (page - 1) * pageSize
+  const row = await reader.get<{ run: number; documents: Buffer | null }>(
+    `select run, (
+       select ${reader.dialect.utf8(`string_agg(document, ',')`)} from (
+         select document from result_entry
+         where run = $2 and ordinal >= $3 and ordinal < $4 order by ordinal
+       ) entries
+     ) as documents
+     from submission where token = $1`,
+    [token, run, first, first + pageSize],
+  )
+  return row?.run === run ? row.documents : undefined
+}

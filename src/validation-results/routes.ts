@@ -1,0 +1,191 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { type Access, admit, unauthorized } from '../access/admit.ts'
+import type { Reader } from '../database/database.ts'
+import {
+  describeErrors,
+  describePage,
+  NOT_MODIFIED,
+  nameSchemas,
+  SECURITY,
+  VERSION_HEADER,
+} from '../http/describe.ts'
+import { makeEtag, Page } from '../http/page.ts'
+import type { PageCache } from '../http/page-cache.ts'
+import { Problem } from '../http/problems.ts'
+import {
+  compileQuery,
+  describeFaults,
+  type ParameterFault,
+  type QueryReading,
+  queryOf,
+} from '../http/query-parameters.ts'
+import { assertAcceptsJson, isFresh, sendNotModified, sendPage } from '../http/send-page.ts'
+import { findSubmission, readEntries, type Submission } from './queries.ts'
+import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
+
+export interface ResultsRouteOptions {
+  readonly reader: Reader
+  readonly pages: PageCache<Page>
+  readonly access: Access
+  /** Entries a page. */
+  readonly limits: { readonly default: number; readonly max: number }
+  /** Whether finished pages are kept, and so compressed. */
+  readonly compress: boolean
+}
+
+const CACHE_CONTROL = 'private, no-cache'
+
+/** Get validation results: section 4.2 of the interface. */
+export function registerValidationResults(
+  app: FastifyInstance,
+  { reader, pages, access, limits, compress }: ResultsRouteOptions,
+): void {
+  const querySchema = resultsQuery(limits)
+  const readQuery = compileQuery<Pagination>(querySchema)
+
+  nameSchemas(app, { ValidationEntry, ValidationResultsPage })
+  app.get<{ Params: { submissionToken: string } }>(
+    '/submissions/:submissionToken/validation-results',
+    {
+      config: { operation: 'validation-results' },
+      onRequest: admit(access, {
+        operation: 'validation-results',
+        scope: 'validation-results:read',
+        anonymous: false,
+      }),
+      schema: {
+        operationId: 'getValidationResults',
+        summary: 'Get validation results',
+        description:
+          'A page of the current validation results of a submission, in the order they were published. Pages with ETags that begin alike, up to the hyphen, are of one run.',
+        tags: ['Validation results'],
+        security: SECURITY,
+        headers: Type.Object({
+          EID: Type.String({ description: 'The identifier of the organisation that made the submission.' }),
+          ...VERSION_HEADER,
+        }),
+        params: Type.Object({
+          submissionToken: Type.String({ description: 'The token of the submission.' }),
+        }),
+        querystring: querySchema,
+        response: {
+          200: describePage('ValidationResultsPage', 'A page of entries.'),
+          304: NOT_MODIFIED,
+          ...describeErrors(
+            {
+              'invalid-parameters':
+                'The pagination parameters are wrong (errorCode tells how), or the version is not supported.',
+              unauthorized:
+                'Not authorised: the credential, the EID and the token do not belong together. The answer does not tell which is wrong.',
+              'too-many-requests': 'The limit of requests is used up for now.',
+            },
+            'ResultsProblem',
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const token = request.params.submissionToken
+      let submission = await findOwnSubmission(reader, request, token)
+      assertAcceptsJson(request)
+      for (;;) {
+        const query = readPagination(readQuery, request, submission)
+        const key = `${submission.run}/${query.page}/${query.pageSize}`
+        const etag = () => makeEtag(nameRun(submission), key)
+        if (isFresh(request, etag)) return sendNotModified(reply, etag(), CACHE_CONTROL)
+
+        const page = pages.get(key) ?? (await readResultsPage(reader, submission, query, etag))
+        if (page !== undefined) {
+          pages.set(key, page)
+          return sendPage(request, reply, page, {
+            cacheControl: CACHE_CONTROL,
+            compress,
+            onGrown: (grown) => pages.set(key, grown),
+          })
+        }
+        // A publish came between the two reads.
+        submission = await findOwnSubmission(reader, request, token)
+      }
+    },
+  )
+}
+
+/**
+ * The submission, if the caller may see it. Every refusal is the same answer after the same work, so that neither
+ * tells a wrong token from another organisation's.
+ *
+ * @throws {Problem} `unauthorized`
+ */
+async function findOwnSubmission(
+  reader: Reader,
+  request: FastifyRequest,
+  token: string,
+): Promise<Submission> {
+  const eid = request.headers.eid
+  const submission = await findSubmission(reader, token)
+  const covered = typeof eid === 'string' && request.principal?.eids.has(eid) === true
+  if (submission === undefined || !covered || submission.eid !== eid) throw unauthorized()
+  return submission
+}
+
+interface Pagination {
+  readonly page: number
+  readonly pageSize: number
+}
+
+/** @throws {Problem} the extended 400 of section 2.10 */
+function readPagination(
+  readQuery: (query: string) => QueryReading<Pagination>,
+  request: FastifyRequest,
+  submission: Submission,
+): Pagination {
+  const { values, faults, received } = readQuery(queryOf(request.url))
+  const refuse = (errorCode: 'PR1' | 'PR2', found: readonly ParameterFault[]) =>
+    new Problem('invalid-parameters', describeFaults(found), {
+      members: {
+        errors: Object.fromEntries(
+          found.map(({ parameter }) => [
+            parameter,
+            found
+              .filter((each) => each.parameter === parameter)
+              .map(({ message }) => `${parameter} ${message}.`),
+          ]),
+        ),
+        returnId: submission.returnId,
+        submissionToken: submission.token,
+        content: received,
+        errorCode,
+      },
+    })
+  if (faults.length > 0) throw refuse('PR1', faults)
+
+  const { page, pageSize } = values
+  const lastPage = Math.max(1, Math.ceil(submission.totalCount / pageSize))
+  if (page > lastPage) {
+    const message = `is ${page}, past the last page: ${submission.totalCount} entries at ${pageSize} a page end on page ${lastPage}`
+    throw refuse('PR2', [{ parameter: 'page', message }])
+  }
+  return { page, pageSize }
+}
+
+async function readResultsPage(
+  reader: Reader,
+  submission: Submission,
+  { page, pageSize }: Pagination,
+  etag: () => string,
+): Promise<Page | undefined> {
+  const documents = await readEntries(reader, submission, { page, pageSize })
+  if (documents === undefined) return undefined
+  const parts = [
+    Buffer.from(`{"page":${page},"pageSize":${pageSize},"results":[`),
+    ...(documents === null ? [] : [documents]),
+    Buffer.from(`],"totalCount":${submission.totalCount}}`),
+  ]
+  return new Page(Buffer.concat(parts), etag())
+}
+
+/** The publishing time tells the run from one of the same number in a database that was restored. */
+function nameRun({ run, published }: Submission): string {
+  return `r${run}.${published.toString(36)}`
+}

@@ -1,0 +1,80 @@
+import Type, { type Static } from 'typebox'
+
+const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
+
+export const ERROR_TYPES = ['Error', 'Warning'] as const
+export const FILE_TYPES = [
+  'Course',
+  'Enrolment',
+  'CourseCompletion',
+  'QualificationCompletion',
+  'Learner',
+  'Unknown',
+] as const
+
+/** Section 2.9 of the interface. The order of the fields here is their order in every document. */
+export const ValidationEntry = Type.Object(
+  {
+    localId: text('Identifier of the record concerned.'),
+    errorCode: text('Code of the validation finding.'),
+    errorDescription: text('Description of the finding.'),
+    errorType: Type.Optional(
+      Type.Union(
+        ERROR_TYPES.map((name) => Type.Literal(name)),
+        { description: 'How severe the finding is.' },
+      ),
+    ),
+    fileType: Type.Optional(
+      Type.Union(
+        FILE_TYPES.map((name) => Type.Literal(name)),
+        { description: 'The submitted file that holds the record.' },
+      ),
+    ),
+    courseCode: text('Course code of the record.'),
+    studentId: text('Student identifier of the record.'),
+    recordText: text('Text of the record concerned.'),
+  },
+  { description: 'One error or warning about one record of a submitted file.' },
+)
+export type ValidationEntry = Static<typeof ValidationEntry>
+
+const count = (description: string) =>
+  Type.Optional(Type.Integer({ description, format: 'int32', minimum: 0 }))
+
+/** Section 2.8 of the interface. */
+export const ValidationResultsPage = Type.Object(
+  {
+    page: count('Page number of this page, from 1.'),
+    pageSize: count('Page size of this page.'),
+    results: Type.Optional(
+      Type.Array(Type.Unsafe<ValidationEntry>(Type.Ref('ValidationEntry#')), {
+        description: 'Validation entries, in the order they were published.',
+      }),
+    ),
+    totalCount: count('Total number of entries of the submission.'),
+  },
+  { description: 'A page of the current validation results of a submission.' },
+)
+
+/** Section 4.2 of the interface: the query parameters, with the limits of this installation. */
+export function resultsQuery(limits: { default: number; max: number }) {
+  return Type.Object({
+    page: Type.Optional(
+      Type.Integer({
+        description: 'Page number, from 1. A page past the last one is refused; page 1 always exists.',
+        minimum: 1,
+        default: 1,
+        format: 'int32',
+      }),
+    ),
+    pageSize: Type.Optional(
+      Type.Integer({
+        description: `Entries per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
+        minimum: 1,
+        maximum: limits.max,
+        default: limits.default,
+        format: 'int32',
+      }),
+    ),
+  })
+}

@@ -1,0 +1,683 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Fault, InputRefused } from '../src/input/faults.ts'
+import { isPlural, pickAlternateTitles } from '../src/occupations/onet/titles.ts'
+import { ONET_ATTRIBUTION, readOnet } from '../src/occupations/onet.ts'
+import { renderRecord } from '../src/occupations/record.ts'
+import type { OccupationRecord } from '../src/occupations/schema.ts'
+
+/**
+ * A small release in O*NET's form. Its occupations are made up, and so are their codes within real groups.
+ */
+const RELEASE = {
+  'Occupation Data.txt': [
+    'O*NET-SOC Code\tTitle\tDescription',
+    '91-1011.00\tKite Pilots\tFly kites for a living.',
+    '15-1298.00\tRiddle Programmers\tProgram riddles.',
+    '31-1198.00\tPillow Aides\tShake pillows.',
+    '51-5198.00\tStamp Printers\tPrint stamps.',
+    '92-3011.00\tCloud Choir\tSing at clouds.',
+  ],
+  'Alternate Titles.txt': [
+    'O*NET-SOC Code\tAlternate Title\tShort Title\tSource(s)',
+    '91-1011.00\tkite pilots\tn/a\t01,02,04,08',
+    '91-1011.00\tWind Rider\tn/a\t08',
+    '91-1011.00\tString Captain\tn/a\t02,04',
+    '91-1011.00\tSTRING CAPTAIN\tn/a\t08',
+    '91-1011.00\tKP (Kite Pilot)\tKP\t02,08',
+    '91-1011.00\tKite Pilot\tn/a\t02,04,08',
+    '91-1011.00\tAir Artist\tn/a\t08',
+    '91-1011.00\tGale Guide\tn/a\t08',
+    '91-1011.00\tKite Person\tn/a\t08',
+    '91-1011.00\tLine Handler\tn/a\t08',
+    '91-1011.00\tHigh-Altitude Kite Steering Officer\tn/a\t08',
+  ],
+  'Task Statements.txt': [
+    'O*NET-SOC Code\tTask ID\tTask\tTask Type\tIncumbents Responding\tDate\tDomain Source',
+    '91-1011.00\t1\tUntangle strings.\tSupplemental\t90\t07/2014\tIncumbent',
+    '91-1011.00\t2\tShout "Up!" at the kite.\tCore\t20\t08/2021\tIncumbent',
+    '91-1011.00\t3\tInvent new kites.\tn/a\tn/a\t12/2020\tAnalyst',
+    '91-1011.00\t4\t"Read the wind.\tCore\t85\t07/2014\tIncumbent',
+    '15-1298.00\t5\tWrite riddles.\tCore\tn/a\t03/2019\tOccupational Expert',
+  ],
+  'Tasks to DWAs.txt': [
+    'O*NET-SOC Code\tTask ID\tDWA ID\tDate\tDomain Source',
+    '91-1011.00\t1\t4.A.D03\t03/2014\tAnalyst',
+    '91-1011.00\t2\t4.A.D02\t03/2014\tAnalyst',
+    '91-1011.00\t4\t4.A.D02\t03/2014\tAnalyst',
+    '91-1011.00\t4\t4.A.D01\t03/2014\tAnalyst',
+  ],
+  'DWA Reference.txt': [
+    'Element ID\tIWA ID\tDWA ID\tDWA Title',
+    '4.A\t4.A.I01\t4.A.D01\tObserve weather.',
+    '4.A\t4.A.I01\t4.A.D02\tOperate flying equipment.',
+    '4.A\t4.A.I01\t4.A.D03\tRepair flying equipment.',
+  ],
+  'Job Zones.txt': ['O*NET-SOC Code\tJob Zone\tDate\tDomain Source', '91-1011.00\t2\t07/2014\tAnalyst'],
+  'Job Zone Reference.txt': [
+    'Job Zone\tName\tExperience\tEducation\tJob Training\tExamples\tSVP Range',
+    '1\tZone One: None\tNo experience.\tNo education.\tA day.\tNappers.\t(Below 1.0)',
+    '2\tZone Two: Some\tSome wind is needed.\tMost finished school.\tA summer.\tSailors.\t(1.0 to < 2.0)',
+  ],
+  'Related Occupations.txt': [
+    'O*NET-SOC Code\tRelated O*NET-SOC Code\tRelatedness Tier\tIndex',
+    '91-1011.00\t92-3011.00\tPrimary-Long\t6',
+    '91-1011.00\t51-5198.00\tPrimary-Short\t10',
+    '91-1011.00\t15-1298.00\tPrimary-Short\t2',
+    '91-1011.00\t91-1011.00\tPrimary-Short\t3',
+    '15-1298.00\t92-3011.00\tSupplemental\t11',
+  ],
+}
+type FileName = keyof typeof RELEASE
+
+const WAGE_HEADER = 'AREA,OCC_CODE,OCC_TITLE,O_GROUP,A_PCT10,A_PCT25,A_MEDIAN,A_PCT75,A_PCT90'
+const WAGES = [
+  WAGE_HEADER,
+  '99,00-0000,All Occupations,total,1,2,3,4,5',
+  '99,91-0000,"Wind, Water, and Air Occupations",major,1,2,3,4,5',
+  '99,91-1000,"Pilots, ""Free"" and Tied",minor,1,2,3,4,5',
+  '99,91-1010,Kite Pilots,broad,1,2,3,4,5',
+  '99,91-1011,Kite Pilots,detailed,30000,41000.5,50000,"70,000",90000',
+  '99,15-1200,Computer Occupations,minor,1,2,3,4,5',
+  '99,15-1298,Riddle Programmers,detailed,40000,*,60000,80000,#',
+  '99,31-1198,Pillow Aides,detailed,*,*,*,*,*',
+]
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mahi-onet-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function writeRelease(changes: Partial<Record<FileName, string[] | undefined>> = {}): Promise<void> {
+  for (const [name, lines] of Object.entries({ ...RELEASE, ...changes })) {
+    if (lines !== undefined) await writeFile(join(folder, name), `${lines.join('\n')}\n`)
+  }
+}
+
+async function writeWages(lines: string[] = WAGES): Promise<string> {
+  const file = join(folder, 'wages.csv')
+  await writeFile(file, `${lines.join('\n')}\n`)
+  return file
+}
+
+/** The records by code. A record is an OccupationRecord already; the importer checks it again. */
+async function readRecords(from: string, wages?: string): Promise<Map<string, OccupationRecord>> {
+  const records = new Map<string, OccupationRecord>()
+  for await (const { value } of readOnet(from, wages === undefined ? {} : { wages })) {
+    const record = value as OccupationRecord
+    records.set(record.occupationCode ?? '', record)
+  }
+  return records
+}
+
+async function findFaults(wages?: string, from = folder): Promise<readonly Fault[]> {
+  try {
+    await readRecords(from, wages)
+  } catch (error) {
+    if (error instanceof InputRefused) return error.faults
+    throw error
+  }
+  return []
+}
+
+/** The release with some lines of a file replaced by others. */
+function edit(name: FileName, replace: (line: string, index: number) => string) {
+  return { [name]: RELEASE[name].map(replace) }
+}
+
+describe('an O*NET release becomes records', () => {
+  test('with every field that the source holds, in the order of the schema', async () => {
+    await writeRelease()
+    const record = (await readRecords(folder, await writeWages())).get('91-1011.00')
+    expect(JSON.stringify(record, undefined, 2)).toBe(
+      JSON.stringify(
+        {
+          occupationCode: '91-1011.00',
+          titleEnglish: 'Kite Pilots',
+          titlePluralEnglish: 'Kite Pilots',
+          altJobTitlesEnglish: [
+            'Kite Pilot',
+            'String Captain',
+            'KP (Kite Pilot)',
+            'Air Artist',
+            'Gale Guide',
+            'Wind Rider',
+            'Kite Person',
+          ],
+          descriptionEnglish: 'Fly kites for a living.',
+          detailedWorkActivitiesEnglish: [
+            'Operate flying equipment.',
+            'Observe weather.',
+            'Repair flying equipment.',
+          ],
+          trainingDuration: 'A summer.',
+          lifeOnTheJobEnglish: [
+            '"Read the wind.',
+            'Shout "Up!" at the kite.',
+            'Untangle strings.',
+            'Invent new kites.',
+          ],
+          entryRequirements: {
+            entrySummaryEnglish: 'Zone Two: Some',
+            entryYouNeedEnglish: ['Some wind is needed.'],
+            entryYouMayNeedEnglish: ['Most finished school.'],
+          },
+          minorGroups: [
+            {
+              minorGroupRelationType: 'Primary',
+              minorGroup: {
+                code: '91-1000',
+                nameEnglish: 'Pilots, "Free" and Tied',
+                majorGroups: [
+                  {
+                    majorGroupRelationType: 'Primary',
+                    majorGroup: { code: '91-0000', nameEnglish: 'Wind, Water, and Air Occupations' },
+                  },
+                ],
+              },
+            },
+            {
+              minorGroupRelationType: 'Secondary',
+              minorGroup: {
+                code: '15-1200',
+                nameEnglish: 'Computer Occupations',
+                majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '15-0000' } }],
+              },
+            },
+            {
+              minorGroupRelationType: 'Secondary',
+              minorGroup: {
+                code: '51-5100',
+                majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '51-0000' } }],
+              },
+            },
+          ],
+          renumeration: {
+            payLowerBound: 30000,
+            payMidLowerBound: 41000.5,
+            payMidUpperBound: 70000,
+            payUpperBound: 90000,
+          },
+          lastUpdatedDate: '2021-08-01T00:00:00.000Z',
+        },
+        undefined,
+        2,
+      ),
+    )
+  })
+
+  test('in the order of their codes, each with the file and line that it comes from', async () => {
+    await writeRelease()
+    const places: unknown[] = []
+    for await (const { file, line, value } of readOnet(folder, {})) {
+      places.push([(value as OccupationRecord).occupationCode, file, line])
+    }
+    const file = join(folder, 'Occupation Data.txt')
+    expect(places).toEqual([
+      ['15-1298.00', file, 3],
+      ['31-1198.00', file, 4],
+      ['51-5198.00', file, 5],
+      ['91-1011.00', file, 2],
+      ['92-3011.00', file, 6],
+    ])
+  })
+
+  test('without the fields that the source does not hold for them', async () => {
+    await writeRelease()
+    expect((await readRecords(folder, await writeWages())).get('92-3011.00')).toEqual({
+      occupationCode: '92-3011.00',
+      titleEnglish: 'Cloud Choir',
+      descriptionEnglish: 'Sing at clouds.',
+      minorGroups: [
+        {
+          minorGroupRelationType: 'Primary',
+          minorGroup: {
+            code: '92-3000',
+            majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '92-0000' } }],
+          },
+        },
+      ],
+    })
+  })
+
+  test('that keep only the known figures where pay is top-coded or unavailable', async () => {
+    await writeRelease()
+    const records = await readRecords(folder, await writeWages())
+    expect(records.get('15-1298.00')?.renumeration).toEqual({ payLowerBound: 40000, payMidUpperBound: 80000 })
+    expect(records.get('31-1198.00')).not.toHaveProperty('renumeration')
+  })
+
+  test('that have group codes but neither names nor pay when no wages are given', async () => {
+    await writeRelease()
+    const records = [...(await readRecords(folder)).values()]
+    expect(records.map((record) => record.minorGroups?.[0]?.minorGroup?.code)).toEqual([
+      '15-1200',
+      '31-1100',
+      '51-5100',
+      '91-1000',
+      '92-3000',
+    ])
+    expect(JSON.stringify(records)).not.toMatch(/nameEnglish|renumeration/)
+  })
+
+  test('whatever the line ends and the order of the columns, and with a byte order mark', async () => {
+    await writeRelease()
+    const before = await readRecords(folder, await writeWages())
+    for (const [name, lines] of Object.entries(RELEASE)) {
+      const reversed = lines.map((line) => line.split('\t').reverse().join('\t'))
+      await writeFile(join(folder, name), `\uFEFF${reversed.join('\r\n')}`)
+    }
+    const wages = await writeWages([`\uFEFF${WAGES.join('\r\n')}`])
+    expect(await readRecords(folder, wages)).toEqual(before)
+  })
+
+  test('that the importer takes as they are, without a fault and with nothing to normalise', async () => {
+    await writeRelease()
+    for await (const source of readOnet(folder, { wages: await writeWages() })) {
+      expect(renderRecord(source)).toMatchObject({ normalised: false })
+    }
+  })
+
+  test('and the attribution names the source and its licence in one sentence', () => {
+    expect(ONET_ATTRIBUTION).toContain('O*NET 27.0 Database')
+    expect(ONET_ATTRIBUTION).toContain(
+      'U.S. Department of Labor, Employment and Training Administration (USDOL/ETA)',
+    )
+    expect(ONET_ATTRIBUTION).toContain('CC BY 4.0')
+  })
+})
+
+describe('a title is a plural by its head noun', () => {
+  test.each([
+    'Chief Executives',
+    'Managers, All Other',
+    'Judges, Magistrate Judges, and Magistrates',
+    'Helpers--Roofers',
+    'First-Line Supervisors of Security Workers',
+    'Meat, Poultry, and Fish Cutters and Trimmers',
+    'Transportation Vehicle, Equipment and Systems Inspectors, Except Aviation',
+    'Waiters and Waitresses',
+    'Computer Systems Engineers/Architects',
+  ])('%s', (title) => expect(isPlural(title)).toBe(true))
+
+  test.each([
+    'Clergy',
+    'Infantry',
+    'Transit and Railroad Police',
+    'Captain of Horses',
+    'Boss, Except Managers and Directors',
+    'Omnibus',
+    '',
+  ])('but not "%s"', (title) => expect(isPlural(title)).toBe(false))
+})
+
+describe('the seven best alternate titles', () => {
+  test('are the same seven whatever the order in which the source lists them', () => {
+    const alternate = fc.record({
+      title: fc.stringMatching(/^[A-Ca-c]{1,2}( \([AB]\))?$/),
+      sources: fc.integer({ min: 1, max: 4 }),
+    })
+    const twoOrders = fc
+      .array(alternate, { maxLength: 30 })
+      .chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })))
+    fc.assert(
+      fc.property(twoOrders, ([one, other]) => {
+        const best = pickAlternateTitles('Ab', one)
+        expect(pickAlternateTitles('Ab', other)).toEqual(best)
+        const distinct = new Set(one.map(({ title }) => title.toLowerCase()))
+        distinct.delete('ab')
+        expect(best).toHaveLength(Math.min(7, distinct.size))
+        expect(new Set(best.map((title) => title.toLowerCase())).size).toBe(best.length)
+      }),
+    )
+  })
+})
+
+describe('a release that cannot be read is refused', () => {
+  test('where the folder does not exist, or is a file', async () => {
+    const advice = 'unpack the O*NET text release and name the folder that holds its .txt files'
+    const file = join(folder, 'nowhere')
+    expect(await findFaults(undefined, file)).toEqual([
+      { file, message: `there is no such folder; ${advice}` },
+    ])
+    await writeFile(file, '')
+    expect(await findFaults(undefined, file)).toEqual([{ file, message: `is not a folder; ${advice}` }])
+  })
+
+  test('with the name of each missing file', async () => {
+    await writeRelease({ 'Job Zones.txt': undefined, 'DWA Reference.txt': undefined })
+    const message = 'is missing, and an O*NET text release has it'
+    expect(await findFaults()).toEqual([
+      { file: join(folder, 'DWA Reference.txt'), message },
+      { file: join(folder, 'Job Zones.txt'), message },
+    ])
+  })
+
+  test('where a folder stands in place of a file', async () => {
+    await writeRelease({ 'Job Zones.txt': undefined })
+    await mkdir(join(folder, 'Job Zones.txt'))
+    const file = join(folder, 'Job Zones.txt')
+    expect(await findFaults()).toEqual([{ file, message: 'is a folder, and should be a file' }])
+  })
+
+  test('with the names of the missing columns and of those found', async () => {
+    await writeRelease({ 'Job Zones.txt': ['O*NET-SOC Code\tZone\tWhen', '91-1011.00\t2\t07/2014'] })
+    expect(await findFaults()).toEqual([
+      {
+        file: join(folder, 'Job Zones.txt'),
+        line: 1,
+        message: 'has no column "Job Zone"; its header has "O*NET-SOC Code", "Zone", "When"',
+      },
+    ])
+  })
+
+  test('where a file is empty', async () => {
+    await writeRelease({ 'DWA Reference.txt': [] })
+    expect(await findFaults()).toEqual([
+      {
+        file: join(folder, 'DWA Reference.txt'),
+        message: 'is empty, and should begin with "DWA ID", "DWA Title"',
+      },
+    ])
+  })
+
+  test('where a row is not as wide as the header', async () => {
+    await writeRelease(edit('Job Zones.txt', (line, index) => (index === 1 ? '91-1011.00\t2' : line)))
+    expect(await findFaults()).toEqual([
+      {
+        file: join(folder, 'Job Zones.txt'),
+        line: 2,
+        message: 'has 2 cells, and should have 4 as the header has',
+      },
+    ])
+  })
+
+  test('where a file is not UTF-8', async () => {
+    await writeRelease()
+    const file = join(folder, 'Occupation Data.txt')
+    const text = ['O*NET-SOC Code\tTitle\tDescription', '91-1011.00\tCafé Pilots\tFly.'].join('\n')
+    await writeFile(file, text, 'latin1')
+    expect(await findFaults()).toEqual([{ file, line: 2, message: 'is not UTF-8 text, and should be' }])
+  })
+
+  test.each<[string, FileName, (line: string) => string, number, string]>([
+    [
+      'a code is not an O*NET-SOC code',
+      'Occupation Data.txt',
+      (line) => line.replace('15-1298.00', '15-1298'),
+      3,
+      'has the code "15-1298", and a code is like "11-1011.00"',
+    ],
+    [
+      'a code comes twice',
+      'Occupation Data.txt',
+      (line) => line.replace('15-1298.00', '91-1011.00'),
+      3,
+      'repeats the code 91-1011.00 of line 2, and each may come once',
+    ],
+    [
+      'a date is not a month',
+      'Task Statements.txt',
+      (line) => line.replace('08/2021', '13/2021'),
+      3,
+      'has the date "13/2021", and a date is like "07/2014"',
+    ],
+    [
+      'an index is not a number',
+      'Related Occupations.txt',
+      (line) => line.replace('\t10', '\tten'),
+      3,
+      'has the index "ten", and an index is a whole number',
+    ],
+  ])('where %s', async (_, name, replace, line, message) => {
+    await writeRelease(edit(name, replace))
+    expect(await findFaults()).toEqual([{ file: join(folder, name), line, message }])
+  })
+
+  const strays: [string, FileName, string, string, number, string, FileName][] = [
+    [
+      'a task',
+      'Task Statements.txt',
+      '15-1298.00',
+      '15-9999.00',
+      6,
+      'occupation "15-9999.00"',
+      'Occupation Data.txt',
+    ],
+    [
+      'a title',
+      'Alternate Titles.txt',
+      '1.00\tWind',
+      '2.00\tWind',
+      3,
+      'occupation "91-1012.00"',
+      'Occupation Data.txt',
+    ],
+    [
+      'a relation',
+      'Related Occupations.txt',
+      '\t92-3011.00',
+      '\t92-9',
+      2,
+      'occupation "92-9"',
+      'Occupation Data.txt',
+    ],
+    ['a link', 'Tasks to DWAs.txt', '\t1\t', '\t77\t', 2, 'task "77" of 91-1011.00', 'Task Statements.txt'],
+    ['a link', 'Tasks to DWAs.txt', '4.A.D03', '4.A.D99', 2, 'activity "4.A.D99"', 'DWA Reference.txt'],
+    ['a job zone', 'Job Zones.txt', '\t2\t', '\t9\t', 2, 'job zone "9"', 'Job Zone Reference.txt'],
+  ]
+  test.each(strays)(
+    'where %s in %s refers to what is not there',
+    async (_, name, from, to, line, what, where) => {
+      await writeRelease(edit(name, (text) => text.replace(from, to)))
+      const message = `refers to ${what}, which is not in '${where}'; all files should be of one release`
+      expect(await findFaults()).toEqual([{ file: join(folder, name), line, message }])
+    },
+  )
+})
+
+describe('a wages file that cannot be read is refused', () => {
+  test('where it does not exist', async () => {
+    await writeRelease()
+    const file = join(folder, 'no-wages.csv')
+    expect(await findFaults(file)).toEqual([{ file, message: 'there is no such file' }])
+  })
+
+  test('with the names of the missing columns and of those found', async () => {
+    await writeRelease()
+    const file = await writeWages(['OCC_CODE,OCC_TITLE,O_GROUP,A_PCT10,A_PCT25', '1,2,3,4,5'])
+    const found = '"OCC_CODE", "OCC_TITLE", "O_GROUP", "A_PCT10", "A_PCT25"'
+    const message = `has no columns "A_PCT75", "A_PCT90"; its header has ${found}`
+    expect(await findFaults(file)).toEqual([{ file, line: 1, message }])
+  })
+
+  test.each<[string, string, Omit<Fault, 'file'>]>([
+    [
+      'a figure is no amount',
+      '99,91-1012,Balloonists,detailed,30000,many,50000,60000,70000',
+      { line: 10, field: 'A_PCT25', message: 'is "many", and should be an amount, "#" or "*"' },
+    ],
+    [
+      'the figures fall, an unknown one between them or not',
+      '99,91-1012,Balloonists,detailed,30000,#,50000,29999,70000',
+      { line: 10, field: 'A_PCT75', message: 'is 29999, and should be at least the 30000 before it' },
+    ],
+    [
+      'a code has two rows',
+      '98,91-1011,Kite Pilots,detailed,1,2,3,4,5',
+      {
+        line: 10,
+        message: 'is the second detailed row for "91-1011"; the national file has one each',
+      },
+    ],
+  ])('where %s', async (_, row, fault) => {
+    await writeRelease()
+    const file = await writeWages([...WAGES, row])
+    expect(await findFaults(file)).toEqual([{ file, ...fault }])
+  })
+
+  test('where it is not CSV', async () => {
+    await writeRelease()
+    const file = await writeWages([...WAGES, '99,91-1012,"Balloon'])
+    const [fault] = await findFaults(file)
+    expect(fault?.file).toBe(file)
+    expect(fault?.message).toMatch(/^is not well-formed CSV: /)
+  })
+
+  test('where none of its rows is an occupation or a group', async () => {
+    await writeRelease()
+    const file = await writeWages([WAGE_HEADER])
+    const message = 'has no row whose "O_GROUP" is "detailed", "minor" or "major"'
+    expect(await findFaults(file)).toEqual([{ file, message }])
+  })
+})
+
+const REAL_DATA = findRealData()
+
+function findRealData(): string | undefined {
+  if (process.env.MAHI_TEST_DATA) return process.env.MAHI_TEST_DATA
+  const beside = join(import.meta.dirname, '../../shared/data')
+  if (existsSync(beside)) return beside
+  process.stderr.write(
+    `Skipping the tests over O*NET 27.0: MAHI_TEST_DATA names no folder, and there is no ${beside}\n`,
+  )
+  return undefined
+}
+
+describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023', () => {
+  const onet = join(REAL_DATA ?? '', 'onet-27.0')
+  const oews = join(REAL_DATA ?? '', 'oews-2023/national_M2023.csv')
+  let records: Map<string, OccupationRecord>
+  beforeAll(async () => {
+    records = await readRecords(onet, oews)
+  })
+  const titleOfGroup = (record?: OccupationRecord) =>
+    record?.minorGroups?.map(({ minorGroup }) => `${minorGroup?.code} ${minorGroup?.nameEnglish}`)
+
+  test('has 1,016 records, in order, all fit to be imported', () => {
+    expect(records.size).toBe(1016)
+    const codes = [...records.keys()]
+    expect(codes).toEqual(codes.toSorted())
+    for (const value of records.values()) {
+      expect(renderRecord({ file: 'onet', line: 1, value })).toMatchObject({ normalised: false })
+    }
+  })
+
+  test('has each field on as many records as the source holds it for', () => {
+    const counts: Record<string, number> = {}
+    for (const record of records.values()) {
+      for (const field of Object.keys(record)) counts[field] = (counts[field] ?? 0) + 1
+    }
+    // 962 records match a wage row; five of those rows have no annual figure at all.
+    expect(counts).toEqual({
+      occupationCode: 1016,
+      titleEnglish: 1016,
+      titlePluralEnglish: 1013,
+      altJobTitlesEnglish: 1016,
+      descriptionEnglish: 1016,
+      detailedWorkActivitiesEnglish: 923,
+      trainingDuration: 923,
+      lifeOnTheJobEnglish: 923,
+      entryRequirements: 923,
+      minorGroups: 1016,
+      renumeration: 957,
+      lastUpdatedDate: 923,
+    })
+  })
+
+  test('matches a wage row for 962 occupations', async () => {
+    // With a figure in place of each unavailable one, every occupation that matches a row has pay.
+    const text = await readFile(oews, 'utf8')
+    const matches = await readRecords(onet, await writeWages([text.replaceAll(',*', ',1')]))
+    expect([...matches.values()].filter((record) => record.renumeration !== undefined)).toHaveLength(962)
+  })
+
+  test('has rising pay, and all four figures on 905 records', () => {
+    let complete = 0
+    for (const { renumeration } of records.values()) {
+      const figures = Object.values(renumeration ?? {})
+      expect(figures).toEqual(figures.toSorted((a, b) => a - b))
+      if (figures.length === 4) complete += 1
+    }
+    expect(complete).toBe(905)
+  })
+
+  test('has a plural for every title but three collective nouns', () => {
+    const others = [...records.values()].filter((record) => record.titlePluralEnglish === undefined)
+    expect(others.map((record) => record.titleEnglish)).toEqual([
+      'Clergy',
+      'Transit and Railroad Police',
+      'Infantry',
+    ])
+  })
+
+  test('has the groups of every occupation, named unless the wages file does not hold them', () => {
+    const unnamed = new Set<string | undefined>()
+    for (const record of records.values()) {
+      for (const { minorGroup } of record.minorGroups ?? []) {
+        if (minorGroup?.nameEnglish === undefined) unnamed.add(minorGroup?.code)
+        const majorGroup = minorGroup?.majorGroups?.[0]?.majorGroup
+        if (majorGroup?.nameEnglish === undefined) unnamed.add(majorGroup?.code)
+      }
+    }
+    expect([...unnamed].sort()).toEqual(['45-3000', '55-0000', '55-1000', '55-2000', '55-3000'])
+  })
+
+  test('maps Chief Executives, whose pay is top-coded', () => {
+    const record = records.get('11-1011.00')
+    expect(record).toMatchObject({
+      titlePluralEnglish: 'Chief Executives',
+      altJobTitlesEnglish: [
+        'Chief Executive Officer (CEO)',
+        'Chief Financial Officer (CFO)',
+        'Chief Operating Officer (COO)',
+        'City Manager',
+        'Executive Director',
+        'Bureau Chief',
+        'Prison Warden',
+      ],
+      entryRequirements: { entrySummaryEnglish: 'Job Zone Five: Extensive Preparation Needed' },
+      lastUpdatedDate: '2014-07-01T00:00:00.000Z',
+    })
+    expect(record?.renumeration).toEqual({ payLowerBound: 80000, payMidLowerBound: 130840 })
+    expect(record?.detailedWorkActivitiesEnglish?.[0]).toBe('Direct financial operations.')
+    expect(record?.detailedWorkActivitiesEnglish).toHaveLength(27)
+    expect(record?.lifeOnTheJobEnglish).toHaveLength(31)
+    expect(titleOfGroup(record)).toEqual([
+      '11-1000 Top Executives',
+      '11-9000 Other Management Occupations',
+      '11-3000 Operations Specialties Managers',
+    ])
+  })
+
+  test('maps Software Developers, whose minor group ends in 00', () => {
+    const record = records.get('15-1252.00')
+    expect(titleOfGroup(record)).toEqual(['15-1200 Computer Occupations', '17-2000 Engineers'])
+    expect(record?.renumeration).toEqual({
+      payLowerBound: 77020,
+      payMidLowerBound: 101200,
+      payMidUpperBound: 167540,
+      payUpperBound: 208620,
+    })
+  })
+
+  test('maps Production Workers, All Other, with seven of 2,749 alternate titles and no task', () => {
+    const record = records.get('51-9199.00')
+    expect(record?.altJobTitlesEnglish).toEqual([
+      'Coiler',
+      'Digger',
+      'Filler',
+      'Framer',
+      'Header',
+      'Looper',
+      'Masker',
+    ])
+    expect(record).not.toHaveProperty('lifeOnTheJobEnglish')
+    expect(record).not.toHaveProperty('lastUpdatedDate')
+  })
+})

@@ -1,0 +1,129 @@
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import pino from 'pino'
+import { onTestFinished } from 'vitest'
+import { createKey } from '../../src/access/keys.ts'
+import type { Scope } from '../../src/access/principal.ts'
+import { createMemoryLimiter } from '../../src/access/rate-limit.ts'
+import { buildApp, rateLimitsOf } from '../../src/app.ts'
+import type { Database } from '../../src/database/database.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { RevisionWatch } from '../../src/database/revision-watch.ts'
+import { Metrics } from '../../src/http/metrics.ts'
+import type { SourceRecord } from '../../src/input/source-record.ts'
+import { type ImportOptions, importOccupations } from '../../src/occupations/import.ts'
+import { readSettings } from '../../src/settings.ts'
+import { type Publication, publishResults } from '../../src/validation-results/publish.ts'
+import { assertDescribed } from './contract.ts'
+import { temporaryDatabaseUrl } from './temporary.ts'
+
+/** A service over a database of its own, for one test. Every answer is checked against openapi.json. */
+export class Service {
+  readonly app: FastifyInstance
+  readonly database: Database
+  readonly revisions: RevisionWatch
+  /** Lines that the service has logged. */
+  readonly log: string[]
+  /** A key for everything and the organisation 1001. */
+  readonly key: string
+
+  private constructor(
+    app: FastifyInstance,
+    database: Database,
+    revisions: RevisionWatch,
+    log: string[],
+    key: string,
+  ) {
+    this.app = app
+    this.database = database
+    this.revisions = revisions
+    this.log = log
+    this.key = key
+  }
+
+  static async start(
+    environment: Record<string, string> = {},
+    url: string = temporaryDatabaseUrl(),
+  ): Promise<Service> {
+    const settings = readSettings({
+      RATE_LIMIT_OCCUPATIONS: 'off',
+      RATE_LIMIT_RESULTS: 'off',
+      RATE_LIMIT_FAILED_CREDENTIALS: 'off',
+      ...environment,
+      DATABASE_URL: url,
+    })
+    const log: string[] = []
+    const database = await openDatabase(url)
+    const revisions = await RevisionWatch.start(database)
+    const app = await buildApp({
+      settings,
+      database,
+      revisions,
+      consume: createMemoryLimiter(rateLimitsOf(settings)),
+      metrics: new Metrics(),
+      life: { stopping: false },
+      logger: pino({ level: 'trace' }, { write: (line: string) => log.push(line) }),
+    })
+    onTestFinished(async () => {
+      await app.close()
+      revisions.stop()
+      await database.close()
+    })
+    const { key } = await createKey(database, {
+      client: 'tests',
+      eids: ['1001'],
+      expires: Date.now() + 86_400_000,
+    })
+    await revisions.refresh()
+    return new Service(app, database, revisions, log, key)
+  }
+
+  /** Asks for an address with the service's key; `headers` add to it or, as `undefined`, take away. */
+  async get(url: string, headers: Record<string, string | undefined> = {}): Promise<LightMyRequestResponse> {
+    return await this.request({ url, headers: { 'x-api-key': this.key, ...headers } })
+  }
+
+  async request(options: InjectOptions): Promise<LightMyRequestResponse> {
+    const headers = Object.fromEntries(
+      Object.entries(options.headers ?? {}).filter(([, value]) => value !== undefined),
+    )
+    const response = await this.app.inject({ ...options, headers })
+    assertDescribed(options, response)
+    return response
+  }
+
+  /** Imports records as the command does, and waits until the service shows them. */
+  async import(records: readonly unknown[], options: ImportOptions = {}) {
+    const summary = await importOccupations(this.database, sourceOf(records), options)
+    await this.revisions.refresh()
+    return summary
+  }
+
+  /** Publishes entries as the command does. */
+  async publish(entries: readonly unknown[], publication: Partial<Publication> = {}) {
+    return await publishResults(this.database, sourceOf(entries), {
+      eid: '1001',
+      returnId: 'R1',
+      ...publication,
+    })
+  }
+
+  async createKey(options: {
+    client?: string
+    scopes?: readonly Scope[]
+    eids?: readonly string[]
+    expires?: number
+  }) {
+    const key = await createKey(this.database, {
+      client: 'other',
+      expires: Date.now() + 86_400_000,
+      ...options,
+    })
+    await this.revisions.refresh()
+    return key
+  }
+}
+
+/** Records as if they had been read from a file, one a line. */
+export async function* sourceOf(values: readonly unknown[]): AsyncGenerator<SourceRecord> {
+  for (const [index, value] of values.entries()) yield { file: 'test.ndjson', line: index + 1, value }
+}
