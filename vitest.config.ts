@@ -1,10 +1,43 @@
 import { defineConfig } from 'vitest/config'
+import { findPostgres } from './test/support/find-postgres.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The PostgreSQL that the tests run on. */
+    postgresUrl: string
+  }
+}
+
+const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const
+/** Tests that open a database run once for each engine; the others know of none. */
+const withDatabase = ['test/{occupations,results,access,commands,http,client,mirror,faults}.*.test.ts']
+
+const postgresUrl = await findPostgres()
+if (postgresUrl === undefined) {
+  const message = 'no PostgreSQL on 127.0.0.1:5432 and none in TEST_DATABASE_URL'
+  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
+  process.stderr.write(`SKIPPED: the tests on PostgreSQL: ${message}\n`)
+}
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    projects: [
+      { test: { ...common, name: 'sqlite', include: ['test/**/*.test.ts'], env: { TEST_ENGINE: 'sqlite' } } },
+      ...(postgresUrl === undefined
+        ? []
+        : [
+            {
+              test: {
+                ...common,
+                name: 'postgres',
+                include: withDatabase,
+                exclude: ['test/occupations.onet.test.ts'],
+                env: { TEST_ENGINE: 'postgres' },
+                provide: { postgresUrl },
+                setupFiles: ['test/support/postgres-setup.ts'],
+              },
+            },
+          ]),
+    ],
   },
 })

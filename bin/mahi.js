@@ -14,4 +14,4 @@ if (major < 24) {
 var fs = await import('node:fs')
 // The package holds dist/; a checkout runs its TypeScript sources as they are.
 var sources = new URL('../src/cli.ts', import.meta.url)
-await import(fs.existsSync(sources) ? sources.href : new URL('../dist/cli.js', import.meta.url).href)
+await import(fs.existsSync(sources) ? sources.href : new URL('../dist/src/cli.js', import.meta.url).href)

@@ -1,15 +1,24 @@
 import { randomUUID } from 'node:crypto'
 import cors from '@fastify/cors'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import underPressure from '@fastify/under-pressure'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Access } from './access/admit.ts'
+import { createJwtVerifier, type JwtOptions } from './access/jwt.ts'
 import { KeyVerifier } from './access/keys.ts'
 import type { ConsumeLimit, RateLimits } from './access/rate-limit.ts'
-import type { Database } from './database/database.ts'
+import { createBearerVerifier } from './access/verify.ts'
+import type { Database, Reader } from './database/database.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
+import { assertWellFormed, BrokenRequests } from './http/broken-requests.ts'
 import { nameSchemas } from './http/describe.ts'
-import { answerClientError, answerError } from './http/errors.ts'
+import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
-import { type Metrics, registerRequestLog } from './http/metrics.ts'
+import { type Metrics, recordReply, registerRequestLog } from './http/metrics.ts'
 import { registerOpenApi } from './http/openapi.ts'
 import type { Page } from './http/page.ts'
 import { PageCache } from './http/page-cache.ts'
@@ -24,7 +33,10 @@ import { registerValidationResults } from './validation-results/routes.ts'
 
 export interface AppOptions {
   readonly settings: Settings
+  /** Where keys and revisions are read. */
   readonly database: Database
+  /** Where the data of both operations is read: the database, or standbys of it. */
+  readonly reads: Reader
   /** Tells when another process has changed the catalogue or the keys. */
   readonly revisions: RevisionWatch
   readonly consume: ConsumeLimit
@@ -36,6 +48,17 @@ export interface AppOptions {
 /** Longest address, in characters: several times what the longest sensible query takes. */
 const MAX_URL_LENGTH = 8192
 
+/** How far the event loop may fall behind before requests are turned away, in milliseconds. */
+const MAX_EVENT_LOOP_DELAY = 500
+
+/** Turns a request away at once, rather than slowing everybody down; whether the process lives is still told. */
+function shedLoad(request: FastifyRequest): void {
+  if (request.routeOptions.config.operation === 'livez') return
+  throw new Problem('unavailable', 'The service has more to do than it can.', {
+    headers: { 'retry-after': '1' },
+  })
+}
+
 /** The limits of a settings object, by what they count. */
 export function rateLimitsOf(settings: Settings): RateLimits {
   return {
@@ -45,12 +68,22 @@ export function rateLimitsOf(settings: Settings): RateLimits {
   }
 }
 
+/** What JWTs are checked against; `undefined` where none are taken. */
+function jwtOptionsOf(settings: Settings): JwtOptions | undefined {
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = settings
+  if (issuer === undefined || audience === undefined || jwksUrl === undefined) return undefined
+  return { issuer, audience, jwksUrl, eidClaim: settings.JWT_EID_CLAIM }
+}
+
 /** Builds the service, listening nowhere yet: everything that it answers is registered here, in this order. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { settings, database, revisions, consume, metrics, life, logger } = options
+  const { settings, database, reads, revisions, consume, metrics, life, logger } = options
+  const broken = new BrokenRequests(logger, metrics)
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request costs more than finding a finished page; lines that need the id carry it.
+    childLoggerFactory: (root) => root,
     genReqId: () => randomUUID(),
     rewriteUrl: (request) => routeVersion(request as Parameters<typeof routeVersion>[0]),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
@@ -61,8 +94,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
     keepAliveTimeout: 65_000,
+    // A reader that takes nothing for so long is cut off, and does not hold a page in memory for ever.
+    connectionTimeout: 30_000,
     bodyLimit: 1024,
-    http: { headersTimeout: 15_000 },
+    // A missing Host header is refused by assertWellFormed, with a problem body.
+    http: { headersTimeout: 15_000, requireHostHeader: false },
     // Schemas describe here and do nothing else: queries are read by compileQuery, which refuses what Ajv would
     // coerce or drop, and answers are finished bytes.
     schemaController: {
@@ -71,11 +107,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         buildSerializer: () => () => JSON.stringify,
       },
     },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => broken.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
       answerError(error, request, reply)
+      // No hook is run for these.
+      reply.raw.once('close', () => recordReply(request, reply, metrics))
     },
   })
+  broken.watch(app.server)
   app.setErrorHandler(answerError)
   app.decorateRequest('principal', undefined)
 
@@ -85,17 +124,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       'x-request-id': request.id,
       'x-content-type-options': 'nosniff',
     })
-    assertVersion(request.raw)
-    if (request.url.length > MAX_URL_LENGTH) {
-      throw new Problem(
-        'uri-too-long',
-        `The address is ${request.url.length} characters long, and ${MAX_URL_LENGTH} fit.`,
-      )
-    }
+    // A balancer that keeps connections open is to send what comes next to another process.
+    if (life.stopping) reply.header('connection', 'close')
     done()
   })
   registerRequestLog(app, metrics)
-  registerNotFound(app)
+  // Before anything is refused: a web page is to see why.
   await app.register(cors, {
     origin: settings.CORS_ORIGINS === '*' ? '*' : [...settings.CORS_ORIGINS],
     methods: ['GET', 'HEAD'],
@@ -111,14 +145,37 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     maxAge: 86_400,
     strictPreflight: false,
   })
+  await app.register(underPressure, {
+    maxEventLoopDelay: MAX_EVENT_LOOP_DELAY,
+    // A window in which a start or one long task leaves no room for a sample counts as endless delay.
+    sampleInterval: 1000,
+    pressureHandler: shedLoad,
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    assertWellFormed(request)
+    assertVersion(request.raw)
+    if (request.url.length > MAX_URL_LENGTH) {
+      throw new Problem(
+        'uri-too-long',
+        `The address is ${request.url.length} characters long, and ${MAX_URL_LENGTH} fit.`,
+      )
+    }
+    done()
+  })
+  registerNotFound(app)
   await registerOpenApi(app)
-  registerHealth(app, database, life)
+  registerHealth(app, reads, life)
   registerProblemPages(app)
   nameSchemas(app, { Problem: ProblemBody, ResultsProblem: ResultsProblemBody })
 
   const keys = new KeyVerifier(database)
+  const jwt = jwtOptionsOf(settings)
   const access: Access = {
-    verify: keys.verify,
+    verifyKey: keys.verify,
+    verifyBearer: createBearerVerifier(
+      keys.verify,
+      jwt === undefined ? undefined : createJwtVerifier(jwt, app.log),
+    ),
     consume,
     limits: rateLimitsOf(settings),
     publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
@@ -130,7 +187,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const cataloguePages = pages()
   const resultPages = pages()
   const catalogue = new Catalogue(
-    database,
+    reads,
     revisions.current.catalogue,
     cataloguePages,
     `${v1.prefix}/occupations`,
@@ -152,7 +209,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         compress,
       })
       registerValidationResults(scope, {
-        reader: database,
+        reader: reads,
+        primary: database,
         pages: resultPages,
         access,
         limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { createKey, KeyVerifier } from './access/keys.ts'
 import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
 import { readRecords } from './input/read-records.ts'
 import { OCCUPATION_COLUMNS } from './occupations/export.ts'
 import { importOccupations } from './occupations/import.ts'
+import { locateSample, type SampleName } from './samples.ts'
 import { ENTRY_COLUMNS, publishResults } from './validation-results/publish.ts'
 
 /** Where the demo keeps what it needs; its database is apart from the one that `serve` uses. */
@@ -35,10 +35,10 @@ export async function prepareDemo(): Promise<Demo> {
     const catalogue = await database.get<{ total: number }>(
       'select max(total) as total from occupation_filter',
     )
-    if (catalogue?.total === 0) await importOccupations(database, readSample('occupations.ndjson'))
+    if (catalogue?.total === 0) await importOccupations(database, readSampleRecords('occupations.ndjson'))
     const submission = await database.get('select token from submission where token = $1', [DEMO_TOKEN])
     if (submission === undefined) {
-      await publishResults(database, readSample('validation-results.ndjson'), {
+      await publishResults(database, readSampleRecords('validation-results.ndjson'), {
         eid: DEMO_EID,
         returnId: DEMO_RETURN,
         token: DEMO_TOKEN,
@@ -63,9 +63,10 @@ The reference is at ${url}/docs. Stop with Ctrl+C; what is stored stays in var/.
 `
 }
 
-function readSample(name: string) {
-  const file = fileURLToPath(new URL(`../samples/${name}`, import.meta.url))
-  return readRecords([file], { columns: name.startsWith('occupations') ? OCCUPATION_COLUMNS : ENTRY_COLUMNS })
+function readSampleRecords(name: SampleName) {
+  return readRecords([locateSample(name)], {
+    columns: name === 'occupations.ndjson' ? OCCUPATION_COLUMNS : ENTRY_COLUMNS,
+  })
 }
 
 async function findKey(database: Database): Promise<string> {

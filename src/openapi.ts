@@ -7,6 +7,7 @@ import { buildApp, rateLimitsOf } from './app.ts'
 import { openDatabase } from './database/open.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
 import { Metrics } from './http/metrics.ts'
+import { PACKAGE_ROOT } from './package-root.ts'
 import { readSettings } from './settings.ts'
 
 /** The OpenAPI document of the service with its default settings, as text. */
@@ -18,6 +19,7 @@ export async function generateOpenApi(): Promise<string> {
   const app = await buildApp({
     settings,
     database,
+    reads: database,
     revisions,
     consume: createMemoryLimiter(rateLimitsOf(settings)),
     metrics: new Metrics(),
@@ -27,10 +29,10 @@ export async function generateOpenApi(): Promise<string> {
   await app.ready()
   const document = app.swagger()
   await app.close()
-  revisions.stop()
+  await revisions.stop()
   await database.close()
   rmSync(folder, { recursive: true })
   return `${JSON.stringify(document, null, 2)}\n`
 }
 
-if (import.meta.main) writeFileSync(new URL('../openapi.json', import.meta.url), await generateOpenApi())
+if (import.meta.main) writeFileSync(new URL('openapi.json', PACKAGE_ROOT), await generateOpenApi())

@@ -1,23 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
-import pino from 'pino'
+import pino, { type Logger } from 'pino'
 import { createMemoryLimiter } from './access/rate-limit.ts'
+import { RedisLimiter } from './access/redis-limit.ts'
 import { buildApp, rateLimitsOf } from './app.ts'
 import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
+import { openStandby } from './database/postgres.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
+import { StandbyReader } from './database/standby.ts'
+import { Connections } from './http/connections.ts'
 import type { Life } from './http/health.ts'
 import { Metrics, serveMetrics } from './http/metrics.ts'
+import { listen } from './listen.ts'
 import type { Settings } from './settings.ts'
-
-/** The port is taken, or can't be had; the message says what to do. */
-export class CannotListen extends Error {}
 
 export interface RunningServer {
   readonly app: FastifyInstance
   readonly database: Database
   /** Where it listens, such as `http://127.0.0.1:8080`. */
   readonly url: string
+  readonly drainSeconds: number
+  readonly life: Life
+  /** Ends listening, lets the requests in flight finish, and closes everything. */
   close(): Promise<void>
 }
 
@@ -33,62 +39,88 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: pino.stdSerializers.err },
   })
-  const database = await openDatabase(settings.DATABASE_URL)
+  const database = await openDatabase(settings.DATABASE_URL, settings.DATABASE_POOL_SIZE)
   const revisions = await RevisionWatch.start(database)
   const life: Life = { stopping: false }
   const metrics = new Metrics()
+  const standby = openReads(settings, database, metrics, logger)
+  const limits = rateLimitsOf(settings)
+  const redis =
+    settings.REDIS_URL === undefined
+      ? undefined
+      : await RedisLimiter.start(limits, {
+          url: settings.REDIS_URL,
+          keyPrefix: settings.REDIS_KEY_PREFIX,
+          log: logger,
+          metrics,
+        })
   const app = await buildApp({
     settings,
     database,
+    reads: standby ?? database,
     revisions,
-    consume: createMemoryLimiter(rateLimitsOf(settings)),
+    consume: redis?.consume ?? createMemoryLimiter(limits),
     metrics,
     life,
     logger,
   })
 
+  const connections = new Connections(app.server)
   let metricsServer: Awaited<ReturnType<typeof serveMetrics>> | undefined
   const close = async () => {
     life.stopping = true
-    await app.close()
+    await connections.endDuring(app.close())
+    redis?.stop()
+    await standby?.close()
     metricsServer?.close()
-    revisions.stop()
+    await revisions.stop()
     await database.close()
   }
   try {
     if (settings.METRICS_PORT !== 0) {
-      metricsServer = await listen('METRICS_PORT', settings.METRICS_PORT, () =>
-        serveMetrics(metrics, settings.METRICS_PORT),
-      )
+      const at = { setting: 'METRICS_PORT', port: settings.METRICS_PORT, host: '127.0.0.1' }
+      metricsServer = await listen(at, () => serveMetrics(metrics, settings.METRICS_PORT))
     }
-    const url = await listen('PORT', settings.PORT, () =>
-      app.listen({ host: settings.HOST, port: settings.PORT }),
-    )
-    return { app, database, url, close }
+    const at = { setting: 'PORT', port: settings.PORT, host: settings.HOST }
+    const url = await listen(at, () => app.listen({ host: settings.HOST, port: settings.PORT }))
+    return { app, database, url, drainSeconds: settings.DRAIN_SECONDS, life, close }
   } catch (error) {
     await close()
     throw error
   }
 }
 
-/** Stops gracefully on SIGTERM and SIGINT: requests in flight finish first, within ten seconds. */
+/** When readers that have not taken their answers are cut off, so that the rest still closes in order. */
+const CUT_OFF = 9_000
+
+/**
+ * Stops gracefully on SIGTERM and SIGINT, within ten seconds: `/readyz` turns 503 and every answer asks its
+ * connection to close; after DRAIN_SECONDS, in which balancers notice, it ends listening and lets the requests in
+ * flight finish.
+ */
 export function stopOnSignal(server: RunningServer): void {
-  closeWithGrace({ delay: 10_000, logger: server.app.log }, () => server.close())
+  closeWithGrace({ delay: 10_000, logger: server.app.log }, async ({ signal }) => {
+    server.life.stopping = true
+    setTimeout(() => server.app.server.closeAllConnections(), CUT_OFF).unref()
+    // Ctrl+C comes from somebody who waits at the terminal, not from a balancer.
+    if (signal === 'SIGTERM') await sleep(server.drainSeconds * 1000)
+    await server.close()
+  })
 }
 
-async function listen<T>(setting: string, port: number, start: () => Promise<T>): Promise<T> {
-  try {
-    return await start()
-  } catch (error) {
-    const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? '']
-    if (reason === undefined) throw error
-    throw new CannotListen(`port ${port} ${reason}: choose another with ${setting}`, { cause: error })
-  }
-}
-
-const LISTEN_ERRORS: Record<string, string> = {
-  EADDRINUSE: 'is in use by another process',
-  EACCES: 'needs more rights than this user has',
-  EADDRNOTAVAIL: 'is on an address that this machine does not have (HOST)',
-  ENOTFOUND: 'is on an address that is not known (HOST)',
+/** The standbys that serve the reads, where DATABASE_READ_URL names any. */
+function openReads(
+  { DATABASE_READ_URL, DATABASE_POOL_SIZE }: Settings,
+  primary: Database,
+  metrics: Metrics,
+  logger: Logger,
+): StandbyReader | undefined {
+  if (DATABASE_READ_URL === undefined) return undefined
+  const standby = openStandby(DATABASE_READ_URL, DATABASE_POOL_SIZE)
+  const reads = new StandbyReader(standby, primary, (available, reason) => {
+    if (available) logger.info('the standby is back and serves the reads again')
+    else logger.warn({ err: reason }, 'the standby is away: reads go to the primary')
+  })
+  metrics.gauge('mahi_standby_up', 'Whether the standby serves the reads.', () => (reads.available ? 1 : 0))
+  return reads
 }

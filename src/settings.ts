@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { RateLimit } from './access/rate-limit.ts'
 
 /** A setting that makes no sense, or several: every fault at once. */
@@ -11,9 +12,9 @@ export class SettingsRefused extends Error {
   }
 }
 
-interface Definition<T> {
-  /** As it would be written in the environment; absent where the setting has no value unless it is given. */
-  readonly default: string | undefined
+interface Definition<T, Default extends string | undefined = string | undefined> {
+  /** As it would be written in the environment; `undefined` where the setting has no value unless it is given. */
+  readonly default: Default
   readonly meaning: string
   /** @throws {Error} whose message says what would be right */
   readonly read: (text: string) => T
@@ -21,7 +22,7 @@ interface Definition<T> {
   readonly secret?: boolean
 }
 
-const define = <T>(definition: Definition<T>) => definition
+const define = <T, const Default extends string | undefined>(definition: Definition<T, Default>) => definition
 
 /** Every setting, by its name in the environment. */
 export const SETTINGS = {
@@ -33,9 +34,31 @@ export const SETTINGS = {
   }),
   DATABASE_URL: define({
     default: 'sqlite:var/mahi.db',
-    meaning: 'sqlite:FILE',
+    meaning: 'sqlite:FILE, or postgres://user@host/database',
     read: readDatabaseUrl,
     secret: true,
+  }),
+  DATABASE_READ_URL: define({
+    default: undefined,
+    meaning: 'postgres:// address of standbys that serve the reads of both operations',
+    read: readPostgresUrl,
+    secret: true,
+  }),
+  DATABASE_POOL_SIZE: define({
+    default: '10',
+    meaning: 'most connections to each PostgreSQL address',
+    read: readWhole(2, 1000),
+  }),
+  REDIS_URL: define({
+    default: undefined,
+    meaning: 'redis:// or rediss:// address where the processes share their rate limits',
+    read: readRedisUrl,
+    secret: true,
+  }),
+  REDIS_KEY_PREFIX: define({
+    default: 'mahi',
+    meaning: 'start of the names of all keys in Redis; services that share a Redis need different ones',
+    read: readKeyPrefix,
   }),
   OCCUPATIONS_ACCESS: define({
     default: 'key',
@@ -69,6 +92,26 @@ export const SETTINGS = {
     meaning: 'requests/seconds without a valid credential from each address, or off',
     read: readLimit,
   }),
+  JWT_ISSUER: define({
+    default: undefined,
+    meaning: 'issuer (iss) of the bearer tokens that are taken',
+    read: readText,
+  }),
+  JWT_AUDIENCE: define({
+    default: undefined,
+    meaning: 'audience (aud) that a bearer token must be for',
+    read: readText,
+  }),
+  JWT_JWKS_URL: define({
+    default: undefined,
+    meaning: "address of the issuer's public keys (a JWK Set)",
+    read: readWebAddress,
+  }),
+  JWT_EID_CLAIM: define({
+    default: 'eid',
+    meaning: 'claim of a bearer token that names its organisations, a string or a list of them',
+    read: readText,
+  }),
   CORS_ORIGINS: define({
     default: '*',
     meaning: 'origins of web pages that may call, by commas, or *',
@@ -89,6 +132,11 @@ export const SETTINGS = {
     meaning: 'port of the Prometheus metrics, on loopback; 0 for none',
     read: readWhole(0, 65535),
   }),
+  DRAIN_SECONDS: define({
+    default: '0',
+    meaning: 'seconds between SIGTERM and the end of listening, in which balancers see /readyz fail',
+    read: readWhole(0, 8),
+  }),
   LOG_LEVEL: define({
     default: 'info',
     meaning: 'fatal, error, warn, info, debug, trace or silent',
@@ -97,7 +145,17 @@ export const SETTINGS = {
 } as const
 
 export type SettingName = keyof typeof SETTINGS
-export type Settings = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['read']> }
+/** The settings that have a value even where none is given. */
+type Defaulted = {
+  [Name in SettingName]: (typeof SETTINGS)[Name]['default'] extends string ? Name : never
+}[SettingName]
+type Value<Name extends SettingName> = ReturnType<(typeof SETTINGS)[Name]['read']>
+export type Settings = { readonly [Name in Defaulted]: Value<Name> } & {
+  readonly [Name in Exclude<SettingName, Defaulted>]?: Value<Name>
+}
+
+/** What only makes sense as a whole. */
+const JWT_SETTINGS = ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'] as const
 
 /**
  * Reads the settings from an environment; an empty value counts as not given.
@@ -124,8 +182,12 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     if (settings[name] > settings[most])
       faults.push(`${name} is ${settings[name]}, above ${most} (${settings[most]})`)
   }
-  if (settings.METRICS_PORT !== 0 && settings.METRICS_PORT === settings.PORT) {
+  if (settings.METRICS_PORT > 0 && settings.METRICS_PORT === settings.PORT) {
     faults.push(`METRICS_PORT and PORT are both ${settings.PORT}: each needs a port of its own`)
+  }
+  const missing = JWT_SETTINGS.filter((name) => !environment[name]?.trim())
+  if (missing.length > 0 && missing.length < JWT_SETTINGS.length) {
+    faults.push(`${missing.join(' and ')} should be given too: ${JWT_SETTINGS.join(', ')} belong together`)
   }
   if (faults.length > 0) throw new SettingsRefused(faults)
   return settings
@@ -151,7 +213,9 @@ export function listSettings(
 
 /** An address without its password. */
 export function hidePassword(address: string): string {
-  return address.replace(/^([a-z]+:\/\/[^:/?#]*):[^@]*@/i, '$1:***@')
+  return address
+    .replace(/^([a-z]+:\/\/[^:/?#]*):.*@/i, '$1:***@')
+    .replace(/([?&][a-z]*password=)[^&]*/gi, '$1***')
 }
 
 function readText(text: string): string {
@@ -185,7 +249,37 @@ function readLimit(text: string): RateLimit | 'off' {
 
 function readDatabaseUrl(text: string): string {
   if (/^sqlite:(?!:memory:).+/.test(text)) return text
-  throw new Error('should be the address of a file, such as sqlite:var/mahi.db')
+  if (isPostgresUrl(text)) return text
+  throw new Error('should be an address such as sqlite:var/mahi.db or postgres://user@host/database')
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text)
+}
+
+function readPostgresUrl(text: string): string {
+  if (isPostgresUrl(text)) return text
+  throw new Error('should be an address such as postgres://user@host/database')
+}
+
+function readRedisUrl(text: string): string {
+  const address = /^rediss?:\/\//.test(text) ? URL.parse(text) : null
+  // Everything else that an address can carry is an option of the client, and some of those are not for operators.
+  if (address?.hostname && /^(?:\/\d{0,3})?$/.test(address.pathname) && !address.search && !address.hash) {
+    return text
+  }
+  throw new Error('should be an address such as redis://host:6379 or rediss://user:password@host:6379/0')
+}
+
+function readKeyPrefix(text: string): string {
+  if (/^[\w.:-]{1,64}$/.test(text)) return text
+  throw new Error('should be 1 to 64 letters, digits, dots, colons, underscores or hyphens')
+}
+
+function readWebAddress(text: string): string {
+  const address = /^https?:\/\//.test(text) ? URL.parse(text) : null
+  if (address !== null && !address.username && !address.password) return text
+  throw new Error('should be an address such as https://login.example/keys')
 }
 
 function readOrigins(text: string): '*' | readonly string[] {
@@ -198,6 +292,12 @@ function readOrigins(text: string): '*' | readonly string[] {
 function readProxies(text: string): false | readonly string[] {
   if (text === 'false') return false
   const addresses = text.split(',').map((each) => each.trim())
-  if (addresses.every((each) => /^[\da-f.:]+(?:\/\d{1,3})?$/i.test(each))) return addresses
+  if (addresses.every(isNetwork)) return addresses
   throw new Error('should be false or addresses such as 10.0.0.0/8, by commas')
+}
+
+/** An IP address, or a range of them such as 10.0.0.0/8. */
+function isNetwork(text: string): boolean {
+  const [, address = '', bits = '0'] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  return Number(bits) <= ({ 4: 32, 6: 128 }[isIP(address)] ?? -1)
 }

@@ -1,15 +1,37 @@
 import { statSync } from 'node:fs'
 import cliProgress from 'cli-progress'
-import { DatabaseUnusable } from './database/database.ts'
+import { DatabaseUnavailable, DatabaseUnusable } from './database/database.ts'
 import { type Fault, formatFault, InputRefused, MAX_FAULTS } from './input/faults.ts'
-import { STANDARD_INPUT } from './input/read-bytes.ts'
-import { CannotListen } from './server.ts'
+import { CannotListen } from './listen.ts'
 import { SettingsRefused } from './settings.ts'
 
-/** Writes data to standard output, and waits until there is room for more. */
+/** Standard output can't take more; `closed` where its reader has read enough, as `head` does. */
+export class OutputFailed extends Error {
+  readonly closed: boolean
+
+  constructor(error: NodeJS.ErrnoException) {
+    super(
+      error.code === 'ENOSPC'
+        ? 'standard output has no room left on its disk: what was written is not whole'
+        : `standard output can't be written: ${error.message}`,
+      { cause: error },
+    )
+    this.closed = error.code === 'EPIPE'
+  }
+}
+
+// A failed write is told to whoever wrote; without a listener it would also end the process, with a stack.
+process.stdout.on('error', () => undefined)
+process.stderr.on('error', () => undefined)
+
+/**
+ * Writes data to standard output, and waits until there is room for more.
+ *
+ * @throws {OutputFailed}
+ */
 export function writeOut(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+    process.stdout.write(text, (error) => (error ? reject(new OutputFailed(error)) : resolve()))
   })
 }
 
@@ -18,24 +40,33 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** A progress bar over the bytes of files, on a terminal; nothing in a pipe or where the size is not known. */
+/** A progress bar over the bytes of files, on a terminal; a count where their size is not known; none in a pipe. */
 export class Progress {
   readonly #bar: cliProgress.SingleBar | undefined
   #bytes = 0
   #records = 0
 
-  constructor(files: readonly string[], noun: string) {
+  /** @param files what is read, as far as its size is known */
+  constructor(noun: string, files: readonly string[] = []) {
+    if (!process.stderr.isTTY) return
     const total = sizeOf(files)
-    if (!process.stderr.isTTY || total === undefined) return
+    const count = `{records} ${noun}`
     this.#bar = new cliProgress.SingleBar({
       stream: process.stderr,
-      format: `{bar} {percentage} % · {records} ${noun} · {eta_formatted} left`,
+      format:
+        total === undefined
+          ? `${count} · {duration_formatted}`
+          : `{bar} {percentage} % · ${count} · {eta_formatted} left`,
       barCompleteChar: '█',
       barIncompleteChar: '░',
-      hideCursor: true,
       clearOnComplete: true,
+      // Ctrl+C ends the command at once: the bar's own handler would take the signal, and the command go on. So
+      // nothing about the terminal may need to be put back.
+      gracefulExit: false,
+      hideCursor: false,
+      linewrap: true,
     })
-    this.#bar.start(total, 0, { records: '0' })
+    this.#bar.start(total ?? 1, 0, { records: '0' })
   }
 
   readonly onBytes = (count: number): void => {
@@ -53,11 +84,12 @@ export class Progress {
   }
 }
 
+/** The sum of the files' sizes in bytes; `undefined` where one is a pipe, or there is none. */
 function sizeOf(files: readonly string[]): number | undefined {
   try {
-    return files.includes(STANDARD_INPUT)
-      ? undefined
-      : files.reduce((sum, file) => sum + statSync(file).size, 0)
+    const stats = files.map((file) => statSync(file))
+    if (stats.length === 0 || !stats.every((each) => each.isFile())) return undefined
+    return stats.reduce((sum, { size }) => sum + size, 0)
   } catch {
     return undefined
   }
@@ -67,22 +99,27 @@ function sizeOf(files: readonly string[]): number | undefined {
 export function describeFailure(error: unknown): readonly Fault[] | undefined {
   if (error instanceof InputRefused) return error.faults
   if (error instanceof SettingsRefused) return error.faults.map((message) => ({ message }))
-  if (error instanceof DatabaseUnusable || error instanceof CannotListen) return [{ message: error.message }]
+  if (
+    error instanceof DatabaseUnavailable ||
+    error instanceof DatabaseUnusable ||
+    error instanceof CannotListen ||
+    error instanceof OutputFailed
+  ) {
+    return [{ message: error.message }]
+  }
   return undefined
 }
 
 /** Tells why a command failed and sets the exit status: each fault on a line, or as one JSON object. */
 export async function reportFailure(error: unknown, json: boolean): Promise<void> {
   process.exitCode = 1
-  const faults = describeFailure(error)
-  if (faults === undefined) {
+  const faults = describeFailure(error) ?? [{ message: 'this should not have happened' }]
+  if (json) await writeOut(`${JSON.stringify({ faults })}\n`)
+  if (describeFailure(error) === undefined) {
     say(`mahi: this should not have happened: ${error instanceof Error ? error.stack : error}`)
     return
   }
-  if (json) {
-    await writeOut(`${JSON.stringify({ faults })}\n`)
-    return
-  }
+  if (json) return
   for (const fault of faults) say(formatFault(fault))
   if (!(error instanceof InputRefused)) return
   const more = faults.length >= MAX_FAULTS ? ` These are the first ${MAX_FAULTS}; there may be more.` : ''

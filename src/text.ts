@@ -6,18 +6,21 @@ const NON_BREAKING_SPACES = /[\u00a0\u2007\u202f]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point; tab and line ends are text.
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 
+/** Whether text needs no further look: it is fit to be stored as it is. Nearly all of a catalogue's is. */
+export function isClean(text: string): boolean {
+  return CLEAN.test(text)
+}
+
 /**
  * Text as it is stored: Unicode NFC, spaces for non-breaking spaces, no white space at either end. Macrons and
  * everything else stay as they are.
  */
 export function normaliseText(text: string): string {
-  if (CLEAN.test(text)) return text
   return text.replace(NON_BREAKING_SPACES, ' ').normalize('NFC').trim()
 }
 
 /** What makes a string unfit to be stored or looked for, or `undefined` if it is fit. */
 export function findTextFault(text: string): string | undefined {
-  if (CLEAN.test(text)) return undefined
   if (!text.isWellFormed()) return 'has half of a surrogate pair, which is not Unicode text'
   const control = CONTROL.exec(text)
   if (control === null) return undefined
@@ -42,4 +45,19 @@ export function suggest(name: string, known: readonly string[]): string {
 /** The start of a value that a message repeats: enough to recognise it, never a flood. */
 export function quote(value: string, length = 60): string {
   return JSON.stringify(value.length > length ? `${value.slice(0, length)}…` : value)
+}
+
+/**
+ * Compares as the databases do, by code point. JavaScript's own order is by UTF-16 unit, which puts the characters
+ * beyond U+FFFF before those from U+E000 on.
+ */
+export function compareCodePoints(one: string, other: string): number {
+  const length = Math.min(one.length, other.length)
+  for (let index = 0; index < length; index++) {
+    const [a, b] = [one.charCodeAt(index), other.charCodeAt(index)]
+    if (a === b) continue
+    const surrogates = Number(a >= 0xd800 && a <= 0xdfff) - Number(b >= 0xd800 && b <= 0xdfff)
+    return surrogates === 0 ? a - b : surrogates
+  }
+  return one.length - other.length
 }

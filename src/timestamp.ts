@@ -30,16 +30,24 @@ export function parseTimestamp(text: string): Timestamp | undefined {
 
   const offset = readOffset(match[8])
   if (offset === undefined) return undefined
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999, setUTCFullYear does not.
-  const date = new Date(Date.UTC(2000, month - 1, day, hour, minute, second))
-  date.setUTCFullYear(year, month - 1, day)
-  const digits = match[7] ?? ''
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999, setUTCFullYear does not. A second 60 would carry over into
+  // the next day, whose date setUTCFullYear then takes back: it is added at the end instead.
   const leap = second === 60
-  if (leap && new Date(date.getTime() - offset * 60_000).getUTCMinutes() !== 0) return undefined
+  const date = new Date(Date.UTC(2000, month - 1, day, hour, minute, leap ? 59 : second))
+  date.setUTCFullYear(year, month - 1, day)
+  const start = date.getTime() - offset * 60_000
+  if (leap) return isEndOfDay(start) ? { milliseconds: start + 1000, fraction: false } : undefined
+  const digits = match[7] ?? ''
   return {
-    milliseconds: date.getTime() - offset * 60_000 + (leap ? 0 : Number(digits.slice(0, 3).padEnd(3, '0'))),
-    fraction: !leap && /[1-9]/.test(digits.slice(3)),
+    milliseconds: start + Number(digits.slice(0, 3).padEnd(3, '0')),
+    fraction: /[1-9]/.test(digits.slice(3)),
   }
+}
+
+/** Leap seconds come at the end of a day of UTC alone (RFC 3339, section 5.7). */
+function isEndOfDay(milliseconds: number): boolean {
+  const date = new Date(milliseconds)
+  return date.getUTCHours() === 23 && date.getUTCMinutes() === 59
 }
 
 /** Minutes that the offset is ahead of UTC. */

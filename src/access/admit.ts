@@ -4,7 +4,10 @@ import type { Principal, Scope, Verify } from './principal.ts'
 import { type ConsumeLimit, type LimitName, limitHeaders, type RateLimits } from './rate-limit.ts'
 
 export interface Access {
-  readonly verify: Verify
+  /** Verifies an `X-API-Key`. */
+  readonly verifyKey: Verify
+  /** Verifies an `Authorization: Bearer`, which may be more than a key. */
+  readonly verifyBearer: Verify
   readonly consume: ConsumeLimit
   readonly limits: RateLimits
   /** Whether the occupations are open to callers without a credential. */
@@ -38,8 +41,7 @@ export function admit(access: Access, { operation, scope, anonymous }: Admission
     const principal =
       credential === undefined ? undefined : await verifyCredential(access, request, credential)
     if (principal === undefined && !(anonymous && credential === undefined)) {
-      await countFailure(access, request)
-      throw unauthorized()
+      throw unauthorized(await countFailure(access, request))
     }
     request.principal = principal
 
@@ -54,41 +56,54 @@ export function admit(access: Access, { operation, scope, anonymous }: Admission
 }
 
 /** The one answer to every request that is not authorised: it does not tell why. */
-export function unauthorized(): Problem {
+export function unauthorized(headers: Record<string, string> = {}): Problem {
   return new Problem(
     'unauthorized',
     'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
-    { headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' } },
+    {
+      headers: {
+        ...headers,
+        'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"',
+      },
+    },
   )
 }
 
+interface Credential {
+  readonly text: string
+  readonly verifier: 'verifyKey' | 'verifyBearer'
+}
+
 /** `X-API-Key: <key>`, or `Authorization: Bearer <key or JWT>` (RFC 6750, section 2.1). */
-function readCredential(request: FastifyRequest): string | undefined {
+function readCredential(request: FastifyRequest): Credential | undefined {
   const key = request.headers['x-api-key']
-  if (key !== undefined) return String(key)
+  if (key !== undefined) return { text: String(key), verifier: 'verifyKey' }
   const authorization = request.headers.authorization
   if (authorization === undefined) return undefined
-  return /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? ''
+  return { text: /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '', verifier: 'verifyBearer' }
 }
 
 async function verifyCredential(
   access: Access,
   request: FastifyRequest,
-  credential: string,
+  { text, verifier }: Credential,
 ): Promise<Principal | undefined> {
-  const principal = await access.verify(credential)
+  const principal = await access[verifier](text)
   const client = request.headers['x-client-id']
   return client === undefined || client === principal?.client ? principal : undefined
 }
 
-async function countFailure(access: Access, request: FastifyRequest): Promise<void> {
+/** Answers the headers that tell what is left of the limit. */
+async function countFailure(access: Access, request: FastifyRequest): Promise<Record<string, string>> {
   const limit = access.limits['failed-credentials']
   const verdict = await access.consume('failed-credentials', addressOf(request))
-  if (verdict === undefined || limit === 'off' || verdict.allowed) return
+  if (verdict === undefined || limit === 'off') return {}
+  const headers = limitHeaders('failed-credentials', limit, verdict)
+  if (verdict.allowed) return headers
   throw tooMany(
     verdict.reset,
     `${limit.requests} requests without a valid credential in ${limit.seconds} seconds`,
-    limitHeaders('failed-credentials', limit, verdict),
+    headers,
   )
 }
 

@@ -1,7 +1,8 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { Database, Reader } from '../database/database.ts'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Database, Reader, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
 import { type Principal, SCOPES, type Scope } from './principal.ts'
+import { hashCredential, RememberedPrincipals } from './remembered.ts'
 
 /** A key as it is stored, without its hash. */
 export interface KeyDescription {
@@ -41,18 +42,27 @@ export async function createKey(
     scopes = SCOPES,
     eids = [],
     expires,
-  }: { client: string; scopes?: readonly Scope[]; eids?: readonly string[]; expires: number },
+    onWait,
+  }: {
+    client: string
+    scopes?: readonly Scope[]
+    eids?: readonly string[]
+    expires: number
+    /** Called once if another transaction has to finish first. */
+    onWait?: () => void
+  },
 ): Promise<KeyDescription & { key: string }> {
   const id = `mahi_${randomBytes(6).toString('hex')}`
   const key = `${id}_${randomBytes(32).toString('base64url')}`
   const created = Date.now()
-  await database.write('keys', async (writer) => {
+  const store = async (writer: Writer) => {
     await writer.run(
       `insert into api_key (id, client, hash, scopes, eids, created, expires) values ($1, $2, $3, $4, $5, $6, $7)`,
-      [id, client, hashKey(key), JSON.stringify(scopes), JSON.stringify(eids), created, expires],
+      [id, client, hashCredential(key), JSON.stringify(scopes), JSON.stringify(eids), created, expires],
     )
     await bumpRevision(writer, 'keys')
-  })
+  }
+  await database.write('keys', store, onWait)
   return { id, key, client, scopes, eids, created, expires, revoked: null }
 }
 
@@ -69,54 +79,47 @@ export async function listKeys(reader: Reader): Promise<KeyDescription[]> {
 }
 
 /** Ends a key at once. Answers `false` if there is no such key; one that was revoked before stays so. */
-export async function revokeKey(database: Database, id: string): Promise<boolean> {
-  return await database.write('keys', async (writer) => {
+export async function revokeKey(database: Database, id: string, onWait?: () => void): Promise<boolean> {
+  const revoke = async (writer: Writer) => {
     const revoked = await writer.run('update api_key set revoked = coalesce(revoked, $2) where id = $1', [
       id,
       Date.now(),
     ])
     await bumpRevision(writer, 'keys')
     return revoked > 0
-  })
+  }
+  return await database.write('keys', revoke, onWait)
 }
 
 /** Verifies keys against the database, and remembers the valid ones until `forget` is called. */
 export class KeyVerifier {
   readonly #reader: Reader
-  /** By the key's hash, so that no key is kept in memory. */
-  readonly #known = new Map<string, Principal>()
-  #generation = 0
+  readonly #remembered = new RememberedPrincipals()
 
   constructor(reader: Reader) {
     this.#reader = reader
   }
 
-  readonly verify = async (key: string): Promise<Principal | undefined> => {
-    const keyHash = hashKey(key)
-    const known = this.#known.get(keyHash)
-    if (known !== undefined) return known.expires > Date.now() ? known : undefined
+  readonly verify = async (key: string): Promise<Principal | undefined> =>
+    await this.#remembered.recall(key, (keyHash) => this.#check(key, keyHash))
 
-    const generation = this.#generation
+  /** Called when a key was made or revoked, by whichever process. */
+  forget(): void {
+    this.#remembered.forget()
+  }
+
+  async #check(key: string, keyHash: string): Promise<Principal | undefined> {
     const id = KEY.exec(key)?.[1]
     const row = id === undefined ? undefined : await this.#find(id)
     if (row === undefined || !timingSafeEqual(Buffer.from(keyHash), Buffer.from(row.hash))) return undefined
     if (row.revoked !== null || row.expires <= Date.now()) return undefined
-    const principal = {
+    return {
       id: row.id,
       client: row.client,
       scopes: new Set(JSON.parse(row.scopes) as string[]),
       eids: new Set(JSON.parse(row.eids) as string[]),
       expires: row.expires,
     }
-    // A key that was revoked while it was being read is not kept.
-    if (generation === this.#generation) this.#known.set(keyHash, principal)
-    return principal
-  }
-
-  /** Called when a key was made or revoked, by whichever process. */
-  forget(): void {
-    this.#generation++
-    this.#known.clear()
   }
 
   #find(id: string): Promise<KeyRow | undefined> {
@@ -125,8 +128,4 @@ export class KeyVerifier {
       [id],
     )
   }
-}
-
-function hashKey(key: string): string {
-  return hash('sha256', key, 'base64url')
 }

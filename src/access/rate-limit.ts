@@ -1,4 +1,4 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
 /** So many requests in each window of so many seconds. */
 export interface RateLimit {
@@ -24,11 +24,20 @@ export type ConsumeLimit = (name: LimitName, key: string) => Promise<Verdict | u
 
 /** Limits counted in this process. */
 export function createMemoryLimiter(limits: RateLimits): ConsumeLimit {
+  return createLimiter(
+    limits,
+    (_, { requests, seconds }) => new RateLimiterMemory({ points: requests, duration: seconds }),
+  )
+}
+
+/** Limits counted where `open` says; a store that fails rejects. */
+export function createLimiter(
+  limits: RateLimits,
+  open: (name: string, limit: RateLimit) => RateLimiterAbstract,
+): ConsumeLimit {
   const limiters = new Map(
     Object.entries(limits).flatMap(([name, limit]) =>
-      limit === 'off'
-        ? []
-        : [[name, new RateLimiterMemory({ points: limit.requests, duration: limit.seconds })] as const],
+      limit === 'off' ? [] : [[name, open(name, limit)] as const],
     ),
   )
   return async (name, key) => {

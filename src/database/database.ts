@@ -21,6 +21,21 @@ export interface Writer extends Reader {
     columns: readonly string[],
     rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
   ): Promise<number>
+  /** Lets the planner know what a temporary table holds, where the engine does not find out by itself. */
+  analyze(table: string): Promise<void>
+}
+
+/** Joined documents as `Dialect.utf8` hands them over: bytes, or text where the driver decodes everything. */
+export type Utf8 = Buffer | string
+
+/** The bytes of joined documents. */
+export function toBytes(text: Utf8): Buffer {
+  return typeof text === 'string' ? Buffer.from(text) : text
+}
+
+/** A reader that is told of changes, until it is stopped. It connects when it reads, as often as it takes. */
+export interface Follower extends Reader {
+  stop(): Promise<void>
 }
 
 /** What a transaction changes: two that change the same thing wait for each other. */
@@ -36,6 +51,12 @@ export interface Database extends Reader {
   write<T>(lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T>
   /** Runs `work` on one unchanging state of the database, however long it takes and whatever commits meanwhile. */
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
+  /**
+   * Opens a reader that waits behind nobody else's queries, to follow what other processes change: it calls `onChange`
+   * soon after each of their commits, where the engine can tell and while it is connected; a poll has to stand
+   * behind it.
+   */
+  follow(onChange: () => void): Follower
   close(): Promise<void>
 }
 
@@ -46,3 +67,14 @@ export class DatabaseUnusable extends Error {
     this.name = 'DatabaseUnusable'
   }
 }
+
+/** The database is away for the moment, or too busy: the same call may succeed later. */
+export class DatabaseUnavailable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseUnavailable'
+  }
+}
+
+/** So many callers wait for the database already that one more is turned away, for it would only wait in vain. */
+export class DatabaseBusy extends DatabaseUnavailable {}

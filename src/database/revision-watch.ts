@@ -1,25 +1,45 @@
-import type { Reader } from './database.ts'
+import type { Database, Follower } from './database.ts'
 import { type Revision, type RevisionName, readRevisions } from './revisions.ts'
 
 /** How often the revisions are read, in milliseconds: a change shows everywhere within a second. */
 const POLL_INTERVAL = 250
 
-/** Follows the revisions of a database, whichever process changes them. */
+/** How long the revisions may stay unread before nobody can tell any more what has changed, in milliseconds. */
+const BLIND_AFTER = 5_000
+
+type Revisions = Readonly<Record<RevisionName, Revision>>
+
+/**
+ * Follows the revisions of a database, whichever process changes them: by notification where the database can
+ * notify, and by a poll below it.
+ */
 export class RevisionWatch {
-  current: Readonly<Record<RevisionName, Revision>>
-  readonly #reader: Reader
+  current: Revisions
+  readonly #follower: Follower
   readonly #listeners: { name: RevisionName; listener: (revision: Revision) => void }[] = []
+  readonly #blindListeners: (() => void)[] = []
   readonly #timer: NodeJS.Timeout
   #reading: Promise<void> | undefined
+  #next: Promise<void> | undefined
+  /** When the revisions were last read, on a clock that nobody sets. */
+  #read = performance.now()
 
-  private constructor(reader: Reader, current: Readonly<Record<RevisionName, Revision>>) {
-    this.#reader = reader
+  private constructor(follower: Follower, current: Revisions) {
+    this.#follower = follower
     this.current = current
-    this.#timer = setInterval(() => void this.refresh().catch(() => undefined), POLL_INTERVAL).unref()
+    this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL).unref()
   }
 
-  static async start(reader: Reader): Promise<RevisionWatch> {
-    return new RevisionWatch(reader, await readRevisions(reader))
+  static async start(database: Database): Promise<RevisionWatch> {
+    let watch: RevisionWatch | undefined
+    const follower = database.follow(() => void watch?.refresh().catch(() => undefined))
+    try {
+      watch = new RevisionWatch(follower, await readRevisions(follower))
+      return watch
+    } catch (error) {
+      await follower.stop()
+      throw error
+    }
   }
 
   /** Calls the listener with each revision that differs from the one before. */
@@ -27,21 +47,44 @@ export class RevisionWatch {
     this.#listeners.push({ name, listener })
   }
 
-  /** Reads the revisions now. */
+  /** Calls the listener, more than once, while the database has been away too long to know what has changed. */
+  onBlind(listener: () => void): void {
+    this.#blindListeners.push(listener)
+  }
+
+  /** Reads the revisions as they are now: not before this call. */
   refresh(): Promise<void> {
-    this.#reading ??= this.#read().finally(() => {
+    if (this.#reading === undefined) return this.#begin()
+    this.#next ??= this.#reading
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined
+        return this.#begin()
+      })
+    return this.#next
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#follower.stop()
+  }
+
+  #poll(): void {
+    if (performance.now() - this.#read > BLIND_AFTER) for (const listener of this.#blindListeners) listener()
+    if (this.#reading === undefined) this.#begin().catch(() => undefined)
+  }
+
+  #begin(): Promise<void> {
+    this.#reading = this.#compare().finally(() => {
       this.#reading = undefined
     })
     return this.#reading
   }
 
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  async #read(): Promise<void> {
+  async #compare(): Promise<void> {
     const before = this.current
-    this.current = await readRevisions(this.#reader)
+    this.current = await readRevisions(this.#follower)
+    this.#read = performance.now()
     for (const { name, listener } of this.#listeners) {
       const { number, changed } = this.current[name]
       if (number !== before[name].number || changed !== before[name].changed) listener(this.current[name])

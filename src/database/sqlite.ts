@@ -1,10 +1,11 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import {
   type Database,
   DatabaseUnusable,
+  type Follower,
   type Lock,
   type Reader,
   type Value,
@@ -21,6 +22,9 @@ const BUSY_TIMEOUT = 10_000
 /** Pause between two tries to begin a transaction while another process writes, in milliseconds. */
 const RETRY_PAUSE = 25
 
+/** Tries after which a wait is worth a word: most last a moment. */
+const TRIES_IN_SILENCE = 10
+
 /**
  * Opens, and where it does not exist creates, a SQLite file. Reads and writes have a connection each, so that a
  * read never sees what a transaction of the same process has not committed.
@@ -29,6 +33,9 @@ const RETRY_PAUSE = 25
  */
 export async function openSqlite(path: string): Promise<Database> {
   try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new DatabaseUnusable(`${path} is a folder: name a file in it in DATABASE_URL`)
+    }
     mkdirSync(dirname(path), { recursive: true })
     const writing = new Sqlite(path, { timeout: BUSY_TIMEOUT })
     try {
@@ -45,9 +52,10 @@ export async function openSqlite(path: string): Promise<Database> {
 }
 
 async function prepareFile(connection: Sqlite.Database, path: string): Promise<void> {
+  // In this order: another process that makes the file just now has marked it before it has made a table.
+  const tables = connection.prepare(sqliteDialect.tables).all()
   const owner = connection.pragma('application_id', { simple: true })
   if (owner !== APPLICATION_ID) {
-    const tables = connection.prepare(sqliteDialect.tables).all()
     if (owner !== 0 || tables.length > 0) {
       throw new DatabaseUnusable(
         `${path} is another program's SQLite database: name another file in DATABASE_URL`,
@@ -59,8 +67,12 @@ async function prepareFile(connection: Sqlite.Database, path: string): Promise<v
   if (owner !== APPLICATION_ID) await untilFree(() => connection.pragma(`application_id = ${APPLICATION_ID}`))
   // An acknowledged import or publish outlives a power cut, not just the end of a process.
   connection.pragma('synchronous = full')
-  connection.pragma('cache_size = -65536')
+  // Measured: 64 MB save no time, and a publish of a million entries takes 297 MB of memory instead of 220.
+  connection.pragma('cache_size = -16384')
+  connection.pragma('temp.cache_size = -32768')
   connection.pragma('journal_size_limit = 67108864')
+  // From here on `untilFree` waits, which can say so and leaves the event loop to others.
+  connection.pragma('busy_timeout = 0')
 }
 
 function connect(path: string): Sqlite.Database {
@@ -72,12 +84,12 @@ function connect(path: string): Sqlite.Database {
 }
 
 async function untilFree<T>(action: () => T, onWait?: () => void): Promise<T> {
-  for (let waited = false; ; waited = true) {
+  for (let tries = 1; ; tries++) {
     try {
       return action()
     } catch (error) {
       if (!isBusy(error)) throw error
-      if (!waited) onWait?.()
+      if (tries === TRIES_IN_SILENCE) onWait?.()
       await sleep(RETRY_PAUSE)
     }
   }
@@ -123,8 +135,15 @@ class SqliteConnection implements Reader {
     return count
   }
 
+  async analyze(): Promise<void> {}
+
   exec(sql: string): void {
     this.#connection.exec(sql)
+  }
+
+  /** SQLite has rolled back by itself already where, for example, the disk is full. */
+  rollback(): void {
+    if (this.#connection.inTransaction) this.#connection.exec('rollback')
   }
 
   close(): void {
@@ -196,7 +215,7 @@ class SqliteDatabase implements Database {
         this.#writing.exec('commit')
         return result
       } catch (error) {
-        this.#writing.exec('rollback')
+        this.#writing.rollback()
         throw error
       }
     } catch (error) {
@@ -211,6 +230,16 @@ class SqliteDatabase implements Database {
       return await work(connection)
     } finally {
       connection.close()
+    }
+  }
+
+  /** SQLite tells nobody: the poll is cheap, for it reads a page that is in memory. */
+  follow(): Follower {
+    return {
+      dialect: this.dialect,
+      all: (sql, parameters) => this.all(sql, parameters),
+      get: (sql, parameters) => this.get(sql, parameters),
+      stop: async () => undefined,
     }
   }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import Type, { type TSchema } from 'typebox'
-import { PROBLEMS, type ProblemSlug } from './problems.ts'
+import { PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
 /** Gives schemas a name under which routes refer to them and the OpenAPI document lists them. */
 export function nameSchemas(app: FastifyInstance, schemas: Readonly<Record<string, TSchema>>): void {
@@ -22,12 +22,17 @@ const CONDITIONAL = {
   vary: text('Which request headers the answer depends on.'),
 }
 
-/** The 200 of an operation. */
-export function describePage(schemaName: string, description: string, headers: Record<string, object> = {}) {
+/** The 200 of an operation, with an answer as an example. */
+export function describePage(
+  schemaName: string,
+  description: string,
+  example: object,
+  headers: Record<string, object> = {},
+) {
   return {
     description,
     headers: { ...ANY_RESPONSE, ...LIMITED, ...CONDITIONAL, ...headers },
-    content: { 'application/json': { schema: { $ref: `${schemaName}#` } } },
+    content: { 'application/json': { schema: { $ref: `${schemaName}#` }, example } },
   }
 }
 
@@ -42,7 +47,7 @@ export const NOT_MODIFIED = {
 
 const RETRY = { 'retry-after': { description: 'Whole seconds to wait.', type: 'integer' } }
 const ERROR_HEADERS: Partial<Record<ProblemSlug, Record<string, object>>> = {
-  unauthorized: { 'www-authenticate': text('How to authenticate (RFC 9110, section 11.6.1).') },
+  unauthorized: { ...LIMITED, 'www-authenticate': text('How to authenticate (RFC 9110, section 11.6.1).') },
   'method-not-allowed': { allow: text('The methods that the address takes.') },
   'too-many-requests': { ...LIMITED, ...RETRY },
   unavailable: RETRY,
@@ -59,22 +64,53 @@ const ANYWHERE = [
   'unavailable',
 ] as const satisfies readonly ProblemSlug[]
 
-/** The errors of an operation, by status: its own and those that any request can meet. */
-export function describeErrors(own: Partial<Record<ProblemSlug, string>>, schemaOf400 = 'Problem') {
+/** What a detail may say, for each kind of problem that an operation answers with. */
+const DETAILS: Partial<Record<ProblemSlug, string>> = {
+  'unsupported-version': 'Version "9", from the address, is not supported. Supported: 1.0.',
+  unauthorized:
+    'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
+  'method-not-allowed': 'POST is not taken here. Taken: GET, HEAD.',
+  'not-acceptable': 'The Accept header excludes application/json, the only form there is.',
+  'request-timeout': 'The request did not arrive in time.',
+  'uri-too-long': 'The address is 9000 characters long, and 8192 fit.',
+  'too-many-requests': 'More than 600 requests in 60 seconds. Try again in 17 s.',
+  'headers-too-large': 'The request line and headers are longer than 16 KiB together.',
+  'internal-error': 'The service failed. The log has the cause under this id.',
+  unavailable: 'The database does not answer.',
+}
+
+const EXAMPLE_ID = '0c6e1a4e-6f0b-4d5c-9c39-5f1f4e2f7a10'
+
+/**
+ * The errors of an operation, by status: its own and those that any request can meet, each with an example.
+ *
+ * @param own what each of the operation's own problems means there
+ * @param badRequest the schema of its 400, and what the example of that answer says
+ */
+export function describeErrors(
+  own: Partial<Record<ProblemSlug, string>>,
+  badRequest: { schemaName: string; detail: string; members?: Record<string, unknown> },
+) {
   const slugs = new Map<ProblemSlug, string>([
     ...ANYWHERE.map((slug) => [slug, PROBLEMS[slug].title] as const),
     ...(Object.entries(own) as [ProblemSlug, string][]),
   ])
+  const exampleOf = (slug: ProblemSlug) => {
+    const { detail = DETAILS[slug] ?? '', members = {} } = slug === 'invalid-parameters' ? badRequest : {}
+    return { value: JSON.parse(renderProblem(new Problem(slug, detail, { members }), EXAMPLE_ID)) as object }
+  }
   return Object.fromEntries(
     [...slugs].map(([slug, description]) => {
       const { status } = PROBLEMS[slug]
-      const schema = { $ref: `${status === 400 ? schemaOf400 : 'Problem'}#` }
+      const schema = { $ref: `${status === 400 ? badRequest.schemaName : 'Problem'}#` }
+      const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : [slug]
+      const examples = Object.fromEntries(kinds.map((kind) => [kind, exampleOf(kind)]))
       return [
         status,
         {
           description,
           headers: { ...ANY_RESPONSE, ...ERROR_HEADERS[slug] },
-          content: { 'application/problem+json': { schema } },
+          content: { 'application/problem+json': { schema, examples } },
         },
       ]
     }),

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 declare module 'fastify' {
@@ -76,19 +76,35 @@ export async function serveMetrics(metrics: Metrics, port: number): Promise<Serv
   return server
 }
 
-/** Counts and logs each answer: id, operation, status, time and client, and nothing that the caller sent. */
+export interface Answer {
+  readonly id: string
+  readonly operation: string
+  readonly status: number
+  /** From the arrival of the request to the end of the answer, in milliseconds. */
+  readonly ms: number
+  readonly client?: string | undefined
+}
+
+/** Counts and logs an answer: nothing of it is what the caller sent. */
+export function recordAnswer(log: FastifyBaseLogger, metrics: Metrics, answer: Answer): void {
+  metrics.count(answer.operation, answer.status, answer.ms / 1000)
+  log.info(answer)
+}
+
+/** Counts and logs the answer of a request. */
+export function recordReply(request: FastifyRequest, reply: FastifyReply, metrics: Metrics): void {
+  recordAnswer(request.log, metrics, {
+    id: request.id,
+    operation: request.routeOptions.config?.operation ?? 'unknown',
+    status: reply.statusCode,
+    ms: Math.round(reply.elapsedTime * 1000) / 1000,
+    client: request.principal?.client,
+  })
+}
+
 export function registerRequestLog(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const operation = request.routeOptions.config.operation ?? 'unknown'
-    const milliseconds = reply.elapsedTime
-    metrics.count(operation, reply.statusCode, milliseconds / 1000)
-    request.log.info({
-      id: request.id,
-      operation,
-      status: reply.statusCode,
-      ms: Math.round(milliseconds * 1000) / 1000,
-      client: request.principal?.client,
-    })
+    recordReply(request, reply, metrics)
     done()
   })
 }

@@ -1,11 +1,7 @@
-import { readFileSync } from 'node:fs'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
+import { VERSION } from '../package-root.ts'
 
 /** `/openapi.json`, generated from the routes registered after this, and `/docs`, a page that shows it. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
@@ -14,7 +10,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'Mahi',
-        version,
+        version: VERSION,
         description:
           'An occupation catalogue in New Zealand English and te reo Māori, and the validation results of data submissions. Every field of every answer is optional: one without a value is absent.',
         license: { name: 'MIT', identifier: 'MIT' },
@@ -49,7 +45,19 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   )
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    staticCSP: true,
+    // The plugin's own policy allows other hosts, and has browsers ask for https where there is none.
+    staticCSP: {
+      'default-src': "'none'",
+      'connect-src': "'self'",
+      'font-src': "'self'",
+      'img-src': "'self' data:",
+      'script-src': "'self'",
+      // The page's own script sets styles on its elements.
+      'style-src': "'self' 'unsafe-inline'",
+      'base-uri': "'none'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+    },
     uiConfig: { url: '/openapi.json', docExpansion: 'list', persistAuthorization: false },
     theme: { title: 'Mahi reference' },
   })

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox'
-import { findTextFault, quote, suggest } from '../text.ts'
+import { findTextFault, isClean, quote, suggest } from '../text.ts'
 import { parseTimestamp } from '../timestamp.ts'
 
 export interface ParameterFault {
@@ -12,13 +12,17 @@ export interface ParameterFault {
 export interface QueryReading<T> {
   readonly values: T
   readonly faults: readonly ParameterFault[]
-  /** Each parameter as it was received. */
+  /** Each parameter as it was received; the values of a repeated one by commas. */
   readonly received: Readonly<Record<string, string>>
 }
 
+/** Most faults that one answer names: a short query must not make a long answer. */
+export const MAX_PARAMETER_FAULTS = 20
+
 /**
  * Makes a reader of query strings for an object schema. Names match without regard to case; values are never
- * coerced or clamped; an empty value counts as not given; what is unknown or repeated is a fault.
+ * coerced or clamped; an empty value counts as not given; what is unknown or repeated is a fault. After
+ * MAX_PARAMETER_FAULTS it looks for no more.
  *
  * @typeParam Values the parameters by name, those with a default always present
  */
@@ -40,20 +44,25 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
     const values: Record<string, unknown> = { ...defaults }
     const faults: ParameterFault[] = []
     const received: Record<string, string> = Object.create(null)
-    for (const { name: given, value } of splitQuery(query)) {
+    for (const { name: given, value, raw } of splitQuery(query)) {
       const parameter = given === undefined ? undefined : parameters.get(given.toLowerCase())
-      const name = parameter?.name ?? given ?? 'A parameter'
-      if (name in received) {
-        faults.push({ parameter: name, message: 'is given more than once: give it once' })
+      const name = parameter?.name ?? given ?? raw.name
+      const before = received[name]
+      received[name] = before === undefined ? (value ?? raw.value) : `${before},${value ?? raw.value}`
+      if (faults.length === MAX_PARAMETER_FAULTS) continue
+      if (before !== undefined) {
+        faults.push({
+          parameter: showName(given, name),
+          message: 'is given more than once: give it once',
+        })
         continue
       }
-      received[name] = value ?? ''
       if (parameter === undefined) {
         const message =
           given === undefined
             ? 'has a name that is not percent-encoded UTF-8'
             : `is not a parameter here${suggest(name, names)}: the parameters are ${names.join(', ')}`
-        faults.push({ parameter: name.slice(0, 100), message })
+        faults.push({ parameter: showName(given, name), message })
       } else if (value === undefined) {
         faults.push({ parameter: name, message: 'is not percent-encoded UTF-8' })
       } else if (value !== '') {
@@ -72,18 +81,36 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start + 1)
 }
 
-/** One sentence for each fault. */
+/** One sentence for each fault, and one more where there may be others. */
 export function describeFaults(faults: readonly ParameterFault[]): string {
-  return faults.map(({ parameter, message }) => `${parameter} ${message}.`).join(' ')
+  const sentences = faults.map(({ parameter, message }) => `${parameter} ${message}.`)
+  if (faults.length === MAX_PARAMETER_FAULTS)
+    sentences.push(`These are the first ${MAX_PARAMETER_FAULTS} faults.`)
+  return sentences.join(' ')
 }
 
-function* splitQuery(query: string): Generator<{ name: string | undefined; value: string | undefined }> {
+function showName(given: string | undefined, name: string): string {
+  if (given === undefined) return 'A parameter'
+  return given === '' ? 'A parameter without a name' : name.slice(0, 100).toWellFormed()
+}
+
+interface Pair {
+  /** `undefined` where it is not percent-encoded UTF-8, as is the value. */
+  readonly name: string | undefined
+  readonly value: string | undefined
+  /** What was sent, before it was decoded. */
+  readonly raw: { readonly name: string; readonly value: string }
+}
+
+function* splitQuery(query: string): Generator<Pair> {
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
-    yield equals === -1
-      ? { name: decode(pair), value: '' }
-      : { name: decode(pair.slice(0, equals)), value: decode(pair.slice(equals + 1)) }
+    const raw =
+      equals === -1
+        ? { name: pair, value: '' }
+        : { name: pair.slice(0, equals), value: pair.slice(equals + 1) }
+    yield { name: decode(raw.name), value: decode(raw.value), raw }
   }
 }
 
@@ -134,6 +161,7 @@ const readDateTime: ReadValue = (value) => {
 
 function readText(maxLength: number): ReadValue {
   return (value) => {
+    if (value.length <= maxLength && isClean(value)) return { value }
     const fault = findTextFault(value)
     if (fault !== undefined) return { fault }
     // Codes are stored as NFC, so a macron that was typed as a letter and a combining mark finds them too.

@@ -69,8 +69,10 @@ function matchesEtag(header: string, etag: string): boolean {
   return header.split(',').some((each) => each.trim().replace(/^W\//, '') === opaque)
 }
 
+/** The type of every page, with and without what some callers write behind it. */
+const JSON_TYPES = ['application/json', 'application/json; charset=utf-8']
 const acceptsJson = remember(
-  (accept) => new Negotiator({ headers: { accept } }).mediaType(['application/json']) !== undefined,
+  (accept) => new Negotiator({ headers: { accept } }).mediaType(JSON_TYPES) !== undefined,
 )
 const negotiate = remember((accepted) => {
   // Version 1 takes the server's preference among equals, which its types do not say yet.

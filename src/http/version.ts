@@ -37,7 +37,8 @@ const refusals = new WeakMap<IncomingMessage, Problem>()
  * address, else the newest (interface, section 9). Addresses that are not an operation's stay as they are.
  */
 export function routeVersion(request: IncomingMessage): string {
-  const url = request.url ?? '/'
+  // The absolute form names the host as well (RFC 9112, section 3.2.2).
+  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '')
   const inUrl = VERSIONED.exec(url)
   const rest = inUrl === null ? url : url.slice(inUrl[0].length)
   if (!OPERATION.test(rest)) return url
@@ -62,8 +63,8 @@ export function assertVersion(request: IncomingMessage): void {
 
 /** Node joins a repeated header with commas: the same version twice is one version, two different ones are none. */
 function readHeader(value: string): ApiVersion | undefined {
+  if (value.trim() === '') return undefined
   const asked = [...new Set(value.split(',').map((each) => each.trim().replace(/^v/i, '')))]
-  if (asked.length === 1 && asked[0] === '') return undefined
   const [first, ...others] = asked.map((name) => findVersion(name, 'the header x-api-version'))
   const other = others.find((version) => version !== first)
   if (other !== undefined) {

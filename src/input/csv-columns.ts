@@ -1,11 +1,16 @@
 import type { TSchema } from 'typebox'
+import { quote } from '../text.ts'
 
 /** A column of a CSV file. */
 export interface CsvColumn {
   /** The field's path with dots, such as `renumeration.payLowerBound`. */
   readonly name: string
   readonly path: readonly string[]
-  /** A cell's value, as JSON would have it; what is not of the right kind stays text, for the shape to refuse. */
+  /**
+   * A cell's value, as JSON would have it; a number that is none stays text, for the shape to refuse.
+   *
+   * @throws {Error} whose message says what would be right, for a list that is not JSON
+   */
   readonly read: (cell: string) => unknown
   readonly write: (value: unknown) => string
 }
@@ -38,6 +43,6 @@ function readJsonCell(cell: string): unknown {
   try {
     return JSON.parse(cell)
   } catch {
-    return cell
+    throw new Error(`is ${quote(cell, 40)}, and should be a list as JSON, such as ["one","two"]`)
   }
 }

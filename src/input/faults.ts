@@ -30,6 +30,11 @@ export function formatFault({ file, line, field, message }: Fault): string {
   return [...place, ...(field === undefined ? [] : [field]), message].join(': ')
 }
 
+/** Tells what is wrong with a place from what was read there. */
+export function isFault(item: Fault | { readonly value: unknown }): item is Fault {
+  return !('value' in item)
+}
+
 /** Refuses the input for a single reason. */
 export function refuse(fault: Fault): never {
   throw new InputRefused([fault])

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { refuse } from './faults.ts'
+import { InputRefused, refuse } from './faults.ts'
 
 /** The name under which standard input is asked for and reported. */
 export const STANDARD_INPUT = '-'
@@ -15,28 +16,46 @@ export const MAX_RECORD_BYTES = 1024 * 1024
  * @param onBytes called with the number of bytes read from the file itself, as they are read
  * @throws {InputRefused} if the file can't be read, is empty, or is no whole gzip
  */
-export async function* readBytes(file: string, onBytes?: (count: number) => void): AsyncGenerator<Buffer> {
+export async function* readBytes(
+  file: string,
+  onBytes?: (count: number) => void,
+): AsyncGenerator<Buffer, void> {
+  let atStart = true
   let empty = true
-  for await (const chunk of unpack(file, onBytes)) {
-    const text = empty ? dropMark(chunk, file) : chunk
+  for await (const chunk of joinStart(unpack(file, onBytes), 3)) {
+    const text = atStart ? dropMark(chunk, file) : chunk
+    atStart = false
+    if (text.length === 0) continue
     empty = false
-    if (text.length > 0) yield text
+    yield text
   }
-  if (empty) refuse({ file, message: 'is empty: it should hold records' })
+  if (empty) refuse({ file, message: 'is empty: it should hold records (a JSON list without any is [])' })
 }
 
-async function* unpack(file: string, onBytes?: (count: number) => void): AsyncGenerator<Buffer> {
-  const source = watch(await openSource(file), onBytes)
+/** The same bytes, with at least `least` of them in the first chunk if there are as many: a pipe may give fewer. */
+export async function* joinStart(chunks: AsyncIterable<Buffer>, least: number): AsyncGenerator<Buffer, void> {
+  let start: Buffer | undefined = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    if (start === undefined) {
+      yield chunk
+      continue
+    }
+    start = start.length === 0 ? chunk : Buffer.concat([start, chunk])
+    if (start.length < least) continue
+    yield start
+    start = undefined
+  }
+  if (start !== undefined && start.length > 0) yield start
+}
+
+async function* unpack(file: string, onBytes?: (count: number) => void): AsyncGenerator<Buffer, void> {
+  const source = joinStart(readSource(file, onBytes), 2)
   const { value: first } = await source.next()
   if (first === undefined) return
-  if (first[0] !== 0x1f || first[1] !== 0x8b) {
-    yield first
-    yield* source
-    return
-  }
+  if (first[0] !== 0x1f || first[1] !== 0x8b) return yield* prepend(first, source)
 
   const gunzip = createGunzip()
-  const feeding = feed(gunzip, first, source)
+  const feeding = pipeline(prepend(first, source), gunzip)
   try {
     for await (const chunk of gunzip) yield chunk as Buffer
     await feeding
@@ -51,51 +70,44 @@ async function* unpack(file: string, onBytes?: (count: number) => void): AsyncGe
   }
 }
 
-async function feed(gunzip: ReturnType<typeof createGunzip>, first: Buffer, rest: AsyncGenerator<Buffer>) {
-  const write = (chunk: Buffer) =>
-    new Promise<void>((resolve) => {
-      // Ends as well when the reader has gone: nothing drains a stream that is destroyed.
-      if (gunzip.destroyed || gunzip.write(chunk)) resolve()
-      else gunzip.once('drain', resolve).once('close', resolve)
-    })
-  await write(first)
-  for await (const chunk of rest) {
-    if (gunzip.destroyed) return
-    await write(chunk)
-  }
-  gunzip.end()
-}
-
-async function* watch(
-  source: AsyncIterable<Buffer>,
-  onBytes?: (count: number) => void,
-): AsyncGenerator<Buffer> {
-  for await (const chunk of source) {
-    onBytes?.(chunk.length)
-    yield chunk
-  }
-}
-
-async function openSource(file: string): Promise<AsyncIterable<Buffer>> {
-  if (file === STANDARD_INPUT) return process.stdin
-  let handle: FileHandle
+/** The first chunk again and then the rest, which is closed even if no more than the first is asked for. */
+export async function* prepend(
+  first: Buffer,
+  rest: AsyncGenerator<Buffer, void>,
+): AsyncGenerator<Buffer, void> {
   try {
-    handle = await open(file)
-  } catch (error) {
-    refuse({
-      file,
-      message: READ_ERRORS[(error as NodeJS.ErrnoException).code ?? ''] ?? `can't be read: ${error}`,
-    })
+    yield first
+    yield* rest
+  } finally {
+    await rest.return()
   }
+}
+
+async function* readSource(file: string, onBytes?: (count: number) => void): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of file === STANDARD_INPUT ? process.stdin : await openFile(file)) {
+      onBytes?.(chunk.length)
+      yield chunk
+    }
+  } catch (error) {
+    if (error instanceof InputRefused || !(error instanceof Error) || !('syscall' in error)) throw error
+    const { code = '' } = error as NodeJS.ErrnoException
+    refuse({ file, message: READ_ERRORS[code] ?? `can't be read: the system reports ${code}` })
+  }
+}
+
+async function openFile(file: string): Promise<AsyncIterable<Buffer>> {
+  const handle: FileHandle = await open(file)
   if ((await handle.stat()).isDirectory()) {
     await handle.close()
-    refuse({ file, message: 'is a folder: name the files in it' })
+    refuse({ file, message: READ_ERRORS.EISDIR as string })
   }
   return createReadStream('', { fd: handle, highWaterMark: 256 * 1024 })
 }
 
 const READ_ERRORS: Record<string, string> = {
   ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist: a part of its path is a file, not a folder',
   EACCES: "can't be read: this user has no right to",
   EISDIR: 'is a folder: name the files in it',
 }

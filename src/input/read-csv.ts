@@ -3,81 +3,117 @@ import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { quote, suggest } from '../text.ts'
 import type { CsvColumn } from './csv-columns.ts'
-import { type Fault, InputRefused, refuse } from './faults.ts'
+import { type Fault, InputRefused, MAX_FAULTS, refuse } from './faults.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
 
 /**
- * The records of a CSV text (RFC 4180) whose first line names its columns. An empty cell is an absent field.
+ * The records of a CSV text (RFC 4180) whose first line names its columns, or what is wrong with a row. An empty
+ * cell is an absent field.
  *
  * @param columns the columns that there may be
- * @throws {InputRefused} at the first line that is not as it should be
+ * @throws {InputRefused} where the rest of the file can't be read either
  */
 export async function* readCsv(
   file: string,
   chunks: AsyncIterable<Buffer>,
   columns: readonly CsvColumn[],
-): AsyncGenerator<SourceRecord> {
+): AsyncGenerator<SourceRecord | Fault> {
   const parser = Readable.from(checkUtf8(file, chunks)).compose(
     parse({
       info: true,
       max_record_size: MAX_RECORD_BYTES,
+      // Both, wherever they stand: the parser would take the end of the first line for that of every line.
+      record_delimiter: ['\r\n', '\n'],
       relax_column_count: true,
       skip_empty_lines: true,
     }),
   )
   let header: CsvColumn[] | undefined
-  let line = 1
+  // The parser's own count leaves out empty lines and those within quotes.
+  let linesRead = 0
   try {
-    for await (const { record, info } of parser as AsyncIterable<{
-      record: string[]
-      info: { lines: number }
-    }>) {
-      if (header === undefined) header = readHeader(file, record, columns)
-      else yield { file, line, value: readRow({ file, line }, record, header) }
-      line = info.lines + 1
+    for await (const { record, info } of parser as AsyncIterable<Row>) {
+      const place = { file, line: linesRead + info.empty_lines + 1 }
+      if (header === undefined) header = readHeader(place, record, columns)
+      else yield* readRow(place, record, header)
+      linesRead += 1 + countNewlines(record)
     }
   } catch (error) {
-    if (error instanceof CsvError) refuse({ file, line, message: explainCsv(error) })
-    throw error
+    if (!(error instanceof CsvError)) throw error
+    refuse({ file, line: linesRead + Number(error.empty_lines ?? 0) + 1, message: explainCsv(error) })
   }
+  if (header === undefined)
+    refuse({ file, message: 'has empty lines alone: its first line should name columns' })
 }
 
-function readHeader(file: string, names: readonly string[], columns: readonly CsvColumn[]): CsvColumn[] {
+interface Row {
+  readonly record: string[]
+  readonly info: { readonly empty_lines: number }
+}
+
+interface Place {
+  readonly file: string
+  readonly line: number
+}
+
+function readHeader(place: Place, names: readonly string[], columns: readonly CsvColumn[]): CsvColumn[] {
+  const separator = names.length === 1 ? /[;\t|]/.exec(names[0] ?? '')?.[0] : undefined
+  if (separator !== undefined) {
+    refuse({ ...place, message: `separates its columns with ${quote(separator)}, and should with ","` })
+  }
   const known = columns.map(({ name }) => name)
   const faults: Fault[] = names.flatMap((name, index) => {
-    if (names.indexOf(name) < index)
-      return [{ file, line: 1, message: `names the column ${quote(name)} twice` }]
+    if (names.indexOf(name) < index) return [{ ...place, message: `names the column ${quote(name)} twice` }]
     if (known.includes(name)) return []
-    return [{ file, line: 1, message: `names the unknown column ${quote(name)}${suggest(name, known)}` }]
+    return [{ ...place, message: `names the unknown column ${quote(name)}${suggest(name, known)}` }]
   })
-  if (faults.length > 0) throw new InputRefused(faults.slice(0, 20))
+  if (faults.length > 0) throw new InputRefused(faults.slice(0, MAX_FAULTS))
   return names.flatMap((name) => columns.filter((column) => column.name === name))
 }
 
-function readRow(
-  place: { file: string; line: number },
+function* readRow(
+  place: Place,
   cells: readonly string[],
   header: readonly CsvColumn[],
-) {
+): Generator<SourceRecord | Fault> {
   if (cells.length !== header.length) {
-    refuse({
+    yield {
       ...place,
       message: `has ${cells.length} cells, and the first line names ${header.length} columns`,
-    })
+    }
+    return
   }
-  const record: Record<string, unknown> = {}
-  for (const [index, { path, read }] of header.entries()) {
+  const value: Record<string, unknown> = {}
+  const faults: Fault[] = []
+  for (const [index, { name, path, read }] of header.entries()) {
     const cell = cells[index]
     if (cell === undefined || cell === '') continue
-    let target = record
-    for (const step of path.slice(0, -1)) {
-      target[step] ??= {}
-      target = target[step] as Record<string, unknown>
+    try {
+      put(value, path, read(cell))
+    } catch (error) {
+      faults.push({ ...place, field: name, message: (error as Error).message })
     }
-    target[path.at(-1) as string] = read(cell)
   }
-  return record
+  if (faults.length > 0) yield* faults
+  else yield { ...place, value }
+}
+
+function put(record: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  let target = record
+  for (const step of path.slice(0, -1)) {
+    target[step] ??= {}
+    target = target[step] as Record<string, unknown>
+  }
+  target[path.at(-1) as string] = value
+}
+
+function countNewlines(cells: readonly string[]): number {
+  let count = 0
+  for (const cell of cells) {
+    for (let at = cell.indexOf('\n'); at !== -1; at = cell.indexOf('\n', at + 1)) count++
+  }
+  return count
 }
 
 /** Passes the text on whole lines at a time, so that a fault has its line. */
@@ -113,7 +149,7 @@ function explainCsv(error: CsvError): string {
     case 'CSV_MAX_RECORD_SIZE':
       return `begins a record that is longer than ${MAX_RECORD_BYTES} bytes: a quote may not be closed`
     case 'CSV_QUOTE_NOT_CLOSED':
-      return 'begins a quote that is not closed before the file ends'
+      return 'begins a record with a quote that is not closed before the file ends'
     case 'CSV_INVALID_CLOSING_QUOTE':
     case 'INVALID_OPENING_QUOTE':
       return 'has a quote in the middle of a cell: quote the whole cell, and double the quotes within'

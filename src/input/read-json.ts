@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { refuse } from './faults.ts'
+import { isFault, refuse } from './faults.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import { parseJson } from './read-ndjson.ts'
 import type { SourceRecord } from './source-record.ts'
@@ -109,7 +109,9 @@ class ListSplitter {
     this.#length = 0
     this.#records++
     if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8: save the file as UTF-8' })
-    return { ...place, value: parseJson(bytes.toString('utf8'), { ...place, ended: true }) }
+    const record = parseJson(bytes.toString('utf8'), { ...place, ended: true })
+    // After a bracket or quote too many or too few, the rest would be split at the wrong commas.
+    return isFault(record) ? refuse(record) : record
   }
 
   #refuseOutside(): never {

@@ -1,5 +1,6 @@
 import type { CsvColumn } from './csv-columns.ts'
-import { readBytes } from './read-bytes.ts'
+import { type Fault, InputRefused } from './faults.ts'
+import { MAX_RECORD_BYTES, prepend, readBytes, STANDARD_INPUT } from './read-bytes.ts'
 import { readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 import { readNdjson } from './read-ndjson.ts'
@@ -15,32 +16,43 @@ export interface ReadOptions {
 /**
  * The records of files in JSON, NDJSON or CSV, each also as gzip; `-` is standard input. The ending of a name tells
  * the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, with or without `.gz`); without one, the first character does.
- *
- * @throws {InputRefused} at the first place that can't be read
+ * What can't be read comes as a fault in its place, and the other lines and files are read all the same.
  */
 export async function* readRecords(
   files: readonly string[],
   options: ReadOptions,
-): AsyncGenerator<SourceRecord> {
-  for (const file of files) {
-    const chunks = readBytes(file, options.onBytes)
-    const { value: first } = await chunks.next()
-    if (first === undefined) continue
-    const format = formatOfName(file) ?? formatOfStart(first)
-    yield* read(format, file, prepend(first, chunks), options)
+): AsyncGenerator<SourceRecord | Fault> {
+  for (const [index, file] of files.entries()) {
+    if (file === STANDARD_INPUT && files.indexOf(file) < index) {
+      yield { file, message: 'is named twice: standard input can be read once' }
+      continue
+    }
+    try {
+      yield* readFile(file, options)
+    } catch (error) {
+      if (!(error instanceof InputRefused)) throw error
+      yield* error.faults
+    }
   }
 }
 
 type Format = 'json' | 'ndjson' | 'csv'
 
-function read(format: Format, file: string, chunks: AsyncIterable<Buffer>, { columns }: ReadOptions) {
-  switch (format) {
+async function* readFile(
+  file: string,
+  { columns, onBytes }: ReadOptions,
+): AsyncGenerator<SourceRecord | Fault> {
+  const source = readBytes(file, onBytes)
+  const ending = formatOfName(file)
+  const start = ending === undefined ? await readStart(source) : Buffer.alloc(0)
+  const chunks = start.length === 0 ? source : prepend(start, source)
+  switch (ending ?? formatOfStart(start)) {
     case 'json':
-      return readJson(file, chunks)
+      return yield* readJson(file, chunks)
     case 'ndjson':
-      return readNdjson(file, chunks)
+      return yield* readNdjson(file, chunks)
     case 'csv':
-      return readCsv(file, chunks, columns)
+      return yield* readCsv(file, chunks, columns)
   }
 }
 
@@ -49,12 +61,21 @@ function formatOfName(file: string): Format | undefined {
   return ending === 'jsonl' ? 'ndjson' : (ending as Format | undefined)
 }
 
-function formatOfStart(bytes: Buffer): Format {
-  const start = bytes.toString('utf8', 0, 1024).trimStart()[0]
-  return start === '[' ? 'json' : start === '{' ? 'ndjson' : 'csv'
+/** The chunks up to the first that holds more than white space. */
+async function readStart(source: AsyncGenerator<Buffer, void>): Promise<Buffer> {
+  const start: Buffer[] = []
+  let length = 0
+  while (length <= MAX_RECORD_BYTES) {
+    const { value: chunk, done } = await source.next()
+    if (done) break
+    start.push(chunk)
+    length += chunk.length
+    if (chunk.some((byte) => byte > 0x20)) break
+  }
+  return Buffer.concat(start)
 }
 
-async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield first
-  yield* rest
+function formatOfStart(start: Buffer): Format {
+  const first = start.find((byte) => byte > 0x20)
+  return first === 0x5b ? 'json' : first === 0x7b ? 'ndjson' : 'csv'
 }

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { findTextFault, normaliseText, quote, suggest } from '../text.ts'
+import { findTextFault, isClean, normaliseText, quote, suggest } from '../text.ts'
 import { formatTimestamp, parseTimestamp } from '../timestamp.ts'
 
 /** A value in the form in which it is stored, or `undefined` where nothing is left of it. */
@@ -122,6 +122,7 @@ function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
 function readText(maxLength = Number.POSITIVE_INFINITY): Read {
   return (value, context) => {
     if (typeof value !== 'string') return context.fault(`is ${describe(value)}, and should be text`)
+    if (value.length <= maxLength && isClean(value)) return value
     const fault = findTextFault(value)
     if (fault !== undefined) return context.fault(fault)
     const text = normaliseText(value)

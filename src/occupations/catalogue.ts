@@ -1,5 +1,5 @@
 import type { Reader } from '../database/database.ts'
-import type { Revision } from '../database/revisions.ts'
+import { isSameRevision, type Revision } from '../database/revisions.ts'
 import { makeEtag, Page } from '../http/page.ts'
 import type { PageCache } from '../http/page-cache.ts'
 import { type OccupationRows, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
@@ -28,7 +28,7 @@ export class Catalogue {
 
   /** Called when the catalogue has a revision: the pages and plans of another are of no use any more. */
   advance(revision: Revision): void {
-    if (isSame(revision, this.#revision)) return
+    if (isSameRevision(revision, this.#revision)) return
     this.#revision = revision
     this.#pages.clear()
     this.#plans.clear()
@@ -48,7 +48,7 @@ export class Catalogue {
     if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
     const etag = makeEtag(nameRevision(rows.revision), key)
     const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
-    if (isSame(rows.revision, this.#revision)) this.#pages.set(key, page)
+    if (isSameRevision(rows.revision, this.#revision)) this.#pages.set(key, page)
     return page
   }
 
@@ -71,7 +71,7 @@ export class Catalogue {
     for (;;) {
       const plan = this.#plans.get(planKey) ?? (await planPage(this.#reader, page, window))
       const rows = await readWindowPage(this.#reader, page, window, plan)
-      if (isSame(rows.revision, plan.revision)) {
+      if (isSameRevision(rows.revision, plan.revision)) {
         if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
         this.#plans.set(planKey, plan)
         return rows
@@ -99,10 +99,6 @@ function renderPage({
   const head = Buffer.from(`${JSON.stringify(cursors).slice(0, -1)},"data":[`)
   const tail = Buffer.from(`],"resultsCount":${resultsCount}}`)
   return Buffer.concat(documents === null ? [head, tail] : [head, documents, tail])
-}
-
-function isSame(one: Revision, other: Revision): boolean {
-  return one.number === other.number && one.changed === other.changed
 }
 
 function nameRevision({ number, changed }: Revision): string {

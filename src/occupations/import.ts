@@ -1,6 +1,6 @@
 import type { Database, Writer } from '../database/database.ts'
-import { bumpRevision } from '../database/revisions.ts'
-import { type Fault, InputRefused, MAX_FAULTS } from '../input/faults.ts'
+import { bumpRevision, readRevisions } from '../database/revisions.ts'
+import { type Fault, InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { quote } from '../text.ts'
 import { formatTimestamp } from '../timestamp.ts'
@@ -50,7 +50,7 @@ class DryRun extends Error {
  */
 export async function importOccupations(
   database: Database,
-  records: AsyncIterable<SourceRecord>,
+  records: AsyncIterable<SourceRecord | Fault>,
   options: ImportOptions = {},
 ): Promise<ImportSummary> {
   try {
@@ -67,17 +67,24 @@ export async function importOccupations(
 
 async function importWithin(
   writer: Writer,
-  records: AsyncIterable<SourceRecord>,
+  records: AsyncIterable<SourceRecord | Fault>,
   { replace = false, dryRun = false, keepDates = false, onProgress }: ImportOptions,
 ): Promise<ImportSummary> {
   const date = await nextDate(writer)
   const staging = new Staging(records, date, keepDates, onProgress)
   await loadStaged(writer, staging.rows())
-  if (staging.faults.length === 0) staging.faults.push(...(await findRepeatedCodes(writer)))
+  staging.refuse(await findRepeatedCodes(writer))
   if (staging.faults.length > 0) throw new InputRefused(staging.faults)
+  if (replace && staging.count === 0) {
+    refuse({
+      field: '--replace',
+      message:
+        'would delete the whole catalogue, for the input holds no record: name the files that hold them',
+    })
+  }
 
   const changes = await mergeStaged(writer, { replace, keepDates })
-  if (changes.created + changes.updated + changes.deleted > 0) await bumpRevision(writer, 'catalogue')
+  if (changes.created + changes.updated + changes.deleted > 0) await bumpRevision(writer, 'catalogue', date)
   const summary: ImportSummary = {
     ...changes,
     normalised: staging.normalised,
@@ -89,26 +96,32 @@ async function importWithin(
   return summary
 }
 
-/** Now, or the millisecond after the newest date stored where a clock was ahead. */
+/**
+ * Now, or where a clock was ahead the millisecond after the newest date stored or the import before. So it is later
+ * than every date that a reader can have seen, those of records that are deleted by now among them.
+ */
 async function nextDate(writer: Writer): Promise<number> {
+  const { catalogue } = await readRevisions(writer)
   const newest = await writer.get<{ updated: number | null }>(
     `select max(start) as updated from occupation_date
      where span = 0 and filter = (select id from occupation_filter where major = '' and minor = '')`,
   )
-  return Math.max(Date.now(), (newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)
+  return Math.max(Date.now(), Math.max(catalogue.changed, newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)
 }
 
 /** Turns records into rows of the staging table, and keeps their faults instead once there is one. */
 class Staging {
   readonly faults: Fault[] = []
+  /** Records read so far, faulty ones included. */
+  count = 0
   normalised = 0
-  readonly #records: AsyncIterable<SourceRecord>
+  readonly #records: AsyncIterable<SourceRecord | Fault>
   readonly #date: number
   readonly #keepDates: boolean
   readonly #onProgress: ((records: number) => void) | undefined
 
   constructor(
-    records: AsyncIterable<SourceRecord>,
+    records: AsyncIterable<SourceRecord | Fault>,
     date: number,
     keepDates: boolean,
     onProgress: ((records: number) => void) | undefined,
@@ -119,48 +132,39 @@ class Staging {
     this.#onProgress = onProgress
   }
 
+  /** Adds faults as long as there is room for them. */
+  refuse(faults: readonly Fault[]): undefined {
+    this.faults.push(...faults.slice(0, MAX_FAULTS - this.faults.length))
+  }
+
   async *rows(): AsyncGenerator<StagedRow> {
-    let count = 0
     try {
       for await (const record of this.#records) {
-        if (++count % 1000 === 0) this.#onProgress?.(count)
-        const rendered = renderRecord(record)
-        if (Array.isArray(rendered)) {
-          this.faults.push(...rendered.slice(0, MAX_FAULTS - this.faults.length))
-          if (this.faults.length >= MAX_FAULTS) return
-          continue
-        }
-        const dateFault = this.#keepDates ? findDateFault(rendered.ownDate) : undefined
-        if (dateFault !== undefined) {
-          this.faults.push({
-            file: record.file,
-            line: record.line,
-            field: 'lastUpdatedDate',
-            message: dateFault,
-          })
-          if (this.faults.length >= MAX_FAULTS) return
-          continue
-        }
-        if (this.faults.length > 0) continue
-        if (rendered.normalised) this.normalised++
-        const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
-        yield [
-          count,
-          record.file,
-          record.line,
-          rendered.code,
-          updated,
-          rendered.hash,
-          rendered.filters,
-          renderDocument(rendered.content, updated),
-        ]
+        if (++this.count % 1000 === 0) this.#onProgress?.(this.count)
+        const row = isFault(record) ? this.refuse([record]) : this.#toRow(record)
+        if (row !== undefined) yield row
+        else if (this.faults.length >= MAX_FAULTS) return
       }
     } catch (error) {
       // What could not be read at all is one more fault of the input, after those of the records before it.
       if (!(error instanceof InputRefused)) throw error
-      this.faults.push(...error.faults)
+      this.refuse(error.faults)
     }
-    this.#onProgress?.(count)
+    this.#onProgress?.(this.count)
+  }
+
+  #toRow(record: SourceRecord): StagedRow | undefined {
+    const rendered = renderRecord(record)
+    if (Array.isArray(rendered)) return this.refuse(rendered)
+    const { file, line } = record
+    const dateFault = this.#keepDates ? findDateFault(rendered.ownDate) : undefined
+    if (dateFault !== undefined) {
+      return this.refuse([{ file, line, field: 'lastUpdatedDate', message: dateFault }])
+    }
+    if (rendered.normalised) this.normalised++
+    const { code, hash, filters, content } = rendered
+    const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
+    return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
   }
 }
 
@@ -181,14 +185,14 @@ async function findRepeatedCodes(writer: Writer): Promise<Fault[]> {
   }>(
     `select file, line, code, first_file, first_line
      from (
-       select file, line, code,
+       select position, file, line, code,
          row_number() over (partition by code order by position) as number,
          first_value(file) over (partition by code order by position) as first_file,
          first_value(line) over (partition by code order by position) as first_line
        from staged
        where code in (select code from staged group by code having count(*) > 1)
      ) repeated
-     where number > 1 order by file, line limit ${MAX_FAULTS}`,
+     where number > 1 order by position limit ${MAX_FAULTS}`,
   )
   return rows.map(({ file, line, code, first_file, first_line }) => ({
     file,

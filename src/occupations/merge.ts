@@ -18,6 +18,7 @@ export async function loadStaged(writer: Writer, rows: AsyncIterable<StagedRow>)
   const columns = ['position', 'file', 'line', 'code', 'updated', 'hash', 'filters', 'document']
   await writer.load('staged', columns, rows)
   await writer.run('create index staged_by_code on staged (code)')
+  await writer.analyze('staged')
 }
 
 /**
@@ -59,11 +60,13 @@ async function listChanges(writer: Writer, { replace, keepDates }: { replace: bo
      where o.code is null or o.hash <> s.hash ${keepDates ? 'or o.updated <> s.updated' : ''}
      order by s.code`,
   )
-  if (!replace) return
-  await writer.run(
-    `insert into change (code, existed, staged)
-     select o.code, 1, 0 from occupation o where not exists (select 1 from staged s where s.code = o.code)`,
-  )
+  if (replace) {
+    await writer.run(
+      `insert into change (code, existed, staged)
+       select o.code, 1, 0 from occupation o where not exists (select 1 from staged s where s.code = o.code)`,
+    )
+  }
+  await writer.analyze('change')
 }
 
 /** `posting_change`: each posting that goes (-1) or comes (1) with the changed records. */
@@ -93,6 +96,7 @@ async function listPostingChanges(writer: Writer): Promise<void> {
        where ${which}`,
     )
   }
+  await writer.analyze('posting_change')
 }
 
 async function applyToRecords(writer: Writer): Promise<void> {

@@ -1,5 +1,6 @@
-import type { Reader, Value } from '../database/database.ts'
-import type { Revision } from '../database/revisions.ts'
+import { type Reader, toBytes, type Utf8, type Value } from '../database/database.ts'
+import { isSameRevision, type Revision } from '../database/revisions.ts'
+import { compareCodePoints } from '../text.ts'
 import { choosePlan, MAX_DATES, splitWindow, type Window, type WindowPlan } from './window.ts'
 
 /** What a page is asked for, after its parameters have been read. */
@@ -39,7 +40,7 @@ interface PageRow {
   found: number
   current: string | null
   last: string | null
-  documents: Buffer | null
+  documents: Utf8 | null
 }
 
 const CATALOGUE = `(select number from revision where name = 'catalogue') as number,
@@ -71,40 +72,61 @@ export async function readPage(reader: Reader, query: PageQuery): Promise<Occupa
 }
 
 /**
- * Plans the window of a query from the kept counts, in one statement. The plan is right for one revision of the
- * catalogue and can be kept as long.
+ * Plans the window of a query from the kept counts, in one statement, and where the plan is a list in a second one.
+ * The plan is right for one revision of the catalogue and can be kept as long.
  */
-export async function planPage(
-  reader: Reader,
-  { majorGroup, minorGroup }: PageQuery,
-  window: Window,
-): Promise<PlannedWindow> {
+export async function planPage(reader: Reader, query: PageQuery, window: Window): Promise<PlannedWindow> {
+  const { majorGroup, minorGroup } = query
   const stretches = splitWindow(window)
   const sums = stretches.map(
     (_, index) =>
       `coalesce((select sum(total) from occupation_date where filter = f.id and span = $${3 * index + 3}
         and start between $${3 * index + 4} and $${3 * index + 5}), 0)`,
   )
-  const row = await reader.get<Revision & { filter: number | null; total: number; dates: string | null }>(
-    `select ${CATALOGUE}, f.id as filter, ${sums.join(' + ')} as total,
+  const row = await reader.get<
+    Revision & { filter: number | null; among: number | null; total: number; dates: string | null }
+  >(
+    `select ${CATALOGUE}, f.id as filter, f.total as among, ${sums.join(' + ')} as total,
       (select string_agg(cast(start as text), ',') from (
         select start from occupation_date
         where filter = f.id and span = 0 and start between $12 and $13 order by start limit ${MAX_DATES + 1}
       ) first_dates) as dates
-    from (select (select id from occupation_filter where major = $1 and minor = $2) as id) f`,
+    from (select 1 as one) head left join occupation_filter f on f.major = $1 and f.minor = $2`,
     [majorGroup, minorGroup, ...stretches.flat(), window.from, window.to],
   )
+  const revision = toRevision(row)
   const totalCount = Number(row?.total ?? 0)
-  const dates = (row?.dates ?? '')
-    .split(',')
-    .filter((date) => date !== '')
-    .map(Number)
-  return {
-    revision: toRevision(row),
-    filter: row?.filter ?? -1,
-    totalCount,
-    plan: choosePlan(totalCount, dates),
+  const filter = row?.filter
+  if (filter == null || totalCount === 0) {
+    return { revision, filter: -1, totalCount: 0, plan: { kind: 'list', codes: [] } }
   }
+  const dates = (row?.dates ?? '').split(',').map(Number)
+  switch (choosePlan(totalCount, row?.among ?? 0, dates.length)) {
+    case 'dates':
+      return { revision, filter, totalCount, plan: { kind: 'dates', dates } }
+    case 'walk':
+      return { revision, filter, totalCount, plan: { kind: 'walk' } }
+    case 'list': {
+      const listed = await listWindow(reader, filter, window)
+      // After an import between the two statements the filter's number may be that of another.
+      return isSameRevision(listed.revision, revision) ? listed : await planPage(reader, query, window)
+    }
+  }
+}
+
+/** Between codes in one text: a control character, which no stored text has. */
+const SEPARATOR = '\u001f'
+
+async function listWindow(reader: Reader, filter: number, window: Window): Promise<PlannedWindow> {
+  const row = await reader.get<Revision & { codes: string | null }>(
+    `select ${CATALOGUE}, (select string_agg(code, $4) from (
+       select code from occupation_posting ${reader.dialect.useIndex('occupation_posting_by_date')}
+       where filter = $1 and updated between $2 and $3 order by code
+     ) listed) as codes`,
+    [filter, window.from, window.to, SEPARATOR],
+  )
+  const codes = row?.codes == null ? [] : row.codes.split(SEPARATOR)
+  return { revision: toRevision(row), filter, totalCount: codes.length, plan: { kind: 'list', codes } }
 }
 
 /**
@@ -116,43 +138,60 @@ export async function readWindowPage(
   reader: Reader,
   { limit, cursor }: PageQuery,
   window: Window,
-  { revision, filter, totalCount, plan }: PlannedWindow,
+  { filter, totalCount, plan }: PlannedWindow,
 ): Promise<OccupationRows> {
-  if (totalCount === 0) return { ...EMPTY, revision }
-  const bounds = plan.kind === 'dates' ? plan.dates : [window.from, window.to]
-  const parameters: Value[] = [cursor, limit, filter, ...bounds]
-  const row = await reader.get<PageRow>(pageStatement(reader, windowCodes(plan), 'null'), parameters)
+  const { codes, parameters } = windowCodes(reader, plan, { filter, window, limit, cursor })
+  const row = await reader.get<PageRow>(pageStatement(reader, codes, 'null'), parameters)
   return { ...toRows(row, limit), totalCount }
 }
 
-const EMPTY = {
-  totalCount: 0,
-  resultsCount: 0,
-  currentCursor: undefined,
-  nextCursor: undefined,
-  documents: null,
-} as const
-
-/** The codes of a window by its plan. An expression around a column keeps the planner from another index. */
-function windowCodes({ kind, dates }: WindowPlan): string {
-  switch (kind) {
+/** The codes of a page of a window, one more than it shows; $2 is the page's limit whatever the plan. */
+function windowCodes(
+  { dialect }: Reader,
+  plan: WindowPlan,
+  { filter, window, limit, cursor }: { filter: number; window: Window; limit: number; cursor: string },
+): { codes: string; parameters: Value[] } {
+  switch (plan.kind) {
+    case 'list': {
+      const first = findFirst(plan.codes, cursor)
+      const page = plan.codes.slice(first, first + limit + 1).map((code) => [code])
+      return {
+        codes: `select e.value ->> 0 as code from ${dialect.elements('$1', 'e')}`,
+        parameters: [JSON.stringify(page), limit],
+      }
+    }
     case 'dates': {
-      const walks = dates.map(
+      const walks = plan.dates.map(
         (_, index) =>
           `select code from (
             select code from occupation_posting
             where filter = $3 and updated = $${index + 4} and code >= $1 order by code limit $2 + 1
           ) walk${index}`,
       )
-      return `select code from (${walks.join(' union all ')}) walks order by code limit $2 + 1`
+      return {
+        codes: `select code from (${walks.join(' union all ')}) walks order by code limit $2 + 1`,
+        parameters: [cursor, limit, filter, ...plan.dates],
+      }
     }
-    case 'sort':
-      return `select code from occupation_posting
-        where filter = $3 and updated between $4 and $5 and code || '' >= $1 order by code || '' limit $2 + 1`
     case 'walk':
-      return `select code from occupation_posting
-        where filter = $3 and code >= $1 and updated + 0 between $4 and $5 order by code limit $2 + 1`
+      // The expression around the date keeps the planner from the index by date.
+      return {
+        codes: `select code from occupation_posting
+          where filter = $3 and code >= $1 and updated + 0 between $4 and $5 order by code limit $2 + 1`,
+        parameters: [cursor, limit, filter, window.from, window.to],
+      }
   }
+}
+
+/** The index of the first code at or after the cursor; the codes are sorted by code point. */
+function findFirst(codes: readonly string[], cursor: string): number {
+  let [low, high] = [0, codes.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareCodePoints(codes[middle] ?? '', cursor) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function pageStatement({ dialect }: Reader, codes: string, total: string): string {
@@ -173,7 +212,7 @@ function toRows(row: PageRow | undefined, limit: number): OccupationRows {
     resultsCount: Math.min(row.found, limit),
     currentCursor: row.current ?? undefined,
     nextCursor: row.found > limit ? (row.last ?? undefined) : undefined,
-    documents: row.documents,
+    documents: row.documents === null ? null : toBytes(row.documents),
   }
 }
 

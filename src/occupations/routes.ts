@@ -14,6 +14,7 @@ import { Problem } from '../http/problems.ts'
 import { compileQuery, describeFaults, queryOf } from '../http/query-parameters.ts'
 import { assertAcceptsJson, isFresh, sendNotModified, sendPage } from '../http/send-page.ts'
 import type { Catalogue } from './catalogue.ts'
+import { EXAMPLE_PAGE } from './example.ts'
 import { type OccupationQuery, writeQuery } from './query.ts'
 import { OccupationPage, OccupationRecord, occupationQuery } from './schema.ts'
 
@@ -57,13 +58,16 @@ export function registerOccupations(
         headers: Type.Object(VERSION_HEADER),
         querystring: querySchema,
         response: {
-          200: describePage('OccupationPage', 'A page of records.', NEXT_LINK),
+          200: describePage('OccupationPage', 'A page of records.', EXAMPLE_PAGE, NEXT_LINK),
           304: NOT_MODIFIED,
-          ...describeErrors({
-            'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
-            unauthorized: 'There is no valid credential.',
-            'too-many-requests': 'The limit of requests is used up for now.',
-          }),
+          ...describeErrors(
+            {
+              'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
+              unauthorized: 'There is no valid credential.',
+              'too-many-requests': 'The limit of requests is used up for now.',
+            },
+            { schemaName: 'Problem', detail: 'Limit is "500", and should be a whole number from 1 to 100.' },
+          ),
         },
       },
     },

@@ -24,28 +24,36 @@ export function windowBetween(after: string | undefined, before: string | undefi
   }
 }
 
-/** How the codes of a window are found in their order. */
-export interface WindowPlan {
-  /**
-   * - `dates`: few distinct dates: one walk by code for each, merged. An import sets one date, so this is the rule.
-   * - `sort`: few records: all of them, sorted.
-   * - `walk`: many records of many dates: by code, passing over those outside the window.
-   */
-  readonly kind: 'dates' | 'sort' | 'walk'
-  /** The distinct dates in the window, for `dates`. */
-  readonly dates: readonly number[]
-}
+/**
+ * How the codes of a window are found in their order:
+ *
+ * - `list`: few of many: all of them are read once by date, sorted, and kept with the plan.
+ * - `dates`: few distinct dates: one walk by code for each, merged. An import sets one date, so this is the rule.
+ * - `walk`: at least every hundredth record: by code, passing over those outside the window.
+ */
+export type WindowPlan =
+  | { readonly kind: 'list'; readonly codes: readonly string[] }
+  | { readonly kind: 'dates'; readonly dates: readonly number[] }
+  | { readonly kind: 'walk' }
 
-/** Most distinct dates that are merged: measured, a walk more costs about what sorting 40 records does. */
+/** Most distinct dates that are merged. */
 export const MAX_DATES = 16
 
-/** Most records that are sorted: measured, with more of a million records the walk by code is cheaper. */
-const MAX_SORTED = 4096
+/** So few codes are listed whatever their dates: it takes no longer than a few walks. */
+const ALWAYS_LISTED = 1000
 
-/** @param dates the distinct dates in the window, or more than MAX_DATES of them */
-export function choosePlan(total: number, dates: readonly number[]): WindowPlan {
-  if (dates.length <= MAX_DATES) return { kind: 'dates', dates }
-  return { kind: total <= MAX_SORTED ? 'sort' : 'walk', dates: [] }
+/** Most records that a walk passes over for each one it finds. */
+const MAX_PASSED_OVER = 100
+
+/**
+ * @param total records in the window
+ * @param among records that it is a window of
+ * @param dates how many distinct dates it has, counted no further than MAX_DATES + 1
+ */
+export function choosePlan(total: number, among: number, dates: number): WindowPlan['kind'] {
+  if (total <= ALWAYS_LISTED) return 'list'
+  if (dates <= MAX_DATES) return 'dates'
+  return total * MAX_PASSED_OVER >= among ? 'walk' : 'list'
 }
 
 /** A stretch of the kept counts: rows of one span whose start lies between two numbers, both within. */

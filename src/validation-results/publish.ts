@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Database, Value, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
 import { listColumns } from '../input/csv-columns.ts'
-import { type Fault, InputRefused, MAX_FAULTS, refuse } from '../input/faults.ts'
+import { type Fault, InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
 import { compileShape } from '../input/shape.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { quote } from '../text.ts'
@@ -43,7 +43,7 @@ const readShape = compileShape(ValidationEntry)
  */
 export async function publishResults(
   database: Database,
-  entries: AsyncIterable<SourceRecord>,
+  entries: AsyncIterable<SourceRecord | Fault>,
   { eid, returnId, token = randomBytes(24).toString('base64url'), onProgress, onWait }: Publication,
 ): Promise<PublicationSummary> {
   const faults = findPublicationFaults({ eid, returnId, token })
@@ -102,31 +102,42 @@ function findPublicationFaults({
 async function loadEntries(
   writer: Writer,
   runId: number,
-  entries: AsyncIterable<SourceRecord>,
+  entries: AsyncIterable<SourceRecord | Fault>,
   onProgress?: (entries: number) => void,
 ): Promise<number> {
   const faults: Fault[] = []
   async function* rows(): AsyncGenerator<readonly Value[]> {
     let ordinal = 0
     try {
-      for await (const { file, line, value } of entries) {
-        const reading = readShape(value)
-        for (const { field, message } of reading.faults) {
-          faults.push({ file, line, ...(field === '' ? {} : { field }), message })
-          if (faults.length >= MAX_FAULTS) return
-        }
+      for await (const entry of entries) {
+        const { value, faults: found } = isFault(entry) ? { faults: [entry] } : readEntry(entry)
+        faults.push(...found.slice(0, MAX_FAULTS - faults.length))
+        if (faults.length >= MAX_FAULTS) return
         if (faults.length > 0) continue
-        yield [runId, ordinal++, JSON.stringify(reading.value ?? {})]
+        yield [runId, ordinal++, JSON.stringify(value ?? {})]
         if (ordinal % 1000 === 0) onProgress?.(ordinal)
       }
     } catch (error) {
       // What could not be read at all is one more fault of the input, after those of the entries before it.
       if (!(error instanceof InputRefused)) throw error
-      faults.push(...error.faults)
+      faults.push(...error.faults.slice(0, MAX_FAULTS - faults.length))
     }
     onProgress?.(ordinal)
   }
   const count = await writer.load('result_entry', ['run', 'ordinal', 'document'], rows())
   if (faults.length > 0) throw new InputRefused(faults)
   return count
+}
+
+function readEntry({ file, line, value }: SourceRecord): { value?: unknown; faults: Fault[] } {
+  const reading = readShape(value)
+  return {
+    value: reading.value,
+    faults: reading.faults.map(({ field, message }) => ({
+      file,
+      line,
+      ...(field === '' ? {} : { field }),
+      message,
+    })),
+  }
 }

@@ -1,4 +1,4 @@
-import type { Reader } from '../database/database.ts'
+import { type Reader, toBytes, type Utf8 } from '../database/database.ts'
 
 /** A submission with its current run. */
 export interface Submission {
@@ -45,7 +45,7 @@ export async function readEntries(
   { page, pageSize }: { page: number; pageSize: number },
 ): Promise<Buffer | null | undefined> {
   const first = (page - 1) * pageSize
-  const row = await reader.get<{ run: number; documents: Buffer | null }>(
+  const row = await reader.get<{ run: number; documents: Utf8 | null }>(
     `select run, (
        select ${reader.dialect.utf8(`string_agg(document, ',')`)} from (
          select document from result_entry
@@ -55,5 +55,6 @@ export async function readEntries(
      from submission where token = $1`,
     [token, run, first, first + pageSize],
   )
-  return row?.run === run ? row.documents : undefined
+  if (row?.run !== run) return undefined
+  return row.documents === null ? null : toBytes(row.documents)
 }

@@ -21,11 +21,15 @@ import {
   queryOf,
 } from '../http/query-parameters.ts'
 import { assertAcceptsJson, isFresh, sendNotModified, sendPage } from '../http/send-page.ts'
+import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { findSubmission, readEntries, type Submission } from './queries.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
 
 export interface ResultsRouteOptions {
+  /** Where the entries are read: the database, or standbys of it. */
   readonly reader: Reader
+  /** Asked before a request is refused: a standby may not know a new submission yet. */
+  readonly primary: Reader
   readonly pages: PageCache<Page>
   readonly access: Access
   /** Entries a page. */
@@ -39,10 +43,11 @@ const CACHE_CONTROL = 'private, no-cache'
 /** Get validation results: section 4.2 of the interface. */
 export function registerValidationResults(
   app: FastifyInstance,
-  { reader, pages, access, limits, compress }: ResultsRouteOptions,
+  { reader, primary, pages, access, limits, compress }: ResultsRouteOptions,
 ): void {
   const querySchema = resultsQuery(limits)
   const readQuery = compileQuery<Pagination>(querySchema)
+  const readers = reader === primary ? [reader] : [reader, primary]
 
   nameSchemas(app, { ValidationEntry, ValidationResultsPage })
   app.get<{ Params: { submissionToken: string } }>(
@@ -70,7 +75,7 @@ export function registerValidationResults(
         }),
         querystring: querySchema,
         response: {
-          200: describePage('ValidationResultsPage', 'A page of entries.'),
+          200: describePage('ValidationResultsPage', 'A page of entries.', EXAMPLE_PAGE),
           304: NOT_MODIFIED,
           ...describeErrors(
             {
@@ -80,32 +85,34 @@ export function registerValidationResults(
                 'Not authorised: the credential, the EID and the token do not belong together. The answer does not tell which is wrong.',
               'too-many-requests': 'The limit of requests is used up for now.',
             },
-            'ResultsProblem',
+            EXAMPLE_BAD_REQUEST,
           ),
         },
       },
     },
     async (request, reply) => {
       const token = request.params.submissionToken
-      let submission = await findOwnSubmission(reader, request, token)
+      const own = await findOwnSubmission(readers, request, token)
       assertAcceptsJson(request)
-      for (;;) {
+      for (
+        let { submission } = own;
+        ;
+        submission = (await findOwnSubmission([own.reader], request, token)).submission
+      ) {
         const query = readPagination(readQuery, request, submission)
         const key = `${submission.run}/${query.page}/${query.pageSize}`
         const etag = () => makeEtag(nameRun(submission), key)
         if (isFresh(request, etag)) return sendNotModified(reply, etag(), CACHE_CONTROL)
 
-        const page = pages.get(key) ?? (await readResultsPage(reader, submission, query, etag))
-        if (page !== undefined) {
-          pages.set(key, page)
-          return sendPage(request, reply, page, {
-            cacheControl: CACHE_CONTROL,
-            compress,
-            onGrown: (grown) => pages.set(key, grown),
-          })
-        }
-        // A publish came between the two reads.
-        submission = await findOwnSubmission(reader, request, token)
+        const page = pages.get(key) ?? (await readResultsPage(own.reader, submission, query, etag))
+        // A publish came between the two reads: the next round reads the new run.
+        if (page === undefined) continue
+        pages.set(key, page)
+        return sendPage(request, reply, page, {
+          cacheControl: CACHE_CONTROL,
+          compress,
+          onGrown: (grown) => pages.set(key, grown),
+        })
       }
     },
   )
@@ -118,15 +125,17 @@ export function registerValidationResults(
  * @throws {Problem} `unauthorized`
  */
 async function findOwnSubmission(
-  reader: Reader,
+  readers: readonly Reader[],
   request: FastifyRequest,
   token: string,
-): Promise<Submission> {
+): Promise<{ submission: Submission; reader: Reader }> {
   const eid = request.headers.eid
-  const submission = await findSubmission(reader, token)
   const covered = typeof eid === 'string' && request.principal?.eids.has(eid) === true
-  if (submission === undefined || !covered || submission.eid !== eid) throw unauthorized()
-  return submission
+  for (const reader of readers) {
+    const submission = await findSubmission(reader, token)
+    if (submission !== undefined && covered && submission.eid === eid) return { submission, reader }
+  }
+  throw unauthorized()
 }
 
 interface Pagination {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 
@@ -15,6 +15,7 @@ interface Document {
 const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 formats.default(ajv)
+const validators = new Map<string, ValidateFunction>()
 ajv.addSchema({ $id: 'openapi', ...closeObjects(document) })
 
 /** Every object that the document describes, with no further field allowed: an answer holds nothing undescribed. */
@@ -56,7 +57,9 @@ export function assertDescribed(request: InjectOptions, response: LightMyRequest
   const pointer = ['paths', path, 'get', 'responses', String(response.statusCode), 'content', type, 'schema']
     .map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')))
     .join('/')
-  const validate = ajv.compile({ $ref: `openapi#/${pointer}` })
+  // Compiling a schema costs more than the request that it describes.
+  const validate = validators.get(pointer) ?? ajv.compile({ $ref: `openapi#/${pointer}` })
+  validators.set(pointer, validate)
   if (!validate(JSON.parse(response.body))) {
     throw new Error(
       `openapi.json does not describe this answer of ${path}: ${ajv.errorsText(validate.errors)}`,

@@ -57,6 +57,7 @@ export class Service {
     const app = await buildApp({
       settings,
       database,
+      reads: database,
       revisions,
       consume: createMemoryLimiter(rateLimitsOf(settings)),
       metrics: new Metrics(),
@@ -65,7 +66,7 @@ export class Service {
     })
     onTestFinished(async () => {
       await app.close()
-      revisions.stop()
+      await revisions.stop()
       await database.close()
     })
     const { key } = await createKey(database, {

@@ -3,7 +3,7 @@ import type { Migration } from './migration.ts'
 /** The tables as `docs/data-model.md` describes them. */
 export const initial: Migration = {
   name: '0001-initial',
-  statements: ({ text, identity, clustered }) => [
+  statements: ({ text, identity, clustered, compress }) => [
     `create table migration (name ${text} primary key, applied bigint not null)`,
 
     `create table revision (name ${text} primary key, number bigint not null, changed bigint not null)`,
@@ -16,6 +16,7 @@ export const initial: Migration = {
       filters ${text} not null,
       document ${text} not null
     )`,
+    ...compress('occupation', 'document'),
     `create table occupation_filter (
       id ${identity},
       major ${text} not null,
@@ -53,6 +54,8 @@ export const initial: Migration = {
       document ${text} not null,
       primary key (run, ordinal)
     ) ${clustered}`,
+
+    ...compress('result_entry', 'document'),
 
     `create table api_key (
       id ${text} primary key,

@@ -1,0 +1,54 @@
+import type { ResultsProblem } from './types.ts'
+
+/**
+ * Why a call failed:
+ * - `problem`: the service, or something in front of it, answered with an error; `status` says which.
+ * - `network`: no whole answer came; `cause` is the fault.
+ * - `deadline`: the time for the call ran out; `cause` is the failure before, if there was one.
+ * - `new-run`: a new run has replaced the one that was being read.
+ * - `unreadable`: the answer is not the service's: not JSON, or without what tells one run from another.
+ */
+export type FailureKind = 'problem' | 'network' | 'deadline' | 'new-run' | 'unreadable'
+
+/** The one error of this client. Where the service answered with a problem (RFC 9457), its fields are here. */
+export class MahiError extends Error implements ResultsProblem {
+  static {
+    MahiError.prototype.name = 'MahiError'
+  }
+
+  /** Why the call failed. */
+  declare readonly kind: FailureKind
+  /** Whole seconds to wait before the next request, where the answer says so (429 and 503). */
+  declare readonly retryAfter?: number
+  /** Kind of the problem: a relative reference to a page that explains it. */
+  declare readonly type?: string
+  /** What the kind of problem is, in a few words. */
+  declare readonly title?: string
+  /** The HTTP status; absent where there was no answer. */
+  declare readonly status?: number
+  /** What was wrong with this request, and what would be right. */
+  declare readonly detail?: string
+  /** `urn:uuid:` and the id of the request, which is also in X-Request-Id and in the log. */
+  declare readonly instance?: string
+  /** For each parameter that is wrong, what is wrong with it. */
+  declare readonly errors?: Record<string, string[]>
+  /** The return that the submission belongs to. */
+  declare readonly returnId?: string
+  /** The token of the submission. */
+  declare readonly submissionToken?: string
+  /** The parameters as they were received. */
+  declare readonly content?: Record<string, string>
+  /** `PR1`: a parameter is wrong in itself. `PR2`: the page is past the last one. */
+  declare readonly errorCode?: string
+
+  /** @param retryAfter seconds */
+  constructor(kind: FailureKind, problem: ResultsProblem, cause?: unknown, retryAfter?: number) {
+    const { title, detail } = problem
+    super(detail === undefined ? title : `${title}: ${detail}`, cause === undefined ? undefined : { cause })
+    // A body may have any members, and none of them is to hide what every error has, such as its stack.
+    for (const [name, value] of Object.entries({ ...problem, kind, retryAfter })) {
+      if (value !== undefined && !(name in this))
+        Object.defineProperty(this, name, { value, enumerable: true })
+    }
+  }
+}

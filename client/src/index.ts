@@ -1,0 +1,30 @@
+import { createOccupations, type Occupations } from './occupations.ts'
+import { type ClientOptions, createSendRequest } from './request.ts'
+import { createValidationResults, type ValidationResults } from './validation-results.ts'
+
+export { type FailureKind, MahiError } from './errors.ts'
+export type { Occupations, OccupationsQuery } from './occupations.ts'
+export type { CallOptions, ClientOptions, ConnectionOptions, CredentialOptions, Fetch } from './request.ts'
+export type * from './types.ts'
+export type { ReadAllOptions, ResultsQuery, ValidationResults } from './validation-results.ts'
+
+/** A client of one installation of the service, with one credential. */
+export interface Client {
+  /** The occupation catalogue. */
+  readonly occupations: Occupations
+  /** The validation results of submissions. */
+  readonly validationResults: ValidationResults
+}
+
+/**
+ * Makes a client. Nothing is sent before the first call.
+ *
+ * @throws {TypeError} if the address is not absolute, holds a password, or a credential does not fit in a header
+ */
+export function createClient(options: ClientOptions): Client {
+  const send = createSendRequest(options)
+  return {
+    occupations: createOccupations(send),
+    validationResults: createValidationResults(send, options.eid),
+  }
+}

@@ -1,0 +1,218 @@
+// What the service answers, as openapi.json describes it: test/client.types.test.ts fails where they differ.
+// Every field is optional: one without a value is absent.
+
+/** A page of the occupation catalogue. */
+export interface OccupationPage {
+  /** The first occupation code of the next page; absent on the last page. */
+  nextCursor?: string
+  /** The first occupation code of this page; absent on an empty page. */
+  currentCursor?: string
+  /** Number of records that match the filters, whatever the cursor. */
+  totalCount?: number
+  /** The records of this page, by occupation code. */
+  data?: OccupationRecord[]
+  /** Number of records on this page. */
+  resultsCount?: number
+}
+
+/** One occupation. A field without a value is absent. */
+export interface OccupationRecord {
+  /** Code that uniquely identifies the occupation. */
+  occupationCode?: string
+  /** Title in New Zealand English. */
+  titleEnglish?: string
+  /** Title in te reo Māori. */
+  titleMaori?: string
+  /** Plural of the title, in New Zealand English. */
+  titlePluralEnglish?: string
+  /** Plural of the title, in te reo Māori. */
+  titlePluralMaori?: string
+  /** Up to seven alternative titles or official-statistics synonyms, in New Zealand English. */
+  altJobTitlesEnglish?: string[]
+  /**
+   * Up to seven alternative titles or synonyms, in te reo Māori, where available for Kaupapa Māori
+   * occupations.
+   */
+  altJobTitlesMaori?: string[]
+  /** Summary of the occupation, in New Zealand English. */
+  descriptionEnglish?: string
+  /** Summary of the occupation, in te reo Māori, where available for Kaupapa Māori occupations. */
+  descriptionMaori?: string
+  /** The Kaupapa summary, in New Zealand English, where available for Kaupapa Māori occupations. */
+  kaupapaDescriptionEnglish?: string
+  /** The Kaupapa summary, in te reo Māori, where available for Kaupapa Māori occupations. */
+  kaupapaDescriptionMaori?: string
+  /** Tasks of the occupation, in New Zealand English. */
+  detailedWorkActivitiesEnglish?: string[]
+  /** Tasks of the occupation, in te reo Māori, where available for Kaupapa Māori occupations. */
+  detailedWorkActivitiesMaori?: string[]
+  /** How long someone needs to train for the occupation. */
+  trainingDuration?: string
+  /**
+   * Day-to-day life in the occupation (working hours, locations, travel, conditions, physical or emotional
+   * demands, personal attributes), in New Zealand English.
+   */
+  lifeOnTheJobEnglish?: string[]
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  lifeOnTheJobMaori?: string[]
+  /** What is needed to enter the occupation. */
+  entryRequirements?: EntryRequirements
+  /** Minor groups the occupation belongs to. At most one is Primary. */
+  minorGroups?: MinorGroupRelation[]
+  /** Annual pay figures, each at least as high as the one before. (The name is spelled so.) */
+  renumeration?: Renumeration
+  /** Who registers people in the occupation; present only where such an authority exists. */
+  registrationAuthority?: RegistrationAuthority
+  /** When the record was created or last updated: UTC, with milliseconds and Z. */
+  lastUpdatedDate?: string
+}
+
+/** What is needed to enter the occupation. */
+export interface EntryRequirements {
+  /** High-level description of the entry requirements, in New Zealand English. */
+  entrySummaryEnglish?: string
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entrySummaryMaori?: string
+  /** What is needed to enter the occupation while in school, in New Zealand English. */
+  entryInSchoolEnglish?: string
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryInSchoolMaori?: string
+  /** Mandatory requirements, in New Zealand English. */
+  entryYouNeedEnglish?: string[]
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryYouNeedMaori?: string[]
+  /** What one may need, in New Zealand English. */
+  entryYouMayNeedEnglish?: string[]
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryYouMayNeedMaori?: string[]
+}
+
+/** A minor group of an occupation, and how they are related. */
+export interface MinorGroupRelation {
+  /** How the minor group belongs to the occupation. */
+  minorGroupRelationType?: 'Primary' | 'Secondary'
+  /** A minor group. */
+  minorGroup?: MinorGroup
+}
+
+/** Annual pay figures, each at least as high as the one before. (The name is spelled so.) */
+export interface Renumeration {
+  /** Tenth percentile of annual pay. */
+  payLowerBound?: number
+  /** First quartile of annual pay. */
+  payMidLowerBound?: number
+  /** Third quartile of annual pay. */
+  payMidUpperBound?: number
+  /** Ninetieth percentile of annual pay. */
+  payUpperBound?: number
+}
+
+/** Who registers people in the occupation; present only where such an authority exists. */
+export interface RegistrationAuthority {
+  /** Authority name, in New Zealand English. */
+  nameEnglish?: string
+  /** Authority name, in te reo Māori; may not be commonly available. */
+  nameMaori?: string
+  /** E-mail address of the authority. */
+  email?: string
+  /** Phone number of the authority. */
+  telephone?: string
+  /** Website address of the authority. */
+  websiteUrl?: string
+}
+
+/** A minor group. */
+export interface MinorGroup {
+  /** Unique identifier of the minor group. */
+  code?: string
+  /** Minor group name, in New Zealand English. */
+  nameEnglish?: string
+  /** Minor group name, in te reo Māori, where available for Kaupapa Māori occupations. */
+  nameMaori?: string
+  /** High-level description of the minor group, in New Zealand English. */
+  descriptionEnglish?: string
+  /** High-level description of the tasks of the minor group, in New Zealand English. */
+  tasks?: string[]
+  /** Major groups associated with the minor group. At most one is Primary. */
+  majorGroups?: MajorGroupRelation[]
+}
+
+/** A major group of a minor group, and how they are related. */
+export interface MajorGroupRelation {
+  /** How the major group belongs to the minor group. */
+  majorGroupRelationType?: 'Primary' | 'Secondary'
+  /** A major group. */
+  majorGroup?: MajorGroup
+}
+
+/** A major group. */
+export interface MajorGroup {
+  /** Unique identifier of the major group. */
+  code?: string
+  /** Major group name, in New Zealand English. */
+  nameEnglish?: string
+  /** Major group name, in te reo Māori, where available for Kaupapa Māori occupations. */
+  nameMaori?: string
+  /** High-level description of the major group, in New Zealand English. */
+  descriptionEnglish?: string
+}
+
+/** A page of the current validation results of a submission. */
+export interface ValidationResultsPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** Validation entries, in the order they were published. */
+  results?: ValidationEntry[]
+  /** Total number of entries of the submission. */
+  totalCount?: number
+}
+
+/** One error or warning about one record of a submitted file. */
+export interface ValidationEntry {
+  /** Identifier of the record concerned. */
+  localId?: string
+  /** Code of the validation finding. */
+  errorCode?: string
+  /** Description of the finding. */
+  errorDescription?: string
+  /** How severe the finding is. */
+  errorType?: 'Error' | 'Warning'
+  /** The submitted file that holds the record. */
+  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown'
+  /** Course code of the record. */
+  courseCode?: string
+  /** Student identifier of the record. */
+  studentId?: string
+  /** Text of the record concerned. */
+  recordText?: string
+}
+
+/** What went wrong (RFC 9457). */
+export interface Problem {
+  /** Kind of the problem: a relative reference to a page that explains it. */
+  type?: string
+  /** What the kind of problem is, in a few words. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What was wrong with this request, and what would be right. */
+  detail?: string
+  /** `urn:uuid:` and the id of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+}
+
+/** What is wrong with the pagination parameters. */
+export interface ResultsProblem extends Problem {
+  /** For each parameter that is wrong, what is wrong with it. */
+  errors?: Record<string, string[]>
+  /** The return that the submission belongs to. */
+  returnId?: string
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The parameters as they were received. */
+  content?: Record<string, string>
+  /** `PR1`: a parameter is wrong in itself. `PR2`: the page is past the last one. */
+  errorCode?: string
+}

@@ -1,0 +1,95 @@
+import { MahiError } from './errors.ts'
+import type { CallOptions, SendRequest } from './request.ts'
+import type { ValidationEntry, ValidationResultsPage } from './types.ts'
+
+/** Which page of the validation results to get. */
+export interface ResultsQuery {
+  /** Page number, from 1, which is the default. A page past the last one is refused; page 1 always exists. */
+  page?: number | undefined
+  /** Entries per page. Above the installation's maximum is refused, never clamped. */
+  pageSize?: number | undefined
+}
+
+/** How to read every entry. */
+export interface ReadAllOptions extends CallOptions {
+  /** Entries per page. Above the installation's maximum is refused, never clamped. */
+  pageSize?: number | undefined
+  /**
+   * Called when a new run has replaced the one being read: forget its entries, the first of the new run comes next.
+   * Without it, reading then fails with an error of the kind `new-run`. What it throws ends the reading.
+   */
+  onNewRun?: (() => void | Promise<void>) | undefined
+}
+
+/** Get validation results. Every function here rejects with a `MahiError`, or with the signal's reason. */
+export interface ValidationResults {
+  /**
+   * One page of the current validation results of a submission.
+   *
+   * @param token the token of the submission
+   */
+  page(token: string, query?: ResultsQuery, options?: CallOptions): Promise<ValidationResultsPage>
+  /**
+   * Every entry of a submission, in the order they were published, a page at a time: always those of a single run.
+   * What happens when a new run replaces it meanwhile is for `onNewRun` to say.
+   *
+   * @param token the token of the submission
+   */
+  all(token: string, options?: ReadAllOptions): AsyncGenerator<ValidationEntry, void, undefined>
+}
+
+export function createValidationResults(send: SendRequest, eid: string | undefined): ValidationResults {
+  async function get(token: string, { page, pageSize }: ResultsQuery, options: CallOptions | undefined) {
+    const path = `/v1/submissions/${encodeURIComponent(token)}/validation-results`
+    return await send<ValidationResultsPage>(
+      path,
+      { page, pageSize },
+      options,
+      eid === undefined ? {} : { eid },
+    )
+  }
+
+  async function page(token: string, query: ResultsQuery = {}, options?: CallOptions) {
+    return (await get(token, query, options)).body
+  }
+
+  async function* all(token: string, { onNewRun, pageSize, ...options }: ReadAllOptions = {}) {
+    let run: string | undefined
+    let page = 1
+    let read = 0
+    let size = pageSize
+    for (;;) {
+      const answer = await get(token, { page, pageSize: size }, options).catch((error: unknown) => {
+        // A page that the run had is past the end: the run that has replaced it is shorter.
+        if (page > 1 && error instanceof MahiError && error.errorCode === 'PR2') return undefined
+        throw error
+      })
+      const answeredRun = answer?.etag?.split('-', 1)[0]
+      if (page > 1 && answeredRun !== run) {
+        if (onNewRun === undefined) {
+          const title = 'A new run has replaced the one that was being read'
+          throw new MahiError('new-run', { title, submissionToken: token })
+        }
+        await onNewRun()
+        page = 1
+        read = 0
+        continue
+      }
+      run = answeredRun
+      const { results = [], totalCount, pageSize: answeredSize } = answer?.body ?? {}
+      for (const entry of results) {
+        options.signal?.throwIfAborted()
+        yield entry
+      }
+      read += results.length
+      if (totalCount !== undefined && read >= totalCount) return
+      if (totalCount === undefined || run === undefined) {
+        throw new MahiError('unreadable', { title: 'The answer lacks an ETag or a total count' })
+      }
+      size = answeredSize
+      page++
+    }
+  }
+
+  return { page, all }
+}

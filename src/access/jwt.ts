@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import { type JWTPayload, jwtVerify } from 'jose'
+import { IssuerKeys } from './issuer-keys.ts'
+import type { Principal, Verify } from './principal.ts'
+import { describeReason } from './reason.ts'
+import { RememberedPrincipals } from './remembered.ts'
+
+/** What a token is checked against. */
+export interface JwtOptions {
+  /** Exactly the token's `iss`. */
+  readonly issuer: string
+  /** The token's `aud`, or one of them. */
+  readonly audience: string
+  /** Address of the issuer's public keys (RFC 7517, section 5). */
+  readonly jwksUrl: string
+  /** The claim that names the organisations, a string or a list of strings. */
+  readonly eidClaim: string
+}
+
+/** Public-key signatures only: nobody can sign with what the JWKS address gives away, and `none` is none of them. */
+const ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
+/** Seconds by which the issuer's clock may differ from this one. */
+const CLOCK_SKEW = 60
+
+/**
+ * Makes the verifier of an issuer's JSON Web Tokens (RFC 7519, checked as RFC 8725 advises). Whatever is wrong with
+ * a token, a key or the JWKS address, the token is not valid; the debug log has the reason.
+ *
+ * A valid token is remembered until it expires, because verifying it again costs more than the rest of a request.
+ * A token whose key the issuer has withdrawn is refused within two minutes, as long as the JWKS address answers: its
+ * keys are asked for every minute, and when they change every remembered token is forgotten.
+ */
+export function createJwtVerifier(
+  { issuer, audience, jwksUrl, eidClaim }: JwtOptions,
+  log: Pick<FastifyBaseLogger, 'warn' | 'debug'>,
+): Verify {
+  const remembered = new RememberedPrincipals()
+  const keys = new IssuerKeys(
+    jwksUrl,
+    (message, reason) => log.warn({ reason }, message),
+    () => remembered.forget(),
+  )
+  const expected = {
+    issuer,
+    audience,
+    algorithms: ALGORITHMS,
+    requiredClaims: ['sub', 'exp'],
+    clockTolerance: CLOCK_SKEW,
+  }
+  const check = async (token: string): Promise<Principal | undefined> => {
+    try {
+      return readPrincipal((await jwtVerify(token, keys.find, expected)).payload, eidClaim)
+    } catch (error) {
+      log.debug({ reason: describeReason(error) }, 'a JWT is not valid')
+      return undefined
+    }
+  }
+  return async (token) => {
+    await keys.refresh()
+    return await remembered.recall(token, () => check(token))
+  }
+}
+
+/** @throws {Error} unless the token says whose it is */
+function readPrincipal(claims: JWTPayload, eidClaim: string): Principal {
+  const { iss, sub, exp } = claims
+  if (!isText(sub) || exp === undefined) throw new Error('"sub" claim must be a string')
+  const client = [claims.client_id, claims.azp].find(isText) ?? sub
+  return {
+    // A hash, because it goes into logs and Redis, and a subject can be of any length and somebody's e-mail address.
+    id: `jwt_${hash('sha256', JSON.stringify([iss, sub, client]), 'base64url')}`,
+    client,
+    scopes: new Set(readTexts(claims.scope ?? claims.scp).flatMap((text) => text.split(' '))),
+    eids: new Set(readTexts(claims[eidClaim])),
+    expires: (exp + CLOCK_SKEW) * 1000,
+  }
+}
+
+/** A claim that is a string or a list of them; anything else in it is no organisation and no scope. */
+function readTexts(claim: unknown): string[] {
+  return (Array.isArray(claim) ? claim : [claim]).filter(isText)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}

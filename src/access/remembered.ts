@@ -1,0 +1,46 @@
+import { hash } from 'node:crypto'
+import type { Principal } from './principal.ts'
+
+/** Most credentials remembered at once: a caller that is pushed out is only verified anew. */
+const MOST = 10_000
+
+/** The callers whose credentials were found valid, until they expire or all of them are forgotten. */
+export class RememberedPrincipals {
+  /** By the credential's hash, so that no credential is kept in memory. */
+  readonly #known = new Map<string, Principal>()
+  #generation = 0
+
+  /** The credential's principal: the remembered one, or the one that `verify` finds. */
+  async recall(
+    credential: string,
+    verify: (credentialHash: string) => Promise<Principal | undefined>,
+  ): Promise<Principal | undefined> {
+    const credentialHash = hashCredential(credential)
+    const known = this.#known.get(credentialHash)
+    if (known !== undefined && known.expires > Date.now()) return known
+    this.#known.delete(credentialHash)
+
+    const generation = this.#generation
+    const principal = await verify(credentialHash)
+    // What was revoked while it was being verified is not kept.
+    if (principal !== undefined && generation === this.#generation) this.#keep(credentialHash, principal)
+    return principal
+  }
+
+  /** Called when a credential may have been revoked. */
+  forget(): void {
+    this.#generation++
+    this.#known.clear()
+  }
+
+  #keep(credentialHash: string, principal: Principal): void {
+    const [oldest] = this.#known.keys()
+    if (this.#known.size >= MOST && oldest !== undefined) this.#known.delete(oldest)
+    this.#known.set(credentialHash, principal)
+  }
+}
+
+/** SHA-256, in base64url: enough for credentials, which nobody can guess. */
+export function hashCredential(credential: string): string {
+  return hash('sha256', credential, 'base64url')
+}

@@ -1,0 +1,38 @@
+import { type Command, Option } from 'commander'
+import type { Database } from './database/database.ts'
+import { OutputFailed, reportFailure, say, writeOut } from './terminal.ts'
+
+/** Runs work on the database that the settings name, and closes it. */
+export type WithDatabase = <T>(work: (database: Database) => Promise<T>) => Promise<T>
+
+/** The option of every command whose answer is not data already. */
+export const jsonOption = new Option('--json', 'print one JSON object, for machines')
+
+/** Makes an action whose failure is told in the user's terms. */
+export function action<Arguments extends unknown[]>(run: (...given: Arguments) => Promise<void>) {
+  return async (...given: unknown[]): Promise<void> => {
+    // Commander passes the arguments, the options and the command itself.
+    const subcommand = given.at(-1) as Command
+    try {
+      await run(...(given as Arguments))
+    } catch (error) {
+      if (error instanceof OutputFailed && error.closed) return
+      await reportFailure(error, subcommand.opts().json === true)
+    }
+  }
+}
+
+/** Prints what a command has done: one JSON object, or a text for people. */
+export async function report(flags: { json?: true }, summary: object, text: string): Promise<void> {
+  if (flags.json) await writeOut(`${JSON.stringify(summary)}\n`)
+  else say(text)
+}
+
+/** Makes a function that says, once, that the command waits for another. */
+export function waitingNotice(): () => void {
+  let said = false
+  return () => {
+    if (!said) say('Waiting for another import or publish to finish…')
+    said = true
+  }
+}

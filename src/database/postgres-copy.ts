@@ -1,0 +1,31 @@
+import type { Value } from './database.ts'
+
+/** Characters of a COPY that are sent at a time. */
+const CHUNK = 64 * 1024
+
+/** The text form of COPY: cells between tabs, rows between line ends, `\N` for null. */
+export async function* renderCopy(
+  rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
+): AsyncGenerator<Buffer> {
+  let text = ''
+  for await (const row of rows) {
+    for (let index = 0; index < row.length; index++) {
+      if (index > 0) text += '\t'
+      const value = row[index]
+      text +=
+        value === null || value === undefined ? '\\N' : typeof value === 'string' ? escapeCopy(value) : value
+    }
+    text += '\n'
+    if (text.length >= CHUNK) {
+      yield Buffer.from(text)
+      text = ''
+    }
+  }
+  if (text !== '') yield Buffer.from(text)
+}
+
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+
+function escapeCopy(text: string): string {
+  return /[\\\n\r\t]/.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => ESCAPES[character] ?? '') : text
+}

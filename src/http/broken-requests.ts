@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { type Metrics, recordAnswer } from './metrics.ts'
+import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'
+import { VERSION_HEADERS } from './version.ts'
+
+const MALFORMED = new Problem(
+  'malformed-request',
+  'The request line or a header is not well-formed HTTP/1.1.',
+)
+const CLIENT_ERRORS: Record<string, Problem> = {
+  HPE_HEADER_OVERFLOW: new Problem(
+    'headers-too-large',
+    'The request line and headers are longer than 16 KiB together.',
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: new Problem('request-timeout', 'The request did not arrive in time.'),
+}
+const CONNECT = new Problem('method-not-allowed', 'CONNECT is not taken here: the service is not a proxy.', {
+  headers: { allow: 'GET, HEAD, OPTIONS' },
+})
+
+/** Answers what Node's parser gives up on, or would answer by itself without a problem body. */
+export class BrokenRequests {
+  readonly #log: FastifyBaseLogger
+  readonly #metrics: Metrics
+  /** The last answer on each connection that has had a request. */
+  readonly #answers = new WeakMap<Duplex, ServerResponse>()
+
+  constructor(log: FastifyBaseLogger, metrics: Metrics) {
+    this.#log = log
+    this.#metrics = metrics
+  }
+
+  watch(server: Server): void {
+    server.on('request', (request: IncomingMessage, response: ServerResponse) =>
+      this.#answers.set(request.socket, response),
+    )
+    // Without listeners Node closes the connection of the one, and answers the other with a bare 417.
+    server.on('connect', (_request, socket: Duplex) => this.#refuse(CONNECT, socket))
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  }
+
+  /** Answers an error of the parser, after the answers that are still under way on the connection. */
+  answer(error: Error & { code?: string }, socket: Duplex & { bytesWritten?: number }): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    const last = this.#answers.get(socket)
+    if (last === undefined && (socket.bytesWritten ?? 0) > 0) socket.destroy()
+    else if (last !== undefined && !last.writableFinished)
+      last.once('close', () => this.answer(error, socket))
+    // What is broken is the body of a request that has had its answer.
+    else if (last?.req.complete === false) socket.end()
+    else this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
+  }
+
+  #refuse(problem: Problem, socket: Duplex): void {
+    const id = randomUUID()
+    const body = renderProblem(problem, id)
+    const headers = {
+      ...VERSION_HEADERS,
+      ...problem.headers,
+      'x-request-id': id,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'content-type': PROBLEM_TYPE,
+      'content-length': String(Buffer.byteLength(body)),
+      date: new Date().toUTCString(),
+      connection: 'close',
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+    socket.end(
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
+    )
+    recordAnswer(this.#log, this.#metrics, { id, operation: 'broken-request', status: problem.status, ms: 0 })
+  }
+}
+
+/** @throws {Problem} for what Node's parser lets pass, or would refuse without a problem body */
+export function assertWellFormed({ raw: { headers, httpVersion } }: FastifyRequest): void {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new Problem('malformed-request', 'The Host header is missing (RFC 9112, section 3.2).')
+  }
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && !/\bchunked *$/i.test(coding)) {
+    throw new Problem(
+      'malformed-request',
+      'The last Transfer-Encoding is not chunked (RFC 9112, section 6.3).',
+    )
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    throw new Problem('expectation-failed', 'The only expectation there is is 100-continue.')
+  }
+}

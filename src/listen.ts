@@ -1,0 +1,38 @@
+/** The port is taken, or can't be had; the message says what to do. */
+export class CannotListen extends Error {}
+
+/**
+ * Starts to listen.
+ *
+ * @param at `setting` is the setting that names the port
+ * @throws {CannotListen}
+ */
+export async function listen<T>(
+  { setting, port, host }: { setting: string; port: number; host: string },
+  start: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await start()
+  } catch (error) {
+    const message = explain((error as NodeJS.ErrnoException).code, setting, port, host)
+    if (message === undefined) throw error
+    throw new CannotListen(message, { cause: error })
+  }
+}
+
+function explain(code: string | undefined, setting: string, port: number, host: string): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} is in use by another process: choose another with ${setting}`
+    case 'EACCES':
+      return `port ${port} needs more rights than this user has: choose another with ${setting}`
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+      return `this machine does not have the address ${host}: choose another with HOST`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the address ${host} is not known: choose another with HOST`
+    default:
+      return undefined
+  }
+}

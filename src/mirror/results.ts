@@ -1,0 +1,61 @@
+import { stringify } from 'csv-stringify/sync'
+import type { ValidationEntry } from '../../client/src/types.ts'
+import { ENTRY_COLUMNS } from '../validation-results/publish.ts'
+import type { Format } from './formats.ts'
+
+/** How many entries there are, in all and by what they say. */
+export interface ResultsSummary {
+  total: number
+  readonly errorType: Record<string, number>
+  readonly fileType: Record<string, number>
+  readonly errorCode: Record<string, number>
+}
+
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** A cell that a spreadsheet would run as a formula (OWASP, "CSV Injection"). */
+const FORMULA = /^[=+\-@\t\r]/
+
+/**
+ * Writes entries in a format and counts them. CSV begins with a byte order mark, by which spreadsheets know UTF-8,
+ * and a cell that would be a formula begins with an apostrophe.
+ */
+export async function writeResults(
+  entries: AsyncIterable<ValidationEntry>,
+  format: Format,
+  write: (text: string) => Promise<void>,
+): Promise<ResultsSummary> {
+  const summary: ResultsSummary = { total: 0, errorType: {}, fileType: {}, errorCode: {} }
+  if (format === 'csv') await write(BYTE_ORDER_MARK + stringify([ENTRY_COLUMNS.map(({ name }) => name)]))
+  if (format === 'json') await write('[')
+  for await (const entry of entries) {
+    if (format === 'csv') await write(toCsv(entry))
+    else if (format === 'json') await write(`${summary.total === 0 ? '\n' : ',\n'}${JSON.stringify(entry)}`)
+    else await write(`${JSON.stringify(entry)}\n`)
+    summary.total++
+    for (const field of ['errorType', 'fileType', 'errorCode'] as const) {
+      const value = entry[field] ?? 'none'
+      summary[field][value] = (summary[field][value] ?? 0) + 1
+    }
+  }
+  if (format === 'json') await write('\n]\n')
+  return summary
+}
+
+function toCsv(entry: ValidationEntry): string {
+  const cells = ENTRY_COLUMNS.map(({ name }) => entry[name as keyof ValidationEntry] ?? '')
+  return stringify([cells.map((cell) => (FORMULA.test(cell) ? `'${cell}` : cell))])
+}
+
+/** The summary as lines for people: the most frequent first. */
+export function describeResults({ total, ...fields }: ResultsSummary): string {
+  const titles = { errorType: 'By severity', fileType: 'By file type', errorCode: 'By error code' }
+  const tables = Object.entries(fields).map(([field, counts]) => {
+    const rows = Object.entries(counts).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+    return [
+      titles[field as keyof typeof titles],
+      ...rows.map(([name, count]) => `  ${String(count).padStart(8)}  ${name}`),
+    ]
+  })
+  return [`${total} ${total === 1 ? 'entry' : 'entries'}`, ...tables.flat()].join('\n')
+}

@@ -1,0 +1,105 @@
+import { type Command, Option } from 'commander'
+import { action, jsonOption, report, type WithDatabase, waitingNotice } from '../command.ts'
+import type { Fault } from '../input/faults.ts'
+import { readRecords } from '../input/read-records.ts'
+import type { SourceRecord } from '../input/source-record.ts'
+import { Progress, say, writeOut } from '../terminal.ts'
+import { countFields } from './coverage.ts'
+import { exportOccupations, OCCUPATION_COLUMNS } from './export.ts'
+import { type ImportSummary, importOccupations } from './import.ts'
+import { ONET_ATTRIBUTION, readOnet } from './onet.ts'
+
+interface ImportFlags {
+  replace?: true
+  dryRun?: true
+  keepDates?: true
+  json?: true
+}
+
+/** Adds `occupations import`, `import-onet` and `export`. */
+export function addOccupationCommands(program: Command, withDatabase: WithDatabase): void {
+  const occupations = program.command('occupations').description('import and export the occupation catalogue')
+
+  withImportOptions(occupations.command('import'))
+    .description('import records from JSON, NDJSON or CSV files, also gzip; - is standard input')
+    .argument('<file...>')
+    .action(
+      action(async (files: string[], flags: ImportFlags) => {
+        const progress = new Progress('records', files)
+        const records = readRecords(files, { columns: OCCUPATION_COLUMNS, onBytes: progress.onBytes })
+        const summary = await runImport(withDatabase, records, flags, progress)
+        await report(flags, summary, describeImport(summary, flags))
+      }),
+    )
+
+  withImportOptions(occupations.command('import-onet'))
+    .description('import the O*NET text release, with pay from the OEWS wages')
+    .argument('<folder>', 'the unpacked text release')
+    .option('--wages <file>', 'the national OEWS estimates, as CSV')
+    .action(
+      action(async (folder: string, flags: ImportFlags & { wages?: string }) => {
+        const { wages } = flags
+        const coverage = countFields(readOnet(folder, wages === undefined ? {} : { wages }))
+        const summary = await runImport(withDatabase, coverage.records, flags, new Progress('records'))
+        const fields = coverage.fields()
+        await report(
+          flags,
+          { ...summary, fields: Object.fromEntries(fields.map(({ field, records }) => [field, records])) },
+          [
+            'Records on which each field is present:',
+            ...fields.map(({ field, records }) => `  ${String(records).padStart(6)}  ${field}`),
+            describeImport(summary, flags),
+            ONET_ATTRIBUTION,
+          ].join('\n'),
+        )
+      }),
+    )
+
+  occupations
+    .command('export')
+    .description('write the whole catalogue to standard output')
+    .addOption(
+      new Option('--format <format>', 'form of the output').choices(['ndjson', 'csv']).default('ndjson'),
+    )
+    .action(
+      action(async ({ format }: { format: 'ndjson' | 'csv' }) => {
+        await withDatabase(async (database) => {
+          const count = await exportOccupations(database, format, writeOut)
+          say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${database.address}.`)
+        })
+      }),
+    )
+}
+
+function withImportOptions(subcommand: Command): Command {
+  return subcommand
+    .option('--replace', 'delete the records that the input does not hold')
+    .option('--dry-run', 'tell what would change, and change nothing')
+    .option('--keep-dates', 'store the lastUpdatedDate that each record carries')
+    .addOption(jsonOption)
+}
+
+async function runImport(
+  withDatabase: WithDatabase,
+  records: AsyncIterable<SourceRecord | Fault>,
+  { replace, dryRun, keepDates }: ImportFlags,
+  progress: Progress,
+): Promise<ImportSummary> {
+  return await withDatabase((database) =>
+    importOccupations(database, records, {
+      replace: replace === true,
+      dryRun: dryRun === true,
+      keepDates: keepDates === true,
+      onProgress: progress.onRecords,
+      onWait: waitingNotice(),
+    }),
+  ).finally(() => progress.stop())
+}
+
+function describeImport(summary: ImportSummary, { dryRun }: ImportFlags): string {
+  const { created, updated, unchanged, deleted, normalised, lastUpdatedDate } = summary
+  const counts = `${created} created, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted`
+  const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`
+  if (dryRun) return `Would be: ${counts}.${tidied} Nothing was changed.`
+  return `${counts}.${lastUpdatedDate === undefined ? '' : ` Dated ${lastUpdatedDate}.`}${tidied}`
+}

@@ -1,0 +1,16 @@
+import { existsSync, readFileSync } from 'node:fs'
+
+/** The folder that holds the package: the sources run from `src/`, the built files from `dist/src/`. */
+export const PACKAGE_ROOT: URL = findRoot(new URL('./', import.meta.url))
+
+/** The version of the package. */
+export const VERSION: string = (
+  JSON.parse(readFileSync(new URL('package.json', PACKAGE_ROOT), 'utf8')) as { version: string }
+).version
+
+function findRoot(folder: URL): URL {
+  if (existsSync(new URL('bin/mahi.js', folder))) return folder
+  const parent = new URL('../', folder)
+  if (parent.href === folder.href) throw new Error('the files of the package are not where they should be')
+  return findRoot(parent)
+}

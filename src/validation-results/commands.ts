@@ -1,0 +1,46 @@
+import type { Command } from 'commander'
+import { action, jsonOption, type WithDatabase, waitingNotice } from '../command.ts'
+import { readRecords } from '../input/read-records.ts'
+import { Progress, say, writeOut } from '../terminal.ts'
+import { ENTRY_COLUMNS, publishResults } from './publish.ts'
+
+interface PublishFlags {
+  eid: string
+  return: string
+  token?: string
+  json?: true
+}
+
+/** Adds `results publish`, and answers `results`, to which more may be added. */
+export function addResultsCommands(program: Command, withDatabase: WithDatabase): Command {
+  const results = program.command('results').description('publish and fetch validation results')
+  results
+    .command('publish')
+    .description(
+      'store a complete run from an NDJSON, JSON or CSV file and make it current; prints the token',
+    )
+    .requiredOption('--eid <eid>', 'the organisation that made the submission')
+    .requiredOption('--return <id>', 'the return that the submission belongs to')
+    .option('--token <token>', 'the token of the submission; without it a new submission is made')
+    .addOption(jsonOption)
+    .argument('<file>', '- is standard input')
+    .action(
+      action(async (file: string, { eid, return: returnId, token, json }: PublishFlags) => {
+        const progress = new Progress('entries', [file])
+        const entries = readRecords([file], { columns: ENTRY_COLUMNS, onBytes: progress.onBytes })
+        const summary = await withDatabase((database) =>
+          publishResults(database, entries, {
+            eid,
+            returnId,
+            ...(token === undefined ? {} : { token }),
+            onProgress: progress.onRecords,
+            onWait: waitingNotice(),
+          }),
+        ).finally(() => progress.stop())
+        const { runId, totalCount, submissionToken } = summary
+        if (!json) say(`Published run ${runId}: ${totalCount} ${totalCount === 1 ? 'entry' : 'entries'}.`)
+        await writeOut(`${json ? JSON.stringify(summary) : submissionToken}\n`)
+      }),
+    )
+  return results
+}

@@ -1,0 +1,22 @@
+import { readSample } from '../samples.ts'
+
+/** An answer of the demo, for the reference. */
+export const EXAMPLE_PAGE = {
+  page: 1,
+  pageSize: 2,
+  results: readSample('validation-results.ndjson', 2),
+  totalCount: 258,
+}
+
+/** What the extended 400 of section 2.10 of the interface says, for the reference. */
+export const EXAMPLE_BAD_REQUEST = {
+  schemaName: 'ResultsProblem',
+  detail: 'pageSize is "5000", and should be a whole number from 1 to 1000.',
+  members: {
+    errors: { pageSize: ['pageSize is "5000", and should be a whole number from 1 to 1000.'] },
+    returnId: 'SAMPLE-2025',
+    submissionToken: 'sample-submission',
+    content: { page: '1', pageSize: '5000' },
+    errorCode: 'PR1',
+  },
+}

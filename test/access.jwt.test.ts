@@ -1,0 +1,567 @@
+import { createHmac } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import fc from 'fast-check'
+import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair } from 'jose'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { readSettings } from '../src/settings.ts'
+import { Issuer } from './support/jwks.ts'
+import { Service } from './support/service.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** Asks for the catalogue with a token and nothing else. */
+async function ask(service: Service, token: string, headers: Record<string, string> = {}) {
+  // Requests that come one after another without a break look to the service like a machine that is too busy.
+  await setImmediate()
+  return await service.get('/v1/occupations', {
+    'x-api-key': undefined,
+    authorization: `Bearer ${token}`,
+    ...headers,
+  })
+}
+
+async function statusOf(service: Service, token: string): Promise<number> {
+  return (await ask(service, token)).statusCode
+}
+
+/** Holds the clocks, before the service starts, to be moved by `advance`; sockets and timeouts go on as they are. */
+function holdClock(): { advance(seconds: number): void } {
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.now() })
+  return { advance: (seconds) => vi.advanceTimersByTime(seconds * 1000) }
+}
+
+/** Writes a token part by part, whatever it says. */
+function assemble(header: object, claims: object, signature: (input: string) => string): string {
+  const input = [header, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  return `${input}.${signature(input)}`
+}
+
+function linesOf(service: Service, text: string): string[] {
+  return service.log.filter((line) => line.includes(text))
+}
+
+describe('signatures', () => {
+  test.each(['RS256', 'ES256', 'EdDSA'])('%s is taken', async (algorithm) => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey(algorithm)
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
+  })
+
+  test.each(['RS512', 'PS256', 'ES384'])(
+    '%s is refused, though the issuer has a key for it',
+    async (algorithm) => {
+      const issuer = await Issuer.start()
+      const key = await issuer.addKey(algorithm)
+      const service = await Service.start(issuer.settings)
+      expect(await statusOf(service, await issuer.sign(key))).toBe(401)
+    },
+  )
+
+  test('a token that is not signed is refused, however "none" is written', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey('RS256')
+    const service = await Service.start(issuer.settings)
+    const [, claims = ''] = (await issuer.sign(key)).split('.')
+    const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+    for (const alg of ['none', 'None', 'NONE', 'nOnE', '']) {
+      expect(
+        await statusOf(
+          service,
+          assemble({ alg, kid: key.jwk.kid }, payload, () => ''),
+        ),
+      ).toBe(401)
+      expect(
+        await statusOf(
+          service,
+          assemble({ alg, kid: key.jwk.kid }, payload, () => 'AAAA'),
+        ),
+      ).toBe(401)
+    }
+  })
+
+  test('HS256 with the public key as the secret is refused', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey('RS256')
+    const service = await Service.start(issuer.settings)
+    const [, claims = ''] = (await issuer.sign(key)).split('.')
+    const payload = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+    const pem = await exportSPKI(key.publicKey)
+    for (const secret of [pem, pem.trim(), JSON.stringify(key.jwk), key.jwk.n ?? '']) {
+      const token = assemble({ alg: 'HS256', kid: key.jwk.kid }, payload, (input) =>
+        createHmac('sha256', secret).update(input).digest('base64url'),
+      )
+      expect(await statusOf(service, token)).toBe(401)
+    }
+  })
+
+  test('HS256 is refused even where the issuer shows a symmetric key', async () => {
+    const issuer = await Issuer.start()
+    const secret = Buffer.from('a secret that should not be shown')
+    const jwk = { kty: 'oct', kid: 'shared', alg: 'HS256', k: secret.toString('base64url') }
+    issuer.shown.push(jwk)
+    const service = await Service.start(issuer.settings)
+    const token = await issuer.sign({ algorithm: 'HS256', jwk, privateKey: secret })
+    expect(await statusOf(service, token)).toBe(401)
+  })
+
+  test("a key of somebody else's is refused, also under a known key id or inside the token", async () => {
+    const issuer = await Issuer.start()
+    const known = await issuer.addKey('RS256')
+    const service = await Service.start(issuer.settings)
+    const { publicKey, privateKey } = await generateKeyPair('RS256')
+    const jwk = await exportJWK(publicKey)
+    const forge = (header: object) => issuer.sign({ algorithm: 'RS256', jwk: {}, privateKey }, {}, header)
+    for (const header of [
+      {},
+      { kid: 'other' },
+      { kid: known.jwk.kid },
+      { kid: known.jwk.kid, jwk },
+      { jwk },
+    ]) {
+      expect(await statusOf(service, await forge(header))).toBe(401)
+    }
+  })
+
+  test('the key of one algorithm does not verify another', async () => {
+    const issuer = await Issuer.start()
+    const ec = await issuer.addKey('ES256')
+    const rsa = await issuer.addKey('RS256')
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign({ ...rsa, jwk: ec.jwk }))).toBe(401)
+    expect(await statusOf(service, await issuer.sign({ ...ec, jwk: rsa.jwk }))).toBe(401)
+  })
+
+  test('a token without a key id is verified where only one key fits', async () => {
+    const issuer = await Issuer.start()
+    await issuer.addKey('ES256')
+    const rsa = await issuer.addKey('RS256')
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign({ ...rsa, jwk: {} }))).toBe(200)
+  })
+
+  test('a token with any character changed is refused', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    const token = await issuer.sign(key)
+    expect(await statusOf(service, token)).toBe(200)
+
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    await fc.assert(
+      fc.asyncProperty(
+        // Of the last character only some bits count.
+        fc.nat(token.length - 2),
+        fc.constantFrom(...alphabet),
+        async (index, character) => {
+          fc.pre(token[index] !== character)
+          const changed = token.slice(0, index) + character + token.slice(index + 1)
+          expect(await statusOf(service, changed)).toBe(401)
+        },
+      ),
+    )
+  })
+
+  test('whatever is sent in place of a token is refused', async () => {
+    const issuer = await Issuer.start()
+    await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    const part = fc.oneof(
+      fc.base64String().map((text) => text.replaceAll(/[+/=]/g, '_')),
+      fc.json().map((text) => Buffer.from(text).toString('base64url')),
+      fc.constantFrom('eyJhbGciOiJFZERTQSJ9', 'eyJhbGciOiJSUzI1NiIsImNyaXQiOlsieCJdLCJ4IjoxfQ'),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (parts) => {
+        expect(await statusOf(service, parts.join('.'))).toBe(401)
+      }),
+    )
+  })
+})
+
+describe('claims', () => {
+  const now = () => Math.floor(Date.now() / 1000)
+  const refused: [string, () => Record<string, unknown>][] = [
+    ['another issuer', () => ({ iss: 'https://login.example' })],
+    ['no issuer', () => ({ iss: undefined })],
+    ['another audience', () => ({ aud: 'mahi2' })],
+    ['a list of other audiences', () => ({ aud: ['a', 'b'] })],
+    ['no audience', () => ({ aud: undefined })],
+    ['no subject', () => ({ sub: undefined })],
+    ['an empty subject', () => ({ sub: '' })],
+    ['a subject that is a number', () => ({ sub: 7 })],
+    ['no expiry', () => ({ exp: undefined })],
+    ['an expiry that is text', () => ({ exp: String(now() + 600) })],
+    ['an expiry more than a minute ago', () => ({ exp: now() - 61 })],
+    ['a start more than a minute ahead', () => ({ nbf: now() + 70 })],
+  ]
+  test.each(refused)('%s is refused', async (_, claims) => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    const response = await ask(service, await issuer.sign(key, claims()))
+    expect(response.statusCode).toBe(401)
+    expect(response.headers['www-authenticate']).toContain('Bearer')
+  })
+
+  const taken: [string, () => Record<string, unknown>][] = [
+    ['one audience of several', () => ({ aud: ['other', 'mahi'] })],
+    ['an expiry less than a minute ago', () => ({ exp: now() - 50 })],
+    ['a start less than a minute ahead', () => ({ nbf: now() + 50 })],
+    ['a scope in a string', () => ({ scope: 'profile occupations:read' })],
+    ['a scope in a list', () => ({ scope: ['profile', 'occupations:read'] })],
+    ['a scope in scp, a string', () => ({ scope: undefined, scp: 'occupations:read profile' })],
+    ['a scope in scp, a list', () => ({ scope: undefined, scp: ['occupations:read'] })],
+  ]
+  test.each(taken)('%s is taken', async (_, claims) => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key, claims()))).toBe(200)
+  })
+
+  test.each([
+    { scope: undefined },
+    { scope: '' },
+    { scope: 'occupations' },
+    { scope: 'occupations:read:more' },
+    { scope: { 'occupations:read': true } },
+    { scope: [['occupations:read']] },
+    { scope: 'validation-results:read', scp: 'occupations:read' },
+  ])('without the scope there is no catalogue: %o', async (claims) => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key, claims))).toBe(401)
+  })
+
+  test('a token is good until it expires, and not longer for being known', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    const token = await issuer.sign(key, { exp: now() + 10 })
+    expect(await statusOf(service, token)).toBe(200)
+    clock.advance(68)
+    expect(await statusOf(service, token)).toBe(200)
+    clock.advance(2)
+    expect(await statusOf(service, token)).toBe(401)
+  })
+})
+
+describe('the caller', () => {
+  test.each([
+    [{ client_id: 'a', azp: 'b', sub: 'c' }, 'a'],
+    [{ client_id: undefined, azp: 'b', sub: 'c' }, 'b'],
+    [{ client_id: undefined, sub: 'c' }, 'c'],
+    [{ client_id: 7, sub: 'c' }, 'c'],
+  ])('the client of %o is %s', async (claims, client) => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    const token = await issuer.sign(key, claims)
+    expect((await ask(service, token, { 'x-client-id': client })).statusCode).toBe(200)
+    expect((await ask(service, token, { 'x-client-id': 'another' })).statusCode).toBe(401)
+    expect(linesOf(service, `"client":"${client}"`)).not.toHaveLength(0)
+  })
+
+  test('requests are counted by issuer, subject and client, whichever token they bring', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start({ ...issuer.settings, RATE_LIMIT_OCCUPATIONS: '2/600' })
+    const statuses = []
+    for (const claims of [
+      { jti: '1' },
+      { jti: '2' },
+      { jti: '3' },
+      { sub: 'another' },
+      { client_id: 'another' },
+    ]) {
+      statuses.push(await statusOf(service, await issuer.sign(key, claims)))
+    }
+    expect(statuses).toEqual([200, 200, 429, 200, 200])
+  })
+
+  test('neither the token nor the subject is in the log', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    const good = await issuer.sign(key, { sub: 'aroha@example.nz' })
+    const bad = await issuer.sign(key, { sub: 'aroha@example.nz', aud: 'another' })
+    await ask(service, good)
+    await ask(service, bad)
+    const log = service.log.join('')
+    for (const secret of ['aroha@example.nz', ...good.split('.').slice(1), ...bad.split('.').slice(1)]) {
+      expect(log).not.toContain(secret)
+    }
+  })
+
+  test('the log tells at debug level why a token was refused', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    await ask(service, await issuer.sign(key, { aud: 'another' }))
+    const [line = ''] = linesOf(service, 'a JWT is not valid')
+    expect(JSON.parse(line)).toMatchObject({ level: 20, reason: expect.stringContaining('"aud"') })
+  })
+})
+
+describe('where a token is taken', () => {
+  test('a token in X-API-Key is refused, and a key is taken as a bearer', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    const token = await issuer.sign(key)
+    expect(await statusOf(service, token)).toBe(200)
+    expect((await service.get('/v1/occupations', { 'x-api-key': token })).statusCode).toBe(401)
+    expect(await statusOf(service, service.key)).toBe(200)
+  })
+
+  test('without an issuer every token is refused', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start()
+    expect(await statusOf(service, await issuer.sign(key))).toBe(401)
+    expect(await statusOf(service, service.key)).toBe(200)
+    expect(issuer.asked).toBe(0)
+  })
+})
+
+describe('organisations', () => {
+  async function startWithSubmission(environment: Record<string, string> = {}) {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey('RS256')
+    const service = await Service.start({ ...issuer.settings, ...environment })
+    await service.publish([{ localId: 'L1', errorType: 'Error' }], { token: 'submission-1' })
+    const results = async (claims: Record<string, unknown>, eid = '1001') =>
+      await service.get('/v1/submissions/submission-1/validation-results', {
+        'x-api-key': undefined,
+        authorization: `Bearer ${await issuer.sign(key, claims)}`,
+        eid,
+      })
+    return { results }
+  }
+
+  test('a token reads the results of an organisation that its claim names', async () => {
+    const { results } = await startWithSubmission()
+    const response = await results({ eid: '1001' })
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({ totalCount: 1, results: [{ localId: 'L1' }] })
+    expect((await results({ eid: ['2002', '1001'] })).statusCode).toBe(200)
+  })
+
+  test('every other claim gets the one refusal', async () => {
+    const { results } = await startWithSubmission()
+    const bodies = []
+    for (const eid of [
+      undefined,
+      null,
+      '',
+      '2002',
+      ['2002'],
+      [],
+      1001,
+      [1001],
+      '1001 2002',
+      { 1001: true },
+    ]) {
+      const response = await results({ eid })
+      expect(response.statusCode).toBe(401)
+      bodies.push({ ...response.json(), instance: '' })
+    }
+    bodies.push({ ...(await results({ scope: 'occupations:read' })).json(), instance: '' })
+    bodies.push({ ...(await results({}, '2002')).json(), instance: '' })
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1)
+  })
+
+  test('JWT_EID_CLAIM names the claim', async () => {
+    const claim = 'https://mahi.example/organisations'
+    const { results } = await startWithSubmission({ JWT_EID_CLAIM: claim })
+    expect((await results({ eid: undefined, [claim]: ['1001'] })).statusCode).toBe(200)
+    expect((await results({ eid: '1001' })).statusCode).toBe(401)
+  })
+})
+
+describe('the keys of the issuer', () => {
+  test('they are asked for once, whatever the number of tokens', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    const tokens = await Promise.all(
+      Array.from({ length: 20 }, (_, jti) => issuer.sign(key, { jti: `${jti}` })),
+    )
+    expect(new Set(await Promise.all(tokens.map((token) => statusOf(service, token))))).toEqual(
+      new Set([200]),
+    )
+    expect(issuer.asked).toBe(1)
+  })
+
+  test('a new key is followed when a token names it, and the withdrawn one is refused from then on', async () => {
+    const issuer = await Issuer.start()
+    const before = await issuer.sign(await issuer.addKey())
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, before)).toBe(200)
+
+    const after = await issuer.sign(await issuer.rotate())
+    clock.advance(5)
+    expect(await statusOf(service, after)).toBe(200)
+    expect(await statusOf(service, before)).toBe(401)
+  })
+
+  test('a withdrawn key is noticed within a minute of use, though no token names another', async () => {
+    const issuer = await Issuer.start()
+    const token = await issuer.sign(await issuer.addKey())
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, token)).toBe(200)
+
+    await issuer.rotate()
+    clock.advance(59)
+    expect(await statusOf(service, token)).toBe(200)
+    clock.advance(1)
+    await vi.waitFor(async () => expect(await statusOf(service, token)).toBe(401), { timeout: 10_000 })
+  })
+
+  test('a withdrawn key is refused at once after a quiet time', async () => {
+    const issuer = await Issuer.start()
+    const token = await issuer.sign(await issuer.addKey())
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, token)).toBe(200)
+
+    await issuer.rotate()
+    clock.advance(120)
+    expect(await statusOf(service, token)).toBe(401)
+  })
+
+  test('made-up key ids are not passed on to the issuer', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
+    const flood = async () => {
+      for (let each = 0; each < 10; each++) {
+        expect(await statusOf(service, await issuer.sign(key, {}, { kid: crypto.randomUUID() }))).toBe(401)
+      }
+    }
+    await flood()
+    expect(issuer.asked).toBe(1)
+    clock.advance(5)
+    await flood()
+    expect(issuer.asked).toBe(2)
+  })
+
+  test('a key that makes no sense is no reason to refuse the others', async () => {
+    const issuer = await Issuer.start()
+    issuer.shown.push({ kty: 'RSA', kid: 'broken', alg: 'RS256' }, { kty: 'XYZ', kid: 'odd' })
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
+    expect(await statusOf(service, await issuer.sign({ ...key, jwk: {} }))).toBe(200)
+    const { privateKey }: { privateKey: CryptoKey } = await generateKeyPair('RS256')
+    const broken = { algorithm: 'RS256', jwk: { kid: 'broken' }, privateKey }
+    expect(await statusOf(service, await issuer.sign(broken))).toBe(401)
+  })
+})
+
+describe('a dead JWKS address', () => {
+  test('known keys go on working, unknown ones are 401, and it is said once', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    const known = await issuer.sign(key, { exp: Math.floor(Date.now() / 1000) + 86_400 })
+    expect(await statusOf(service, known)).toBe(200)
+
+    await issuer.stop()
+    const rotated = await issuer.rotate()
+    for (let hour = 1; hour <= 6; hour++) {
+      clock.advance(3600)
+      expect(await statusOf(service, known)).toBe(200)
+      expect(await statusOf(service, await issuer.sign(key))).toBe(200)
+      expect(await statusOf(service, await issuer.sign(rotated))).toBe(401)
+    }
+    expect(linesOf(service, 'the JWKS address gives no keys')).toHaveLength(1)
+
+    await issuer.start()
+    clock.advance(5)
+    expect(await statusOf(service, await issuer.sign(rotated))).toBe(200)
+    expect(await statusOf(service, known)).toBe(401)
+    expect(linesOf(service, 'the JWKS address gives keys again')).toHaveLength(1)
+  })
+
+  test('a service that starts before its issuer takes tokens once there is one', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    await issuer.stop()
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(401)
+    await issuer.start()
+    clock.advance(5)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
+  })
+
+  test('an address that never answers is given up', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    issuer.answer = () => undefined
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(401)
+  })
+
+  test.each([
+    ['an error', 500, '{"keys":[]}'],
+    ['not JSON', 200, '<html>'],
+    ['no key set', 200, '{"keys":{}}'],
+    ['null', 200, 'null'],
+    ['a redirection', 302, ''],
+  ])('%s in place of the keys counts as no answer', async (_, status, body) => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const clock = holdClock()
+    const service = await Service.start(issuer.settings)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
+
+    issuer.answer = (_request, response) => response.writeHead(status, { location: '/elsewhere' }).end(body)
+    clock.advance(120)
+    expect(await statusOf(service, await issuer.sign(key))).toBe(200)
+    expect(await statusOf(service, await issuer.sign({ ...key, jwk: { kid: 'unknown' } }))).toBe(401)
+    expect(linesOf(service, 'the JWKS address gives no keys')).toHaveLength(1)
+  })
+})
+
+describe('settings', () => {
+  const all = {
+    JWT_ISSUER: 'https://i.example',
+    JWT_AUDIENCE: 'mahi',
+    JWT_JWKS_URL: 'https://i.example/keys',
+  }
+
+  test('issuer, audience and JWKS address belong together', () => {
+    expect(readSettings(all)).toMatchObject(all)
+    for (const left of Object.keys(all)) {
+      expect(() => readSettings({ ...all, [left]: '' })).toThrow(`${left} should be given too`)
+      expect(() => readSettings({ [left]: all[left as keyof typeof all] })).toThrow('belong together')
+    }
+  })
+
+  test('without them the settings do not hold them', () => {
+    const settings = readSettings({})
+    for (const name of Object.keys(all)) expect(settings).not.toHaveProperty(name)
+    expect(settings).toHaveProperty('JWT_EID_CLAIM', 'eid')
+  })
+
+  test.each(['i.example/keys', 'file:///keys', 'https://user:secret@i.example/keys', 'https://'])(
+    '%s is no JWKS address',
+    (address) => {
+      expect(() => readSettings({ ...all, JWT_JWKS_URL: address })).toThrow('JWT_JWKS_URL')
+    },
+  )
+})

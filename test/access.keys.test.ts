@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { Installation, until } from './support/command.ts'
+import { Service } from './support/service.ts'
+import { engine } from './support/temporary.ts'
+
+interface CreatedKey {
+  readonly id: string
+  readonly clientId: string
+  readonly key: string
+  readonly scopes: string[]
+  readonly eids: string[]
+  readonly expires: string
+}
+
+const KEY = /^(mahi_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
+
+/** Asks for the catalogue with a key. */
+async function statusOf(service: Service, key: string): Promise<number> {
+  return (await service.get('/v1/occupations', { 'x-api-key': key })).statusCode
+}
+
+/** All that the database holds: a SQLite file's own bytes, or every row of every table. */
+async function dump({ database }: Service): Promise<string> {
+  if (engine === 'sqlite') {
+    const path = database.address.slice('sqlite:'.length)
+    const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file))
+    return Buffer.concat(files.map((file) => readFileSync(file))).toString('latin1')
+  }
+  const tables = await database.all<{ name: string }>(database.dialect.tables)
+  const rows = await Promise.all(tables.map(({ name }) => database.all(`select * from ${name}`)))
+  return JSON.stringify(rows)
+}
+
+test('a key of the command works, and lasts 12 months unless asked otherwise', async () => {
+  const installation = new Installation()
+  const service = await Service.start({}, installation.databaseUrl)
+  const before = new Date()
+  const created = (await installation.runJson([
+    'keys',
+    'create',
+    '--client',
+    'careers-site',
+    '--eid',
+    '1001',
+    '1002',
+  ])) as CreatedKey
+  const after = new Date()
+
+  expect(created).toEqual({
+    id: expect.stringMatching(/^mahi_[0-9a-f]{12}$/),
+    clientId: 'careers-site',
+    key: expect.stringMatching(KEY),
+    scopes: ['occupations:read', 'validation-results:read'],
+    eids: ['1001', '1002'],
+    expires: expect.any(String),
+  })
+  expect(KEY.exec(created.key)?.[1]).toBe(created.id)
+  for (const date of [before, after]) date.setUTCFullYear(date.getUTCFullYear() + 1)
+  expect(Date.parse(created.expires)).toBeGreaterThanOrEqual(before.getTime())
+  expect(Date.parse(created.expires)).toBeLessThanOrEqual(after.getTime())
+
+  await service.publish([{ localId: 'a' }], { token: 'submission-0002', eid: '1002' })
+  const url = '/v1/submissions/submission-0002/validation-results'
+  expect((await service.get(url, { 'x-api-key': created.key, eid: '1002' })).statusCode).toBe(200)
+})
+
+test('a key can be for one thing alone, and until a day of choice', async () => {
+  const installation = new Installation()
+  const service = await Service.start({}, installation.databaseUrl)
+  const year = new Date().getUTCFullYear() + 2
+  const created = (await installation.runJson([
+    'keys',
+    'create',
+    '--client',
+    'vendor',
+    '--scope',
+    'validation-results:read',
+    '--expires',
+    `${year}-06-30`,
+  ])) as CreatedKey
+
+  expect(created).toMatchObject({
+    scopes: ['validation-results:read'],
+    eids: [],
+    expires: `${year}-06-30T23:59:59.000Z`,
+  })
+  expect(await statusOf(service, created.key)).toBe(401)
+})
+
+test('a key that another process revokes ends, though it was in use a moment ago', async () => {
+  const installation = new Installation()
+  const service = await Service.start({}, installation.databaseUrl)
+  const { id, key } = await service.createKey({ client: 'vendor' })
+  const other = await service.createKey({ client: 'vendor' })
+  expect(await statusOf(service, key)).toBe(200)
+
+  expect(await installation.runJson(['keys', 'revoke', id])).toEqual({ id, revoked: true })
+  // Within a second, says the design: the services read what has changed four times a second.
+  await until(async () => ((await statusOf(service, key)) === 401 ? true : undefined))
+  expect(await statusOf(service, other.key)).toBe(200)
+
+  // Once revoked, it stays so.
+  await installation.runJson(['keys', 'revoke', id])
+  expect(await statusOf(service, key)).toBe(401)
+})
+
+test('a key that expires ends by itself, though it was in use a moment ago', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const service = await Service.start()
+  const expires = Date.now() + 60_000
+  const { key } = await service.createKey({ expires })
+  expect(await statusOf(service, key)).toBe(200)
+  vi.setSystemTime(expires - 1)
+  expect(await statusOf(service, key)).toBe(200)
+  vi.setSystemTime(expires)
+  expect(await statusOf(service, key)).toBe(401)
+})
+
+test('a key that has expired before it was ever used is not valid', async () => {
+  const service = await Service.start()
+  const { key } = await service.createKey({ expires: Date.now() - 1 })
+  expect(await statusOf(service, key)).toBe(401)
+})
+
+test('every key is another, by its id and by its secret', async () => {
+  const service = await Service.start()
+  const keys = await Promise.all(Array.from({ length: 20 }, async () => await service.createKey({})))
+  const parts = keys.map(({ key }) => KEY.exec(key)?.slice(1) ?? [])
+  expect(new Set(parts.map(([id]) => id)).size).toBe(20)
+  expect(new Set(parts.map(([, secret]) => secret)).size).toBe(20)
+  for (const [, secret = ''] of parts) expect(Buffer.from(secret, 'base64url')).toHaveLength(32)
+})
+
+test('the database holds the hash of a key, and nothing that could be used in its place', async () => {
+  const service = await Service.start()
+  const { id, key } = await service.createKey({ client: 'vendor', eids: ['1001'] })
+  expect(await statusOf(service, key)).toBe(200)
+
+  const stored = await dump(service)
+  expect(stored).toContain(id)
+  expect(stored).toContain(hash('sha256', key, 'base64url'))
+  const secret = KEY.exec(key)?.[2] ?? ''
+  expect(secret).toHaveLength(43)
+  for (const text of [key, secret, Buffer.from(secret, 'base64url').toString('hex')]) {
+    expect(stored.includes(text)).toBe(false)
+  }
+  expect(stored.includes(Buffer.from(secret, 'base64url').toString('latin1'))).toBe(false)
+  // What is stored is no key itself.
+  expect(await statusOf(service, `${id}_${hash('sha256', key, 'base64url')}`)).toBe(401)
+  expect(await statusOf(service, hash('sha256', key, 'base64url'))).toBe(401)
+})
+
+test('the list names keys by their public part, and says which are valid', async () => {
+  const installation = new Installation()
+  const service = await Service.start({}, installation.databaseUrl)
+  const valid = await service.createKey({ client: 'valid' })
+  const expired = await service.createKey({ client: 'expired', expires: Date.now() - 1 })
+  const revoked = await service.createKey({ client: 'revoked' })
+  await installation.run(['keys', 'revoke', revoked.id])
+
+  const { stdout } = await installation.run(['keys', 'list', '--json'])
+  const { keys } = JSON.parse(stdout) as { keys: { id: string; state: string }[] }
+  const states = Object.fromEntries(keys.map(({ id, state }) => [id, state]))
+  expect(states).toMatchObject({ [valid.id]: 'valid', [expired.id]: 'expired', [revoked.id]: 'revoked' })
+  for (const { key } of [valid, expired, revoked]) {
+    expect(stdout).not.toContain(KEY.exec(key)?.[2])
+    expect(stdout).not.toContain(hash('sha256', key, 'base64url'))
+  }
+})

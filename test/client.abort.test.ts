@@ -1,0 +1,137 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type CallOptions, type Client, createClient } from '../client/src/index.ts'
+import { type Fault, Front } from '../client/test/front.ts'
+import { Service } from './support/service.ts'
+
+async function startClient() {
+  const service = await Service.start()
+  await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
+  const { submissionToken } = await service.publish(['a', 'b', 'c'].map((localId) => ({ localId })))
+  const front = await Front.start(service)
+  const arrived: number[] = []
+  const client = createClient({
+    baseUrl: front.baseUrl,
+    apiKey: service.key,
+    eid: '1001',
+    deadline: 1_000_000,
+    fetch: async (url, init) => {
+      const response = await fetch(url, init)
+      arrived.push(response.status)
+      return response
+    },
+  })
+  return { front, client, token: submissionToken, arrived }
+}
+
+const reason = new RangeError('the reader has left')
+
+const CALLS: Record<string, (client: Client, token: string, options: CallOptions) => Promise<unknown>> = {
+  'occupations.list': (client, _, options) => client.occupations.list({}, options),
+  'occupations.pages': (client, _, options) => client.occupations.pages({}, options).next(),
+  'occupations.all': (client, _, options) => client.occupations.all({}, options).next(),
+  'validationResults.page': (client, token, options) => client.validationResults.page(token, {}, options),
+  'validationResults.all': (client, token, options) => client.validationResults.all(token, options).next(),
+}
+
+const PHASES: Record<string, Fault> = {
+  'while it waits for the answer': 'hang',
+  'in the middle of the body': 'stall',
+  'in a pause': { status: 503, headers: { 'retry-after': '900' } },
+}
+
+for (const [name, call] of Object.entries(CALLS)) {
+  test(`${name} ends with the signal's reason when it is aborted before it starts, and sends nothing`, async () => {
+    const { client, front, token } = await startClient()
+    await expect(call(client, token, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    expect(front.received).toEqual([])
+  })
+
+  test.for(Object.entries(PHASES))(`${name} ends with the signal's reason %s`, async ([, fault]) => {
+    const { client, front, token, arrived } = await startClient()
+    const controller = new AbortController()
+    front.meet(fault)
+    const ended = expect(call(client, token, { signal: controller.signal })).rejects.toBe(reason)
+    await expect.poll(() => (fault === 'hang' ? front.received : arrived).length).toBe(1)
+    controller.abort(reason)
+    await ended
+    expect(front.received).toHaveLength(1)
+  })
+}
+
+test('an abort while the token is being asked for ends the call', async () => {
+  const { front } = await startClient()
+  const controller = new AbortController()
+  const client = createClient({
+    baseUrl: front.baseUrl,
+    token: () => {
+      controller.abort(reason)
+      return new Promise<string>(() => undefined)
+    },
+  })
+  await expect(client.occupations.list({}, { signal: controller.signal })).rejects.toBe(reason)
+  expect(front.received).toEqual([])
+})
+
+test('an iterator stops at the next item, though its page has more', async () => {
+  const { client, token, front } = await startClient()
+  for (const read of [
+    (signal: AbortSignal) => client.occupations.all({}, { signal }),
+    (signal: AbortSignal) => client.validationResults.all(token, { signal }),
+  ]) {
+    const controller = new AbortController()
+    let count = 0
+    await expect(async () => {
+      for await (const _ of read(controller.signal)) {
+        count++
+        controller.abort(reason)
+      }
+    }).rejects.toBe(reason)
+    expect(count).toBe(1)
+  }
+  expect(front.received).toHaveLength(2)
+})
+
+test('a signal has one listener, however many calls it serves', async () => {
+  const { client } = await startClient()
+  const { signal } = new AbortController()
+  let listening = 0
+  const { addEventListener } = signal
+  signal.addEventListener = (...listener: Parameters<typeof addEventListener>) => {
+    listening++
+    addEventListener.apply(signal, listener)
+  }
+  await Promise.all([1, 2, 3].map((limit) => client.occupations.list({ limit }, { signal })))
+  await client.occupations.list({}, { signal })
+  expect(listening).toBe(1)
+})
+
+test('a signal that outlives a call knows nothing of it', async () => {
+  const { client } = await startClient()
+  const controller = new AbortController()
+  await client.occupations.list({}, { signal: controller.signal })
+  const abort = vi.spyOn(AbortController.prototype, 'abort')
+  onTestFinished(() => abort.mockRestore())
+  controller.abort(reason)
+  // The reader's own, and none that the call had made.
+  expect(abort.mock.contexts).toEqual([controller])
+})
+
+test('a signal that aborts ends every call it serves, and no other', async () => {
+  const { client, front } = await startClient()
+  const controller = new AbortController()
+  await client.occupations.list({}, { signal: controller.signal })
+  front.befall = ({ url }) => (url.endsWith('=3') ? undefined : 'hang')
+  const ended = [1, 2].map((limit) =>
+    expect(client.occupations.list({ limit }, { signal: controller.signal })).rejects.toBe(reason),
+  )
+  await expect.poll(() => front.received.length).toBe(3)
+  controller.abort(reason)
+  await Promise.all(ended)
+  expect((await client.occupations.list({ limit: 3 })).totalCount).toBe(3)
+})
+
+test('leaving an iterator early sends no further request', async () => {
+  const { client, front } = await startClient()
+  for await (const _ of client.occupations.all({ limit: 1 })) break
+  expect(front.received).toHaveLength(1)
+})

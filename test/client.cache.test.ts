@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { createClient } from '../client/src/index.ts'
+import { Front } from '../client/test/front.ts'
+import { Service } from './support/service.ts'
+
+async function startClient(options: { cachedPages?: number } = {}) {
+  const service = await Service.start()
+  await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
+  const { submissionToken } = await service.publish(['a', 'b', 'c'].map((localId) => ({ localId })))
+  const front = await Front.start(service)
+  const client = createClient({ baseUrl: front.baseUrl, apiKey: service.key, eid: '1001', ...options })
+  const readOccupations = async () => {
+    const records: unknown[] = []
+    for await (const record of client.occupations.all({ limit: 1 })) records.push(record)
+    return records
+  }
+  const readResults = async () => {
+    const entries: unknown[] = []
+    for await (const entry of client.validationResults.all(submissionToken, { pageSize: 1 }))
+      entries.push(entry)
+    return entries
+  }
+  return { service, front, client, token: submissionToken, readOccupations, readResults }
+}
+
+test('pages seen before cost a 304 each, and read the same', async () => {
+  const { front, readOccupations, readResults } = await startClient()
+  const first = [await readOccupations(), await readResults()]
+  const second = [await readOccupations(), await readResults()]
+  expect(second).toEqual(first)
+  expect(front.statuses).toEqual([200, 200, 200, 200, 200, 200, 304, 304, 304, 304, 304, 304])
+})
+
+test('pages that have changed come anew', async () => {
+  const { service, front, client, token, readOccupations, readResults } = await startClient()
+  await readOccupations()
+  await readResults()
+  await service.import([{ occupationCode: 'A', titleEnglish: 'Changed' }])
+  await service.publish([{ localId: 'x' }], { token })
+
+  front.received.length = 0
+  expect((await readOccupations())[0]).toMatchObject({ titleEnglish: 'Changed' })
+  expect(await readResults()).toEqual([{ localId: 'x' }])
+  expect(front.statuses).toEqual([200, 200, 200, 200])
+  expect((await client.occupations.list({ limit: 1 })).data).toMatchObject([{ titleEnglish: 'Changed' }])
+  expect(front.statuses.at(-1)).toBe(304)
+})
+
+test('what a caller does to a page does not change the one that is kept', async () => {
+  const { client, front } = await startClient()
+  const page = await client.occupations.list()
+  page.data?.pop()
+  expect((await client.occupations.list()).data).toHaveLength(3)
+  expect(front.statuses).toEqual([200, 304])
+})
+
+test('so many pages are kept as were asked for, those last used', async () => {
+  const { client, front } = await startClient({ cachedPages: 2 })
+  for (const cursor of ['A', 'B', 'B', 'A', 'C', 'A', 'B']) await client.occupations.list({ cursor })
+  expect(front.statuses).toEqual([200, 200, 304, 304, 200, 304, 200])
+})
+
+test('with none kept, nothing is asked conditionally', async () => {
+  const { front, client } = await startClient({ cachedPages: 0 })
+  await client.occupations.list()
+  await client.occupations.list()
+  expect(front.statuses).toEqual([200, 200])
+  expect(front.received.every(({ headers }) => headers['if-none-match'] === undefined)).toBe(true)
+})
+
+test("a page that is kept is still the service's to refuse", async () => {
+  const { client, front } = await startClient()
+  await client.occupations.list()
+  front.meet({ status: 401, body: '{}' })
+  await expect(client.occupations.list()).rejects.toMatchObject({ status: 401 })
+  // A 304 that nobody asked for holds no page.
+  front.meet({ status: 304 })
+  await expect(client.occupations.list({ limit: 7 })).rejects.toMatchObject({ status: 304 })
+})

@@ -1,0 +1,181 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createClient, MahiError, type OccupationsQuery } from '../client/src/index.ts'
+import { Front } from '../client/test/front.ts'
+import { Service } from './support/service.ts'
+
+const record = (occupationCode: string, minor = 'M1', major = 'J1') => ({
+  occupationCode,
+  titleEnglish: `Title of ${occupationCode}`,
+  minorGroups: [
+    {
+      minorGroupRelationType: 'Primary',
+      minorGroup: {
+        code: minor,
+        majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: major } }],
+      },
+    },
+  ],
+})
+
+async function startClient(records: readonly unknown[]) {
+  const service = await Service.start()
+  await service.import(records)
+  const front = await Front.start(service)
+  return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key }) }
+}
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = []
+  for await (const item of items) collected.push(item)
+  return collected
+}
+
+test('list gives one page as the service answers it', async () => {
+  const { client } = await startClient(['A', 'B', 'C'].map((code) => record(code)))
+
+  const page = await client.occupations.list({ limit: 2 })
+  expect(page).toMatchObject({ currentCursor: 'A', nextCursor: 'C', totalCount: 3, resultsCount: 2 })
+  expect(page.data?.[0]).toMatchObject(record('A'))
+  expect((await client.occupations.list({ cursor: 'B' })).data?.map((each) => each.occupationCode)).toEqual([
+    'B',
+    'C',
+  ])
+  expect((await client.occupations.list()).totalCount).toBe(3)
+})
+
+test('pages and all follow nextCursor to the end, from the cursor on where one is given', async () => {
+  const { client, front } = await startClient(['A', 'B', 'C', 'D', 'E'].map((code) => record(code)))
+
+  const pages = await collect(client.occupations.pages({ limit: 2 }))
+  expect(pages.map(({ data }) => data?.map((each) => each.occupationCode))).toEqual([
+    ['A', 'B'],
+    ['C', 'D'],
+    ['E'],
+  ])
+  expect(front.received.map(({ url }) => url)).toEqual([
+    '/v1/occupations?Limit=2',
+    '/v1/occupations?Limit=2&Cursor=C',
+    '/v1/occupations?Limit=2&Cursor=E',
+  ])
+  const rest = await collect(client.occupations.all({ limit: 2, cursor: 'D' }))
+  expect(rest.map((each) => each.occupationCode)).toEqual(['D', 'E'])
+  expect(await collect(client.occupations.all({ minorGroupCode: 'none' }))).toEqual([])
+})
+
+test('all visits every record once, whatever the limit and the codes', async () => {
+  const codes = ['0', 'a b', 'A&B=C', 'ā', '100%', '+1', 'z/../y', '職', '😀', '#', '?']
+  const { client } = await startClient(codes.map((code) => record(code)))
+
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 12 }), async (limit) => {
+      const all = await collect(client.occupations.all({ limit }))
+      expect(all.map((each) => each.occupationCode).sort()).toEqual([...codes].sort())
+    }),
+    { numRuns: 12 },
+  )
+})
+
+test('every filter does what the interface says of it', async () => {
+  const { client, service } = await startClient([record('A', 'M1', 'J1'), record('B', 'M2', 'J1')])
+  const first = (await client.occupations.list()).data?.[0]?.lastUpdatedDate ?? ''
+  await service.import([record('C', 'M3', 'J2')])
+  const codesOf = async (query: OccupationsQuery) =>
+    (await collect(client.occupations.all(query))).map((each) => each.occupationCode)
+
+  expect(await codesOf({ majorGroupCode: 'J1' })).toEqual(['A', 'B'])
+  expect(await codesOf({ minorGroupCode: 'M2' })).toEqual(['B'])
+  expect(await codesOf({ majorGroupCode: 'J1', minorGroupCode: 'M3' })).toEqual([])
+  expect(await codesOf({ lastUpdatedAfter: first })).toEqual(['C'])
+  expect(await codesOf({ lastUpdatedAfter: new Date(first) })).toEqual(['C'])
+  expect(await codesOf({ lastUpdatedAfter: first.replace('Z', '+00:00') })).toEqual(['C'])
+  expect(await codesOf({ lastUpdatedBefore: new Date(Date.parse(first) + 1) })).toEqual(['A', 'B'])
+  expect(await codesOf({ majorGroupCode: undefined, limit: undefined })).toEqual(['A', 'B', 'C'])
+})
+
+test('a name that does not exist is refused by the service, not left out', async () => {
+  const { client } = await startClient([record('A')])
+
+  const misspelt = { majorGroup: 'J1' } as OccupationsQuery
+  await expect(client.occupations.list(misspelt)).rejects.toThrow(/Filter\.MajorGroupCode/)
+  const failure: unknown = await client.occupations.list({ limit: 1000 }).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(MahiError)
+  expect(failure).toMatchObject({ kind: 'problem', status: 400, type: '/problems/invalid-parameters' })
+})
+
+test('a record that is there all along is neither missed nor repeated while others come and go', async () => {
+  const { client, service } = await startClient(['B', 'D', 'F', 'H'].map((code) => record(code)))
+
+  const seen: (string | undefined)[] = []
+  for await (const { occupationCode } of client.occupations.all({ limit: 2 })) {
+    seen.push(occupationCode)
+    // F, where the second page was to start, is deleted; A and C come before it, and G and I after.
+    if (occupationCode === 'D') {
+      await service.import(
+        ['A', 'B', 'C', 'D', 'G', 'H', 'I'].map((code) => record(code)),
+        { replace: true },
+      )
+    }
+  }
+  expect(seen).toEqual(['B', 'D', 'G', 'H', 'I'])
+})
+
+test('a base address may have a path and a slash at its end, and must be absolute', async () => {
+  const { client: _, service, front } = await startClient([record('A')])
+  front.befall = ({ url }) =>
+    url.startsWith('/prefix/v1/occupations') ? { status: 200, body: '{"totalCount":7}' } : undefined
+
+  for (const baseUrl of [`${front.baseUrl}/prefix`, new URL(`${front.baseUrl}/prefix/`)]) {
+    expect(await createClient({ baseUrl, apiKey: service.key }).occupations.list()).toEqual({ totalCount: 7 })
+  }
+  expect(() => createClient({ baseUrl: '/v1' })).toThrow(TypeError)
+  expect(() => createClient({ baseUrl: 'https://user:password@example.org' })).toThrow(TypeError)
+  expect(() => createClient({ baseUrl: 'https://example.org', apiKey: 'kī' })).toThrow(TypeError)
+})
+
+test('a key and a token are sent, and neither follows a redirect', async () => {
+  const { service, front } = await startClient([record('A')])
+  const { baseUrl } = front
+
+  expect((await createClient({ baseUrl, token: service.key }).occupations.list()).totalCount).toBe(1)
+  let asked = 0
+  const renewed = createClient({
+    baseUrl,
+    cachedPages: 0,
+    token: async () => {
+      asked++
+      return service.key
+    },
+  })
+  await renewed.occupations.list()
+  await renewed.occupations.list()
+  expect(asked).toBe(2)
+  await expect(
+    createClient({ baseUrl, token: () => Promise.reject(new RangeError('signed out')) }).occupations.list(),
+  ).rejects.toThrow(RangeError)
+  await expect(createClient({ baseUrl, token: () => 'ā' }).occupations.list()).rejects.toThrow(TypeError)
+
+  const before = front.received.length
+  front.meet({ status: 302, headers: { location: `${baseUrl}/v1/occupations` } })
+  await expect(createClient({ baseUrl, apiKey: service.key }).occupations.list()).rejects.toMatchObject({
+    kind: 'problem',
+    status: 302,
+    title: 'HTTP 302',
+  })
+  expect(front.received.length - before).toBe(1)
+})
+
+test("a fetch of one's own sends the requests", async () => {
+  const { service, front } = await startClient([record('A')])
+  const urls: string[] = []
+  const client = createClient({
+    baseUrl: front.baseUrl,
+    apiKey: service.key,
+    fetch: (url, init) => {
+      urls.push(url)
+      return fetch(url, init)
+    },
+  })
+  expect((await client.occupations.list({ limit: 1 })).totalCount).toBe(1)
+  expect(urls).toEqual([`${front.baseUrl}/v1/occupations?Limit=1`])
+})

@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { constants, gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { expect, test } from 'vitest'
+import { buildClient } from '../client/build.ts'
+import { Front } from '../client/test/front.ts'
+import { Service } from './support/service.ts'
+import { temporaryFolder } from './support/temporary.ts'
+
+const run = promisify(execFile)
+const CLIENT = fileURLToPath(new URL('../client/', import.meta.url))
+const TSC = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
+
+/** The whole client in one minified file, as a browser would load it. */
+async function bundle(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [`${CLIENT}src/index.ts`],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    platform: 'neutral',
+    charset: 'utf8',
+    write: false,
+  })
+  return outputFiles[0]?.text ?? ''
+}
+
+/** A Node.js 20 on the path, the oldest that the client is for. */
+async function findNode20(): Promise<string | undefined> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const node = join(folder, 'node')
+    if (!existsSync(node)) continue
+    const { stdout } = await run(node, ['--version']).catch(() => ({ stdout: '' }))
+    if (stdout.startsWith('v20.')) return node
+  }
+  return undefined
+}
+
+const node20 = await findNode20()
+if (node20 === undefined)
+  process.stderr.write('SKIPPED: the client on Node.js 20: there is none on the path\n')
+const NODES = [
+  ...(node20 === undefined ? [] : [['Node.js 20', node20]]),
+  ['this Node.js', process.execPath],
+] as const
+
+test('the client is below 4 KB, minified and gzipped', async () => {
+  const code = await bundle()
+  const size = gzipSync(code, { level: constants.Z_BEST_COMPRESSION }).length
+  expect(code).toContain('createClient')
+  expect(size).toBeLessThan(4096)
+})
+
+test('the client needs nothing but what every runtime has', async () => {
+  const code = await bundle()
+  expect(code).not.toMatch(/\bimport\b|\brequire\(|\bprocess\.|\bBuffer\b/)
+  const description = JSON.parse(readFileSync(`${CLIENT}package.json`, 'utf8'))
+  expect(description).not.toHaveProperty('dependencies')
+  expect(description).not.toHaveProperty('peerDependencies')
+})
+
+test.skipIf(node20 === undefined)('there is a Node.js 20 to run the client on', () => {
+  expect(node20).toBeDefined()
+})
+
+test.for(NODES)('the bundle runs on %s', async ([, node]) => {
+  const service = await Service.start()
+  await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
+  const { submissionToken } = await service.publish([{ localId: 'a' }, { localId: 'b' }])
+  const front = await Front.start(service)
+  front.meet('reset', { status: 503, headers: { 'retry-after': '1' } })
+
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'client.mjs'), await bundle())
+  writeFileSync(
+    join(folder, 'program.mjs'),
+    `import { createClient, MahiError } from './client.mjs'
+const [baseUrl, apiKey, token] = process.argv.slice(2)
+// A timer of a deadline that were left behind would keep the process for so long.
+const client = createClient({ baseUrl, apiKey, eid: '1001', deadline: 1_000_000 })
+const codes = []
+for await (const { occupationCode } of client.occupations.all({ limit: 2 })) codes.push(occupationCode)
+const entries = []
+for await (const { localId } of client.validationResults.all(token, { pageSize: 1 })) entries.push(localId)
+const again = await client.occupations.list({ limit: 2 })
+const problem = await client.occupations.list({ limit: 0 }).catch((error) => error)
+console.log(JSON.stringify({ codes, entries, again: again.resultsCount, mahi: problem instanceof MahiError, ...problem }))
+`,
+  )
+  const { stdout, stderr } = await run(node, [
+    join(folder, 'program.mjs'),
+    front.baseUrl,
+    service.key,
+    submissionToken,
+  ])
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toMatchObject({
+    codes: ['A', 'B', 'C'],
+    entries: ['a', 'b'],
+    again: 2,
+    mahi: true,
+    kind: 'problem',
+    status: 400,
+  })
+  expect(front.statuses).toEqual([undefined, 503, 200, 200, 200, 200, 304, 400])
+})
+
+test.for(NODES)('an abort in a pause leaves nothing that keeps %s running', async ([, node]) => {
+  const service = await Service.start()
+  const front = await Front.start(service)
+  front.befall = () => ({ status: 503, headers: { 'retry-after': '900' } })
+
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'client.mjs'), await bundle())
+  writeFileSync(
+    join(folder, 'program.mjs'),
+    `import { createClient } from './client.mjs'
+const controller = new AbortController()
+const client = createClient({ baseUrl: process.argv[2], deadline: 1_000_000 })
+// Many calls on one signal, which must not be taken for a leak.
+const calls = Array.from({ length: 20 }, () => client.occupations.list({}, { signal: controller.signal }))
+const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+const poll = setInterval(() => {
+  // One for each deadline, one for each pause, and this one.
+  if (timers() < 41) return
+  clearInterval(poll)
+  controller.abort(new Error('enough'))
+}, 5)
+const outcomes = await Promise.allSettled(calls)
+console.log(JSON.stringify({ reasons: outcomes.map(({ reason }) => reason?.message) }))
+`,
+  )
+  const { stdout, stderr } = await run(node, [join(folder, 'program.mjs'), front.baseUrl])
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout)).toEqual({ reasons: Array<string>(20).fill('enough') })
+})
+
+test('the built package is what its description says, and its types suit a program with and without the DOM', async () => {
+  const folder = temporaryFolder()
+  const installed = join(folder, 'node_modules', 'mahi-client')
+  mkdirSync(installed, { recursive: true })
+  buildClient(join(installed, 'dist'))
+  expect(readFileSync(join(installed, 'dist', 'index.d.ts'), 'utf8')).not.toContain(".ts'")
+  writeFileSync(join(installed, 'package.json'), readFileSync(`${CLIENT}package.json`))
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  writeFileSync(
+    join(folder, 'program.ts'),
+    `import { createClient, MahiError, type OccupationRecord } from 'mahi-client'
+const client = createClient({ baseUrl: 'https://example.org', token: () => 'a', fetch, eid: '1001' })
+export async function read(signal: AbortSignal): Promise<string | undefined> {
+  let last: OccupationRecord = {}
+  for await (const record of client.occupations.all({ limit: 1 }, { signal })) last = record
+  try {
+    const page = await client.validationResults.page('t', { page: 1, pageSize: 2 })
+    if (page.results?.[0]?.errorType === 'Warning') return last.renumeration?.payLowerBound?.toFixed()
+  } catch (error) {
+    if (error instanceof MahiError && error.kind === 'problem') return error.errors?.page?.[0]
+  }
+  return last.titleMaori
+}
+// @ts-expect-error a misspelt filter
+client.occupations.list({ majorGroup: 'J1' })
+// @ts-expect-error two credentials
+createClient({ baseUrl: 'https://example.org', apiKey: 'a', token: 'b' })
+`,
+  )
+  symlinkSync(
+    fileURLToPath(new URL('../node_modules/@types', import.meta.url)),
+    join(folder, 'node_modules', '@types'),
+  )
+  symlinkSync(
+    fileURLToPath(new URL('../node_modules/undici-types', import.meta.url)),
+    join(folder, 'node_modules', 'undici-types'),
+  )
+  const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--exactOptionalPropertyTypes']
+  for (const environment of [
+    ['--lib', 'es2022,dom', '--types', ''],
+    ['--lib', 'es2022', '--types', 'node'],
+  ]) {
+    await run(process.execPath, [TSC, ...strict, ...environment, 'program.ts'], { cwd: folder }).catch(
+      (error) => expect.unreachable(error.stdout),
+    )
+  }
+  const { stdout } = await run(
+    process.execPath,
+    ['--input-type=module', '-e', "console.log(Object.keys(await import('mahi-client')).join())"],
+    { cwd: folder },
+  )
+  expect(stdout.trim()).toBe('MahiError,createClient')
+})

@@ -1,0 +1,130 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { SETTINGS } from '../src/settings.ts'
+import { Installation, MAHI } from './support/command.ts'
+import { testWhere } from './support/test-where.ts'
+
+describe('config', () => {
+  test('lists every setting, one a line, with its value, where that comes from and what it means', async () => {
+    const environment = { LOG_LEVEL: 'warn', DATABASE_URL: 'postgres://mahi:secret@db/mahi' }
+    const { code, stdout, stderr } = await new Installation().run(['config'], { environment })
+    expect([code, stderr]).toEqual([0, ''])
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(SETTINGS))
+    expect(stdout).toMatch(/^LOG_LEVEL +warn +environment +\S.*$/m)
+    expect(stdout).toMatch(/^HOST +127\.0\.0\.1 +default +address to listen on$/m)
+    expect(stdout).toMatch(/^DATABASE_URL +postgres:\/\/mahi:\*\*\*@db\/mahi +environment/m)
+    expect(stdout).not.toContain('secret')
+  })
+
+  test('with --json is one object', async () => {
+    const { settings } = (await new Installation().runJson(['config'])) as { settings: { name: string }[] }
+    expect(settings.map(({ name }) => name)).toEqual(Object.keys(SETTINGS))
+    for (const setting of settings) {
+      expect(setting).toEqual({
+        name: expect.any(String),
+        value: expect.any(String),
+        source: expect.stringMatching(/^(?:default|environment)$/),
+        meaning: expect.any(String),
+      })
+    }
+  })
+
+  const environment = { PORT: 'eighty', LOG_LEVEL: 'loud', OCCUPATIONS_LIMIT_MAX: '5' }
+  const faults = [
+    'PORT is "eighty", and should be a whole number from 0 to 65535',
+    'LOG_LEVEL is "loud", and should be one of fatal, error, warn, info, debug, trace, silent',
+    'OCCUPATIONS_LIMIT_DEFAULT is 20, above OCCUPATIONS_LIMIT_MAX (5)',
+  ]
+
+  test('lists faulty settings as well, and then names every fault', async () => {
+    const { code, stdout, stderr } = await new Installation().run(['config'], { environment })
+    expect(code).toBe(1)
+    expect(stdout.trimEnd().split('\n')).toHaveLength(Object.keys(SETTINGS).length)
+    expect(stderr.trimEnd().split('\n')).toEqual(faults)
+
+    const json = await new Installation().run(['config', '--json'], { environment })
+    expect([json.code, json.stderr]).toEqual([1, ''])
+    expect(JSON.parse(json.stdout)).toMatchObject({ faults: faults.map((message) => ({ message })) })
+  })
+
+  test.each(['serve', 'demo', 'migrate', 'keys list', 'occupations export'])(
+    '%s names every fault, and does nothing',
+    async (line) => {
+      const { code, stdout, stderr } = await new Installation().run(line.split(' '), { environment })
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr.trimEnd().split('\n')).toEqual(faults)
+    },
+  )
+})
+
+describe('the command line', () => {
+  test.each([
+    [['occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)"],
+    [['occupations', 'imprt', 'a.csv'], "error: unknown command 'imprt'\n(Did you mean import?)"],
+    [['keys', 'creat'], "error: unknown command 'creat'\n(Did you mean create?)"],
+    [
+      ['occupations', 'import', '--replce', 'a.csv'],
+      "error: unknown option '--replce'\n(Did you mean --replace?)",
+    ],
+    [['occupations', 'import'], "error: missing required argument 'file'"],
+    [['results', 'publish', '-'], "error: required option '--eid <eid>' not specified"],
+    [['migrate', 'now'], "error: too many arguments for 'migrate'"],
+    [['serve', '--port'], "error: option '--port <number>' argument missing"],
+  ])('%j is refused with what would be right', async (parameters, message) => {
+    const { code, stdout, stderr } = await new Installation().run(parameters)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(message)
+    expect(stderr).toContain('(mahi --help lists the commands)')
+  })
+
+  test('its help is asked for and goes to standard output', async () => {
+    const { code, stdout, stderr } = await new Installation().run(['--help'])
+    expect([code, stderr]).toEqual([0, ''])
+    for (const name of ['serve', 'demo', 'occupations', 'results', 'keys', 'migrate', 'config']) {
+      expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'))
+    }
+  })
+
+  test('without a command it shows its help as an error', async () => {
+    const { code, stdout, stderr } = await new Installation().run([])
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('Usage: mahi')
+  })
+
+  test('--version is that of the package', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+    expect(await new Installation().run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` })
+  })
+})
+
+test('migrate brings a new database up to date, and one that is stays so', async () => {
+  const mahi = new Installation()
+  const database = expect.stringMatching(/^(?:sqlite|postgres(?:ql)?):/)
+  expect(await mahi.runJson(['migrate'])).toEqual({ database, current: true })
+  const { code, stdout, stderr } = await mahi.run(['migrate'])
+  expect([code, stdout]).toEqual([0, ''])
+  expect(stderr).toMatch(/^\S+ is up to date\.\n$/)
+})
+
+const OLD_NODE = findOldNode()
+
+testWhere(OLD_NODE !== undefined, 'an older Node is refused: there is none at /usr/bin/node to try it with')(
+  'an older Node is refused in one line that says what to do',
+  () => {
+    const { status, stdout, stderr } = spawnSync(OLD_NODE ?? '', [MAHI, 'serve'], { encoding: 'utf8' })
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(
+      /^mahi needs Node\.js 24 or newer and this is v\S+: install a newer one from nodejs\.org\.\n$/,
+    )
+  },
+)
+
+function findOldNode(): string | undefined {
+  const path = '/usr/bin/node'
+  if (!existsSync(path)) return undefined
+  const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
+  const major = Number(/^v(\d+)/.exec(stdout)?.[1])
+  return major < 24 ? path : undefined
+}

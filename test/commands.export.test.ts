@@ -1,0 +1,126 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { Installation, MAHI, toLines } from './support/command.ts'
+import { testWhere } from './support/test-where.ts'
+
+const SAMPLE = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
+
+/** What is easily lost on the way: quotes, separators, line ends, letters beyond ASCII, empty and full records. */
+const AWKWARD = [
+  { occupationCode: '=1+1', titleEnglish: 'a "quoted", b; c\ttab' },
+  { occupationCode: 'a,b', descriptionEnglish: 'one\ntwo\r\nthree\rfour', titleMaori: "'" },
+  { occupationCode: 'Ā', titleMaori: 'Ngā kaimahi 😀', altJobTitlesMaori: ['a,b', '"', '\n'] },
+  { occupationCode: '\u{10000}', renumeration: { payLowerBound: 0, payUpperBound: 1e21 } },
+  { occupationCode: '\uffee', renumeration: { payLowerBound: 41000.55 }, trainingDuration: '[]' },
+  { occupationCode: '0', registrationAuthority: { email: 'a@example.org' }, titleEnglish: 'null' },
+]
+
+describe.each(['ndjson', 'csv'])('%s', (format) => {
+  test('the sample catalogue goes out and into another database without change', async () => {
+    const mahi = new Installation()
+    const other = new Installation()
+    await mahi.run(['occupations', 'import', '-'], { input: SAMPLE + toLines(AWKWARD) })
+    const count = SAMPLE.trimEnd().split('\n').length + AWKWARD.length
+
+    const first = await mahi.run(['occupations', 'export', '--format', format])
+    expect(first.code).toBe(0)
+    expect(first.stderr).toMatch(new RegExp(`^Exported ${count} records from \\S+\\.\n$`))
+
+    const parameters = ['occupations', 'import', '--keep-dates']
+    const created = { created: count, updated: 0, unchanged: 0, deleted: 0, normalised: 0 }
+    expect(await other.runJson([...parameters, '-'], { input: gzipSync(first.stdout) })).toEqual(created)
+    const second = await other.run(['occupations', 'export', '--format', format])
+    expect(second.stdout).toBe(first.stdout)
+
+    const file = other.write(`again.${format}.gz`, gzipSync(first.stdout))
+    expect(await other.runJson([...parameters, '--replace', file])).toEqual({
+      ...created,
+      created: 0,
+      unchanged: count,
+    })
+    expect(await mahi.runJson(['occupations', 'import', '-'], { input: first.stdout })).toEqual({
+      ...created,
+      created: 0,
+      unchanged: count,
+    })
+  })
+
+  test('an empty catalogue is no record', async () => {
+    const { code, stdout, stderr } = await new Installation().run([
+      'occupations',
+      'export',
+      '--format',
+      format,
+    ])
+    expect(code).toBe(0)
+    expect(stdout.split('\n').filter((line) => line.startsWith('{'))).toEqual([])
+    expect(stderr).toMatch(/^Exported 0 records from /)
+  })
+})
+
+test('NDJSON is one record a line, in the order of the codes', async () => {
+  const mahi = await new Installation().fill(AWKWARD)
+  const { stdout } = await mahi.run(['occupations', 'export'])
+  expect(stdout.endsWith('}\n')).toBe(true)
+  const records = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(records.map(({ occupationCode }) => occupationCode)).toEqual([
+    '0',
+    '=1+1',
+    'a,b',
+    'Ā',
+    '\uffee',
+    '\u{10000}',
+  ])
+  for (const record of records) {
+    const given = AWKWARD.find(({ occupationCode }) => occupationCode === record.occupationCode)
+    expect(record).toEqual({ ...given, ...withoutBlanks(given), lastUpdatedDate: expect.any(String) })
+  }
+})
+
+/** The one text that an import tidies: an alternative title that is a line end alone. */
+function withoutBlanks(record: (typeof AWKWARD)[number] | undefined): object {
+  return record?.altJobTitlesMaori === undefined ? {} : { altJobTitlesMaori: ['a,b', '"'] }
+}
+
+test('CSV names its columns by the fields of the interface', async () => {
+  const { stdout } = await new Installation().run(['occupations', 'export', '--format', 'csv'])
+  const columns = stdout.trimEnd().split(',')
+  expect(columns.slice(0, 3)).toEqual(['occupationCode', 'titleEnglish', 'titleMaori'])
+  expect(columns).toContain('renumeration.payMidLowerBound')
+  expect(columns).toContain('entryRequirements.entryYouMayNeedMaori')
+  expect(columns.at(-1)).toBe('lastUpdatedDate')
+  expect(new Set(columns).size).toBe(columns.length)
+})
+
+test('whoever reads no more than the beginning sees no error', async () => {
+  const records = Array.from({ length: 3000 }, (_, index) => ({
+    occupationCode: `A${index}`,
+    descriptionEnglish: 'x'.repeat(500),
+  }))
+  const mahi = await new Installation().fill(records)
+  const pipe = `set -o pipefail; "${process.execPath}" "$0" occupations export | head -n 1`
+  const { code, stdout, stderr } = await mahi.spawn('bash', ['--norc', '-c', pipe, MAHI]).ended
+  expect([code, stderr]).toEqual([0, ''])
+  expect(JSON.parse(stdout)).toMatchObject({ occupationCode: 'A0' })
+})
+
+testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev/full')(
+  'an output that takes no more is a failure that says so',
+  async () => {
+    const mahi = await new Installation().fill(AWKWARD)
+    const script = `"${process.execPath}" "$0" occupations export > /dev/full`
+    const { code, stderr } = await mahi.spawn('bash', ['--norc', '-c', script, MAHI]).ended
+    expect(code).toBe(1)
+    expect(stderr).toBe('standard output has no room left on its disk: what was written is not whole\n')
+  },
+)
+
+test('a form that there is not is refused with those there are', async () => {
+  const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('Allowed choices are ndjson, csv.')
+})

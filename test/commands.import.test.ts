@@ -1,0 +1,307 @@
+import { PassThrough } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { ask, Installation, toLines } from './support/command.ts'
+
+const RECORDS = [
+  { occupationCode: 'A1', titleEnglish: 'Baker' },
+  {
+    occupationCode: 'B1',
+    titleEnglish: 'Cook',
+    renumeration: { payLowerBound: 41000, payUpperBound: 60000 },
+  },
+  { occupationCode: 'C1', titleEnglish: 'Pilot', titleMaori: 'Kaiurungi' },
+]
+
+describe('what an import tells', () => {
+  test('as one JSON object on standard output, and nothing else', async () => {
+    const mahi = new Installation()
+    const file = mahi.write(
+      'records.ndjson',
+      toLines([...RECORDS, { occupationCode: 'D1', titleEnglish: ' Miller ' }]),
+    )
+    const { code, stdout, stderr } = await mahi.run(['occupations', 'import', '--json', file])
+    expect([code, stderr]).toEqual([0, ''])
+    const summary = JSON.parse(stdout)
+    expect(stdout).toBe(`${JSON.stringify(summary)}\n`)
+    expect(summary).toEqual({
+      created: 4,
+      updated: 0,
+      unchanged: 0,
+      deleted: 0,
+      normalised: 1,
+      lastUpdatedDate: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    })
+  })
+
+  test('as a sentence for people on standard error, and nothing on standard output', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    mahi.write('more.ndjson', toLines([{ occupationCode: 'A1', titleEnglish: 'Master Baker' }, RECORDS[1]]))
+    const { code, stdout, stderr } = await mahi.run(['occupations', 'import', 'more.ndjson'])
+    expect([code, stdout]).toEqual([0, ''])
+    expect(stderr).toMatch(/^0 created, 1 updated, 1 unchanged, 0 deleted\. Dated 20\S+Z\.\n$/)
+  })
+})
+
+test('an import changes what it holds and leaves the rest', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  const input = toLines([
+    { occupationCode: 'B1', titleEnglish: 'Chef' },
+    RECORDS[2],
+    { occupationCode: 'D1' },
+  ])
+  expect(await mahi.runJson(['occupations', 'import', '-'], { input })).toMatchObject({
+    created: 1,
+    updated: 1,
+    unchanged: 1,
+    deleted: 0,
+  })
+  const codes = (await mahi.catalogue()).match(/(?<="occupationCode":")[^"]+/g)
+  expect(codes).toEqual(['A1', 'B1', 'C1', 'D1'])
+})
+
+describe('--replace', () => {
+  test('deletes the records that the input does not hold', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    const input = toLines([RECORDS[0]])
+    expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toEqual({
+      created: 0,
+      updated: 0,
+      unchanged: 1,
+      deleted: 2,
+      normalised: 0,
+    })
+    expect(await mahi.catalogue()).toMatch(/^\{"occupationCode":"A1"[^\n]*\}\n$/)
+  })
+
+  test.each([
+    ['a JSON list', '[]'],
+    ['a CSV file', 'occupationCode,titleEnglish\n'],
+  ])('refuses %s without a record, which would delete everything', async (_, input) => {
+    const mahi = await new Installation().fill(RECORDS)
+    const before = await mahi.catalogue()
+    const { code, stdout, stderr } = await mahi.run(['occupations', 'import', '--replace', '-'], { input })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toBe(
+      '--replace: would delete the whole catalogue, for the input holds no record: name the files that hold them\n' +
+        'Nothing was stored: 1 fault.\n',
+    )
+    expect(await mahi.catalogue()).toBe(before)
+  })
+})
+
+test('an input without a record is no fault where nothing is to be deleted', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  expect(await mahi.runJson(['occupations', 'import', '-'], { input: '[]' })).toEqual({
+    created: 0,
+    updated: 0,
+    unchanged: 0,
+    deleted: 0,
+    normalised: 0,
+  })
+})
+
+test('--dry-run tells what would change, and changes nothing', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  const before = await mahi.catalogue()
+  const input = toLines([
+    { occupationCode: 'A1', titleEnglish: 'Miller' },
+    RECORDS[1],
+    { occupationCode: 'D1' },
+  ])
+  const summary = { created: 1, updated: 1, unchanged: 1, deleted: 1, normalised: 0 }
+  const parameters = ['occupations', 'import', '--dry-run', '--replace', '-']
+  expect(await mahi.runJson(parameters, { input })).toMatchObject(summary)
+
+  const { code, stderr } = await mahi.run(parameters, { input })
+  expect(code).toBe(0)
+  expect(stderr).toBe('Would be: 1 created, 1 updated, 1 unchanged, 1 deleted. Nothing was changed.\n')
+  expect(await mahi.catalogue()).toBe(before)
+  expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toMatchObject(summary)
+})
+
+describe('--keep-dates', () => {
+  test('stores the date that each record carries', async () => {
+    const mahi = new Installation()
+    const input = toLines([
+      { occupationCode: 'A1', lastUpdatedDate: '2020-02-29T12:00:00+12:00' },
+      { occupationCode: 'B1', lastUpdatedDate: '2021-01-01T00:00:00.123Z' },
+    ])
+    const summary = await mahi.runJson(['occupations', 'import', '--keep-dates', '-'], { input })
+    expect(summary).toMatchObject({ created: 2 })
+    expect(summary).not.toHaveProperty('lastUpdatedDate')
+    expect(await mahi.catalogue()).toBe(
+      '{"occupationCode":"A1","lastUpdatedDate":"2020-02-29T00:00:00.000Z"}\n' +
+        '{"occupationCode":"B1","lastUpdatedDate":"2021-01-01T00:00:00.123Z"}\n',
+    )
+  })
+
+  test('refuses a date in the future, and a record without one', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    const before = await mahi.catalogue()
+    const input = toLines([
+      { occupationCode: 'A1', lastUpdatedDate: '2020-01-01T00:00:00Z' },
+      { occupationCode: 'B1', lastUpdatedDate: '2999-01-01T00:00:00Z' },
+      { occupationCode: 'C1' },
+    ])
+    const { code, stderr } = await mahi.run(['occupations', 'import', '--keep-dates', '-'], { input })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(
+      /^-:2: lastUpdatedDate: is 2999-01-01T00:00:00\.000Z, in the future \(it is \S+ now\)\n-:3: lastUpdatedDate: is missing: with --keep-dates every record carries its date\nNothing was stored: 2 faults\.\n$/,
+    )
+    expect(await mahi.catalogue()).toBe(before)
+  })
+
+  test('without it the dates that records carry do not count', async () => {
+    const mahi = new Installation()
+    const input = toLines([{ occupationCode: 'A1', lastUpdatedDate: '2999-01-01T00:00:00Z' }])
+    expect(await mahi.runJson(['occupations', 'import', '-'], { input })).toMatchObject({ created: 1 })
+    expect(await mahi.catalogue()).not.toContain('2999')
+  })
+})
+
+test('several files, of any form, are one import', async () => {
+  const mahi = new Installation()
+  const files = [
+    mahi.write('a.ndjson', toLines(RECORDS.slice(0, 1))),
+    mahi.write('b.json.gz', gzipSync(JSON.stringify(RECORDS.slice(1, 2), null, 2))),
+    mahi.write('c.csv', '\ufeffoccupationCode,titleEnglish,titleMaori\r\nC1,Pilot,Kaiurungi\r\n'),
+    mahi.write('no-ending', '{"occupationCode":"D1"}'),
+  ]
+  const input = 'occupationCode\nE1\n'
+  expect(await mahi.runJson(['occupations', 'import', ...files, '-'], { input })).toMatchObject({
+    created: 5,
+  })
+  expect((await mahi.catalogue()).split('\n')).toHaveLength(6)
+})
+
+test('every fault of every file is named by file, line and field, and nothing is stored', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  const before = await mahi.catalogue()
+  const group = (code: string) => ({ minorGroupRelationType: 'Primary', minorGroup: { code } })
+  const files = {
+    'latin1.ndjson': Buffer.from('{"occupationCode":"X1"}\n{"titleEnglish":"Caf\u00e9"}\n', 'latin1'),
+    'empty.json': '',
+    'cut-off.ndjson': '{"occupationCode":"X2"}\n{"occupationCode":"X3","titleEng',
+    'cut-off.csv': 'occupationCode,titleEnglish\nX4,a\nX5',
+    'cut-off.ndjson.gz': gzipSync(toLines(RECORDS)).subarray(0, 40),
+    'names.ndjson': toLines([{ occupationCode: 'X6', titelEnglish: 'x' }, { titleEnglish: 'no code' }]),
+    'types.json': JSON.stringify(
+      [{ occupationCode: 'X7' }, { occupationCode: 'X8', titleEnglish: 5 }],
+      null,
+      2,
+    ),
+    'rules.ndjson': toLines([
+      { occupationCode: 'Y1', altJobTitlesMaori: ['1', '2', '3', '4', '5', '6', '7', '8'] },
+      { occupationCode: 'Y2', minorGroups: [group('11'), group('12')] },
+      { occupationCode: 'Y3', renumeration: { payLowerBound: 50000, payMidUpperBound: 40000 } },
+    ]),
+    'once.ndjson': toLines([{ occupationCode: 'Z1' }, { occupationCode: 'Z2' }, { occupationCode: 'Z1' }]),
+    'again.csv': 'titleEnglish,occupationCode\n"on two\nlines",Z3\nx, Z2\n',
+    'long.ndjson': `{"occupationCode":"L1","titleEnglish":"${'x'.repeat(20_000_000)}"}\n{"occupationCode":"L2"}\n`,
+  }
+  const names = Object.entries(files).map(([name, content]) => mahi.write(name, content))
+  const { code, stdout, stderr } = await mahi.run(['occupations', 'import', ...names, 'missing.csv', '.'])
+  expect([code, stdout]).toEqual([1, ''])
+  const lines = stderr.split('\n')
+  expect(lines.map((line) => line.replace(/\((?:Unterminated|Unexpected)[^)]*\)/, '(…)'))).toEqual([
+    'latin1.ndjson:2: is not UTF-8: save the file as UTF-8',
+    'empty.json: is empty: it should hold records (a JSON list without any is [])',
+    'cut-off.ndjson:2: ends in the middle of a record (…): the file was cut off, or is not JSON',
+    'cut-off.csv:3: has 1 cells, and the first line names 2 columns',
+    'cut-off.ndjson.gz: is not a whole gzip file: it is damaged or was cut off',
+    'names.ndjson:1: has the unknown field "titelEnglish" (did you mean "titleEnglish"?)',
+    'names.ndjson:2: occupationCode: is missing, and every record needs one',
+    'types.json:5: titleEnglish: is 5, and should be text',
+    'rules.ndjson:1: altJobTitlesMaori: has 8 items, and at most 7 fit',
+    'rules.ndjson:2: minorGroups: has two Primary minor groups, and at most one may be Primary',
+    'rules.ndjson:3: renumeration.payMidUpperBound: is 40000, below payLowerBound (50000): the figures must rise',
+    'long.ndjson:1: is longer than 1048576 bytes: one line holds one record',
+    'missing.csv: does not exist',
+    '.: is a folder: name the files in it',
+    'once.ndjson:3: occupationCode: is "Z1" again, first on once.ndjson:1',
+    'again.csv:4: occupationCode: is "Z2" again, first on once.ndjson:2',
+    'Nothing was stored: 16 faults.',
+    '',
+  ])
+  expect(await mahi.catalogue()).toBe(before)
+})
+
+test('with --json the faults are one JSON object on standard output', async () => {
+  const mahi = new Installation()
+  const input = toLines([{ occupationCode: 'A1', titleEnglish: 1 }, { titleMaori: 'K' }, []])
+  const { code, stdout, stderr } = await mahi.run(['occupations', 'import', '--json', '-', 'missing'], {
+    input,
+  })
+  expect([code, stderr]).toEqual([1, ''])
+  expect(JSON.parse(stdout)).toEqual({
+    faults: [
+      { file: '-', line: 1, field: 'titleEnglish', message: 'is 1, and should be text' },
+      { file: '-', line: 2, field: 'occupationCode', message: 'is missing, and every record needs one' },
+      { file: '-', line: 3, message: 'is a list, and should be an object' },
+      { file: 'missing', message: 'does not exist' },
+    ],
+  })
+})
+
+test('more than a hundred faults are cut, and a line says so', async () => {
+  const mahi = new Installation()
+  const input = toLines(
+    Array.from({ length: 1000 }, (_, index) => ({ occupationCode: `A${index}`, colour: 'red' })),
+  )
+  const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
+  expect(code).toBe(1)
+  const lines = stderr.trimEnd().split('\n')
+  expect(lines).toHaveLength(101)
+  expect(lines[99]).toBe('-:100: has the unknown field "colour"')
+  expect(lines[100]).toBe('Nothing was stored: 100 faults. These are the first 100; there may be more.')
+})
+
+test.each([
+  ['as it is', (text: string) => Buffer.from(text)],
+  ['packed', (text: string) => gzipSync(text)],
+])('the input may come slowly, in pieces of any size, %s', async (_, pack) => {
+  const mahi = new Installation()
+  const input = new PassThrough()
+  const command = mahi.start(['occupations', 'import', '--json', '-'], { input })
+  for (const byte of pack(`\ufeff\n${toLines(RECORDS)}`)) {
+    input.write(Buffer.of(byte))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  input.end()
+  const { code, stdout } = await command.ended
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ created: 3 })
+})
+
+test('an import that has found a hundred faults does not wait for the rest', async () => {
+  const mahi = new Installation()
+  const input = new PassThrough()
+  input.write('{}\n'.repeat(200))
+  const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
+  expect(code).toBe(1)
+  expect(stderr).toContain('the first 100')
+})
+
+test('standard input cannot be read twice', async () => {
+  const mahi = new Installation()
+  const { code, stderr } = await mahi.run(['occupations', 'import', '-', '-'], { input: toLines(RECORDS) })
+  expect(code).toBe(1)
+  expect(stderr).toContain('-: is named twice: standard input can be read once\n')
+})
+
+test('an import and a deletion show on a server that is running', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  const { url } = await mahi.serve({ OCCUPATIONS_ACCESS: 'public' })
+  const codes = async () => {
+    const page = (await (await ask(`${url}/v1/occupations`)).json()) as {
+      data: { occupationCode: string }[]
+    }
+    return page.data.map(({ occupationCode }) => occupationCode)
+  }
+  expect(await codes()).toEqual(['A1', 'B1', 'C1'])
+  await mahi.runJson(['occupations', 'import', '--replace', '-'], {
+    input: toLines([RECORDS[0], { occupationCode: 'D1' }]),
+  })
+  await expect.poll(codes, { timeout: 5_000 }).toEqual(['A1', 'D1'])
+})

@@ -1,0 +1,176 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { BlockList } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { readSettings } from '../src/settings.ts'
+import { isSetting, ROOT, readRepositoryFile, readYaml, STOPPING_SECONDS, VERSION } from './support/deploy.ts'
+
+const run = promisify(execFile)
+
+interface Service {
+  image: string
+  build?: { context: string; dockerfile: string }
+  user?: string
+  command?: string[]
+  env_file?: string
+  environment?: Record<string, string | number>
+  read_only?: boolean
+  cap_drop?: string[]
+  cap_add?: string[]
+  security_opt?: string[]
+  stop_grace_period?: string
+  networks: string[] | Record<string, { ipv4_address: string }>
+  depends_on?: Record<string, { condition: string }>
+  ports?: string[]
+  volumes?: string[]
+  healthcheck?: { test?: string[] }
+  deploy?: { resources: { limits: { cpus: string; memory: string } } }
+}
+interface Compose {
+  services: Record<string, Service>
+  networks: Record<
+    string,
+    { internal?: boolean; ipam?: { config: { subnet: string; gateway: string; ip_range: string }[] } }
+  >
+  volumes: Record<string, null>
+}
+
+const text = readRepositoryFile('deploy/compose.yaml')
+const example = readRepositoryFile('deploy/.env.example')
+const { services, networks, volumes } = readYaml<Compose>(
+  'deploy/compose.yaml',
+  interpolate(text, { POSTGRES_PASSWORD: '0123abcd' }),
+)
+const all = Object.entries(services)
+const ours = all.filter(([, { image }]) => image.startsWith('mahi:'))
+const replicas = ours.filter(([, { command }]) => command?.[0] === 'serve')
+const proxy = services.proxy as Service
+
+/** `${NAME}`, `${NAME:-default}` and `${NAME:?message}`, as Compose reads them. */
+function interpolate(source: string, environment: Record<string, string>): string {
+  return source.replace(/\$\{(\w+)(?::(-|\?)([^}]*))?\}/g, (_, name: string, kind?: string, rest = '') => {
+    const value = environment[name]
+    if (value) return value
+    if (kind === '-') return rest
+    throw new Error(`${name} ${rest}`)
+  })
+}
+
+test('without a password nothing starts', () => {
+  expect(() => interpolate(text, {})).toThrow('POSTGRES_PASSWORD')
+  expect(example).toMatch(/^POSTGRES_PASSWORD=$/m)
+  expect(readRepositoryFile('deploy/.gitignore').split('\n')).toContain('.env')
+})
+
+test('every name in the example of .env is a setting, or used in compose.yaml', () => {
+  const names = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name ?? '')
+  expect(names).toContain('SITE_ADDRESS')
+  for (const name of names) expect(isSetting(name) || text.includes(`\${${name}`), name).toBe(true)
+})
+
+test('there are two replicas, and the proxy names them all at the port where they listen', () => {
+  expect(replicas.length).toBeGreaterThanOrEqual(2)
+  const expected = replicas.map(([name, { environment }]) => `${name}:${environment?.PORT}`)
+  expect(String(proxy.environment?.REPLICAS).split(' ').sort()).toEqual(expected.sort())
+  expect(readRepositoryFile('deploy/Caddyfile')).toContain(`{$REPLICAS:${expected.join(' ')}}`)
+})
+
+describe.each(ours)('%s', (_, { image, build, command = [], environment = {}, env_file }) => {
+  test('is built from the Dockerfile, as this version', () => {
+    expect(image).toBe(`mahi:${VERSION}`)
+    expect(existsSync(join(ROOT, 'deploy', build?.context ?? '', build?.dockerfile ?? ''))).toBe(true)
+    expect(env_file).toBe('.env')
+  })
+
+  test('has settings that exist, and that the service takes', () => {
+    expect(Object.keys(environment).filter((name) => !isSetting(name))).toEqual([])
+    const given = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, `${value}`]))
+    const { DATABASE_URL, REDIS_URL } = readSettings(given)
+    expect(Object.keys(services)).toContain(new URL(DATABASE_URL).hostname)
+    expect(Object.keys(services)).toContain(new URL(REDIS_URL ?? '').hostname)
+  })
+
+  test('runs a command that exists', async () => {
+    const { stdout } = await run(process.execPath, [`${ROOT}bin/mahi.js`, ...command, '--help'])
+    expect(stdout).toMatch(command[0] === '--help' ? /^Usage: mahi / : `Usage: mahi ${command[0]} `)
+  })
+})
+
+describe.each(all)('%s', (_, service) => {
+  test('has an image that is pinned', () => {
+    expect(service.image).toMatch(/^[a-z]+:\d+(?:\.\d+)*(?:-[a-z]+)?$/)
+  })
+
+  test('is not root, writes to no image, and can gain no right', () => {
+    // The image of Mahi names its user itself.
+    if (service.build === undefined) expect(service.user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    })
+    expect(service.cap_add ?? []).toEqual(service === proxy ? ['NET_BIND_SERVICE'] : [])
+  })
+
+  test('depends on services, joins networks and mounts volumes that are there', () => {
+    for (const name of Object.keys(service.depends_on ?? {})) expect(services).toHaveProperty(name)
+    const joined = Array.isArray(service.networks) ? service.networks : Object.keys(service.networks)
+    for (const name of joined) expect(networks).toHaveProperty(name)
+    for (const volume of service.volumes ?? []) {
+      const [source = ''] = volume.split(':')
+      if (source.startsWith('.')) expect(existsSync(join(ROOT, 'deploy', source)), source).toBe(true)
+      else expect(volumes).toHaveProperty(source)
+    }
+  })
+})
+
+test('what stays running has limits, and time to stop', () => {
+  for (const [name, { deploy, stop_grace_period, command }] of all) {
+    if (['migrate', 'cli'].includes(name)) continue
+    expect(deploy?.resources.limits, name).toMatchObject({
+      cpus: expect.any(String),
+      memory: expect.any(String),
+    })
+    if (command?.[0] === 'serve')
+      expect(Number.parseInt(stop_grace_period ?? '', 10)).toBeGreaterThan(STOPPING_SECONDS)
+  }
+})
+
+test('replicas start after the migration, and the migration after the database', () => {
+  for (const [, { depends_on }] of replicas) {
+    expect(depends_on?.migrate?.condition).toBe('service_completed_successfully')
+  }
+  expect(services.migrate?.depends_on?.postgres?.condition).toBe('service_healthy')
+})
+
+test("replicas believe the proxy's address alone, and no other container can get it", () => {
+  const [range] = networks.edge?.ipam?.config ?? []
+  const address = Array.isArray(proxy.networks) ? undefined : proxy.networks.edge?.ipv4_address
+  for (const [, { environment }] of replicas) expect(environment?.TRUST_PROXY).toBe(address)
+  expect(contains(range?.subnet, address)).toBe(true)
+  expect(contains(range?.ip_range, address)).toBe(false)
+  expect(address).not.toBe(range?.gateway)
+})
+
+test('only the proxy is published, and the data is reached by nobody else', () => {
+  expect(all.filter(([, { ports }]) => ports !== undefined).map(([name]) => name)).toEqual(['proxy'])
+  expect(networks.data?.internal).toBe(true)
+  for (const name of ['postgres', 'redis']) expect(services[name]?.networks).toEqual(['data'])
+})
+
+test('the ports that are published are those of the Caddyfile', () => {
+  const caddyfile = readRepositoryFile('deploy/Caddyfile')
+  const [, http] = /^\s*http_port (\d+)$/m.exec(caddyfile) ?? []
+  const [, https] = /^\s*https_port (\d+)$/m.exec(caddyfile) ?? []
+  expect(proxy.ports).toEqual([`127.0.0.1:80:${http}`, `127.0.0.1:443:${https}`])
+  expect(proxy.volumes).toContain(`./Caddyfile:${proxy.command?.[3]}:ro`)
+})
+
+function contains(range: string | undefined, address: string | undefined): boolean {
+  const [network = '', bits] = (range ?? '').split('/')
+  const list = new BlockList()
+  list.addSubnet(network, Number(bits), 'ipv4')
+  return list.check(address ?? '', 'ipv4')
+}

@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { relative } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { readSettings } from '../src/settings.ts'
+import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
+import { Served } from './support/served.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+const run = promisify(execFile)
+const stages = readDockerfile('deploy/Dockerfile')
+const image = stages.at(-1) as Stage
+
+/** What commands of the Dockerfile make, and what each needs to say for it. */
+const PRODUCTS: Record<string, RegExp> = {
+  '/app/node_modules': /\bnpm ci --omit=dev --ignore-scripts\b/,
+  '/app/dist': /\bnpm run build\b/,
+  '/data': /\bmkdir \/data\b/,
+}
+
+const wordsOf = (stage: Stage, name: string) =>
+  stage.instructions.find((instruction) => instruction.name === name)?.words ?? []
+const commandsOf = (stage: Stage) =>
+  stage.instructions.filter(({ name }) => name === 'RUN').map(({ words }) => words.join(' '))
+/** Paths of the repository that a stage copies. */
+const sourcesOf = (stage: Stage) =>
+  stage.instructions
+    .filter(({ name, flags }) => name === 'COPY' && flags.from === undefined)
+    .flatMap(({ words }) => words.slice(0, -1))
+const covers = (paths: readonly string[], path: string) =>
+  paths.some((each) => path === each || path.startsWith(`${each}/`))
+
+test('every base image is pinned to a version, and its Node.js is the one that the package asks for', () => {
+  const [, major] = /^>=(\d+)$/.exec(PACKAGE.engines.node) ?? []
+  for (const [index, { base }] of stages.entries()) {
+    if (stages.slice(0, index).some(({ name }) => name === base)) continue
+    expect(base).toMatch(new RegExp(`^(?:node:${major}-\\S+|\\S+/nodejs${major}-debian\\d+:nonroot)$`))
+  }
+})
+
+test('every path that is copied exists, and the context lets it through', () => {
+  const context = readRepositoryFile('.dockerignore')
+    .split('\n')
+    .filter((line) => line.startsWith('!'))
+    .map((line) => line.slice(1))
+  expect(readRepositoryFile('.dockerignore').split('\n')).toContain('*')
+  for (const path of context) expect(existsSync(`${ROOT}${path}`), path).toBe(true)
+  for (const path of stages.flatMap(sourcesOf)) {
+    expect(existsSync(`${ROOT}${path}`), path).toBe(true)
+    expect(covers(context, path), `${path} in .dockerignore`).toBe(true)
+  }
+})
+
+test('what is copied from another stage is made there', () => {
+  for (const { flags, words } of stages.flatMap(({ instructions }) => instructions)) {
+    if (flags.from === undefined) continue
+    const stage = stages.find(({ name }) => name === flags.from)
+    expect(stage, flags.from).toBeDefined()
+    for (const path of words.slice(0, -1)) {
+      expect(stage === undefined ? '' : commandsOf(stage).join('\n')).toMatch(PRODUCTS[path] ?? /^$/)
+    }
+  }
+})
+
+test('every npm script that is run exists, and every file that is taken out is there', () => {
+  const commands = stages.flatMap(commandsOf)
+  for (const command of commands) {
+    for (const [, script] of command.matchAll(/npm run (\S+)/g)) {
+      expect(PACKAGE.scripts).toHaveProperty(script ?? '')
+    }
+    for (const [, folder, paths] of command.matchAll(/cd (\S+) && rm -r ((?:[^\s&]+ ?)+)/g)) {
+      for (const path of (paths ?? '').split(' ').filter((each) => !each.includes('*'))) {
+        expect(existsSync(`${ROOT}${folder}/${path}`), path).toBe(true)
+      }
+    }
+  }
+  expect(commands.join('\n')).toContain('cd node_modules/better-sqlite3 && rm -r deps prebuilds/darwin-*')
+})
+
+test('the build finds every source that the compiler reads', async () => {
+  const compiler = `${ROOT}node_modules/.bin/tsc`
+  const { stdout } = await run(compiler, ['-p', 'tsconfig.build.json', '--listFilesOnly'], {
+    cwd: ROOT,
+    maxBuffer: 2 ** 26,
+  })
+  const files = stdout
+    .split('\n')
+    .map((line) => relative(ROOT, line.trim()))
+    .filter((path) => path !== '' && !path.startsWith('node_modules/'))
+  const build = stages.filter(({ name }) => name === 'packages' || name === 'build').flatMap(sourcesOf)
+  expect(files).toContain('src/cli.ts')
+  expect(files.filter((path) => !covers(build, path))).toEqual([])
+})
+
+test('the image holds what the package holds, but for what is only read by people', () => {
+  const targets = image.instructions.filter(({ name }) => name === 'COPY')
+  const copied = targets.flatMap(({ words }) =>
+    words.slice(0, -1).map((path) => path.replace(/^\/app\//, '')),
+  )
+  const needed = PACKAGE.files.filter((path) => path !== 'docs' && !path.endsWith('.md'))
+  expect(copied).toEqual(expect.arrayContaining([...needed, 'package.json', 'node_modules']))
+  for (const { words } of targets) expect(words.at(-1)).toMatch(/^\/(?:app\/|data$)/)
+})
+
+test('the image runs as a user who is not root, and owns nothing but /data', () => {
+  expect(wordsOf(image, 'USER')).toEqual(['65532:65532'])
+  const owned = image.instructions.filter(({ flags }) => flags.chown !== undefined)
+  expect(owned.map(({ flags, words }) => [flags.chown, words.at(-1)])).toEqual([['65532:65532', '/data']])
+  expect(wordsOf(image, 'WORKDIR')).toEqual(['/data'])
+  expect(wordsOf(image, 'VOLUME')).toEqual(['/data'])
+  expect(wordsOf(image, 'STOPSIGNAL')).toEqual(['SIGTERM'])
+})
+
+test('the settings of the image are settings, and agree with the port that it exposes', () => {
+  const given = Object.fromEntries(wordsOf(image, 'ENV').map((word) => word.split('=', 2))) as Record<
+    string,
+    string
+  >
+  const { NODE_ENV, ...settings } = given
+  expect(NODE_ENV).toBe('production')
+  expect(Object.keys(settings).filter((name) => !isSetting(name))).toEqual([])
+  expect(readSettings(settings)).toMatchObject({ PORT: Number(wordsOf(image, 'EXPOSE')[0]) })
+  expect(settings.DATABASE_URL).toMatch(/^sqlite:\/data\//)
+})
+
+test('the command of the image serves, through a file that is there', async () => {
+  const [node, file = ''] = wordsOf(image, 'ENTRYPOINT')
+  expect(node).toBe('/nodejs/bin/node')
+  const { stdout } = await run(process.execPath, [
+    file.replace('/app/', ROOT),
+    ...wordsOf(image, 'CMD'),
+    '--help',
+  ])
+  expect(stdout).toMatch(/^Usage: mahi serve /)
+})
+
+test('the health check of the image tells a service that is ready from one that is gone', async () => {
+  const [cmd, node, ...given] = wordsOf(image, 'HEALTHCHECK')
+  expect([cmd, node]).toEqual(['CMD', '/nodejs/bin/node'])
+  const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl() })
+  const check = () =>
+    run(process.execPath, given, { env: { PORT: new URL(served.url).port } }).then(
+      () => 0,
+      (error: { code: number }) => error.code,
+    )
+
+  expect(await check()).toBe(0)
+  await served.stop()
+  expect(await check()).toBe(1)
+})

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { PROBLEMS } from '../src/http/problems.ts'
+import { ask, CADDYFILE, findFreePort, hasCaddy, runCaddy, startCaddy } from './support/caddy.ts'
+import { readRepositoryFile } from './support/deploy.ts'
+import { Served } from './support/served.ts'
+import { Service } from './support/service.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+const caddyfile = readRepositoryFile('deploy/Caddyfile')
+
+test('the proxy asks for a health that the service tells', async () => {
+  const [, path = ''] = /^\s*health_uri (\S+)$/m.exec(caddyfile) ?? []
+  const service = await Service.start()
+  expect((await service.request({ url: path })).statusCode).toBe(200)
+})
+
+test('the proxy lets go of idle connections before the service does', async () => {
+  const [, seconds] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? []
+  const service = await Service.start()
+  expect(Number(seconds) * 1000).toBeLessThan(service.app.server.keepAliveTimeout)
+})
+
+describe.skipIf(!hasCaddy)('the proxy itself', () => {
+  test.each(['http://', 'mahi.example.nz'])('takes the Caddyfile for %s', (SITE_ADDRESS) => {
+    const { status, stdout } = runCaddy(['validate', '--config', CADDYFILE, '--adapter', 'caddyfile'], {
+      SITE_ADDRESS,
+      REPLICAS: '127.0.0.1:1 127.0.0.1:2 127.0.0.1:3',
+    })
+    expect(stdout).toContain('Valid configuration')
+    expect(status).toBe(0)
+    expect(runCaddy(['fmt', CADDYFILE]).stdout).toBe(caddyfile)
+  })
+
+  test('hands answers through as they are', async () => {
+    const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl(), OCCUPATIONS_ACCESS: 'public' })
+    const proxy = await startCaddy([new URL(served.url).host])
+    const headers = { 'accept-encoding': 'br' }
+    const direct = await ask(served.url, '/v1/occupations?Limit=1', headers)
+    const through = await ask(proxy, '/v1/occupations?Limit=1', headers)
+
+    expect(through.status).toBe(200)
+    expect(through.body).toBe(direct.body)
+    for (const name of ['etag', 'vary', 'cache-control', 'content-type', 'content-encoding']) {
+      expect(through.headers[name]).toBe(direct.headers[name])
+    }
+    const none = await ask(proxy, '/v1/occupations?Limit=0')
+    expect(none.status).toBe(400)
+    expect(JSON.parse(none.body)).toMatchObject({ type: '/problems/invalid-parameters' })
+  })
+
+  test("tells the service callers' own addresses, whatever they say themselves", async () => {
+    const served = await Served.start({
+      DATABASE_URL: temporaryDatabaseUrl(),
+      TRUST_PROXY: '127.0.0.1',
+      RATE_LIMIT_FAILED_CREDENTIALS: '1/3600',
+    })
+    const proxy = await startCaddy([new URL(served.url).host])
+    const askAs = async (url: string, address: string) =>
+      (await ask(url, '/v1/occupations', { 'x-forwarded-for': address })).status
+
+    expect([await askAs(served.url, '192.0.2.1'), await askAs(served.url, '192.0.2.2')]).toEqual([401, 401])
+    expect([await askAs(proxy, '192.0.2.3'), await askAs(proxy, '192.0.2.4')]).toEqual([401, 429])
+  })
+
+  test('says that no replica answers as they would say it', async () => {
+    const proxy = await startCaddy([`127.0.0.1:${await findFreePort()}`])
+    const { status, headers, body } = await ask(proxy, '/v1/occupations')
+    expect(status).toBe(503)
+    expect(headers).toMatchObject({
+      'content-type': 'application/problem+json; charset=utf-8',
+      'retry-after': '1',
+      'cache-control': 'no-store',
+    })
+    const problem = JSON.parse(body)
+    expect(problem).toEqual({
+      type: '/problems/unavailable',
+      title: PROBLEMS.unavailable.title,
+      status: 503,
+      detail: 'No replica answers.',
+      instance: `urn:uuid:${headers['x-request-id']}`,
+    })
+  })
+})

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { ROOT, readRepositoryFile, readYaml } from './support/deploy.ts'
+
+const run = promisify(execFile)
+const readme = readRepositoryFile('deploy/README.md')
+const commands = [...readme.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].flatMap(([, block = '']) =>
+  block.split('\n').map((line) => line.trim()),
+)
+
+/** What each kind of command hands to Mahi. */
+const MAHI = /^(?:docker run .* mahi|.* run --rm (?:-T )?cli|.* \/app\/bin\/mahi\.js)(?: ([a-z][^<]*))/
+
+test('every file that the guide names exists', () => {
+  const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => join('deploy', path))
+  const files = commands.flatMap((line) => line.match(/\bdeploy\/[\w./-]+/g) ?? [])
+  for (const path of [...links, ...files].filter((each) => each !== 'deploy/.env')) {
+    // kubectl takes "deploy/NAME" for a deployment of that name.
+    if (path === 'deploy/mahi') continue
+    expect(existsSync(`${ROOT}${path}`), path).toBe(true)
+  }
+})
+
+test('every command of Mahi that the guide shows exists', async () => {
+  const shown = commands.flatMap((line) => MAHI.exec(line)?.[1]?.trim() ?? [])
+  expect(shown.length).toBeGreaterThan(4)
+  for (const words of new Set(shown)) {
+    const { stdout } = await run(process.execPath, [`${ROOT}bin/mahi.js`, ...words.split(' '), '--help'])
+    const name = words.split(' ').filter((word) => /^[a-z]+$/.test(word))
+    expect(stdout).toMatch(`Usage: mahi ${name.join(' ')} `)
+  }
+})
+
+test('every service and manifest that the guide names is there', () => {
+  const { services } = readYaml<{ services: object }>('deploy/compose.yaml')
+  for (const line of commands) {
+    const [, name] =
+      /^docker compose -f \S+ (?:run --rm (?:-T )?|up -d --no-deps --wait |exec )(\S+)/.exec(line) ?? []
+    if (name !== undefined) expect(services).toHaveProperty(name)
+  }
+  const named = commands.flatMap(
+    (line) => line.match(/\b(?:job|deployment|deploy|secret generic)[ /](mahi[\w-]*)/g) ?? [],
+  )
+  const kinds: Record<string, string> = {
+    job: 'migration-job',
+    deployment: 'deployment',
+    deploy: 'deployment',
+    secret: 'secret.example',
+  }
+  expect(named.length).toBeGreaterThan(3)
+  for (const each of named) {
+    const [kind = '', name] = each.replace(' generic', '').split(/[ /]/)
+    const { metadata } = readYaml<{ metadata: { name: string } }>(`deploy/kubernetes/${kinds[kind]}.yaml`)
+    expect(metadata.name).toBe(name)
+  }
+})

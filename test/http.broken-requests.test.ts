@@ -1,0 +1,237 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Answer, Connection, exchange } from './support/connection.ts'
+import { Service } from './support/service.ts'
+
+let service: Service
+
+beforeEach(async () => {
+  service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
+  await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
+})
+
+const HOST = 'Host: localhost\r\n'
+const LIVEZ = `GET /livez HTTP/1.1\r\n${HOST}\r\n`
+
+function assertProblem({ status, headers, body }: Answer, expected: number, slug: string): void {
+  expect(status).toBe(expected)
+  expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  expect(headers['api-supported-versions']).toBe('1.0')
+  expect(headers).toHaveProperty('date')
+  expect(JSON.parse(body)).toMatchObject({
+    type: `/problems/${slug}`,
+    status: expected,
+    instance: `urn:uuid:${headers['x-request-id']}`,
+  })
+}
+
+const MALFORMED: Record<string, string | Buffer> = {
+  nonsense: 'this is not HTTP\r\n\r\n',
+  'the beginning of TLS': Buffer.from('16030100f8010000f40303', 'hex'),
+  'HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'a version that there is not': `GET /livez HTTP/9.9\r\n${HOST}\r\n`,
+  'a method that there is not': `BREW /livez HTTP/1.1\r\n${HOST}\r\n`,
+  'a method in small letters': `get /livez HTTP/1.1\r\n${HOST}\r\n`,
+  'no Host': 'GET /livez HTTP/1.1\r\nAccept: */*\r\n\r\n',
+  'a header name with a space': `GET /livez HTTP/1.1\r\n${HOST}X Y: 1\r\n\r\n`,
+  'a header without a colon': `GET /livez HTTP/1.1\r\n${HOST}nothing\r\n\r\n`,
+  'a header with a NUL': `GET /livez HTTP/1.1\r\n${HOST}X-A: a\0b\r\n\r\n`,
+  'two lengths that differ': `GET /livez HTTP/1.1\r\n${HOST}Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcd`,
+  'two lengths in one': `GET /livez HTTP/1.1\r\n${HOST}Content-Length: 4, 5\r\n\r\nabcd`,
+  'a negative length': `GET /livez HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`,
+  'a length that is no number': `GET /livez HTTP/1.1\r\n${HOST}Content-Length: many\r\n\r\n`,
+  'a length and chunks': `GET /livez HTTP/1.1\r\n${HOST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  'a coding that is not chunked': `GET /livez HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip\r\n\r\n`,
+  'a path that is not percent-encoded': `GET /v1/occupations%zz HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
+  'a path that is not UTF-8': `GET /v1/submissions/%ff%fe/validation-results HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
+  'a path that ends too soon': `GET /v9/occupations/%E0%A4 HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
+}
+
+test('what is not HTTP as it should be is 400', async () => {
+  for (const [what, bytes] of Object.entries(MALFORMED)) {
+    const answer = await exchange(service, bytes)
+    expect([what, answer.status]).toEqual([what, 400])
+    assertProblem(answer, 400, 'malformed-request')
+  }
+})
+
+test('headers that are too large are 431', async () => {
+  const long = 'x'.repeat(20_000)
+  const many = Array.from({ length: 3000 }, (_, index) => `x-${index}: y\r\n`).join('')
+  for (const bytes of [
+    `GET /livez HTTP/1.1\r\n${HOST}X-Long: ${long}\r\n\r\n`,
+    `GET /livez HTTP/1.1\r\n${HOST}${many}\r\n`,
+    `GET /${long} HTTP/1.1\r\n${HOST}\r\n`,
+    `GET /livez HTTP/1.1\r\n${HOST}Cookie: ${long}`,
+  ]) {
+    const connection = await Connection.open(service)
+    assertProblem(await connection.send(bytes).read(), 431, 'headers-too-large')
+    expect(await connection.readToEnd()).toBe('')
+  }
+})
+
+test('an expectation that is unknown is 417, and the known one is met', async () => {
+  const ask = (expectation: string) => `GET /livez HTTP/1.1\r\n${HOST}Expect: ${expectation}\r\n\r\n`
+  assertProblem(await exchange(service, ask('202-accepted')), 417, 'expectation-failed')
+  const connection = (await Connection.open(service)).send(ask('100-continue'))
+  expect([(await connection.read()).status, (await connection.read()).status]).toEqual([100, 200])
+})
+
+test('a broken request ends its connection, once its answer is there', async () => {
+  const connection = (await Connection.open(service)).send('nonsense\r\n\r\n')
+  const { headers } = await connection.read()
+  expect(headers.connection).toBe('close')
+  expect(await connection.readToEnd()).toBe('')
+})
+
+test('a broken request does no harm to other connections', async () => {
+  const good = await Connection.open(service)
+  expect((await good.send(LIVEZ).read()).status).toBe(200)
+  for (let index = 0; index < 20; index++)
+    assertProblem(await exchange(service, '\0\r\n\r\n'), 400, 'malformed-request')
+  expect((await good.send(LIVEZ).read()).status).toBe(200)
+})
+
+describe('a connection that has had good requests', () => {
+  test('is told of a broken one in its turn', async () => {
+    const connection = await Connection.open(service)
+    for (let index = 0; index < 3; index++) expect((await connection.send(LIVEZ).read()).status).toBe(200)
+    assertProblem(await connection.send('nonsense\r\n\r\n').read(), 400, 'malformed-request')
+    expect(await connection.readToEnd()).toBe('')
+  })
+
+  test('has the answers to those first, when all came at once', async () => {
+    const page = `GET /v1/occupations?Limit=2 HTTP/1.1\r\n${HOST}\r\n`
+    const connection = (await Connection.open(service)).send(`${page}${LIVEZ}${page}nonsense\r\n\r\n`)
+    const [first, second, third] = [await connection.read(), await connection.read(), await connection.read()]
+    expect([first.status, second.status, third.status]).toEqual([200, 200, 200])
+    expect(JSON.parse(first.body)).toMatchObject({ resultsCount: 2 })
+    expect(third.body).toBe(first.body)
+    assertProblem(await connection.read(), 400, 'malformed-request')
+    expect(await connection.readToEnd()).toBe('')
+  })
+})
+
+describe('requests that follow each other without waiting', () => {
+  test('are answered in their order, each by itself', async () => {
+    const paths = [
+      '/livez',
+      '/nowhere',
+      '/v1/occupations?Limit=1',
+      '/v9/occupations',
+      '/readyz',
+      '/v1/occupations%zz',
+      '/problems/not-found',
+      '/v1/occupations?Limit=0',
+      '/livez',
+    ]
+    const connection = await Connection.open(service)
+    connection.send(paths.map((path) => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`).join(''))
+    const answers: Answer[] = []
+    for (const _ of paths) answers.push(await connection.read())
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 400, 200, 400, 200, 400, 200])
+    expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(paths.length)
+  })
+
+  test('are all answered, when there are many', async () => {
+    const connection = await Connection.open(service)
+    connection.send(`GET /v1/occupations HTTP/1.1\r\n${HOST}\r\n`.repeat(200))
+    const bodies = new Set<string>()
+    for (let index = 0; index < 200; index++) bodies.add((await connection.read()).body)
+    expect(bodies.size).toBe(1)
+  })
+})
+
+describe('a body that comes with GET', () => {
+  const CASES: Record<string, [headers: string, body: string]> = {
+    'with a length': ['Content-Length: 5\r\n', 'hello'],
+    'of JSON': ['Content-Type: application/json\r\nContent-Length: 7\r\n', '{"a":1}'],
+    'of broken JSON': ['Content-Type: application/json\r\nContent-Length: 5\r\n', '{{{{{'],
+    'of a type that is none': ['Content-Type: ;;;\r\nContent-Length: 5\r\n', 'hello'],
+    'in chunks': ['Transfer-Encoding: chunked\r\n', '5\r\nhello\r\n0\r\n\r\n'],
+    'that is large': ['Content-Length: 300000\r\n', 'x'.repeat(300_000)],
+    'that looks like a request': [`Content-Length: ${LIVEZ.length}\r\n`, LIVEZ],
+  }
+
+  test.each(Object.entries(CASES))(
+    '%s is not looked at, and the next request is answered',
+    async (_, [headers, body]) => {
+      const connection = await Connection.open(service)
+      connection.send(`GET /v1/occupations?Limit=1 HTTP/1.1\r\n${HOST}${headers}\r\n${body}`)
+      connection.send(`GET /v1/occupations?Limit=3 HTTP/1.1\r\n${HOST}\r\n`)
+      const answers = [await connection.read(), await connection.read()]
+      expect(answers.map((answer) => JSON.parse(answer.body).resultsCount)).toEqual([1, 3])
+      expect((await connection.send(LIVEZ).read()).status).toBe(200)
+    },
+  )
+
+  test('whose chunks are broken has its answer, and ends the connection', async () => {
+    const connection = await Connection.open(service)
+    connection.send(
+      `GET /livez HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n${LIVEZ}`,
+    )
+    expect((await connection.read()).status).toBe(200)
+    expect(await connection.readToEnd()).toBe('')
+  })
+
+  test('that never comes keeps nobody waiting', async () => {
+    const connection = await Connection.open(service)
+    connection.send(`GET /v1/occupations?Limit=1 HTTP/1.1\r\n${HOST}Content-Length: 500\r\n\r\n`)
+    expect((await connection.read()).status).toBe(200)
+  })
+})
+
+describe('a connection of which one half is closed', () => {
+  test('has its answer, and is closed', async () => {
+    const connection = (await Connection.open(service))
+      .send(`GET /v1/occupations HTTP/1.1\r\n${HOST}\r\n`)
+      .end()
+    expect((await connection.read()).status).toBe(200)
+    expect(await connection.readToEnd()).toBe('')
+  })
+
+  test('in the middle of a request is told so, and closed', async () => {
+    for (const part of [
+      'GET /liv',
+      `GET /livez HTTP/1.1\r\n${HOST}`,
+      `GET /livez HTTP/1.1\r\n${HOST}X-A: `,
+    ]) {
+      const connection = (await Connection.open(service)).send(part).end()
+      assertProblem(await connection.read(), 400, 'malformed-request')
+      expect(await connection.readToEnd()).toBe('')
+    }
+  })
+
+  test('before anything was said is closed', async () => {
+    expect(await (await Connection.open(service)).end().readToEnd()).toBe('')
+  })
+})
+
+test('a request that comes byte by byte is answered as any other', async () => {
+  const connection = await Connection.open(service)
+  for (const byte of `GET /v1/occupations?Limit=2 HTTP/1.1\r\n${HOST}\r\n`) {
+    connection.send(byte)
+    await new Promise(setImmediate)
+  }
+  expect(JSON.parse((await connection.read()).body)).toMatchObject({ resultsCount: 2 })
+})
+
+test('older and rarer forms of a request are answered', async () => {
+  const http10 = (await Connection.open(service)).send('GET /livez HTTP/1.0\r\n\r\n')
+  expect((await http10.read()).status).toBe(200)
+  expect(await http10.readToEnd()).toBe('')
+  expect((await exchange(service, `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`)).status).toBe(204)
+  const upgrade = `GET /livez HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+  expect((await exchange(service, upgrade)).status).toBe(200)
+})
+
+test('the log has a line for every broken request too, under its id', async () => {
+  const answers: Answer[] = []
+  for (const bytes of Object.values(MALFORMED)) answers.push(await exchange(service, bytes))
+  for (const { status, headers } of answers) {
+    const lines = service.log
+      .map((line) => JSON.parse(line))
+      .filter(({ id }) => id === headers['x-request-id'])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatchObject({ level: 30, status })
+  }
+})

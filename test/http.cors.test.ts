@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { Service } from './support/service.ts'
+
+const ORIGIN = 'https://careers.example'
+const OTHER = 'https://elsewhere.example'
+const EXPOSED = [
+  'ETag',
+  'Link',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Request-Id',
+  'api-supported-versions',
+]
+
+/** What a browser asks before it sends a key from a page of another origin. */
+async function preflight(service: Service, origin: string, url = '/v1/occupations') {
+  return await service.request({
+    method: 'OPTIONS',
+    url,
+    headers: {
+      origin,
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'x-api-key,eid,x-api-version,if-none-match',
+    },
+  })
+}
+
+describe('by default any web page may call', () => {
+  test('and a browser learns so before it calls', async () => {
+    const service = await Service.start()
+    for (const url of ['/v1/occupations', '/v1/submissions/x/validation-results', '/v9/occupations']) {
+      const { statusCode, headers } = await preflight(service, ORIGIN, url)
+      expect(statusCode).toBe(204)
+      expect(headers).toMatchObject({
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'GET, HEAD',
+        'access-control-allow-headers': 'x-api-key,eid,x-api-version,if-none-match',
+        'access-control-max-age': '86400',
+      })
+      // Keys travel in a header, never in a cookie.
+      expect(headers).not.toHaveProperty('access-control-allow-credentials')
+    }
+  })
+
+  test('and reads every answer, with the headers that matter', async () => {
+    const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '2/60' })
+    const ask = async (url: string, headers: Record<string, string> = {}) =>
+      await service.get(url, { origin: ORIGIN, ...headers })
+    const answers = [
+      await ask('/v1/occupations'),
+      await ask('/v1/occupations?Limit=0'),
+      await ask('/v1/occupations'),
+      await ask('/v1/occupations', { 'x-api-key': 'wrong' }),
+      await ask('/v9/occupations'),
+      await ask('/nowhere'),
+      await ask(`/v1/occupations?${'x'.repeat(9000)}`),
+    ]
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 400, 429, 401, 400, 404, 414])
+    for (const { headers } of answers) {
+      expect(headers['access-control-allow-origin']).toBe('*')
+      expect(String(headers['access-control-expose-headers']).split(', ')).toEqual(EXPOSED)
+    }
+  })
+
+  test('which needs no Origin, so that what is kept of an answer does for all', async () => {
+    const service = await Service.start()
+    const { headers } = await service.get('/v1/occupations')
+    expect(headers['access-control-allow-origin']).toBe('*')
+    expect(headers.vary).toBe('accept-encoding')
+  })
+})
+
+describe('with a list of origins', () => {
+  const settings = { CORS_ORIGINS: `${ORIGIN}, https://other.example:8443` }
+
+  test('those may call, and are told apart in caches', async () => {
+    const service = await Service.start(settings)
+    for (const origin of [ORIGIN, 'https://other.example:8443']) {
+      expect((await preflight(service, origin)).headers['access-control-allow-origin']).toBe(origin)
+      const { headers } = await service.get('/v1/occupations', { origin })
+      expect(headers['access-control-allow-origin']).toBe(origin)
+      expect(String(headers.vary).toLowerCase().split(', ').sort()).toEqual(['accept-encoding', 'origin'])
+    }
+  })
+
+  test('no other may, however alike it looks', async () => {
+    const service = await Service.start(settings)
+    for (const origin of [
+      OTHER,
+      `${ORIGIN}.evil.example`,
+      'http://careers.example',
+      `${ORIGIN}:8443`,
+      'null',
+    ]) {
+      expect((await preflight(service, origin)).headers).not.toHaveProperty('access-control-allow-origin')
+      const response = await service.get('/v1/occupations', { origin })
+      expect(response.statusCode).toBe(200)
+      expect(response.headers).not.toHaveProperty('access-control-allow-origin')
+    }
+  })
+
+  test('a refusal can be read by those, too', async () => {
+    const service = await Service.start(settings)
+    for (const [url, status] of [
+      ['/v9/occupations', 400],
+      ['/nowhere', 404],
+      ['/v1/occupations?Limit=0', 400],
+    ] as const) {
+      const response = await service.get(url, { origin: ORIGIN })
+      expect([response.statusCode, response.headers['access-control-allow-origin']]).toEqual([status, ORIGIN])
+    }
+  })
+})

@@ -1,0 +1,141 @@
+import { get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { Metrics, serveMetrics } from '../src/http/metrics.ts'
+import { startServer } from '../src/server.ts'
+import { readSettings } from '../src/settings.ts'
+import { until } from './support/command.ts'
+import { Service } from './support/service.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+test('livez says that the process answers, and needs no key', async () => {
+  const service = await Service.start()
+  const response = await service.request({ url: '/livez' })
+  expect([response.statusCode, response.body]).toEqual([200, '{"status":"alive"}'])
+})
+
+test('readyz says whether the database answers a query', async () => {
+  const service = await Service.start()
+  const ready = await service.request({ url: '/readyz' })
+  expect([ready.statusCode, ready.body]).toEqual([200, '{"status":"ready"}'])
+
+  await service.database.write('schema', (writer) => writer.run('drop table migration'))
+  const response = await service.request({ url: '/readyz' })
+  expect(response.statusCode).toBe(503)
+  expect(response.headers['retry-after']).toBe('1')
+  expect(response.json()).toMatchObject({
+    type: '/problems/unavailable',
+    status: 503,
+    detail: 'The database does not answer.',
+  })
+  expect((await service.request({ url: '/livez' })).statusCode).toBe(200)
+
+  await service.database.write('schema', (writer) => writer.run('create table migration (name text)'))
+  expect((await service.request({ url: '/readyz' })).statusCode).toBe(200)
+})
+
+test('a process that is told to stop is alive, not ready, and asks its connections to end', async () => {
+  const server = await startServer(
+    readSettings({
+      DATABASE_URL: temporaryDatabaseUrl(),
+      PORT: '0',
+      METRICS_PORT: '0',
+      LOG_LEVEL: 'silent',
+      OCCUPATIONS_ACCESS: 'public',
+    }),
+  )
+  onTestFinished(() => server.close())
+  const ask = async (path: string) => {
+    const response = await fetch(server.url + path)
+    await response.arrayBuffer()
+    return [response.status, response.headers.get('connection')]
+  }
+  expect(await ask('/readyz')).toEqual([200, 'keep-alive'])
+  server.life.stopping = true
+  expect(await ask('/readyz')).toEqual([503, 'close'])
+  expect(await ask('/livez')).toEqual([200, 'close'])
+  expect(await ask('/v1/occupations')).toEqual([200, 'close'])
+})
+
+test('a service that falls behind turns requests away, and says that it lives', async () => {
+  const service = await Service.start()
+  const refused = await until(async () => {
+    const end = performance.now() + 700
+    while (performance.now() < end);
+    const response = await service.get('/v1/occupations')
+    return response.statusCode === 503 ? response : undefined
+  })
+  expect(refused.headers['retry-after']).toBe('1')
+  expect(refused.json()).toMatchObject({ type: '/problems/unavailable', status: 503 })
+  expect((await service.request({ url: '/livez' })).statusCode).toBe(200)
+  await until(async () => ((await service.get('/v1/occupations')).statusCode === 200 ? true : undefined))
+})
+
+describe('the reference', () => {
+  test('openapi.json describes both operations, and needs no key', async () => {
+    const service = await Service.start()
+    const response = await service.request({ url: '/openapi.json' })
+    expect(response.statusCode).toBe(200)
+    expect(Object.keys(response.json().paths)).toEqual([
+      '/v1/occupations',
+      '/v1/submissions/{submissionToken}/validation-results',
+    ])
+  })
+
+  test('docs loads nothing from other hosts, over plain HTTP too', async () => {
+    const service = await Service.start()
+    const page = await service.request({ url: '/docs' })
+    expect(page.statusCode).toBe(200)
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+    const policy = String(page.headers['content-security-policy'])
+    expect(policy).not.toMatch(/https?:|\*|upgrade-insecure-requests|[a-z]\.[a-z]/)
+    expect(policy).toContain("default-src 'none'")
+
+    const links = [...page.body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, link = '']) => link)
+    expect(links.length).toBeGreaterThan(3)
+    for (const link of links) {
+      expect(link).toMatch(/^\/docs\//)
+      expect([link, (await service.request({ url: link })).statusCode]).toEqual([link, 200])
+    }
+  })
+})
+
+describe('the metrics', () => {
+  /** What is served on the port of the metrics. */
+  async function read(metrics: Metrics, path = '/metrics') {
+    const server = await serveMetrics(metrics, 0)
+    onTestFinished(() => {
+      server.close()
+    })
+    const { address, port } = server.address() as AddressInfo
+    return await new Promise<{ address: string; status: number; type: string; body: string }>(
+      (resolve, reject) => {
+        get({ host: '127.0.0.1', port, path, agent: false }, async (response) => {
+          const { statusCode: status = 0, headers } = response
+          resolve({ address, status, type: String(headers['content-type']), body: await text(response) })
+        }).on('error', reject)
+      },
+    )
+  }
+
+  test('are on loopback alone, in the form of Prometheus', async () => {
+    const metrics = new Metrics()
+    metrics.count('occupations', 200, 0.002)
+    metrics.count('occupations', 200, 0.004)
+    metrics.count('validation-results', 401, 0.001)
+    const { address, status, type, body } = await read(metrics)
+    expect([address, status]).toEqual(['127.0.0.1', 200])
+    expect(type).toContain('text/plain')
+    expect(body).toContain('mahi_http_requests_total{operation="occupations",status="200"} 2')
+    expect(body).toContain('mahi_http_requests_total{operation="validation-results",status="401"} 1')
+    expect(body).toContain('mahi_http_request_duration_seconds_count{operation="occupations"} 2')
+    expect(body).toContain('process_cpu_seconds_total')
+    expect((await read(metrics, '/')).status).toBe(404)
+  })
+
+  test('are not on the port of the service', async () => {
+    const service = await Service.start()
+    expect((await service.request({ url: '/metrics' })).statusCode).toBe(404)
+  })
+})

@@ -1,0 +1,193 @@
+import { beforeEach, expect, test } from 'vitest'
+import { Connection, exchange } from './support/connection.ts'
+import { Service } from './support/service.ts'
+
+const RESULTS = '/v1/submissions/submission-0001/validation-results'
+const ADDRESSES = [
+  '/v1/occupations',
+  '/occupations',
+  RESULTS,
+  '/livez',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/problems/not-found',
+]
+const OTHER_METHODS = [
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'TRACE',
+  'PROPFIND',
+  'PURGE',
+  'QUERY',
+  'SEARCH',
+  'LOCK',
+  'M-SEARCH',
+]
+
+let service: Service
+
+beforeEach(async () => {
+  service = await Service.start()
+  await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
+})
+
+function write(method: string, path: string, headers: Record<string, string> = {}, body = ''): string {
+  const all = { Host: 'localhost', 'X-API-Key': service.key, EID: '1001', ...headers }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+test('HEAD works wherever GET does, and says the same', async () => {
+  const connection = await Connection.open(service)
+  for (const path of [
+    ...ADDRESSES,
+    '/docs/static/swagger-ui.css',
+    '/nowhere',
+    '/v9/occupations',
+    `${RESULTS}?page=0`,
+  ]) {
+    const get = await connection.send(write('GET', path)).read()
+    const head = await connection.send(write('HEAD', path)).read({ head: true })
+    const { 'x-request-id': _, date: __, 'last-modified': ___, ...expected } = get.headers
+    expect([path, head.status, head.headers]).toEqual([
+      path,
+      get.status,
+      expect.objectContaining({ ...expected, 'content-length': get.headers['content-length'] }),
+    ])
+  }
+})
+
+test('any other method is 405, and Allow says what is taken', async () => {
+  const connection = await Connection.open(service)
+  for (const path of ADDRESSES) {
+    for (const method of OTHER_METHODS) {
+      const { status, headers, body } = await connection.send(write(method, path)).read()
+      expect([method, path, status, headers.allow]).toEqual([method, path, 405, 'GET, HEAD, OPTIONS'])
+      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')
+      expect(JSON.parse(body)).toMatchObject({
+        type: '/problems/method-not-allowed',
+        status: 405,
+        detail: `${method} is not taken here. Taken: GET, HEAD, OPTIONS.`,
+        instance: `urn:uuid:${headers['x-request-id']}`,
+      })
+    }
+  }
+})
+
+test('so it is whoever asks, and whatever body and type come with it', async () => {
+  const json = { 'Content-Type': 'application/json' }
+  for (const [headers, body] of [
+    [{}, ''],
+    [json, '{"a":1}'],
+    [json, 'not json'],
+    [json, 'x'.repeat(50_000)],
+    [{ 'Content-Type': 'text/plain' }, 'x'],
+    [{ 'Content-Type': ';;;' }, 'x'],
+    [{ 'Content-Type': 'multipart/form-data' }, 'x'],
+    [{}, 'x'],
+  ] as const) {
+    const length = body === '' ? {} : { 'Content-Length': String(body.length) }
+    const request = write('POST', '/v1/occupations', { ...headers, ...length, 'X-API-Key': '' }, body)
+    const { status, headers: answered } = await exchange(service, request)
+    expect([headers, body.length, status, answered.allow]).toEqual([
+      headers,
+      body.length,
+      405,
+      'GET, HEAD, OPTIONS',
+    ])
+  }
+})
+
+test('CONNECT is refused: the service is no proxy', async () => {
+  for (const target of ['example.org:443', '/v1/occupations']) {
+    const connection = await Connection.open(service)
+    const { status, headers, body } = await connection.send(write('CONNECT', target)).read()
+    expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    expect(JSON.parse(body).instance).toBe(`urn:uuid:${headers['x-request-id']}`)
+    expect(await connection.readToEnd()).toBe('')
+  }
+})
+
+test('an address that does not exist is 404, by any method', async () => {
+  const paths = [
+    '/nowhere',
+    '/',
+    '/v1/occupations/',
+    '/v1/occupations/A',
+    '/v1/submissions',
+    '/v1/submissions/x',
+    '//v1/occupations',
+    '/docs/nowhere',
+    '/.env',
+    '/V1/OCCUPATIONS',
+  ]
+  const connection = await Connection.open(service)
+  for (const path of paths) {
+    for (const method of ['GET', 'POST', 'PROPFIND']) {
+      const { status, headers, body } = await connection.send(write(method, path)).read()
+      expect([method, path, status]).toEqual([method, path, 404])
+      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')
+      expect(headers).not.toHaveProperty('allow')
+      expect(JSON.parse(body)).toMatchObject({ type: '/problems/not-found', status: 404 })
+    }
+  }
+})
+
+test('a path that leads out of the reference page leads nowhere', async () => {
+  for (const path of ['../../package.json', '..%2f..%2fpackage.json', '%2e%2e/%2e%2e/package.json', '.']) {
+    const { status, headers, body } = await exchange(service, write('GET', `/docs/static/${path}`))
+    expect([path, status, headers['content-type']]).toEqual([
+      path,
+      404,
+      'application/problem+json; charset=utf-8',
+    ])
+    expect(JSON.parse(body).type).toBe('/problems/not-found')
+  }
+})
+
+test('an Accept that excludes JSON is 406, and any other is not', async () => {
+  const statusOf = async (path: string, accept: string) =>
+    (await service.get(path, { accept, eid: '1001' })).statusCode
+  for (const path of ['/v1/occupations', RESULTS]) {
+    for (const accept of [
+      'text/html',
+      'image/*',
+      'application/xml, text/csv',
+      'application/json;q=0',
+      '*/*;q=0',
+      'application/problem+json',
+    ]) {
+      expect([path, accept, await statusOf(path, accept)]).toEqual([path, accept, 406])
+    }
+    for (const accept of [
+      '*/*',
+      'application/*',
+      'application/json',
+      'APPLICATION/JSON',
+      'text/html, */*;q=0.1',
+      'application/json; charset=utf-8',
+      'application/json;q=0.001',
+    ]) {
+      expect([path, accept, await statusOf(path, accept)]).toEqual([path, accept, 200])
+    }
+  }
+  const response = await service.get('/v1/occupations', { accept: 'text/html' })
+  expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  expect(response.json()).toMatchObject({ type: '/problems/not-acceptable', status: 406 })
+})
+
+test('an address that is too long is 414, whether it exists or not', async () => {
+  for (const path of ['/v1/occupations?Cursor=', '/nowhere/', '/v1/submissions/']) {
+    const { status, headers, body } = await exchange(service, write('GET', path + 'x'.repeat(9000)))
+    expect([path, status]).toEqual([path, 414])
+    expect(JSON.parse(body)).toMatchObject({
+      type: '/problems/uri-too-long',
+      status: 414,
+      instance: `urn:uuid:${headers['x-request-id']}`,
+    })
+  }
+  expect((await service.get(`/v1/occupations?${'&'.repeat(8000)}`)).statusCode).toBe(200)
+})

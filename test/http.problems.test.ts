@@ -1,0 +1,228 @@
+import type { LightMyRequestResponse } from 'fastify'
+import { describe, expect, test } from 'vitest'
+import { PROBLEMS } from '../src/http/problems.ts'
+import { Connection, exchange } from './support/connection.ts'
+import { Service } from './support/service.ts'
+
+const RESULTS = '/v1/submissions/submission-0001/validation-results'
+const SLUGS = Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[]
+
+/** Breaks what both operations read, behind the back of a service that runs. */
+async function breakData(service: Service): Promise<void> {
+  for (const table of ['submission', 'occupation_posting', 'occupation']) {
+    await service.database.write('schema', (writer) => writer.run(`drop table ${table}`))
+  }
+}
+
+interface Said {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: string
+}
+
+const said = ({ statusCode, headers, body }: LightMyRequestResponse): Said => ({
+  status: statusCode,
+  headers,
+  body,
+})
+
+describe('every error is answered with a problem body', () => {
+  test('whose type is an address that says what it means', async () => {
+    const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '4/60' })
+    await service.publish([], { token: 'submission-0001' })
+    const get = async (url: string, headers: Record<string, string> = {}) =>
+      said(await service.get(url, { eid: '1001', ...headers }))
+    const raw = async (bytes: string) => await exchange(service, bytes)
+
+    const answers: Said[] = [
+      await get('/v1/occupations?Limit=0'),
+      await get('/v1/occupations?Limmit=1'),
+      await get('/v1/occupations', { accept: 'text/html' }),
+      await get('/v1/occupations', { 'x-api-key': 'wrong' }),
+      await get(`${RESULTS}?page=0`),
+      await get(`${RESULTS}?page=9`),
+      await get(RESULTS, { eid: '2001' }),
+      await get('/v7/occupations'),
+      await get('/nowhere'),
+      await get('/problems/nothing'),
+      await get('/v1/occupations%'),
+      await get(`/v1/occupations?${'x'.repeat(8192)}`),
+      said(await service.request({ method: 'DELETE', url: '/v1/occupations' })),
+      await raw('nonsense\r\n\r\n'),
+      await raw('GET /livez HTTP/1.1\r\n\r\n'),
+      await raw('GET /livez HTTP/1.1\r\nHost: a\r\nExpect: the-moon\r\n\r\n'),
+      await raw(`GET /livez HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
+    ]
+    await breakData(service)
+    answers.push(await get('/v1/occupations'), await get(RESULTS), await get('/v1/occupations'))
+    await service.database.write('schema', (writer) => writer.run('drop table migration'))
+    answers.push(await get('/readyz'))
+
+    for (const { status, headers, body } of answers) {
+      expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')
+      expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
+      expect(headers['cache-control']).toBe('no-store')
+      const problem = JSON.parse(body)
+      const slug = String(problem.type).slice('/problems/'.length) as keyof typeof PROBLEMS
+      expect(problem).toMatchObject({
+        type: `/problems/${slug}`,
+        title: PROBLEMS[slug].title,
+        status,
+        detail: expect.stringMatching(/\S.*\.$/s),
+        instance: `urn:uuid:${headers['x-request-id']}`,
+      })
+      expect(PROBLEMS[slug].status).toBe(status)
+      expect(problem.instance).toMatch(
+        /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+      )
+      expect((await service.request({ url: problem.type })).statusCode).toBe(200)
+    }
+    const ids = answers.map(({ headers }) => headers['x-request-id'])
+    expect(new Set(ids).size).toBe(answers.length)
+    const seen = new Set(answers.map(({ body }) => JSON.parse(body).type.slice('/problems/'.length)))
+    // A request that does not arrive in time is the one thing that no test waits for.
+    expect([...seen].sort()).toEqual(SLUGS.filter((slug) => slug !== 'request-timeout').sort())
+  })
+
+  test('with the fields of the interface and no others', async () => {
+    const service = await Service.start()
+    for (const url of ['/nowhere', '/v1/occupations?Limit=0', '/v9/occupations']) {
+      expect(Object.keys((await service.get(url)).json())).toEqual([
+        'type',
+        'title',
+        'status',
+        'detail',
+        'instance',
+      ])
+    }
+    await service.publish([], { token: 'submission-0001' })
+    expect(Object.keys((await service.get(`${RESULTS}?page=2`, { eid: '1001' })).json())).toEqual([
+      'type',
+      'title',
+      'status',
+      'detail',
+      'instance',
+      'errors',
+      'returnId',
+      'submissionToken',
+      'content',
+      'errorCode',
+    ])
+  })
+
+  test('that a caller can not choose the id of', async () => {
+    const service = await Service.start()
+    const chosen = '00000000-0000-4000-8000-000000000000'
+    const response = await service.get('/nowhere', { 'x-request-id': chosen, 'request-id': chosen })
+    expect(response.headers['x-request-id']).not.toBe(chosen)
+    expect(response.body).not.toContain(chosen)
+  })
+
+  test('that repeats nothing of an address as HTML would run it', async () => {
+    const service = await Service.start()
+    for (const url of ['/<script>alert(1)</script>', '/problems/<script>', '/v1/occupations?<script>=1']) {
+      const response = await service.get(url)
+      expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+      expect(response.headers['x-content-type-options']).toBe('nosniff')
+    }
+  })
+})
+
+describe('a failure of the service is 500, and tells nothing of its inside', () => {
+  test.each(['/v1/occupations', RESULTS])('%s', async (url) => {
+    const service = await Service.start()
+    await service.publish([], { token: 'submission-0001' })
+    await breakData(service)
+
+    const response = await service.get(url, { eid: '1001' })
+    expect(response.statusCode).toBe(500)
+    const id = response.headers['x-request-id']
+    expect(response.json()).toEqual({
+      type: '/problems/internal-error',
+      title: 'The service failed',
+      status: 500,
+      detail: 'The service failed. The log has the cause under this id.',
+      instance: `urn:uuid:${id}`,
+    })
+    expect(JSON.stringify(response.headers)).not.toMatch(/sql|table|submission|occupation_/i)
+    expect(response.headers).not.toHaveProperty('etag')
+
+    const lines = service.log.map((line) => JSON.parse(line)).filter((line) => line.id === id)
+    expect(lines).toHaveLength(2)
+    const [cause, answer] = lines
+    expect(cause).toMatchObject({ level: 50, msg: 'the request failed' })
+    expect(cause.err.message).toMatch(/no such table|does not exist/)
+    expect(cause.err.stack).toContain('.ts:')
+    expect(answer).toMatchObject({ level: 30, status: 500 })
+  })
+
+  test('and a database that is gone is 500 or 503, and tells as little', async () => {
+    const service = await Service.start()
+    await service.publish([], { token: 'submission-0001' })
+    await service.get(RESULTS, { eid: '1001' })
+    const { database, revisions } = service
+    await revisions.stop()
+    await database.close()
+    // It is closed again when the test ends.
+    Object.assign(database, { close: async () => undefined })
+
+    for (const url of ['/v1/occupations?Limit=7', RESULTS]) {
+      const response = await service.get(url, { eid: '1001' })
+      expect([500, 503]).toContain(response.statusCode)
+      expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+      expect(response.body).not.toMatch(/sqlite|postgres|pool|connection|not open|\.ts|node_modules/i)
+      const id = response.headers['x-request-id']
+      expect(service.log.some((line) => line.includes(`"id":"${id}"`) && line.includes('"err"'))).toBe(true)
+    }
+    expect((await service.request({ url: '/readyz' })).statusCode).toBe(503)
+    expect((await service.request({ url: '/livez' })).statusCode).toBe(200)
+  })
+})
+
+describe('the page of a kind of problem', () => {
+  test('says what it means and what to do, to people and to programs', async () => {
+    const service = await Service.start()
+    const programs = [undefined, '*/*', 'application/json', 'application/problem+json, */*;q=0.1']
+    const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    for (const slug of SLUGS) {
+      const url = `/problems/${slug}`
+      const { status, title, advice } = PROBLEMS[slug]
+      for (const accept of programs) {
+        const response = await service.request({ url, headers: accept === undefined ? {} : { accept } })
+        expect([url, response.statusCode]).toEqual([url, 200])
+        expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+        expect(response.json()).toEqual({ type: url, status, title, advice })
+      }
+
+      const page = await service.request({ url, headers: { accept: browser } })
+      expect([url, page.statusCode]).toEqual([url, 200])
+      expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+      expect(page.headers.vary).toContain('accept')
+      expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+      expect(page.body).toContain(`<title>${title}</title>`)
+      expect(page.body).toContain(advice)
+      expect(page.body).toContain(`HTTP status ${status}`)
+      expect(page.body).not.toMatch(/https?:|<script|src=/)
+    }
+  })
+
+  test('that there is not is 404, whatever it is called', async () => {
+    const service = await Service.start()
+    for (const slug of ['nothing', 'constructor', '__proto__', 'toString', 'Unauthorized', '%00']) {
+      const response = await service.request({ url: `/problems/${slug}` })
+      expect([slug, response.statusCode]).toEqual([slug, 404])
+      expect(response.json().detail).toContain('unauthorized, not-found')
+    }
+  })
+
+  test('needs no key, and a limit that is used up does not close it', async () => {
+    const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '1/60' })
+    const connection = await Connection.open(service)
+    const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+    const statuses: number[] = []
+    for (const path of ['/v1/occupations', '/v1/occupations', '/problems/too-many-requests']) {
+      statuses.push((await connection.send(ask(path)).read()).status)
+    }
+    expect(statuses).toEqual([401, 429, 200])
+  })
+})

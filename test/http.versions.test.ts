@@ -1,0 +1,212 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { exchange } from './support/connection.ts'
+import { Service } from './support/service.ts'
+
+const SUPPORTED = '1.0'
+const RESULTS = '/submissions/submission-0001/validation-results'
+
+let service: Service
+
+beforeEach(async () => {
+  service = await Service.start({ RATE_LIMIT_RESULTS: '1000/60' })
+  await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
+})
+
+async function ask(path: string, version?: string) {
+  return await service.get(path, { eid: '1001', 'x-api-version': version })
+}
+
+/** What a request says over a real connection, where a header can come more than once. */
+async function askWithVersions(path: string, ...versions: string[]) {
+  const lines = [
+    `GET ${path} HTTP/1.1`,
+    'Host: localhost',
+    `X-API-Key: ${service.key}`,
+    'Connection: close',
+    ...versions.map((version) => `x-api-version: ${version}`),
+  ]
+  return await exchange(service, `${lines.join('\r\n')}\r\n\r\n`)
+}
+
+const IN_URL = {
+  '': true,
+  '/v1': true,
+  '/v1.0': true,
+  '/v2': false,
+  '/v9': false,
+  '/v1.1': false,
+  '/v0': false,
+}
+const IN_HEADER = {
+  '1': true,
+  '1.0': true,
+  v1: true,
+  'v1.0': true,
+  V1: true,
+  '2': false,
+  v9: false,
+  '1.1': false,
+}
+
+describe('the header overrides the address, and either is refused when it is not supported', () => {
+  for (const [prefix, known] of Object.entries(IN_URL)) {
+    test(`addresses that begin with ${prefix === '' ? 'no version' : prefix}`, async () => {
+      for (const path of ['/occupations', RESULTS]) {
+        expect([path, (await ask(prefix + path)).statusCode]).toEqual([path, known ? 200 : 400])
+        for (const [version, supported] of Object.entries(IN_HEADER)) {
+          const { statusCode } = await ask(prefix + path, version)
+          expect([path, version, statusCode]).toEqual([path, version, supported ? 200 : 400])
+        }
+      }
+    })
+  }
+})
+
+test('every way to ask for version 1 gives the same page', async () => {
+  const plain = await ask(`/v1${RESULTS}`)
+  for (const [path, version] of [
+    [`/v1.0${RESULTS}`, undefined],
+    [RESULTS, undefined],
+    [RESULTS, '1'],
+    [`/v9${RESULTS}`, 'v1.0'],
+    [`/v1${RESULTS}`, ''],
+    [`/v1${RESULTS}`, ' '],
+  ] as const) {
+    const other = await ask(path, version)
+    expect([path, version, other.body, other.headers.etag]).toEqual([
+      path,
+      version,
+      plain.body,
+      plain.headers.etag,
+    ])
+  }
+})
+
+test('a refusal names the version, where it came from, and those that are supported', async () => {
+  const fromUrl = await ask('/v9/occupations')
+  expect(fromUrl.json()).toEqual({
+    type: '/problems/unsupported-version',
+    title: 'This version of the interface is not supported',
+    status: 400,
+    detail: 'Version "9", from the address, is not supported. Supported: 1.0.',
+    instance: `urn:uuid:${fromUrl.headers['x-request-id']}`,
+  })
+  const fromHeader = await ask('/v1/occupations', 'v3')
+  expect(fromHeader.json().detail).toBe(
+    'Version "3", from the header x-api-version, is not supported. Supported: 1.0.',
+  )
+  expect((await ask('/v9/occupations', '8')).json().detail).toContain('"8", from the header')
+})
+
+test('what is no version at all is refused', async () => {
+  for (const version of ['one', '1.', '.1', '1.0.0', '01', '1 0', '-1', '+1', '1e0', 'vv1', 'v', '*', '１']) {
+    const response = await ask('/v1/occupations', Buffer.from(version).toString('latin1'))
+    expect([version, response.statusCode]).toEqual([version, 400])
+    expect(response.json().detail).toContain('Supported: 1.0.')
+  }
+  const long = await ask('/v1/occupations', '9'.repeat(5000))
+  expect(long.json().detail.length).toBeLessThan(200)
+  for (const path of [
+    '/v01/occupations',
+    '/v1.00/occupations',
+    '/v1.0.0/occupations',
+    `/v${'9'.repeat(50)}/occupations`,
+  ]) {
+    expect([path, (await ask(path)).statusCode]).toEqual([path, 400])
+  }
+})
+
+test('the header twice is one version when both are the same, and none when they differ', async () => {
+  for (const same of [
+    ['1', '1'],
+    ['1', '1.0'],
+    ['v1', '1.0', '1'],
+  ]) {
+    expect([same, (await askWithVersions('/v1/occupations', ...same)).status]).toEqual([same, 200])
+    expect([same, (await askWithVersions('/v9/occupations', ...same)).status]).toEqual([same, 200])
+    expect((await ask('/v1/occupations', same.join(', '))).statusCode).toBe(200)
+  }
+  for (const different of [
+    ['1', '2'],
+    ['2', '1'],
+    ['2', '2'],
+    ['2', '3'],
+  ]) {
+    const answer = await askWithVersions('/v1/occupations', ...different)
+    expect([different, answer.status]).toEqual([different, 400])
+    expect(JSON.parse(answer.body)).toMatchObject({ type: '/problems/unsupported-version' })
+    expect(JSON.parse(answer.body).detail).toContain('Supported: 1.0.')
+  }
+})
+
+test('a version and nothing else is no address', async () => {
+  for (const path of ['/v1', '/v1/', '/v9', '/v9/', '/v1/livez', '/v1/nowhere', '/V1/occupations']) {
+    expect([path, (await ask(path)).statusCode]).toEqual([path, 404])
+  }
+})
+
+test('an address that names the host, as proxies send it, has its version read too', async () => {
+  const origin = 'http://mahi.example:8080'
+  expect((await askWithVersions(`${origin}/v1/occupations`)).status).toBe(200)
+  expect((await askWithVersions(`${origin}/occupations?Limit=1`)).status).toBe(200)
+  expect((await askWithVersions(`${origin}/v9/occupations`)).status).toBe(400)
+  expect((await askWithVersions(`${origin}/v9/occupations`, '1')).status).toBe(200)
+  expect((await askWithVersions(`${origin}/v1/occupations`, '9')).status).toBe(400)
+})
+
+test('every response says which versions are supported', async () => {
+  const limited = await Service.start({ RATE_LIMIT_OCCUPATIONS: '1/60' })
+  await limited.get('/v1/occupations')
+  const { etag } = (await ask(`/v1${RESULTS}`)).headers
+  const key = { 'x-api-key': service.key }
+  const url = '/v1/occupations'
+  const responses = [
+    await service.get(url),
+    await service.get(`/v1${RESULTS}`, { eid: '1001', 'if-none-match': String(etag) }),
+    await ask('/v9/occupations'),
+    await ask(`/v1${RESULTS}?page=0`),
+    await service.request({ url }),
+    await service.get('/nowhere'),
+    await service.request({ method: 'POST', url, headers: key }),
+    await service.get(url, { accept: 'image/png' }),
+    await service.get(`/v1/occupations?Cursor=${'x'.repeat(9000)}`),
+    await service.get('/v1/occupations%zz'),
+    await limited.get(url),
+    await service.request({ method: 'HEAD', url, headers: key }),
+    await service.request({ method: 'OPTIONS', url }),
+    ...(await Promise.all(
+      [
+        '/livez',
+        '/readyz',
+        '/openapi.json',
+        '/docs',
+        '/docs/static/swagger-ui.css',
+        '/problems/not-found',
+      ].map((path) => service.request({ url: path })),
+    )),
+  ]
+  await service.database.write('schema', (writer) => writer.run('drop table submission'))
+  responses.push(await service.get(`/v1${RESULTS}`, { eid: '1001' }))
+  await service.database.write('schema', (writer) => writer.run('drop table migration'))
+  responses.push(await service.request({ url: '/readyz' }))
+
+  expect(responses.map(({ statusCode }) => statusCode)).toEqual([
+    ...[200, 304, 400, 400, 401, 404, 405, 406, 414, 400, 429, 200, 204, 200, 200, 200, 200, 200, 200],
+    ...[500, 503],
+  ])
+  for (const { headers } of responses) {
+    expect(headers['api-supported-versions']).toBe(SUPPORTED)
+    // There is none yet.
+    expect(headers).not.toHaveProperty('api-deprecated-versions')
+  }
+})
+
+test('so does the answer to what is no request', async () => {
+  for (const bytes of [
+    'nonsense\r\n\r\n',
+    'GET /livez HTTP/1.1\r\n\r\n',
+    `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`,
+  ]) {
+    expect((await exchange(service, bytes)).headers['api-supported-versions']).toBe(SUPPORTED)
+  }
+})

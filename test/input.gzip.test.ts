@@ -1,0 +1,179 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readRecords } from '../src/input/read-records.ts'
+import { ENTRY_COLUMNS } from '../src/validation-results/publish.ts'
+import { type Read, readAll } from './support/reading.ts'
+import { temporaryFolder } from './support/temporary.ts'
+import { testWhere } from './support/test-where.ts'
+
+const FORMS = {
+  ndjson: '{"localId":"L1"}\n{"localId":"L2"}\n',
+  json: '[{"localId":"L1"},\n{"localId":"L2"}]',
+  csv: 'localId\nL1\nL2\n',
+}
+
+/** Reads files by their names; the faults come without the folder. */
+async function read(files: Record<string, string | Buffer | 'missing'>): Promise<Read> {
+  const folder = temporaryFolder()
+  const paths = Object.entries(files).map(([name, content]) => {
+    const path = join(folder, name)
+    if (content !== 'missing') writeFileSync(path, content)
+    return path
+  })
+  const { records, faults } = await readAll(readRecords(paths, { columns: ENTRY_COLUMNS }))
+  return {
+    records,
+    faults: faults.map((fault) => ({ ...fault, file: fault.file?.slice(folder.length + 1) ?? '' })),
+  }
+}
+
+function idsOf({ records, faults }: Read): unknown[] {
+  expect(faults).toEqual([])
+  return records.map(({ value }) => (value as { localId: string }).localId)
+}
+
+describe.each(Object.entries(FORMS))('%s', (format, text) => {
+  test.each([
+    ['with its ending', `results.${format}`, text],
+    ['with its ending in capitals', `RESULTS.${format.toUpperCase()}`, text],
+    ['packed, with both endings', `results.${format}.gz`, gzipSync(text)],
+    ['packed, with the ending of the text alone', `results.${format}`, gzipSync(text)],
+    ['packed, without an ending', 'results', gzipSync(text)],
+    ['without an ending', 'results', text],
+    ['with an ending that says nothing', 'results.txt', text],
+    ['after a byte order mark', `results.${format}`, `\ufeff${text}`],
+    ['after a byte order mark, without an ending', 'results', `\ufeff${text}`],
+    ['after a byte order mark, packed', `results.${format}.gz`, gzipSync(`\ufeff${text}`)],
+    ['after empty lines, without an ending', 'results', `\r\n\n${text}`],
+    [
+      'in two packed members',
+      'results.gz',
+      Buffer.concat([gzipSync(text.slice(0, 9)), gzipSync(text.slice(9))]),
+    ],
+  ])('is read %s', async (_, name, content) => {
+    expect(idsOf(await read({ [name]: content }))).toEqual(['L1', 'L2'])
+  })
+})
+
+test('.jsonl is NDJSON', async () => {
+  expect(idsOf(await read({ 'results.jsonl': FORMS.ndjson }))).toEqual(['L1', 'L2'])
+})
+
+test('files of different forms follow each other', async () => {
+  const files = {
+    'a.csv': FORMS.csv,
+    'b.json.gz': gzipSync(FORMS.json),
+    c: FORMS.ndjson,
+  }
+  expect(idsOf(await read(files))).toEqual(['L1', 'L2', 'L1', 'L2', 'L1', 'L2'])
+})
+
+test.each([
+  ['an empty file', ''],
+  ['an empty file, packed', gzipSync('')],
+  ['a byte order mark alone', '\ufeff'],
+])('%s is refused', async (_, content) => {
+  expect(await read({ results: content })).toEqual({
+    records: [],
+    faults: [
+      { file: 'results', message: 'is empty: it should hold records (a JSON list without any is [])' },
+    ],
+  })
+})
+
+test('UTF-16 is refused by its mark, whichever end comes first', async () => {
+  const little = Buffer.from(`\ufeff${FORMS.csv}`, 'utf16le')
+  for (const content of [little, Buffer.from(little).swap16(), gzipSync(little)]) {
+    const { faults } = await read({ 'results.csv': content })
+    expect(faults).toEqual([{ file: 'results.csv', message: 'is UTF-16: save it as UTF-8' }])
+  }
+})
+
+test('a gzip that was cut off anywhere, or damaged, is refused', async () => {
+  const text = Array.from({ length: 2000 }, (_, index) => `{"localId":"L${index * 7919}"}\n`).join('')
+  const packed = gzipSync(text)
+  const damaged = Buffer.from(packed)
+  damaged.writeUInt8(damaged.readUInt8(packed.length >> 1) ^ 0xff, packed.length >> 1)
+  const cuts = [3, 20, packed.length >> 1, packed.length - 8, packed.length - 1]
+  for (const content of [damaged, ...cuts.map((length) => packed.subarray(0, length))]) {
+    const { faults } = await read({ 'results.ndjson.gz': content })
+    expect(faults.at(-1)).toEqual({
+      file: 'results.ndjson.gz',
+      message: 'is not a whole gzip file: it is damaged or was cut off',
+    })
+  }
+})
+
+test('a long gzip is read without a warning of Node', async () => {
+  const warnings: Error[] = []
+  const keep = (warning: Error) => warnings.push(warning)
+  process.on('warning', keep)
+  onTestFinished(() => {
+    process.off('warning', keep)
+  })
+  const bytes = Buffer.alloc(8 * 1024 * 1024, '{"localId":"L1"}\n')
+  // Not packed, so that the file is longer than what a stream holds at a time.
+  const { records, faults } = await read({ 'results.ndjson.gz': gzipSync(bytes, { level: 0 }) })
+  expect(faults).toHaveLength(1)
+  expect(records).toHaveLength(Math.floor(bytes.length / 17))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(warnings).toEqual([])
+})
+
+test('every file that cannot be read is named, and the others are read', async () => {
+  const folder = temporaryFolder()
+  mkdirSync(join(folder, 'folder.ndjson'))
+  writeFileSync(join(folder, 'good.ndjson'), FORMS.ndjson)
+  writeFileSync(join(folder, 'empty.csv'), '')
+  const names = ['missing.ndjson', 'folder.ndjson', 'good.ndjson', 'empty.csv', 'good.ndjson/within']
+  const paths = names.map((name) => join(folder, name))
+  const { records, faults } = await readAll(readRecords(paths, { columns: ENTRY_COLUMNS }))
+  expect(records).toHaveLength(2)
+  expect(faults).toEqual([
+    { file: paths[0], message: 'does not exist' },
+    { file: paths[1], message: 'is a folder: name the files in it' },
+    { file: paths[3], message: 'is empty: it should hold records (a JSON list without any is [])' },
+    { file: paths[4], message: 'does not exist: a part of its path is a file, not a folder' },
+  ])
+})
+
+testWhere(existsSync('/proc/self/fd'), 'open files can be counted where there is /proc')(
+  'a file that is refused, or not read to its end, is closed',
+  async () => {
+    const folder = temporaryFolder()
+    const open = () => readdirSync('/proc/self/fd').length
+    const before = open()
+    const long = FORMS.ndjson.repeat(100_000)
+    const files = {
+      'utf16.csv': Buffer.from('\ufeffx', 'utf16le'),
+      'utf16.gz': gzipSync(Buffer.from(`\ufeff${long}`, 'utf16le'), { level: 0 }),
+      'list.ndjson': `[${long}`,
+      'list.json': long,
+      unknown: 'colour\n',
+      'unknown.csv.gz': gzipSync(`colour\n${long}`, { level: 0 }),
+      'good.ndjson': long,
+      'good.ndjson.gz': gzipSync(long, { level: 0 }),
+    }
+    for (const [name, content] of Object.entries(files)) {
+      writeFileSync(join(folder, name), content)
+      for await (const _ of readRecords([join(folder, name)], { columns: ENTRY_COLUMNS })) break
+    }
+    expect(open()).toBe(before)
+  },
+)
+
+test('the bytes of the files are counted as they lie on the disk', async () => {
+  const folder = temporaryFolder()
+  const packed = gzipSync(FORMS.ndjson.repeat(1000))
+  writeFileSync(join(folder, 'a.ndjson.gz'), packed)
+  writeFileSync(join(folder, 'b.ndjson'), FORMS.ndjson)
+  let count = 0
+  const files = ['a.ndjson.gz', 'b.ndjson'].map((name) => join(folder, name))
+  const onBytes = (bytes: number) => {
+    count += bytes
+  }
+  await readAll(readRecords(files, { columns: ENTRY_COLUMNS, onBytes }))
+  expect(count).toBe(packed.length + FORMS.ndjson.length)
+})

@@ -1,0 +1,260 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compileShape } from '../src/input/shape.ts'
+import { OccupationRecord } from '../src/occupations/schema.ts'
+import { ValidationEntry } from '../src/validation-results/schema.ts'
+
+const readRecord = compileShape(OccupationRecord)
+const readEntry = compileShape(ValidationEntry)
+
+/** `field: message` of each fault. */
+function complain(record: unknown): string[] {
+  return readRecord(record).faults.map(({ field, message }) =>
+    field === '' ? message : `${field}: ${message}`,
+  )
+}
+
+test('a record as it should be stays as it is', () => {
+  const record = {
+    occupationCode: 'B1',
+    titleMaori: 'Kaimahi',
+    altJobTitlesEnglish: ['One', 'Two'],
+    renumeration: { payLowerBound: 0, payUpperBound: 90000.5 },
+    lastUpdatedDate: '2026-01-31T09:30:00.000Z',
+  }
+  expect(readRecord(record)).toEqual({ value: record, faults: [], normalised: false })
+})
+
+test('the fields come out in the order of the interface', () => {
+  const { value, normalised } = readRecord({ renumeration: {}, titleEnglish: 'Baker', occupationCode: 'B1' })
+  expect(JSON.stringify(value)).toBe('{"occupationCode":"B1","titleEnglish":"Baker"}')
+  expect(normalised).toBe(true)
+  expect(readRecord({ titleEnglish: 'Baker', occupationCode: 'B1' }).normalised).toBe(false)
+})
+
+test.each([
+  ['null', null],
+  ['an empty text', ''],
+  ['white space', ' \t\n\u00a0'],
+])('a field that is %s is left out', (_, empty) => {
+  const { value, faults, normalised } = readRecord({
+    occupationCode: 'B1',
+    titleEnglish: empty,
+    titleMaori: 'K',
+  })
+  expect(faults).toEqual([])
+  expect(value).toEqual({ occupationCode: 'B1', titleMaori: 'K' })
+  expect(normalised).toBe(true)
+})
+
+test('what is empty within a list or an object is left out, and so are they when nothing is left', () => {
+  const { value, faults } = readRecord({
+    occupationCode: 'B1',
+    altJobTitlesEnglish: ['', null, 'One', '  '],
+    altJobTitlesMaori: ['', null],
+    entryRequirements: { entrySummaryEnglish: '', entryYouNeedEnglish: [] },
+    minorGroups: [null, {}, { minorGroup: { code: '' } }],
+    renumeration: {},
+    registrationAuthority: null,
+  })
+  expect(faults).toEqual([])
+  expect(value).toEqual({ occupationCode: 'B1', altJobTitlesEnglish: ['One'] })
+})
+
+describe('text', () => {
+  test.each([
+    ['NFC', 'Ma\u0304ori', 'Māori'],
+    ['spaces at the ends', '  Baker\r\n', 'Baker'],
+    ['non-breaking spaces', 'Head\u00a0of\u202fHouse', 'Head of House'],
+  ])('%s', (_, given, stored) => {
+    expect(readRecord({ titleEnglish: given })).toMatchObject({
+      value: { titleEnglish: stored },
+      normalised: true,
+    })
+  })
+
+  test.each(['Ngā kaiako', 'a  b', 'one\ntwo\tthree', 'ﬁ ½ 😀', '- "quoted", \\ and so on'])(
+    '%j stays as it is',
+    (text) => {
+      expect(readRecord({ titleEnglish: text })).toMatchObject({
+        value: { titleEnglish: text },
+        normalised: false,
+      })
+    },
+  )
+
+  test('half a surrogate pair and control characters are refused', () => {
+    expect(
+      complain({ titleEnglish: 'a\ud83d', titleMaori: 'b\u0000', trainingDuration: 'c\u0085d' }),
+    ).toEqual([
+      'titleEnglish: has half of a surrogate pair, which is not Unicode text',
+      'titleMaori: has the control character U+0000',
+      'trainingDuration: has the control character U+0085',
+    ])
+  })
+
+  test('what has been stored is stored again as it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'aā ̄\u00a0\u202f\t\n\ufeff😀é') }), (text) => {
+        const { value } = readRecord({ titleEnglish: text })
+        const again = readRecord(value ?? {})
+        expect(again.value).toEqual(value)
+        if (value !== undefined) expect(again.normalised).toBe(false)
+      }),
+    )
+  })
+
+  test('the length of a code is counted after it has been normalised', () => {
+    expect(complain({ occupationCode: ` ${'x'.repeat(64)} ` })).toEqual([])
+    expect(complain({ occupationCode: 'x'.repeat(65) })).toEqual([
+      'occupationCode: is 65 characters long, and at most 64 fit',
+    ])
+  })
+})
+
+describe('every fault is named by its field', () => {
+  test('unknown fields, with the nearest known name', () => {
+    expect(
+      complain({
+        occupationcode: 'B1',
+        titelEnglish: 'Baker',
+        remuneration: { payLowerBound: 1 },
+        entryRequirements: { entryYouNeed: ['x'] },
+        colour: 'red',
+      }),
+    ).toEqual([
+      'has the unknown field "occupationcode" (did you mean "occupationCode"?)',
+      'has the unknown field "titelEnglish" (did you mean "titleEnglish"?)',
+      'has the unknown field "remuneration" (did you mean "renumeration"?)',
+      'has the unknown field "colour"',
+      'entryRequirements: has the unknown field "entryYouNeed" (did you mean "entryYouNeedMaori"?)',
+    ])
+  })
+
+  test('names that every object has are unknown fields like any other', () => {
+    const record = JSON.parse(
+      '{"occupationCode":"B1","__proto__":{"titleEnglish":"x"},"constructor":1,"toString":2}',
+    )
+    expect(complain(record)).toEqual([
+      'has the unknown field "__proto__"',
+      'has the unknown field "constructor"',
+      'has the unknown field "toString"',
+    ])
+  })
+
+  test('a field is its own, never one that an object inherits', () => {
+    expect(readRecord(Object.create({ occupationCode: 'B1' })).value).toBeUndefined()
+  })
+
+  test('values of the wrong type', () => {
+    expect(
+      complain({
+        occupationCode: 11,
+        titleEnglish: ['Baker'],
+        altJobTitlesEnglish: 'Baker',
+        altJobTitlesMaori: ['K', 1, true, {}],
+        entryRequirements: 'none',
+        renumeration: { payLowerBound: '41000', payUpperBound: Number.POSITIVE_INFINITY },
+        minorGroups: { code: '11' },
+        registrationAuthority: [],
+        lastUpdatedDate: 1_700_000_000,
+      }),
+    ).toEqual([
+      'occupationCode: is 11, and should be text',
+      'titleEnglish: is a list, and should be text',
+      'altJobTitlesEnglish: is the text "Baker", and should be a list',
+      'altJobTitlesMaori[1]: is 1, and should be text',
+      'altJobTitlesMaori[2]: is true, and should be text',
+      'altJobTitlesMaori[3]: is an object, and should be text',
+      'entryRequirements: is the text "none", and should be an object',
+      'minorGroups: is an object, and should be a list',
+      'renumeration.payLowerBound: is the text "41000", and should be a number',
+      'renumeration.payUpperBound: is Infinity, and should be a number',
+      'registrationAuthority: is a list, and should be an object',
+      'lastUpdatedDate: is 1700000000, and should be a date-time',
+    ])
+  })
+
+  test.each([[null], [[]], ['B1'], [11], [true]])('a record that is %j', (record) => {
+    expect(complain(record)).toEqual([expect.stringMatching(/^is .*, and should be an object$/)])
+  })
+
+  test('more than seven alternative titles', () => {
+    const titles = ['1', '2', '3', '4', '5', '6', '7', '8']
+    expect(complain({ altJobTitlesEnglish: titles, altJobTitlesMaori: titles.slice(1) })).toEqual([
+      'altJobTitlesEnglish: has 8 items, and at most 7 fit',
+    ])
+  })
+
+  test('a value that is not one of the allowed ones', () => {
+    expect(
+      complain({
+        minorGroups: [
+          {
+            minorGroupRelationType: 'primary',
+            minorGroup: { majorGroups: [{ majorGroupRelationType: 'Tertiary' }] },
+          },
+        ],
+      }),
+    ).toEqual([
+      'minorGroups[0].minorGroupRelationType: is "primary", and should be one of Primary, Secondary (did you mean "Primary"?)',
+      'minorGroups[0].minorGroup.majorGroups[0].majorGroupRelationType: is "Tertiary", and should be one of Primary, Secondary',
+    ])
+    expect(readEntry({ errorType: 'Fatal', fileType: 'enrolment' }).faults).toEqual([
+      { field: 'errorType', message: 'is "Fatal", and should be one of Error, Warning' },
+      {
+        field: 'fileType',
+        message:
+          'is "enrolment", and should be one of Course, Enrolment, CourseCompletion, QualificationCompletion, Learner, Unknown (did you mean "Enrolment"?)',
+      },
+    ])
+  })
+
+  test('a negative amount', () => {
+    expect(complain({ renumeration: { payLowerBound: -1 } })).toEqual([
+      'renumeration.payLowerBound: is -1, and should be at least 0',
+    ])
+  })
+
+  test('a date that is none', () => {
+    expect(complain({ lastUpdatedDate: '31/01/2026' })).toEqual([
+      'lastUpdatedDate: is "31/01/2026", and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z',
+    ])
+    expect(complain({ lastUpdatedDate: '2026-02-30T00:00:00Z' })).toHaveLength(1)
+    expect(complain({ lastUpdatedDate: '0000-01-01T00:00:00+01:00' })).toEqual([
+      'lastUpdatedDate: is "0000-01-01T00:00:00+01:00", outside the years 0 to 9999 in UTC',
+    ])
+  })
+})
+
+test('a long value is cut short in the message', () => {
+  const [fault = ''] = complain({ renumeration: { payLowerBound: 'x'.repeat(10_000) } })
+  expect(fault.length).toBeLessThan(200)
+  expect(fault).toContain('xxx…"')
+})
+
+test('a date is written in UTC with milliseconds', () => {
+  expect(readRecord({ lastUpdatedDate: '2026-01-31T22:30:00+13:00' })).toMatchObject({
+    value: { lastUpdatedDate: '2026-01-31T09:30:00.000Z' },
+    normalised: true,
+  })
+})
+
+test('whatever is given, the reader answers, and what it took it takes again', () => {
+  const anything = fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true })
+  const field = fc.constantFrom(
+    'occupationCode',
+    'titleEnglish',
+    'altJobTitlesEnglish',
+    'minorGroups',
+    'renumeration',
+  )
+  fc.assert(
+    fc.property(fc.oneof(anything, fc.dictionary(field, anything)), (given) => {
+      const { value, faults } = readRecord(given)
+      if (faults.length > 0) return
+      expect(readRecord(value ?? {}).value).toEqual(value)
+      for (const { field: path } of faults) expect(path).not.toContain('undefined')
+    }),
+  )
+})

@@ -1,0 +1,167 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'csv-parse/sync'
+import { expect, test } from 'vitest'
+import { Installation } from './support/command.ts'
+
+const record = (number: number, title = 'A title') => ({
+  occupationCode: `O${String(number).padStart(5, '0')}`,
+  titleEnglish: title,
+  altJobTitlesEnglish: ['One, with a comma', 'Another "quoted"'],
+})
+const ndjson = (values: readonly object[]) => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+
+/** A server with so many records, and a key for it. */
+async function serveRecords(count: number) {
+  const installation = new Installation()
+  installation.write('first.ndjson', ndjson(Array.from({ length: count }, (_, number) => record(number))))
+  await installation.runJson(['occupations', 'import', 'first.ndjson'])
+  const { key } = (await installation.runJson(['keys', 'create', '--client', 'mirror', '--eid', '1001'])) as {
+    key: string
+  }
+  const { url } = await installation.serve({ LOG_LEVEL: 'info', RATE_LIMIT_OCCUPATIONS: 'off' })
+  const environment = { MAHI_API_KEY: key }
+  return {
+    installation,
+    url,
+    environment,
+    mirror: (...flags: string[]) => installation.run(['mirror', url, 'copy', ...flags], { environment }),
+    copy: () => installation.read('copy/occupations.ndjson'),
+    truth: async () => (await installation.run(['occupations', 'export'])).stdout,
+  }
+}
+
+test('mirror killed at any moment leaves a complete copy, and the next run goes on', async () => {
+  const { installation, url, environment, mirror, copy, truth } = await serveRecords(3000)
+  await mirror()
+  let before = copy()
+  for (let round = 0; round < 6; round++) {
+    installation.write(
+      'next.ndjson',
+      ndjson(Array.from({ length: 2500 }, (_, number) => record(number + round, `Round ${round}`))),
+    )
+    await installation.runJson(['occupations', 'import', 'next.ndjson', '--replace'])
+    const after = await truth()
+
+    const command = installation.start(['mirror', url, 'copy'], { environment })
+    const path = join(installation.folder, 'copy', 'changes.ndjson')
+    // Somewhere between the start of the process and its end, further on in each round.
+    for (let waited = 0; waited < 5000 && !existsSync(path) && command.child.exitCode === null; waited += 5)
+      await sleep(5)
+    await sleep(round * 25)
+    command.kill('SIGKILL')
+    await command.ended
+    expect([before, after]).toContain(copy())
+    before = copy()
+  }
+  expect(await mirror()).toMatchObject({ code: 0 })
+  expect(copy()).toBe(await truth())
+}, 120_000)
+
+test('mirror writes JSON and CSV that hold the same records, and its check agrees', async () => {
+  const { installation, mirror, copy } = await serveRecords(250)
+  expect(await mirror('--format', 'json')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('250 added'),
+  })
+  const records = copy()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  expect(JSON.parse(installation.read('copy/occupations.json'))).toEqual(records)
+
+  await mirror('--format', 'csv')
+  const rows = parse(installation.read('copy/occupations.csv'), { columns: true }) as Record<string, string>[]
+  expect(rows.map(({ occupationCode }) => occupationCode)).toEqual(
+    records.map(({ occupationCode }) => occupationCode),
+  )
+  expect(JSON.parse(rows[0]?.altJobTitlesEnglish ?? '')).toEqual(records[0]?.altJobTitlesEnglish)
+
+  expect(await mirror('--check')).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('The copy is the same'),
+  })
+  installation.write('one.ndjson', ndjson([record(3, 'Changed')]))
+  await installation.runJson(['occupations', 'import', 'one.ndjson'])
+  await expect.poll(async () => (await mirror('--check', '--json')).code, { timeout: 5000 }).toBe(1)
+  const { stdout } = await mirror('--check', '--json')
+  expect(JSON.parse(stdout)).toEqual({ added: 0, changed: 1, removed: 0, total: 250, same: false })
+})
+
+test('mirror says what to do about a wrong key, a wrong address and a service that is away', async () => {
+  const { installation, url } = await serveRecords(1)
+  const refused = await installation.run(['mirror', url, 'copy'], { environment: { MAHI_API_KEY: 'wrong' } })
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('set MAHI_API_KEY to a valid key')
+
+  const address = await installation.run(['mirror', 'careers.example', 'copy'])
+  expect(address.code).toBe(1)
+  expect(address.stderr).toContain('should be an address such as')
+  expect(existsSync(join(installation.folder, 'copy', 'occupations.ndjson'))).toBe(false)
+})
+
+test('results fetch writes CSV that a spreadsheet opens rightly, and a summary', async () => {
+  const { installation, url, environment } = await serveRecords(1)
+  const entries = Array.from({ length: 2300 }, (_, number) => ({
+    localId: `L${number}`,
+    errorCode: number % 3 === 0 ? 'E-1' : 'E-2',
+    errorType: number % 2 === 0 ? 'Error' : 'Warning',
+    fileType: 'Learner',
+    errorDescription: 'Te ingoa o te ākonga',
+    recordText: number === 0 ? '=1+1' : number === 1 ? '-2+3' : `a,"${number}"`,
+  }))
+  installation.write('run.ndjson', ndjson(entries))
+  const published = [
+    'results',
+    'publish',
+    '--eid',
+    '1001',
+    '--return',
+    'R1',
+    '--token',
+    'a-submission',
+    'run.ndjson',
+  ]
+  await installation.runJson(published)
+
+  const fetch = (...flags: string[]) =>
+    installation.run(['results', 'fetch', url, 'a-submission', '--eid', '1001', ...flags], { environment })
+  const csv = await fetch()
+  expect(csv.code).toBe(0)
+  expect(csv.stdout.charCodeAt(0)).toBe(0xfeff)
+  const rows = parse(csv.stdout, { columns: true, bom: true }) as Record<string, string>[]
+  expect(rows).toHaveLength(2300)
+  expect(rows[0]).toMatchObject({
+    localId: 'L0',
+    recordText: "'=1+1",
+    errorDescription: 'Te ingoa o te ākonga',
+  })
+  expect(rows[1]?.recordText).toBe("'-2+3")
+  expect(rows[2]?.recordText).toBe('a,"2"')
+  expect(csv.stderr).toContain('2300 entries')
+  expect(csv.stderr).toMatch(/1533 {2}E-2\n +767 {2}E-1/)
+  expect(csv.stderr).toMatch(/1150 {2}Error\n +1150 {2}Warning/)
+
+  const order = ['localId', 'errorCode', 'errorDescription', 'errorType', 'fileType', 'recordText'] as const
+  const expected = entries.map((entry) => Object.fromEntries(order.map((name) => [name, entry[name]])))
+  expect(JSON.parse((await fetch('--format', 'json')).stdout)).toEqual(expected)
+  expect((await fetch('--format', 'ndjson')).stdout).toBe(ndjson(expected))
+
+  const foreign = await installation.run(['results', 'fetch', url, 'a-submission', '--eid', '2002'], {
+    environment,
+  })
+  expect(foreign.code).toBe(1)
+  expect(foreign.stderr).toContain('check the EID and the token')
+})
+
+test('two mirrors in one folder do not mix: the second says who is at work', async () => {
+  const { installation, url, environment } = await serveRecords(2000)
+  const runs = await Promise.all([1, 2].map(() => installation.run(['mirror', url, 'copy'], { environment })))
+  const failed = runs.filter(({ code }) => code !== 0)
+  for (const { stderr } of failed) expect(stderr).toContain('is being mirrored by another process')
+  expect(runs.length - failed.length).toBeGreaterThan(0)
+  expect(
+    readFileSync(join(installation.folder, 'copy', 'occupations.ndjson'), 'utf8').split('\n'),
+  ).toHaveLength(2001)
+})

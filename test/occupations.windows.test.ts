@@ -1,0 +1,350 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Reader, Value } from '../src/database/database.ts'
+import { planPage } from '../src/occupations/queries.ts'
+import { windowBetween } from '../src/occupations/window.ts'
+import {
+  addressOf,
+  ask,
+  askPage,
+  type Bound,
+  type Filters,
+  get,
+  listMatches,
+  type OccupationPage,
+  pageOf,
+  type SampleRecord,
+  walkPages,
+  writtenBound,
+} from './support/catalogue.ts'
+import { Service } from './support/service.ts'
+
+/** A catalogue with one record for each date, in the order of the dates. */
+async function startWith(...dates: readonly string[]): Promise<Service> {
+  const service = await Service.start()
+  const records = dates.map((lastUpdatedDate, index) => ({ occupationCode: `C${index}`, lastUpdatedDate }))
+  await service.import(records, { keepDates: true })
+  return service
+}
+
+/** The numbers of the records that a query finds. */
+async function find(service: Service, query: string): Promise<number[]> {
+  const response = await ask(service, `/v1/occupations?${query}`)
+  expect(response.statusCode, response.body).toBe(200)
+  const page = response.json<OccupationPage>()
+  expect(page.totalCount).toBe(page.data.length)
+  return page.data.map(({ occupationCode }) => Number(occupationCode.slice(1)))
+}
+
+test('both bounds are exclusive', async () => {
+  const service = await startWith(
+    '2024-05-01T00:00:00.000Z',
+    '2024-05-01T00:00:00.001Z',
+    '2024-05-01T00:00:00.002Z',
+  )
+
+  const after = 'Filter.LastUpdatedAfter=2024-05-01T00:00:00.000Z'
+  const before = 'Filter.LastUpdatedBefore=2024-05-01T00:00:00.002Z'
+  expect(await find(service, after)).toEqual([1, 2])
+  expect(await find(service, before)).toEqual([0, 1])
+  expect(await find(service, `${after}&${before}`)).toEqual([1])
+})
+
+test('bounds are exact at any fraction of a second', async () => {
+  const service = await startWith('2024-05-01T00:00:00.123Z', '2024-05-01T00:00:00.124Z')
+
+  for (const [fraction, after, before] of [
+    ['.1229999', [0, 1], []],
+    ['.123', [1], []],
+    ['.123000000000000000000', [1], []],
+    ['.1230000000000000000001', [1], [0]],
+    ['.1239999999999999999999', [1], [0]],
+    ['.124', [], [0]],
+    ['.1240000001', [], [0, 1]],
+    ['.1', [0, 1], []],
+    ['', [0, 1], []],
+    ['.9', [], [0, 1]],
+  ] as const) {
+    expect(await find(service, `Filter.LastUpdatedAfter=2024-05-01T00:00:00${fraction}Z`)).toEqual(after)
+    expect(await find(service, `Filter.LastUpdatedBefore=2024-05-01T00:00:00${fraction}Z`)).toEqual(before)
+  }
+})
+
+test('every form of RFC 3339 names its instant', async () => {
+  const service = await startWith('2024-05-01T00:00:00.000Z', '2024-05-01T00:00:00.001Z')
+
+  for (const written of [
+    '2024-05-01T00:00:00Z',
+    '2024-05-01T00:00:00.0Z',
+    '2024-05-01t00:00:00z',
+    '2024-05-01 00:00:00Z',
+    '2024-05-01+00:00:00Z',
+    '2024-05-01%2000%3A00%3A00Z',
+    // Without an offset: UTC, wherever the server is.
+    '2024-05-01T00:00:00',
+    '2024-05-01T00:00:00%2B00:00',
+    '2024-05-01T00:00:00-00:00',
+    '2024-05-01T12:00:00%2B12:00',
+    // The + was not encoded and arrives as a space.
+    '2024-05-01T12:00:00+12:00',
+    '2024-05-01T12:00:00%2012:00',
+    '2024-05-01+12:00:00+12:00',
+    '2024-05-01T05:45:00.000+05:45',
+    '2024-04-30T14:30:00-09:30',
+    '2024-05-01T23:59:00%2B23:59',
+  ]) {
+    expect(await find(service, `Filter.LastUpdatedAfter=${written}`), written).toEqual([1])
+    expect(await find(service, `Filter.LastUpdatedBefore=${written}`), written).toEqual([])
+  }
+})
+
+test('a leap second is the first instant of the next minute', async () => {
+  const service = await startWith(
+    '2016-12-31T23:59:59.999Z',
+    '2017-01-01T00:00:00.000Z',
+    '2017-01-01T00:00:00.001Z',
+  )
+
+  for (const written of [
+    '2016-12-31T23:59:60Z',
+    '2016-12-31T23:59:60.5Z',
+    '2017-01-01T12:59:60%2B13:00',
+    '2016-12-31T18:59:60-05:00',
+    '2017-01-01T05:44:60+05:45',
+  ]) {
+    expect(await find(service, `Filter.LastUpdatedAfter=${written}`), written).toEqual([2])
+    expect(await find(service, `Filter.LastUpdatedBefore=${written}`), written).toEqual([0])
+  }
+})
+
+test('the ends of the calendar are bounds like any other', async () => {
+  const service = await startWith(
+    '0000-01-01T00:00:00.000Z',
+    '0099-12-31T23:59:59.999Z',
+    '1969-12-31T23:59:59.999Z',
+  )
+
+  expect(await find(service, 'Filter.LastUpdatedAfter=0000-01-01T00:00:00Z')).toEqual([1, 2])
+  expect(await find(service, 'Filter.LastUpdatedAfter=0000-01-01T00:00:00%2B23:59')).toEqual([0, 1, 2])
+  expect(await find(service, 'Filter.LastUpdatedBefore=0100-01-01T00:00:00Z')).toEqual([0, 1])
+  expect(await find(service, 'Filter.LastUpdatedBefore=1970-01-01T00:00:00Z')).toEqual([0, 1, 2])
+  expect(await find(service, 'Filter.LastUpdatedAfter=9999-12-31T23:59:59.999-23:59')).toEqual([])
+  expect(await find(service, 'Filter.LastUpdatedBefore=9999-12-31T23:59:59.999-23:59')).toEqual([0, 1, 2])
+})
+
+test('an After that is not before Before is an empty window', async () => {
+  const service = await startWith('2024-05-01T00:00:00.000Z', '2024-06-01T00:00:00.000Z')
+
+  for (const [after, before] of [
+    ['2024-05-01T00:00:00Z', '2024-05-01T00:00:00Z'],
+    ['2024-06-01T00:00:00Z', '2024-05-01T00:00:00Z'],
+    ['2024-05-01T00:00:00.0001Z', '2024-05-01T00:00:00.0001Z'],
+    ['9999-12-31T23:59:59Z', '0000-01-01T00:00:00Z'],
+    // Not the same text, but the same instant.
+    ['2024-05-01T12:00:00%2B12:00', '2024-05-01T00:00:00Z'],
+  ]) {
+    const query = `Filter.LastUpdatedAfter=${after}&Filter.LastUpdatedBefore=${before}`
+    const response = await get(service, `/v1/occupations?${query}`)
+    expect(response.statusCode).toBe(200)
+    expect(response.body).toBe('{"totalCount":0,"data":[],"resultsCount":0}')
+  }
+})
+
+test('a window shows what an import changed at once', async () => {
+  const service = await startWith('2024-05-01T00:00:00.000Z', '2024-05-02T00:00:00.000Z')
+  const window = 'Filter.LastUpdatedAfter=2024-05-01T12:00:00Z'
+  expect(await find(service, window)).toEqual([1])
+
+  const { lastUpdatedDate } = await service.import([{ occupationCode: 'C0', titleEnglish: 'changed' }])
+  expect(await find(service, window)).toEqual([0, 1])
+  expect(await find(service, `${window}&Filter.LastUpdatedBefore=${lastUpdatedDate}`)).toEqual([1])
+})
+
+/** The kept counts cover spans of 2^26 milliseconds. */
+const SPAN = 2 ** 26
+const FIRST_SPAN = Math.floor(Date.parse('2024-01-01T00:00:00Z') / SPAN)
+
+test('totalCount is right at every edge of the spans in which dates are counted', async () => {
+  const service = await Service.start()
+  const spans = [-2, -1, 0, 1, 2, FIRST_SPAN, FIRST_SPAN + 1, FIRST_SPAN + 2, FIRST_SPAN + 5]
+  const instants = spans.flatMap((span) => [-2, -1, 0, 1].map((rest) => span * SPAN + rest))
+  const records = instants.flatMap((instant, index) =>
+    Array.from({ length: (index % 3) + 1 }, (_, place) => ({
+      occupationCode: `C${index}-${place}`,
+      lastUpdatedDate: new Date(instant).toISOString(),
+    })),
+  )
+  await service.import(records, { keepDates: true })
+
+  const edges = [...instants, ...spans.map((span) => span * SPAN + SPAN / 2)]
+  const bounds = fc.option(writtenBound(fc.constantFrom(...edges)), { nil: undefined })
+  await fc.assert(
+    fc.asyncProperty(bounds, bounds, async (after, before) => {
+      const filters = { after, before }
+      const page = await askPage(service, addressOf(filters, { limit: 3 }))
+      expect(page).toEqual(pageOf(listMatches(records, filters), 3))
+    }),
+    { numRuns: 400 },
+  )
+})
+
+/** When the records of the large catalogue were updated: 40 dates over some days. */
+const DATES = Array.from({ length: 40 }, (_, index) => FIRST_SPAN * SPAN + (index - 5) * 17_000_001)
+const GROUPS = ['small', 'steady', 'busy'] as const
+/** First letters of its codes, whose order is another in UTF-16. */
+const LETTERS = ['A', 'z', 'ā', '\ufffd', '\u{10000}', '\u{1f600}']
+
+/** Enough records of enough dates for each of the ways to find a window, and for each a group that is found so. */
+function makeLargeCatalogue(): SampleRecord[] {
+  return Array.from({ length: 5200 }, (_, index) => {
+    const place = index % 10
+    const group = place === 0 ? 'small' : place < 4 ? 'steady' : 'busy'
+    const date = DATES[group === 'steady' ? index % 3 : (index * 31) % DATES.length] ?? 0
+    return {
+      occupationCode: `${LETTERS[(index * 7) % LETTERS.length]}${(index * 7919) % 5200}`,
+      minorGroups: [{ minorGroup: { code: group, majorGroups: [{ majorGroup: { code: 'all' } }] } }],
+      lastUpdatedDate: new Date(date).toISOString(),
+    }
+  })
+}
+
+function boundAt(milliseconds: number): Bound {
+  return { milliseconds, digits: '', text: new Date(milliseconds).toISOString() }
+}
+
+test('the page and the count of a window are right, whichever way they are found', async () => {
+  const service = await Service.start()
+  const records = listMatches(makeLargeCatalogue(), {})
+  await service.import(records, { keepDates: true })
+  await askPage(service, '/v1/occupations')
+
+  const planOf = async ({ major = '', minor = '', after, before }: Filters) => {
+    const window = windowBetween(after?.text, before?.text)
+    if (window === undefined) return 'none'
+    const query = { limit: 20, cursor: '', majorGroup: major, minorGroup: minor }
+    return (await planPage(service.database, query, window)).plan.kind
+  }
+  const [early, late] = [boundAt((DATES[0] ?? 0) - 1), boundAt((DATES.at(-1) ?? 0) + 1)]
+  // Each plan is the one for some of the windows that follow.
+  expect(await planOf({ minor: 'small', after: early })).toBe('list')
+  expect(await planOf({ minor: 'steady', after: early })).toBe('dates')
+  expect(await planOf({ minor: 'busy', after: early })).toBe('walk')
+  expect(await planOf({ major: 'all', before: late })).toBe('walk')
+
+  const kinds = new Set<string>()
+  const instants = fc.constantFrom(...DATES.flatMap((date) => [date - 1, date, date + 1]))
+  const bound = fc.option(writtenBound(instants), { nil: undefined })
+  const windows = fc.oneof(
+    fc.constantFrom({}, { after: early }, { before: late }, { after: early, before: late }),
+    fc.record({ after: bound, before: bound }),
+  )
+  const groups = fc.record({
+    major: fc.constantFrom(undefined, 'all'),
+    minor: fc.constantFrom(undefined, ...GROUPS),
+  })
+  const places = fc.record({
+    limit: fc.integer({ min: 1, max: 100 }),
+    cursor: fc.oneof(
+      fc.constant(''),
+      fc
+        .tuple(fc.constantFrom(...LETTERS, '\u{10ffff}'), fc.nat(5300))
+        .map(([letter, rest]) => `${letter}${rest}`),
+    ),
+  })
+  await fc.assert(
+    fc.asyncProperty(windows, groups, places, async (window, group, { limit, cursor }) => {
+      const filters = { ...window, ...group }
+      kinds.add(await planOf(filters))
+      const page = await askPage(service, addressOf(filters, { limit, cursor }))
+      expect(page).toEqual(pageOf(listMatches(records, filters), limit, cursor))
+    }),
+    { numRuns: 150 },
+  )
+  expect([...kinds].sort()).toEqual(['dates', 'list', 'none', 'walk'])
+
+  for (const minor of GROUPS) {
+    const filters = { minor, after: early, before: late }
+    const visited: string[] = []
+    for await (const page of walkPages(service, filters, 100)) {
+      visited.push(...page.data.map(({ occupationCode }) => occupationCode))
+    }
+    expect(visited).toEqual(listMatches(records, filters).map(({ occupationCode }) => occupationCode))
+  }
+})
+
+test('a window that is planned while imports run is that of one version', async () => {
+  const service = await Service.start()
+  const inGroup = (occupationCode: string, minor: string): SampleRecord => ({
+    occupationCode,
+    minorGroups: [{ minorGroup: { code: minor } }],
+  })
+  await service.import([inGroup('A', 'one'), inGroup('B', 'two')])
+  /** Imports that come after the first statement: a group goes, others take its number, and it comes back. */
+  const imports = [
+    () => service.import([{ occupationCode: 'B' }, { occupationCode: 'A' }], { replace: true }),
+    () => service.import([inGroup('B', 'three'), inGroup('C', 'four'), inGroup('D', 'two')]),
+  ]
+  const database: Reader = {
+    dialect: service.database.dialect,
+    all: (sql, parameters) => service.database.all(sql, parameters),
+    get: async <Row>(sql: string, parameters?: readonly Value[]) => {
+      const row = await service.database.get<Row>(sql, parameters)
+      for (const run of imports.splice(0)) await run()
+      return row
+    },
+  }
+  const window = windowBetween('2000-01-01T00:00:00Z', undefined)
+  if (window === undefined) throw new Error('a bound makes a window')
+
+  const query = { limit: 20, cursor: '', majorGroup: '', minorGroup: 'two' }
+  const planned = await planPage(database, query, window)
+  expect(planned).toMatchObject({ totalCount: 1, plan: { kind: 'list', codes: ['D'] } })
+  expect(planned.revision).toEqual(service.revisions.current.catalogue)
+})
+
+test('a date-time that names no instant is refused', async () => {
+  const service = await startWith('2024-05-01T00:00:00.000Z')
+
+  for (const written of [
+    '2024-05-01',
+    '2024-05-01T00:00Z',
+    '2024-05-01T00:00:00.Z',
+    '2024-05-01T00:00:00,5Z',
+    '2024-5-1T00:00:00Z',
+    '20240501T000000Z',
+    '2024-02-30T00:00:00Z',
+    '2023-02-29T00:00:00Z',
+    '1900-02-29T00:00:00Z',
+    '2024-04-31T00:00:00Z',
+    '2024-00-01T00:00:00Z',
+    '2024-13-01T00:00:00Z',
+    '2024-05-00T00:00:00Z',
+    '2024-05-01T24:00:00Z',
+    '2024-05-01T00:60:00Z',
+    '2024-05-01T00:00:61Z',
+    // No leap second has come anywhere but at the end of a day of UTC.
+    '2024-05-01T00:00:60Z',
+    '2024-05-01T11:59:60Z',
+    '2016-12-31T23:59:60+00:30',
+    '2024-05-01T00:00:00%2B24:00',
+    '2024-05-01T00:00:00%2B12:60',
+    '2024-05-01T00:00:00%2B1200',
+    '2024-05-01T00:00:00%2B12',
+    '2024-05-01T00:00:00UTC',
+    '2024-05-01T00:00:00++12:00',
+    '%202024-05-01T00:00:00Z',
+    '2024-05-01T00:00:00Z%20',
+    '2024-05-01T00:00:00Z%0A',
+    '-2024-05-01T00:00:00Z',
+    '12024-05-01T00:00:00Z',
+    '1714521600000',
+    'yesterday',
+    '%D9%A2024-05-01T00:00:00Z',
+  ]) {
+    for (const name of ['Filter.LastUpdatedAfter', 'Filter.LastUpdatedBefore']) {
+      const response = await ask(service, `/v1/occupations?${name}=${written}`)
+      expect(response.statusCode, written).toBe(400)
+      expect(response.json().detail).toMatch(new RegExp(`^${name} is .*RFC 3339 such as 2`))
+    }
+  }
+})

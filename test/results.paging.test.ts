@@ -1,0 +1,213 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Service } from './support/service.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+const HEADERS = { eid: '1001' }
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => ({ localId: `L${index}` }))
+
+const addressOf = (token: string, query = '') => `/v1/submissions/${token}/validation-results${query}`
+
+test('a page says its number, its size, its entries and how many there are in all', async () => {
+  const service = await Service.start()
+  const { submissionToken } = await service.publish(numbered(5))
+
+  const response = await service.get(addressOf(submissionToken, '?page=2&pageSize=2'), HEADERS)
+  expect(response.statusCode).toBe(200)
+  expect(response.headers['content-type']).toBe('application/json; charset=utf-8')
+  expect(response.body).toBe(
+    '{"page":2,"pageSize":2,"results":[{"localId":"L2"},{"localId":"L3"}],"totalCount":5}',
+  )
+})
+
+test('an entry comes back as it was published, and what it does not have is absent', async () => {
+  const service = await Service.start()
+  const full = {
+    localId: 'A-1',
+    errorCode: 'E001',
+    errorDescription: 'He hapa: “āēīōū” \u{1f600} \\ "quoted"\nand a second line',
+    errorType: 'Warning',
+    fileType: 'QualificationCompletion',
+    courseCode: 'CS101/2',
+    studentId: '0012345678',
+    recordText: 'A|B,C;D\tE',
+  }
+  const entries = [
+    full,
+    {},
+    ...['Error', 'Warning'].map((errorType) => ({ errorType })),
+    ...['Course', 'Enrolment', 'CourseCompletion', 'QualificationCompletion', 'Learner', 'Unknown'].map(
+      (fileType) => ({ fileType }),
+    ),
+    full,
+  ]
+  const { submissionToken } = await service.publish(entries)
+
+  expect((await service.get(addressOf(submissionToken), HEADERS)).json()).toEqual({
+    page: 1,
+    pageSize: 100,
+    results: entries,
+    totalCount: entries.length,
+  })
+})
+
+test('whatever the page size, the pages hold every entry once, in the order of publication', async () => {
+  const service = await Service.start({ RESULTS_PAGE_SIZE_DEFAULT: '7', RESULTS_PAGE_SIZE_MAX: '40' })
+  const runs = new Map<number, { token: string; ids: string[] }>()
+  const findRun = async (count: number) => {
+    // Not in the order of their names: only the order of publication counts.
+    const ids = numbered(count).map(({ localId }, index) => `${(index * 7919) % 1009}-${localId}`)
+    const known = runs.get(count)
+    if (known !== undefined) return known
+    const { submissionToken } = await service.publish(ids.map((localId) => ({ localId })))
+    const run = { token: submissionToken, ids }
+    runs.set(count, run)
+    return run
+  }
+
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 60 }),
+      fc.integer({ min: 1, max: 40 }),
+      async (count, size) => {
+        const { token, ids } = await findRun(count)
+        const pages = Math.max(1, Math.ceil(count / size))
+        const seen: string[] = []
+        for (let page = 1; page <= pages; page++) {
+          const query = `?page=${page}&pageSize=${size}`
+          const body = (await service.get(addressOf(token, query), HEADERS)).json()
+          expect(body).toMatchObject({ page, pageSize: size, totalCount: count })
+          seen.push(...body.results.map(({ localId }: { localId: string }) => localId))
+        }
+        expect(seen).toEqual(ids)
+
+        const past = await service.get(addressOf(token, `?page=${pages + 1}&pageSize=${size}`), HEADERS)
+        expect([past.statusCode, past.json().errorCode]).toEqual([400, 'PR2'])
+      },
+    ),
+    {
+      numRuns: 30,
+      examples: [
+        [0, 1],
+        [1, 1],
+        [40, 40],
+        [41, 40],
+        [60, 1],
+      ],
+    },
+  )
+})
+
+test('any page can be read first, as often as one likes', async () => {
+  const service = await Service.start()
+  const { submissionToken } = await service.publish(numbered(57))
+
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 19 }), fc.integer({ min: 1, max: 3 }), async (page, size) => {
+      const query = `?pageSize=${size}&page=${page}`
+      const { results } = (await service.get(addressOf(submissionToken, query), HEADERS)).json()
+      expect(results).toEqual(numbered(57).slice((page - 1) * size, page * size))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('without parameters the first 100 entries come, and both sizes are settings', async () => {
+  const url = temporaryDatabaseUrl()
+  const service = await Service.start({}, url)
+  const { submissionToken } = await service.publish(numbered(1100))
+  const ask = async (from: Service, query: string) =>
+    await from.get(addressOf(submissionToken, query), { ...HEADERS, 'x-api-key': service.key })
+
+  expect((await ask(service, '')).json()).toMatchObject({ page: 1, pageSize: 100, totalCount: 1100 })
+  expect((await ask(service, '')).json().results).toEqual(numbered(100))
+  expect((await ask(service, '?pageSize=1000')).json().results).toHaveLength(1000)
+  expect((await ask(service, '?pageSize=1001')).statusCode).toBe(400)
+
+  const other = await Service.start({ RESULTS_PAGE_SIZE_DEFAULT: '3', RESULTS_PAGE_SIZE_MAX: '5' }, url)
+  expect((await ask(other, '')).json()).toMatchObject({ pageSize: 3, results: numbered(3) })
+  expect((await ask(other, '?pageSize=5')).json().results).toHaveLength(5)
+  expect((await ask(other, '?pageSize=6')).json().errorCode).toBe('PR1')
+})
+
+test('a submission without findings has a first page, and no second', async () => {
+  const service = await Service.start()
+  const { submissionToken } = await service.publish([])
+
+  const first = await service.get(addressOf(submissionToken, '?page=1&pageSize=10'), HEADERS)
+  expect(first.body).toBe('{"page":1,"pageSize":10,"results":[],"totalCount":0}')
+  const second = await service.get(addressOf(submissionToken, '?page=2&pageSize=10'), HEADERS)
+  expect([second.statusCode, second.json().errorCode]).toEqual([400, 'PR2'])
+})
+
+test('every address of the operation gives the same page', async () => {
+  const service = await Service.start()
+  const { submissionToken } = await service.publish(numbered(3))
+  const path = addressOf(submissionToken, '?pageSize=2').slice('/v1'.length)
+
+  const bodies = await Promise.all(
+    ['/v1', '/v1.0', ''].map(async (version) => (await service.get(version + path, HEADERS)).body),
+  )
+  expect(new Set(bodies).size).toBe(1)
+  expect(bodies[0]).toContain('"L1"')
+})
+
+test('a page has a weak ETag of its own, and is not sent to who has it', async () => {
+  const service = await Service.start()
+  const { submissionToken } = await service.publish(numbered(10))
+  const queries = ['?pageSize=2', '?pageSize=3', '?pageSize=2&page=2', '?pageSize=3&page=2']
+  const etags = new Set<unknown>()
+  for (const query of queries) {
+    const { etag, ...headers } = (await service.get(addressOf(submissionToken, query), HEADERS)).headers
+    expect(etag).toMatch(/^W\/"[!#-~]+"$/)
+    expect(headers).toMatchObject({ 'cache-control': 'private, no-cache', vary: 'accept-encoding' })
+    etags.add(etag)
+
+    const again = await service.get(addressOf(submissionToken, query), {
+      ...HEADERS,
+      'if-none-match': String(etag),
+    })
+    expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag])
+  }
+  expect(etags.size).toBe(queries.length)
+})
+
+test('a page is the same in every encoding, whether pages are kept in memory or not', async () => {
+  for (const PAGE_CACHE_MB of ['64', '0']) {
+    const service = await Service.start({ PAGE_CACHE_MB })
+    const { submissionToken } = await service.publish(numbered(100))
+    const read = async (encoding: string) =>
+      await service.get(addressOf(submissionToken), { ...HEADERS, 'accept-encoding': encoding })
+
+    const plain = await read('identity')
+    expect(plain.headers).not.toHaveProperty('content-encoding')
+    for (const [encoding, decompress] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
+      const response = await read(encoding)
+      const compressed = response.headers['content-encoding'] === encoding
+      expect(compressed).toBe(PAGE_CACHE_MB !== '0')
+      const body = compressed ? decompress(response.rawPayload).toString() : response.body
+      expect(body).toBe(plain.body)
+    }
+  }
+})
+
+test('HEAD tells what GET would, without the page', async () => {
+  const service = await Service.start()
+  const { submissionToken } = await service.publish(numbered(10))
+  const url = addressOf(submissionToken, '?pageSize=4')
+  const get = await service.get(url, HEADERS)
+  const head = await service.request({
+    method: 'HEAD',
+    url,
+    headers: { ...HEADERS, 'x-api-key': service.key },
+  })
+
+  expect(head.body).toBe('')
+  const { 'x-request-id': _, date: __, ...expected } = get.headers
+  expect(head.headers).toMatchObject(expected)
+})

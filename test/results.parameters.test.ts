@@ -1,0 +1,223 @@
+import fc from 'fast-check'
+import type { LightMyRequestResponse } from 'fastify'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Service } from './support/service.ts'
+
+const TOKEN = 'submission-0001'
+
+let service: Service
+
+beforeEach(async () => {
+  service = await Service.start({ RESULTS_PAGE_SIZE_DEFAULT: '4', RESULTS_PAGE_SIZE_MAX: '10' })
+  const entries = Array.from({ length: 12 }, (_, index) => ({ localId: `L${index}` }))
+  await service.publish(entries, { token: TOKEN, returnId: 'SDR-2026-1' })
+})
+
+async function ask(query: string): Promise<LightMyRequestResponse> {
+  return await service.get(`/v1/submissions/${TOKEN}/validation-results?${query}`, { eid: '1001' })
+}
+
+/** The body of the 400 that a query gets. */
+async function refuse(query: string) {
+  const response = await ask(query)
+  expect([query, response.statusCode]).toEqual([query, 400])
+  expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  return response.json()
+}
+
+test('a parameter that is wrong in itself is PR1, with everything that the interface names', async () => {
+  const response = await ask('page=0&pageSize=4')
+  expect(response.statusCode).toBe(400)
+  expect(response.json()).toEqual({
+    type: '/problems/invalid-parameters',
+    title: 'A query parameter is wrong',
+    status: 400,
+    detail: 'page is "0", and should be a whole number from 1.',
+    instance: `urn:uuid:${response.headers['x-request-id']}`,
+    errors: { page: ['page is "0", and should be a whole number from 1.'] },
+    returnId: 'SDR-2026-1',
+    submissionToken: TOKEN,
+    content: { page: '0', pageSize: '4' },
+    errorCode: 'PR1',
+  })
+})
+
+test('a page past the last one is PR2, with everything that the interface names', async () => {
+  const response = await ask('page=4')
+  const message = 'page is 4, past the last page: 12 entries at 4 a page end on page 3.'
+  expect(response.statusCode).toBe(400)
+  expect(response.json()).toEqual({
+    type: '/problems/invalid-parameters',
+    title: 'A query parameter is wrong',
+    status: 400,
+    detail: message,
+    instance: `urn:uuid:${response.headers['x-request-id']}`,
+    errors: { page: [message] },
+    returnId: 'SDR-2026-1',
+    submissionToken: TOKEN,
+    content: { page: '4' },
+    errorCode: 'PR2',
+  })
+})
+
+describe('what is not a whole number in range is PR1', () => {
+  const NEVER = [
+    '0',
+    '-1',
+    '-0',
+    '1.5',
+    '5.0',
+    '1e2',
+    '0x10',
+    '%2B5',
+    '+5',
+    '%205',
+    '5%20',
+    '%095',
+    '5%0A',
+    '%00',
+    '1%00',
+    '1,2',
+    '1_0',
+    '--1',
+    'NaN',
+    'Infinity',
+    'null',
+    'true',
+    'one',
+    '[1]',
+    '%D9%A3',
+    '%EF%BC%95',
+    '2147483648',
+    '4294967297',
+    '9007199254740993',
+    '99999999999999999999',
+  ]
+
+  test.each(['page', 'pageSize'])('%s', async (name) => {
+    for (const value of NEVER) {
+      const body = await refuse(`${name}=${value}`)
+      expect([value, body.errorCode, Object.keys(body.errors)]).toEqual([value, 'PR1', [name]])
+      expect(body.content).toEqual({ [name]: decodeURIComponent(value.replaceAll('+', ' ')) })
+    }
+  })
+
+  test('a page size above the maximum, which is never clamped', async () => {
+    const { errors, errorCode } = await refuse('pageSize=11')
+    expect(errorCode).toBe('PR1')
+    expect(errors).toEqual({ pageSize: ['pageSize is "11", and should be a whole number from 1 to 10.'] })
+    expect((await ask('pageSize=10')).json().results).toHaveLength(10)
+  })
+})
+
+test('the largest page number there can be is past the end, not out of range', async () => {
+  expect(await refuse('page=2147483647&pageSize=10')).toMatchObject({ errorCode: 'PR2' })
+})
+
+test('what is wrong in itself is told before what lies past the end', async () => {
+  const { errorCode, errors } = await refuse('page=999&pageSize=0')
+  expect([errorCode, Object.keys(errors)]).toEqual(['PR1', ['pageSize']])
+})
+
+test('every fault is told at once, each under its parameter', async () => {
+  const { errors, detail, content } = await refuse('page=x&pageSize=0&pagee=1&page=y')
+  expect(errors).toEqual({
+    page: [
+      'page is "x", and should be a whole number from 1.',
+      'page is given more than once: give it once.',
+    ],
+    pageSize: ['pageSize is "0", and should be a whole number from 1 to 10.'],
+    pagee: ['pagee is not a parameter here (did you mean "page"?): the parameters are page, pageSize.'],
+  })
+  for (const message of Object.values(errors).flat()) expect(detail).toContain(message)
+  expect(content).toEqual({ page: 'x,y', pageSize: '0', pagee: '1' })
+})
+
+test('names match without regard to case, and the body calls them as the interface does', async () => {
+  expect((await ask('PAGE=2&pagesize=5')).json()).toMatchObject({ page: 2, pageSize: 5 })
+  const { errors, content } = await refuse('PAGE=0')
+  expect([Object.keys(errors), content]).toEqual([['page'], { page: '0' }])
+  expect(await refuse('page=1&Page=1')).toMatchObject({ errorCode: 'PR1', content: { page: '1,1' } })
+})
+
+test('an empty value counts as not given, and repeated it is repeated still', async () => {
+  for (const query of ['page=', 'page', 'page=&pageSize=', '&&', 'pageSize']) {
+    expect((await ask(query)).json()).toMatchObject({ page: 1, pageSize: 4 })
+  }
+  expect((await refuse('page=&page=')).errors.page).toEqual(['page is given more than once: give it once.'])
+})
+
+test('a parameter that is unknown is refused, whatever it is called', async () => {
+  const names = [
+    '__proto__',
+    'constructor',
+    'toString',
+    'hasOwnProperty',
+    'valueOf',
+    'Limit',
+    'Cursor',
+    'EID',
+  ]
+  for (const name of names) {
+    const response = await ask(`${name}=1`)
+    expect([name, response.statusCode]).toEqual([name, 400])
+    const { errors, content, errorCode } = JSON.parse(response.body)
+    expect(errorCode).toBe('PR1')
+    expect(Object.getOwnPropertyNames(content)).toEqual([name])
+    expect(Object.getOwnPropertyDescriptor(content, name)?.value).toBe('1')
+    expect(Object.getOwnPropertyNames(errors)).toEqual([name])
+    expect(Object.getOwnPropertyDescriptor(errors, name)?.value[0]).toContain('is not a parameter here')
+  }
+  const body = JSON.parse((await ask(names.map((name) => `${name}=a&${name}=b`).join('&'))).body)
+  expect(Object.getOwnPropertyNames(body.content)).toEqual(names)
+  expect(names.map((name) => Object.getOwnPropertyDescriptor(body.content, name)?.value)).toEqual(
+    names.map(() => 'a,b'),
+  )
+})
+
+test('what is not percent-encoded UTF-8 is told, and repeated as it was sent', async () => {
+  expect(await refuse('page=%zz')).toMatchObject({ errorCode: 'PR1', content: { page: '%zz' } })
+  expect(await refuse('%ff=1')).toMatchObject({ errorCode: 'PR1', content: { '%ff': '1' } })
+  expect((await refuse('page=%E0%A4%A')).errors.page).toEqual(['page is not percent-encoded UTF-8.'])
+})
+
+test('long and strange names and values are told without a flood', async () => {
+  const long = 'x'.repeat(7000)
+  for (const query of [`page=${long}`, `${long}=1`]) {
+    const { errors, detail } = await refuse(query)
+    expect(detail.length).toBeLessThan(400)
+    expect(JSON.stringify(errors).length).toBeLessThan(600)
+  }
+  expect((await refuse('%3Cscript%3E=1')).content).toEqual({ '<script>': '1' })
+})
+
+test('any query at all gets a page, PR1 or PR2', async () => {
+  const name = fc.constantFrom('page', 'pageSize', 'PAGE', 'pageSiz', '', '__proto__', 'Filter.x')
+  const value = fc.oneof(
+    fc.integer({ min: -2, max: 12 }).map(String),
+    fc.string({ unit: 'binary', maxLength: 6 }).filter((text) => text.isWellFormed()),
+    fc.constantFrom('', '%', '%zz', '1e1'),
+  )
+  const part = fc
+    .tuple(name, value, fc.boolean())
+    .map(([left, right, encoded]) => `${left}=${encoded ? encodeURIComponent(right) : right}`)
+    // What a caller sends unencoded is what a request line can hold.
+    .filter((text) => /^[!-~]*$/.test(text) && !text.includes('#'))
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 4 }), async (parts) => {
+      const response = await ask(parts.join('&'))
+      const body = JSON.parse(response.body)
+      if (response.statusCode === 200) {
+        expect(body.results).toHaveLength(Math.min(body.pageSize, 12 - (body.page - 1) * body.pageSize))
+        return
+      }
+      expect(response.statusCode).toBe(400)
+      expect(body).toMatchObject({ returnId: 'SDR-2026-1', submissionToken: TOKEN })
+      expect(['PR1', 'PR2']).toContain(body.errorCode)
+      expect(Object.keys(body.errors).length).toBeGreaterThan(0)
+      for (const each of Object.values(body.content)) expect(typeof each).toBe('string')
+    }),
+    { numRuns: 150 },
+  )
+})

@@ -1,0 +1,230 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { InputRefused } from '../src/input/faults.ts'
+import type { SourceRecord } from '../src/input/source-record.ts'
+import { publishResults } from '../src/validation-results/publish.ts'
+import { Installation, toLines } from './support/command.ts'
+import { Service, sourceOf } from './support/service.ts'
+
+const TOKEN = 'submission-0001'
+
+/** A run whose entries all say which run they are of, and where they stand in it. */
+const run = (name: string, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ localId: String(index), courseCode: name }))
+
+async function read(service: Service, query = '', headers: Record<string, string> = {}) {
+  const url = `/v1/submissions/${TOKEN}/validation-results?${query}`
+  const response = await service.get(url, { eid: '1001', ...headers })
+  return { status: response.statusCode, etag: String(response.headers.etag), body: response.json() }
+}
+
+/** What an ETag says of the run: all of it up to the hyphen. */
+function runOf(etag: string): string {
+  return etag.slice(0, etag.indexOf('-'))
+}
+
+/** Fails unless the page is a page of one of the runs, and of no other. */
+function assertOfOneRun(
+  { page, pageSize, totalCount, results }: Awaited<ReturnType<typeof read>>['body'],
+  counts: ReadonlyMap<string, number>,
+): string {
+  const name = results[0].courseCode as string
+  expect(totalCount).toBe(counts.get(name))
+  const first = (page - 1) * pageSize
+  const rest = run(name, totalCount).slice(first, first + pageSize)
+  expect(results).toEqual(rest)
+  return name
+}
+
+/** Reads pages at random until `publishing` has ended, and fails if any holds anything but a part of one run. */
+async function readDuring(
+  service: Service,
+  publishing: Promise<unknown>,
+  counts: ReadonlyMap<string, number>,
+): Promise<Set<string>> {
+  let over = false
+  void publishing.then(
+    () => (over = true),
+    () => (over = true),
+  )
+  const [random] = fc.sample(fc.infiniteStream(fc.integer({ min: 1, max: 12 })), 1)
+  const names = new Map<string, string>()
+  while (!over && random !== undefined) {
+    const query = `page=${random.next().value}&pageSize=${random.next().value}`
+    const { status, etag, body } = await read(service, query)
+    if (status === 200) {
+      const name = assertOfOneRun(body, counts)
+      // The ETag names the run: the same one for every page of it, and another for every other.
+      expect(names.get(runOf(etag)) ?? name).toBe(name)
+      names.set(runOf(etag), name)
+    } else {
+      expect([status, body.errorCode]).toEqual([400, 'PR2'])
+    }
+    await new Promise(setImmediate)
+  }
+  await publishing
+  expect(new Set(names.values()).size).toBe(names.size)
+  return new Set(names.values())
+}
+
+/** Entries that come one by one, so that readers come in between. */
+async function* dawdle(entries: readonly unknown[]): AsyncGenerator<SourceRecord> {
+  for await (const entry of sourceOf(entries)) {
+    await new Promise(setImmediate)
+    yield entry
+  }
+}
+
+test.each(['64', '0'])(
+  'readers see one run entirely while this process publishes others (PAGE_CACHE_MB=%s)',
+  async (PAGE_CACHE_MB) => {
+    const service = await Service.start({ PAGE_CACHE_MB })
+    const counts = new Map(
+      Array.from({ length: 12 }, (_, index) => [`run${index}`, 20 + ((index * 13) % 60)]),
+    )
+    await service.publish(run('first', 20), { token: TOKEN })
+    const publishAll = async () => {
+      for (const [name, count] of counts) {
+        await publishResults(service.database, dawdle(run(name, count)), {
+          eid: '1001',
+          returnId: 'R1',
+          token: TOKEN,
+        })
+      }
+    }
+    const seen = await readDuring(service, publishAll(), new Map([...counts, ['first', 20]]))
+    expect(seen.size).toBeGreaterThan(1)
+    expect(assertOfOneRun((await read(service, 'pageSize=100')).body, counts)).toBe('run11')
+  },
+)
+
+test('readers see one run entirely while another process publishes', async () => {
+  const installation = new Installation()
+  const service = await Service.start({}, installation.databaseUrl)
+  await service.publish(run('old', 30), { token: TOKEN })
+  installation.write('new.ndjson', toLines(run('new', 20_000)))
+  const counts = new Map([
+    ['old', 30],
+    ['new', 20_000],
+  ])
+  const publishing = installation.runJson(
+    ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', TOKEN, 'new.ndjson'],
+    {},
+  )
+  expect(await readDuring(service, publishing, counts)).toContain('old')
+  expect(await publishing).toMatchObject({ submissionToken: TOKEN, totalCount: 20_000 })
+  expect(assertOfOneRun((await read(service, 'page=2000&pageSize=10')).body, counts)).toBe('new')
+})
+
+test('a publish replaces the run that was, whether the new one is longer, shorter or empty', async () => {
+  const service = await Service.start()
+  for (const [index, count] of [3, 5, 1, 0, 2].entries()) {
+    const entries = run(`run${index}`, count)
+    await service.publish(entries, { token: TOKEN })
+    expect((await read(service)).body).toEqual({
+      page: 1,
+      pageSize: 100,
+      results: entries,
+      totalCount: count,
+    })
+    const stored = await service.database.get<{ total: number }>('select count(*) as total from result_entry')
+    expect(stored?.total).toBe(count)
+  }
+})
+
+test('the ETag names the run: it stays while the run does, and goes with it', async () => {
+  const service = await Service.start()
+  await service.publish(run('a', 4), { token: TOKEN })
+  const first = await read(service, 'page=1&pageSize=2')
+  const second = await read(service, 'page=2&pageSize=2')
+  expect(runOf(first.etag)).toBe(runOf(second.etag))
+  expect(first.etag).not.toBe(second.etag)
+  expect((await read(service, 'page=1&pageSize=2')).etag).toBe(first.etag)
+
+  // Even the same entries, published again, are another run.
+  await service.publish(run('a', 4), { token: TOKEN })
+  const again = await read(service, 'page=1&pageSize=2', { 'if-none-match': first.etag })
+  expect(again.status).toBe(200)
+  expect(runOf(again.etag)).not.toBe(runOf(first.etag))
+})
+
+test('runs of different submissions have different names', async () => {
+  const service = await Service.start()
+  const tokens = await Promise.all(
+    [1, 2, 3].map(async () => (await service.publish(run('a', 1))).submissionToken),
+  )
+  const etags = await Promise.all(
+    tokens.map(async (token) => {
+      const url = `/v1/submissions/${token}/validation-results`
+      return runOf(String((await service.get(url, { eid: '1001' })).headers.etag))
+    }),
+  )
+  expect(new Set(etags).size).toBe(3)
+})
+
+test('a publish that finds a bad entry at its end leaves the old run as it was', async () => {
+  const service = await Service.start()
+  await service.publish(run('old', 5), { token: TOKEN })
+  const before = await read(service)
+
+  const bad = [...run('new', 2000), { localId: 'x', errorType: 'Fatal' }]
+  await expect(service.publish(bad, { token: TOKEN })).rejects.toThrow(InputRefused)
+  expect(await read(service)).toEqual(before)
+  const stored = await service.database.get<{ total: number }>('select count(*) as total from result_entry')
+  expect(stored?.total).toBe(5)
+
+  await service.publish(run('new', 1), { token: TOKEN })
+  expect((await read(service)).body.results).toEqual(run('new', 1))
+})
+
+test('a first publish that fails leaves no submission', async () => {
+  const service = await Service.start()
+  await expect(service.publish([{ localId: 5 }], { token: TOKEN })).rejects.toThrow(InputRefused)
+  expect((await read(service)).status).toBe(401)
+})
+
+test('a command that finds a bad entry at its end says where, and leaves the old run as it was', async () => {
+  const installation = new Installation()
+  const service = await Service.start({}, installation.databaseUrl)
+  await service.publish(run('old', 5), { token: TOKEN })
+  const before = await read(service)
+  installation.write('bad.ndjson', toLines([...run('new', 3000), { localId: 'x', fileType: 'Sheep' }]))
+
+  const parameters = ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', TOKEN, 'bad.ndjson']
+  const { code, stdout, stderr } = await installation.run(parameters)
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('bad.ndjson:3001: fileType:')
+  expect(await read(service)).toEqual(before)
+})
+
+test('a submission stays with its organisation and its return', async () => {
+  const service = await Service.start()
+  await service.publish(run('old', 2), { token: TOKEN })
+  for (const other of [{ eid: '1002' }, { returnId: 'R2' }]) {
+    await expect(service.publish(run('new', 1), { token: TOKEN, ...other })).rejects.toThrow(InputRefused)
+  }
+  expect((await read(service)).body.results).toEqual(run('old', 2))
+})
+
+test('without a token each publish makes a submission of its own, with a token that nobody can guess', async () => {
+  const service = await Service.start()
+  const tokens = new Set<string>()
+  for (let index = 0; index < 5; index++) {
+    const { submissionToken } = await service.publish(run(`run${index}`, 1))
+    expect(submissionToken).toMatch(/^[A-Za-z0-9_-]{32}$/)
+    tokens.add(submissionToken)
+    const url = `/v1/submissions/${submissionToken}/validation-results`
+    expect((await service.get(url, { eid: '1001' })).json().results).toEqual(run(`run${index}`, 1))
+  }
+  expect(tokens.size).toBe(5)
+})
+
+test('publishes of one submission at once follow each other: the last one stands, entirely', async () => {
+  const service = await Service.start()
+  const counts = new Map([1, 2, 3, 4, 5].map((index) => [`run${index}`, index * 10]))
+  const runs = await Promise.all(
+    [...counts].map(async ([name, count]) => service.publish(run(name, count), { token: TOKEN })),
+  )
+  expect(new Set(runs.map(({ runId }) => runId)).size).toBe(5)
+  assertOfOneRun((await read(service, 'pageSize=100')).body, counts)
+})

@@ -1,0 +1,177 @@
+import { get as httpGet, type IncomingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
+import fc from 'fast-check'
+import type { LightMyRequestResponse } from 'fastify'
+import { beforeEach, expect, test } from 'vitest'
+import { listen } from './support/connection.ts'
+import { Service } from './support/service.ts'
+
+/** Of the organisation 1001, that the key covers. */
+const OWN = 'own-submission'
+/** Of the organisation 1002, that the key covers too. */
+const SECOND = 'second-submission'
+/** Of the organisation 2001, that the key does not cover. */
+const FOREIGN = 'foreign-submission'
+
+let service: Service
+let key: string
+
+beforeEach(async () => {
+  service = await Service.start({ RATE_LIMIT_RESULTS: '100000/60' })
+  key = (await service.createKey({ client: 'vendor', eids: ['1001', '1002'] })).key
+  for (const [token, eid] of [
+    [OWN, '1001'],
+    [SECOND, '1002'],
+    [FOREIGN, '2001'],
+  ] as const) {
+    await service.publish([{ localId: token }], { token, eid })
+  }
+})
+
+async function ask(token: string, headers: Record<string, string | undefined> = {}, query = '') {
+  const url = `/v1/submissions/${token}/validation-results${query}`
+  return await service.get(url, { 'x-api-key': key, eid: '1001', ...headers })
+}
+
+/** What a refusal says, without what differs from request to request. */
+function strip(statusCode: number, headers: IncomingHttpHeaders, body: string) {
+  const { 'x-request-id': id, date: _, ratelimit: __, ...rest } = headers
+  const { instance, ...problem } = JSON.parse(body)
+  expect(instance).toBe(`urn:uuid:${id}`)
+  return { statusCode, headers: rest, problem }
+}
+
+const stripped = ({ statusCode, headers, body }: LightMyRequestResponse) =>
+  strip(statusCode, headers as IncomingHttpHeaders, body)
+
+test('the caller whose key covers the organisation of the submission gets its results', async () => {
+  expect((await ask(OWN)).json().results).toEqual([{ localId: OWN }])
+  expect((await ask(SECOND, { eid: '1002' })).json().results).toEqual([{ localId: SECOND }])
+})
+
+test('the refusal is a problem body that says how to authenticate, and nothing of the reason', async () => {
+  const response = await ask('unknown-token')
+  expect(response.json()).toEqual({
+    type: '/problems/unauthorized',
+    title: 'The request is not authorised',
+    status: 401,
+    detail: expect.stringContaining('Send a valid key'),
+    instance: `urn:uuid:${response.headers['x-request-id']}`,
+  })
+  expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+  expect(response.headers['www-authenticate']).toMatch(/^Bearer realm="[^"]+"/)
+  expect(response.headers).not.toHaveProperty('etag')
+})
+
+test('whatever it is that does not fit, the answer is the same', async () => {
+  const narrow = (await service.createKey({ client: 'reader', eids: ['1001'], scopes: ['occupations:read'] }))
+    .key
+  const alone = (await service.createKey({ client: 'alone', eids: [] })).key
+  const reference = stripped(await ask('unknown-token'))
+  expect(reference.statusCode).toBe(401)
+
+  const refusals: Record<string, LightMyRequestResponse> = {
+    'no EID': await ask(OWN, { eid: undefined }),
+    'an empty EID': await ask(OWN, { eid: '' }),
+    'an EID that the key does not cover': await ask(OWN, { eid: '2001' }),
+    'an EID that the key covers, of another submission': await ask(OWN, { eid: '1002' }),
+    'an EID that there is not': await ask(OWN, { eid: '9999' }),
+    'an EID in other words': await ask(OWN, { eid: '01001' }),
+    'an EID that is a property of every object': await ask(OWN, { eid: '__proto__' }),
+    'two EIDs in one': await ask(OWN, { eid: '1001, 1001' }),
+    "another organisation's token": await ask(FOREIGN),
+    "another organisation's token and EID": await ask(FOREIGN, { eid: '2001' }),
+    'a key without the scope': await ask(OWN, { 'x-api-key': narrow }),
+    'a key without the scope, and an unknown token': await ask('unknown-token', { 'x-api-key': narrow }),
+    'a key without organisations': await ask(OWN, { 'x-api-key': alone }),
+    'an empty token': await ask(''),
+    'a token in other letters': await ask(OWN.toUpperCase()),
+    'a token and more': await ask(`${OWN}x`),
+    'a token with a space': await ask(`${OWN}%20`),
+    'a token with a NUL': await ask(`${OWN}%00`),
+    'a NUL alone': await ask('%00'),
+    'a token with a slash': await ask(`${OWN}%2F..%2F${OWN}`),
+    'a token with two dots': await ask(`..%2f..%2fetc`),
+    'a token of 5,000 characters': await ask('a'.repeat(5000)),
+    'a token that is not ASCII': await ask('m%C4%81hi-%F0%9F%98%80'),
+    'a token with a quote': await ask(`${OWN}'%20or%20'1'='1`),
+    'a token with wildcards': await ask('%25'),
+    'a token with a line end': await ask(`${OWN}%0d%0ax-injected:1`),
+    'wrong parameters': await ask(FOREIGN, {}, '?page=0&pagee=2'),
+    'a page past the end': await ask(FOREIGN, {}, '?page=99'),
+    'an ETag that fits anything': await ask(FOREIGN, { 'if-none-match': '*' }),
+    'an Accept without JSON': await ask(FOREIGN, { accept: 'text/html' }),
+  }
+  for (const [what, response] of Object.entries(refusals)) {
+    expect({ what, ...stripped(response) }).toEqual({ what, ...reference })
+  }
+})
+
+test('a credential that is not valid gets the same, but for the limit that counts it', async () => {
+  const { headers, ...reference } = stripped(await ask('unknown-token'))
+  const { 'ratelimit-policy': _, ...others } = headers
+  const refusals = {
+    'no key': await ask(OWN, { 'x-api-key': undefined }),
+    'an unknown key': await ask(OWN, { 'x-api-key': `mahi_0123456789ab_${'A'.repeat(43)}` }),
+    'another client': await ask(OWN, { 'x-client-id': 'somebody' }),
+  }
+  for (const [what, response] of Object.entries(refusals)) {
+    expect({ what, ...stripped(response) }).toEqual({ what, ...reference, headers: others })
+  }
+})
+
+test('HEAD is refused as GET is', async () => {
+  for (const token of ['unknown-token', FOREIGN]) {
+    const url = `/v1/submissions/${token}/validation-results`
+    const headers = { 'x-api-key': key, eid: '1001' }
+    const head = await service.request({ method: 'HEAD', url, headers })
+    expect([head.statusCode, head.body]).toEqual([401, ''])
+  }
+})
+
+test('a repeated EID header is refused, though each of the two would do', async () => {
+  const port = await listen(service)
+  const askTwice = async (token: string, eids: string[]) => {
+    const headers = ['host', 'localhost', 'x-api-key', key, ...eids.flatMap((eid) => ['EID', eid])]
+    return await new Promise<ReturnType<typeof strip>>((resolve, reject) => {
+      const path = `/v1/submissions/${token}/validation-results`
+      const request = httpGet({ host: '127.0.0.1', port, path, headers }, async (response) => {
+        resolve(strip(response.statusCode ?? 0, response.headers, await text(response)))
+      })
+      request.on('error', reject)
+    })
+  }
+  const reference = await askTwice('unknown-token', ['1001'])
+  for (const eids of [
+    ['1001', '1001'],
+    ['1001', '1002'],
+    ['1001', ''],
+    ['', '1001'],
+  ]) {
+    expect({ eids, ...(await askTwice(OWN, eids)) }).toEqual({ eids, ...reference })
+  }
+})
+
+test('no token and no EID is told from another by its refusal', async () => {
+  const reference = stripped(await ask('unknown-token'))
+  const token = fc.oneof(
+    fc.constantFrom(FOREIGN, SECOND),
+    fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 40 })
+      .filter((each) => each.isWellFormed() && each !== OWN && each !== '.' && each !== '..')
+      .map(encodeURIComponent),
+  )
+  const eid = fc.oneof(fc.constantFrom('1001', '2001', ''), fc.stringMatching(/^[!-~]{0,10}$/))
+  await fc.assert(
+    fc.asyncProperty(token, eid, async (each, organisation) => {
+      expect(stripped(await ask(each, { eid: organisation }))).toEqual(reference)
+    }),
+    { numRuns: 80 },
+  )
+})
+
+test('a key that may see an organisation sees a submission of it that is made later', async () => {
+  expect((await ask('later-submission')).statusCode).toBe(401)
+  await service.publish([], { token: 'later-submission', eid: '1001' })
+  expect((await ask('later-submission')).statusCode).toBe(200)
+})

@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest'
+import { hidePassword, listSettings, readSettings, SETTINGS, SettingsRefused } from '../src/settings.ts'
+
+/** What is wrong with an environment, one sentence each. */
+function complain(environment: Record<string, string>): readonly string[] {
+  try {
+    readSettings(environment)
+    return []
+  } catch (error) {
+    if (error instanceof SettingsRefused) return error.faults
+    throw error
+  }
+}
+
+test('nothing has to be set', () => {
+  expect(readSettings({})).toMatchObject({
+    HOST: '127.0.0.1',
+    PORT: 8080,
+    DATABASE_URL: 'sqlite:var/mahi.db',
+    OCCUPATIONS_ACCESS: 'key',
+    OCCUPATIONS_LIMIT_DEFAULT: 20,
+    OCCUPATIONS_LIMIT_MAX: 100,
+    RESULTS_PAGE_SIZE_DEFAULT: 100,
+    RESULTS_PAGE_SIZE_MAX: 1000,
+    RATE_LIMIT_OCCUPATIONS: { requests: 600, seconds: 60 },
+    RATE_LIMIT_RESULTS: { requests: 120, seconds: 60 },
+    RATE_LIMIT_FAILED_CREDENTIALS: { requests: 30, seconds: 60 },
+    JWT_EID_CLAIM: 'eid',
+    CORS_ORIGINS: '*',
+    TRUST_PROXY: false,
+    PAGE_CACHE_MB: 64,
+    METRICS_PORT: 9464,
+    LOG_LEVEL: 'info',
+  })
+})
+
+test('a setting without a default is absent until it is given', () => {
+  for (const name of ['REDIS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL', 'DATABASE_READ_URL']) {
+    expect(readSettings({})).not.toHaveProperty(name)
+  }
+})
+
+test('an empty value counts as not given, and white space around a value as nothing', () => {
+  expect(readSettings({ PORT: '', HOST: '  ', LOG_LEVEL: ' warn ' })).toMatchObject({
+    PORT: 8080,
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+  })
+})
+
+test('what the environment holds besides is nobody’s business', () => {
+  expect(readSettings({ PATH: '/bin', PORTS: '1' })).toEqual(readSettings({}))
+})
+
+test('every fault is named at once, in the order of the list', () => {
+  expect(
+    complain({
+      LOG_LEVEL: 'loud',
+      PORT: '80a',
+      OCCUPATIONS_LIMIT_DEFAULT: '200',
+      RATE_LIMIT_RESULTS: '10',
+      CORS_ORIGINS: 'careers.example',
+    }),
+  ).toEqual([
+    'PORT is "80a", and should be a whole number from 0 to 65535',
+    'RATE_LIMIT_RESULTS is "10", and should be requests/seconds such as 600/60, or off',
+    'CORS_ORIGINS is "careers.example", and should be * or origins such as https://careers.example, by commas',
+    'LOG_LEVEL is "loud", and should be one of fatal, error, warn, info, debug, trace, silent',
+    'OCCUPATIONS_LIMIT_DEFAULT is 200, above OCCUPATIONS_LIMIT_MAX (100)',
+  ])
+})
+
+test('every setting can be faulty at once, and each is named once', () => {
+  const environment = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '\u0000']))
+  const faults = complain(environment)
+  // Names of hosts and of claims are texts: whether they are any good shows when they are used.
+  const texts = ['HOST', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_EID_CLAIM']
+  expect(faults.map((fault) => fault.split(' ')[0])).toEqual(
+    Object.keys(SETTINGS).filter((name) => !texts.includes(name)),
+  )
+})
+
+describe('a number is written in digits alone', () => {
+  test.each(['1e2', '0x10', '+5', '-1', '5.0', '5 0', '٥', '65536', '99999999999'])('PORT=%s', (text) => {
+    expect(complain({ PORT: text })).toEqual([
+      `PORT is ${JSON.stringify(text)}, and should be a whole number from 0 to 65535`,
+    ])
+  })
+})
+
+test('a page has at least one record and a maximum that covers the default', () => {
+  expect(complain({ OCCUPATIONS_LIMIT_MAX: '0' })).toHaveLength(1)
+  expect(complain({ OCCUPATIONS_LIMIT_MAX: '10' })).toEqual([
+    'OCCUPATIONS_LIMIT_DEFAULT is 20, above OCCUPATIONS_LIMIT_MAX (10)',
+  ])
+  expect(complain({ RESULTS_PAGE_SIZE_MAX: '99' })).toEqual([
+    'RESULTS_PAGE_SIZE_DEFAULT is 100, above RESULTS_PAGE_SIZE_MAX (99)',
+  ])
+  expect(complain({ OCCUPATIONS_LIMIT_MAX: '10', OCCUPATIONS_LIMIT_DEFAULT: '10' })).toEqual([])
+})
+
+test('the metrics have a port of their own, unless there are none or any will do', () => {
+  expect(complain({ PORT: '9464' })).toEqual([
+    'METRICS_PORT and PORT are both 9464: each needs a port of its own',
+  ])
+  expect(complain({ PORT: '0', METRICS_PORT: '0' })).toEqual([])
+  expect(complain({ PORT: 'a', METRICS_PORT: 'b' })).toHaveLength(2)
+})
+
+test('a rate limit is requests/seconds, or off', () => {
+  expect(readSettings({ RATE_LIMIT_OCCUPATIONS: 'off' }).RATE_LIMIT_OCCUPATIONS).toBe('off')
+  expect(readSettings({ RATE_LIMIT_OCCUPATIONS: '5/1' }).RATE_LIMIT_OCCUPATIONS).toEqual({
+    requests: 5,
+    seconds: 1,
+  })
+  for (const text of ['0/60', '60/0', '600', '600/', '/60', '600/60s', '-1/60', 'OFF']) {
+    expect(complain({ RATE_LIMIT_OCCUPATIONS: text })).toHaveLength(1)
+  }
+})
+
+test('a database is a SQLite file or a PostgreSQL', () => {
+  for (const url of [
+    'sqlite:a.db',
+    'sqlite:/var/lib/mahi/mahi.db',
+    'postgres://mahi@db/mahi',
+    'postgresql://db/mahi',
+  ]) {
+    expect(complain({ DATABASE_URL: url })).toEqual([])
+  }
+  for (const url of [
+    'a.db',
+    'sqlite:',
+    'sqlite::memory:',
+    'mysql://db/mahi',
+    'postgres:db',
+    'postgres://db:port/',
+  ]) {
+    expect(complain({ DATABASE_URL: url })).toHaveLength(1)
+  }
+})
+
+test('origins are named with their scheme and without a path', () => {
+  const CORS_ORIGINS = 'https://careers.example, http://localhost:3000'
+  expect(readSettings({ CORS_ORIGINS }).CORS_ORIGINS).toEqual([
+    'https://careers.example',
+    'http://localhost:3000',
+  ])
+  for (const text of [
+    'careers.example',
+    'https://careers.example/',
+    'https://a.example,,',
+    '*,https://a.example',
+  ]) {
+    expect(complain({ CORS_ORIGINS: text })).toHaveLength(1)
+  }
+})
+
+test('proxies are addresses or ranges of them', () => {
+  expect(readSettings({ TRUST_PROXY: '10.0.0.0/8, ::1' }).TRUST_PROXY).toEqual(['10.0.0.0/8', '::1'])
+  for (const text of [
+    'true',
+    'proxy.example',
+    '10.0.0',
+    '256.1.1.1',
+    '10.0.0.0/33',
+    '::1/129',
+    '::/',
+    '.',
+    'abc',
+  ]) {
+    expect(complain({ TRUST_PROXY: text })).toHaveLength(1)
+  }
+})
+
+test('the settings of an identity provider belong together', () => {
+  expect(complain({ JWT_ISSUER: 'https://login.example' })).toEqual([
+    'JWT_AUDIENCE and JWT_JWKS_URL should be given too: JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL belong together',
+  ])
+})
+
+describe('a password', () => {
+  const addresses = [
+    ['postgres://mahi:secret@db/mahi', 'postgres://mahi:***@db/mahi'],
+    ['postgres://mahi:sec:ret@db:5432/mahi', 'postgres://mahi:***@db:5432/mahi'],
+    ['postgres://mahi:secr@et@db/mahi', 'postgres://mahi:***@db/mahi'],
+    ['postgres://mahi:secret/@db/mahi', 'postgres://mahi:***@db/mahi'],
+    ['redis://:secret@cache:6379/0', 'redis://:***@cache:6379/0'],
+    [
+      'postgres://mahi@db/mahi?password=secret&sslmode=require',
+      'postgres://mahi@db/mahi?password=***&sslmode=require',
+    ],
+    ['postgres://mahi@db/mahi?sslpassword=secret', 'postgres://mahi@db/mahi?sslpassword=***'],
+  ] as const
+
+  test.each(addresses)('%s is shown as %s', (address, shown) => {
+    expect(hidePassword(address)).toBe(shown)
+  })
+
+  test('is in no list of the settings', () => {
+    for (const [address] of addresses) {
+      const list = listSettings({ DATABASE_URL: address, DATABASE_READ_URL: address, REDIS_URL: address })
+      expect(JSON.stringify(list)).not.toContain('secr')
+    }
+  })
+
+  test('is in no fault', () => {
+    for (const name of ['DATABASE_URL', 'DATABASE_READ_URL', 'REDIS_URL']) {
+      const faults = complain({ [name]: 'nonsense:secret@db' })
+      expect(faults).toHaveLength(1)
+      expect(faults[0]).not.toContain('secret')
+    }
+  })
+
+  test.each(['postgres://db/mahi', 'sqlite:var/mahi.db', 'postgres://mahi@db:5432/mahi?sslmode=require'])(
+    'that is not there hides nothing of %s',
+    (address) => expect(hidePassword(address)).toBe(address),
+  )
+})
+
+test('the list names every setting with its value and where it comes from', () => {
+  const list = listSettings({ PORT: '9000', REDIS_URL: '' })
+  expect(list.map(({ name }) => name)).toEqual(Object.keys(SETTINGS))
+  expect(list.find(({ name }) => name === 'PORT')).toMatchObject({ value: '9000', source: 'environment' })
+  expect(list.find(({ name }) => name === 'HOST')).toMatchObject({ value: '127.0.0.1', source: 'default' })
+  expect(list.find(({ name }) => name === 'REDIS_URL')).toMatchObject({ value: '', source: 'default' })
+  for (const { meaning } of list) expect(meaning).toMatch(/^\S.*\S$/)
+})

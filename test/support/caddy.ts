@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, get } from 'node:http'
+import { connect, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished, vi } from 'vitest'
+import { temporaryFolder } from './temporary.ts'
+
+export const CADDYFILE = fileURLToPath(new URL('../../deploy/Caddyfile', import.meta.url))
+
+/** Whether tests can start the proxy of deploy/. With CI=true they have to. */
+export const hasCaddy = spawnSync('caddy', ['version']).status === 0
+if (!hasCaddy) {
+  const message = 'there is no caddy to start (apt-get install caddy)'
+  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
+  process.stderr.write(`SKIPPED: the tests with the proxy of deploy/: ${message}\n`)
+}
+
+/** Runs caddy to its end, with its files in a folder of this test. */
+export function runCaddy(given: readonly string[], environment: Record<string, string> = {}) {
+  return spawnSync('caddy', given, { env: caddyEnvironment(environment), encoding: 'utf8' })
+}
+
+/** Starts the proxy with deploy/Caddyfile before these replicas, and answers where it listens. */
+export async function startCaddy(replicas: readonly string[]): Promise<string> {
+  const port = await findFreePort()
+  const url = `http://127.0.0.1:${port}`
+  const child = spawn('caddy', ['run', '--config', CADDYFILE, '--adapter', 'caddyfile'], {
+    env: caddyEnvironment({ SITE_ADDRESS: url, REPLICAS: replicas.join(' ') }),
+    stdio: 'ignore',
+  })
+  onTestFinished(() => end(child))
+  await vi.waitFor(
+    async () => {
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect').finally(() => socket.destroy())
+    },
+    { timeout: 20_000 },
+  )
+  return url
+}
+
+function caddyEnvironment(environment: Record<string, string>): Record<string, string> {
+  const folder = temporaryFolder()
+  const path = process.env.PATH ?? ''
+  return { PATH: path, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder, ...environment }
+}
+
+/** Ends a process that a test has started. */
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Record<string, unknown>
+  readonly body: string
+}
+
+/** Asks once, and never again: fails where the answer does not arrive whole. */
+export async function ask(
+  url: string,
+  path: string,
+  headers: Record<string, string> = {},
+  agent: Agent = new Agent(),
+): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    get(url + path, { headers, agent }, (response) => {
+      let body = ''
+      response.setEncoding('utf8').on('data', (text: string) => {
+        body += text
+      })
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
+      )
+      response.once('error', reject)
+      response.once('close', () => reject(new Error('the answer was cut off')))
+    }).once('error', reject)
+  })
+}
+
+/** A port that nobody listens on. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+  return address.port
+}

@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import type { Database } from '../../src/database/database.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { exportOccupations } from '../../src/occupations/export.ts'
+import { importOccupations } from '../../src/occupations/import.ts'
+import { sourceOf } from './service.ts'
+import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
+
+export const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
+
+/** Longer than anything here takes on a busy machine, in milliseconds. */
+const DEADLINE = 30_000
+
+export interface Outcome {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunOptions {
+  /** Standard input: a text, or a stream that is piped; without it there is none. */
+  readonly input?: string | Buffer | Readable
+  readonly environment?: Readonly<Record<string, string>>
+  /** The user and the group to run as, by number; only root may choose. */
+  readonly user?: number
+}
+
+/** A folder and a database of their own, for one test, and commands that run in them. */
+export class Installation {
+  readonly folder = temporaryFolder()
+  readonly databaseUrl = temporaryDatabaseUrl()
+
+  /** Runs a command to its end. */
+  async run(parameters: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+    return await this.start(parameters, options).ended
+  }
+
+  /** Runs a command that has to succeed, and reads the JSON object that it prints. */
+  async runJson(parameters: readonly string[], options: RunOptions = {}): Promise<unknown> {
+    const { code, stdout, stderr } = await this.run([...parameters, '--json'], options)
+    if (code !== 0) throw new Error(`mahi ${parameters.join(' ')} ended with ${code}: ${stdout}${stderr}`)
+    return JSON.parse(stdout)
+  }
+
+  /** Starts a command; it is killed when the test ends. */
+  start(parameters: readonly string[], options: RunOptions = {}): RunningCommand {
+    return this.spawn(process.execPath, [MAHI, ...parameters], options)
+  }
+
+  /** Starts any program with the environment of a command. */
+  spawn(
+    program: string,
+    parameters: readonly string[],
+    { input, environment, user }: RunOptions = {},
+  ): RunningCommand {
+    const child = spawn(program, parameters, {
+      cwd: this.folder,
+      ...(user !== undefined && { uid: user, gid: user }),
+      env: {
+        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+        DATABASE_URL: this.databaseUrl,
+        METRICS_PORT: '0',
+        // Half of what a command takes to start is compiling: the tests start some hundred of them.
+        NODE_COMPILE_CACHE: join(tmpdir(), 'mahi-test-compiled'),
+        PORT: '0',
+        ...environment,
+      },
+    })
+    if (child.stdin !== null) {
+      // A command that has found a fault stops reading.
+      child.stdin.on('error', () => undefined)
+      if (input instanceof Readable) input.pipe(child.stdin)
+      else child.stdin.end(input)
+    }
+    return new RunningCommand(child)
+  }
+
+  /** Starts a server on a free port and waits until it listens. */
+  async serve(
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<{ command: RunningCommand; url: string }> {
+    const command = this.start(['serve'], { environment })
+    const [url] = await command.output(/http:\/\/127\.0\.0\.1:\d+/)
+    return { command, url }
+  }
+
+  /** Brings records into the catalogue, without a command. */
+  async fill(records: readonly unknown[]): Promise<this> {
+    await this.#withDatabase((database) => importOccupations(database, sourceOf(records)))
+    return this
+  }
+
+  /** What the catalogue holds, word for word, without a command. */
+  async catalogue(): Promise<string> {
+    let text = ''
+    const write = async (part: string) => {
+      text += part
+    }
+    await this.#withDatabase((database) => exportOccupations(database, 'ndjson', write))
+    return text
+  }
+
+  /** The entries of a submission's current run, in their order, without a command. */
+  async results(token: string): Promise<unknown[]> {
+    const rows = await this.#withDatabase((database) =>
+      database.all<{ document: string }>(
+        `select e.document from submission s join result_entry e on e.run = s.run
+         where s.token = $1 order by e.ordinal`,
+        [token],
+      ),
+    )
+    return rows.map(({ document }) => JSON.parse(document))
+  }
+
+  /** Waits until another process changes the catalogue, by having to wait for it. */
+  async untilLocked(): Promise<void> {
+    const database = await openDatabase(this.databaseUrl)
+    let waits = false
+    await until(async () => {
+      const turn = database.write(
+        'catalogue',
+        async () => undefined,
+        () => {
+          waits = true
+        },
+      )
+      // It is left to wait; whoever is waited for may also be killed.
+      const ended = turn.then(() => true)
+      while (!waits && !(await Promise.race([ended, sleep(10)])));
+      if (!waits) return undefined
+      onTestFinished(async () => {
+        await ended.catch(() => undefined)
+        await database.close()
+      })
+      return true
+    })
+  }
+
+  async #withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+    const database = await openDatabase(this.databaseUrl)
+    try {
+      return await work(database)
+    } finally {
+      await database.close()
+    }
+  }
+
+  /** Writes a file and answers its name. */
+  write(name: string, content: string | Buffer): string {
+    const path = join(this.folder, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+    return name
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.folder, name), 'utf8')
+  }
+}
+
+export class RunningCommand {
+  readonly child: ChildProcess
+  /** Settles when the process has ended and everything it wrote has been read. */
+  readonly ended: Promise<Outcome>
+  stdout = ''
+  stderr = ''
+
+  constructor(child: ChildProcess) {
+    this.child = child
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+    })
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+    })
+    this.ended = new Promise((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code, signal) =>
+        resolve({ code, signal, stdout: this.stdout, stderr: this.stderr }),
+      )
+    })
+    onTestFinished(async () => {
+      this.kill('SIGKILL')
+      await this.ended.catch(() => undefined)
+    })
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal)
+  }
+
+  /** Waits until either output matches. */
+  async output(pattern: RegExp): Promise<RegExpExecArray> {
+    const deadline = Date.now() + DEADLINE
+    for (;;) {
+      const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr)
+      if (match !== null) return match
+      const gone = this.child.exitCode !== null || this.child.signalCode !== null
+      if (gone || Date.now() > deadline) {
+        throw new Error(
+          `${pattern} does not appear (${gone ? 'ended' : 'running'}): ${this.stdout}${this.stderr}`,
+        )
+      }
+      await sleep(10)
+    }
+  }
+}
+
+/** Waits until a check answers something. */
+export async function until<T>(check: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const deadline = Date.now() + DEADLINE
+  for (;;) {
+    const found = await check()
+    if (found !== undefined) return found
+    if (Date.now() > deadline) throw new Error('what was waited for did not happen')
+    await sleep(10)
+  }
+}
+
+/** Asks a server; one that sheds load, on a machine with much to do, is asked again. */
+export async function ask(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  return await until(async () => {
+    const response = await fetch(url, { headers })
+    return response.status === 503 ? undefined : response
+  })
+}
+
+/** NDJSON. */
+export function toLines(records: readonly unknown[]): string {
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('')
+}

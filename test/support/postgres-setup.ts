@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { afterAll, inject } from 'vitest'
+import { schemas } from './temporary.ts'
+
+/** More than any test file opens databases; making them at once takes one statement. */
+const SCHEMAS = 150
+
+const server = inject('postgresUrl')
+const names = Array.from({ length: SCHEMAS }, () => `mahi_test_${randomBytes(6).toString('hex')}`)
+const client = new pg.Client({ connectionString: server })
+await client.connect()
+await client.query(names.map((name) => `create schema ${name}`).join(';'))
+await client.end()
+schemas.push(
+  ...names.map((name) => {
+    const url = new URL(server)
+    url.searchParams.set('options', `-c search_path=${name}`)
+    return url.toString().replaceAll('+', '%20')
+  }),
+)
+
+afterAll(async () => {
+  const cleaner = new pg.Client({ connectionString: server })
+  await cleaner.connect()
+  await cleaner.query('set client_min_messages = error')
+  for (const name of names) await cleaner.query(`drop schema if exists ${name} cascade`)
+  await cleaner.end()
+})

@@ -1,0 +1,29 @@
+import { type Fault, InputRefused, isFault } from '../../src/input/faults.ts'
+import type { SourceRecord } from '../../src/input/source-record.ts'
+
+/** What a reader comes upon, in its order; a refusal of the whole file comes last. */
+export interface Read {
+  readonly records: SourceRecord[]
+  readonly faults: Fault[]
+}
+
+export async function readAll(items: AsyncIterable<SourceRecord | Fault>): Promise<Read> {
+  const records: SourceRecord[] = []
+  const faults: Fault[] = []
+  try {
+    for await (const item of items) {
+      if (isFault(item)) faults.push(item)
+      else records.push(item)
+    }
+  } catch (error) {
+    if (!(error instanceof InputRefused)) throw error
+    faults.push(...error.faults)
+  }
+  return { records, faults }
+}
+
+/** The bytes in chunks of a size, as a pipe may give them. */
+export async function* inChunks(content: string | Buffer, size: number): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(content)
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
+}

@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Redis } from 'ioredis'
+import { onTestFinished } from 'vitest'
+import { temporaryFolder } from './temporary.ts'
+
+/** Whether tests can start a Redis of their own. With CI=true they have to. */
+export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0
+if (!hasRedisServer) {
+  const message = 'there is no redis-server to start'
+  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
+  process.stderr.write(`SKIPPED: the tests with a Redis that dies: ${message}\n`)
+}
+
+/** A Redis that all tests share: TEST_REDIS_URL, or one on the standard local port. */
+export const sharedRedisUrl = await findRedis()
+if (sharedRedisUrl === undefined) {
+  const message = 'no Redis on 127.0.0.1:6379 and none in TEST_REDIS_URL'
+  if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
+  process.stderr.write(`SKIPPED: the tests with a shared Redis: ${message}\n`)
+}
+
+async function findRedis(): Promise<string | undefined> {
+  const given = process.env.TEST_REDIS_URL
+  const url = given ?? 'redis://127.0.0.1:6379'
+  if (await answersPing(url)) return url
+  if (given !== undefined) throw new Error('TEST_REDIS_URL names a Redis that does not answer')
+  return undefined
+}
+
+async function answersPing(url: string): Promise<boolean> {
+  const redis = new Redis(url, { lazyConnect: true, commandTimeout: 2_000, retryStrategy: () => null })
+  redis.on('error', () => undefined)
+  try {
+    await redis.connect()
+    return (await redis.ping()) === 'PONG'
+  } catch {
+    return false
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** A Redis for one test, which can die, freeze and come back at the same address. It keeps nothing. */
+export class OwnRedis {
+  readonly #folder = temporaryFolder()
+  readonly #options: readonly string[]
+  readonly port: number
+  #process: ChildProcess | undefined
+
+  private constructor(port: number, options: readonly string[]) {
+    this.port = port
+    this.#options = options
+  }
+
+  /** Starts it, unless `down`. */
+  static async start({
+    options = [],
+    down = false,
+  }: {
+    options?: readonly string[]
+    down?: boolean
+  } = {}): Promise<OwnRedis> {
+    const own = new OwnRedis(await findFreePort(), options)
+    onTestFinished(() => own.kill())
+    if (!down) await own.start()
+    return own
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  async start(): Promise<void> {
+    const address = ['--bind', '127.0.0.1', '--port', String(this.port)]
+    const child = spawn('redis-server', [...address, '--save', '', '--dir', this.#folder, ...this.#options], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    this.#process = child
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        if (/Ready to accept connections/.test(text)) resolve()
+      })
+      child.once('error', reject)
+      child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)))
+    })
+  }
+
+  /** Ends it at once, as a crash does. */
+  async kill(): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (child === undefined || child.exitCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+
+  /** It keeps its connections and answers nothing, until `thaw`. */
+  freeze(): void {
+    this.#process?.kill('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#process?.kill('SIGCONT')
+  }
+
+  /** Runs one command. */
+  async run(command: string, ...given: string[]): Promise<unknown> {
+    const redis = new Redis(this.url, { lazyConnect: true })
+    try {
+      await redis.connect()
+      return await redis.call(command, ...given)
+    } finally {
+      redis.disconnect()
+    }
+  }
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
