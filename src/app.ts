@@ -48,9 +48,6 @@ export interface AppOptions {
 /** Longest address, in characters: several times what the longest sensible query takes. */
 const MAX_URL_LENGTH = 8192
 
-/** How far the event loop may fall behind before requests are turned away, in milliseconds. */
-const MAX_EVENT_LOOP_DELAY = 500
-
 /** Turns a request away at once, rather than slowing everybody down; whether the process lives is still told. */
 function shedLoad(request: FastifyRequest): void {
   if (request.routeOptions.config.operation === 'livez') return
@@ -146,7 +143,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     strictPreflight: false,
   })
   await app.register(underPressure, {
-    maxEventLoopDelay: MAX_EVENT_LOOP_DELAY,
+    maxEventLoopDelay: settings.OVERLOAD_DELAY_MS,
     // A window in which a start or one long task leaves no room for a sample counts as endless delay.
     sampleInterval: 1000,
     pressureHandler: shedLoad,

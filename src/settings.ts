@@ -132,6 +132,11 @@ export const SETTINGS = {
     meaning: 'port of the Prometheus metrics, on loopback; 0 for none',
     read: readWhole(0, 65535),
   }),
+  OVERLOAD_DELAY_MS: define({
+    default: '500',
+    meaning: 'milliseconds that the process may fall behind before it answers 503; 0 turns this off',
+    read: readWhole(0, 60_000),
+  }),
   DRAIN_SECONDS: define({
     default: '0',
     meaning: 'seconds between SIGTERM and the end of listening, in which balancers see /readyz fail',

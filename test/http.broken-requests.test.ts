@@ -134,10 +134,12 @@ describe('requests that follow each other without waiting', () => {
 
   test('are all answered, when there are many', async () => {
     const connection = await Connection.open(service)
-    connection.send(`GET /v1/occupations HTTP/1.1\r\n${HOST}\r\n`.repeat(200))
+    const ask = `GET /v1/occupations HTTP/1.1\r\n${HOST}\r\n`
+    const { body } = await connection.send(ask).read()
+    connection.send(ask.repeat(200))
     const bodies = new Set<string>()
     for (let index = 0; index < 200; index++) bodies.add((await connection.read()).body)
-    expect(bodies.size).toBe(1)
+    expect([...bodies]).toEqual([body])
   })
 })
 
@@ -186,6 +188,13 @@ describe('a connection of which one half is closed', () => {
       .send(`GET /v1/occupations HTTP/1.1\r\n${HOST}\r\n`)
       .end()
     expect((await connection.read()).status).toBe(200)
+    expect(await connection.readToEnd()).toBe('')
+  })
+
+  test('has every answer, when there are several to come', async () => {
+    const ask = (limit: number) => `GET /v1/occupations?Limit=${limit} HTTP/1.1\r\n${HOST}\r\n`
+    const connection = (await Connection.open(service)).send(ask(1) + ask(2) + ask(3)).end()
+    for (const count of [1, 2, 3]) expect(JSON.parse((await connection.read()).body).resultsCount).toBe(count)
     expect(await connection.readToEnd()).toBe('')
   })
 

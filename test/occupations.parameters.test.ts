@@ -586,7 +586,7 @@ test('any bytes in the query or in a header are answered over a socket too', asy
           if (!head.includes('\r\ncontent-encoding:') && query === null) expect(body.toString()).toBe(plain)
         } else if (status !== 304) {
           // 503 as well: a busy machine makes the service shed load.
-        expect([400, 401, 406, 417, 503]).toContain(status)
+          expect([400, 401, 406, 417, 503]).toContain(status)
           expect(type).toBe('application/problem+json; charset=utf-8')
           const problem = JSON.parse(body.toString())
           expect(Object.keys(problem)).toEqual(['type', 'title', 'status', 'detail', 'instance'])

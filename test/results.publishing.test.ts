@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Database } from '../src/database/database.ts'
 import { InputRefused } from '../src/input/faults.ts'
 import type { SourceRecord } from '../src/input/source-record.ts'
 import { publishResults } from '../src/validation-results/publish.ts'
@@ -114,6 +115,28 @@ test('readers see one run entirely while another process publishes', async () =>
   expect(await readDuring(service, publishing, counts)).toContain('old')
   expect(await publishing).toMatchObject({ submissionToken: TOKEN, totalCount: 20_000 })
   expect(assertOfOneRun((await read(service, 'page=2000&pageSize=10')).body, counts)).toBe('new')
+})
+
+test('a publish that comes between the two reads of a request is seen entirely', async () => {
+  const service = await Service.start()
+  const publish = async (name: string, count: number) => service.publish(run(name, count), { token: TOKEN })
+  await publish('old', 30)
+
+  const get = service.database.get.bind(service.database)
+  let meanwhile: (() => Promise<unknown>)[] = []
+  const interrupted: Database['get'] = async (sql, parameters) => {
+    if (sql.includes('result_entry')) await meanwhile.shift()?.()
+    return get(sql, parameters)
+  }
+  Object.assign(service.database, { get: interrupted })
+
+  meanwhile = [() => publish('second', 20), () => publish('third', 25)]
+  const { status, body } = await read(service, 'page=2&pageSize=10')
+  expect([status, meanwhile.length]).toEqual([200, 0])
+  expect(body).toEqual({ page: 2, pageSize: 10, results: run('third', 25).slice(10, 20), totalCount: 25 })
+
+  meanwhile = [() => publish('short', 5)]
+  expect((await read(service, 'page=3&pageSize=10')).body).toMatchObject({ errorCode: 'PR2' })
 })
 
 test('a publish replaces the run that was, whether the new one is longer, shorter or empty', async () => {

@@ -37,6 +37,8 @@ export class BrokenRequests {
     server.on('request', (request: IncomingMessage, response: ServerResponse) =>
       this.#answers.set(request.socket, response),
     )
+    // Whoever has closed its half has still asked: Node would close the connection before the answer is there.
+    Object.assign(server, { httpAllowHalfOpen: true })
     // Without listeners Node closes the connection of the one, and answers the other with a bare 417.
     server.on('connect', (_request, socket: Duplex) => this.#refuse(CONNECT, socket))
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
