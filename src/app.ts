@@ -191,6 +191,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   )
   revisions.on('catalogue', (revision) => catalogue.advance(revision))
   revisions.on('keys', () => keys.forget())
+  // A key that was revoked meanwhile would otherwise go on working for as long as nobody can tell.
+  revisions.onBlind(() => keys.forget())
   metrics.gauge(
     'mahi_page_cache_bytes',
     'Bytes of finished pages kept in memory.',

@@ -194,6 +194,9 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (missing.length > 0 && missing.length < JWT_SETTINGS.length) {
     faults.push(`${missing.join(' and ')} should be given too: ${JWT_SETTINGS.join(', ')} belong together`)
   }
+  if (settings.DATABASE_READ_URL !== undefined && /^sqlite:/.test(settings.DATABASE_URL)) {
+    faults.push('DATABASE_READ_URL names standbys, and DATABASE_URL is a SQLite file, which has none')
+  }
   if (faults.length > 0) throw new SettingsRefused(faults)
   return settings
 }

@@ -147,9 +147,24 @@ describe('--keep-dates', () => {
     const { code, stderr } = await mahi.run(['occupations', 'import', '--keep-dates', '-'], { input })
     expect(code).toBe(1)
     expect(stderr).toMatch(
-      /^-:2: lastUpdatedDate: is 2999-01-01T00:00:00\.000Z, in the future \(it is \S+ now\)\n-:3: lastUpdatedDate: is missing: with --keep-dates every record carries its date\nNothing was stored: 2 faults\.\n$/,
+      /^-:2: lastUpdatedDate: is 2999-01-01T00:00:00\.000Z, in the future \(it is \S+ now\)\nNothing was stored: 1 fault\.\n$/,
     )
     expect(await mahi.catalogue()).toBe(before)
+  })
+
+  test('a record without a date gets that of the import', async () => {
+    const mahi = new Installation()
+    const input = toLines([
+      { occupationCode: 'A1', lastUpdatedDate: '2020-01-01T00:00:00Z' },
+      { occupationCode: 'C1' },
+    ])
+    expect((await mahi.run(['occupations', 'import', '--keep-dates', '-'], { input })).code).toBe(0)
+    const dates = (await mahi.catalogue())
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { lastUpdatedDate: string }).lastUpdatedDate)
+    expect(dates[0]).toBe('2020-01-01T00:00:00.000Z')
+    expect(Date.now() - Date.parse(dates[1] ?? '')).toBeLessThan(60_000)
   })
 
   test('without it the dates that records carry do not count', async () => {

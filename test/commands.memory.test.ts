@@ -63,11 +63,9 @@ test(`an import of ${RECORDS} records of 4 KB, and of as many changes, takes les
   expect(JSON.stringify(record('Old')(1)).length).toBeGreaterThan(4000)
   const first = await measure(mahi, ['occupations', 'import'], generate(RECORDS, record('Old')))
   expect(first.summary).toMatchObject({ created: RECORDS })
-  if (process.env.SHOW) console.log(first.peak)
   expect(first.peak).toBeLessThan(MOST)
   const second = await measure(mahi, ['occupations', 'import'], generate(RECORDS, record('New')))
   expect(second.summary).toMatchObject({ updated: RECORDS })
-  if (process.env.SHOW) console.log(second.peak)
   expect(second.peak).toBeLessThan(MOST)
 })
 
@@ -86,6 +84,5 @@ test(`a publish of ${ENTRIES} entries takes less than 300 MB`, { timeout: 600_00
   const parameters = ['results', 'publish', '--eid', '1001', '--return', 'R1']
   const { summary, peak } = await measure(mahi, parameters, generate(ENTRIES, entry))
   expect(summary).toMatchObject({ totalCount: ENTRIES })
-  if (process.env.SHOW) console.log(peak)
   expect(peak).toBeLessThan(MOST)
 })

@@ -1,8 +1,9 @@
 import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import Fastify from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Metrics, serveMetrics } from '../src/http/metrics.ts'
+import { Metrics, registerRequestLog, serveMetrics } from '../src/http/metrics.ts'
 import { startServer } from '../src/server.ts'
 import { readSettings } from '../src/settings.ts'
 import { until } from './support/command.ts'
@@ -59,11 +60,11 @@ test('a process that is told to stop is alive, not ready, and asks its connectio
 })
 
 test('a service that falls behind turns requests away, and says that it lives', async () => {
-  const service = await Service.start()
+  const service = await Service.start({ OVERLOAD_DELAY_MS: '200' })
   const refused = await until(async () => {
     // Turn after turn of the event loop takes long, so that it is no single task.
-    for (let turn = 0; turn < 3; turn++) {
-      const end = performance.now() + 600
+    for (let turn = 0; turn < 4; turn++) {
+      const end = performance.now() + 400
       while (performance.now() < end);
       await new Promise(setImmediate)
     }
@@ -136,6 +137,18 @@ describe('the metrics', () => {
     expect(body).toContain('mahi_http_request_duration_seconds_count{operation="occupations"} 2')
     expect(body).toContain('process_cpu_seconds_total')
     expect((await read(metrics, '/')).status).toBe(404)
+  })
+
+  test('count each answer by its operation and status, and never by what was asked', async () => {
+    const metrics = new Metrics()
+    const app = Fastify()
+    registerRequestLog(app, metrics)
+    app.get('/things/:id', { config: { operation: 'things' } }, async () => 'a thing')
+    for (const url of ['/things/1', '/things/2', '/nowhere/secret']) await app.inject(url)
+    const { body } = await read(metrics)
+    expect(body).toContain('mahi_http_requests_total{operation="things",status="200"} 2')
+    expect(body).toContain('mahi_http_requests_total{operation="unknown",status="404"} 1')
+    expect(body).not.toContain('secret')
   })
 
   test('are not on the port of the service', async () => {

@@ -59,7 +59,7 @@ export class RevisionWatch {
       .catch(() => undefined)
       .then(() => {
         this.#next = undefined
-        return this.#begin()
+        return this.refresh()
       })
     return this.#next
   }

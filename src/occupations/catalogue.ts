@@ -1,20 +1,22 @@
 import type { Reader } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
 import { makeEtag, Page } from '../http/page.ts'
-import type { PageCache } from '../http/page-cache.ts'
+import { PageCache } from '../http/page-cache.ts'
+import { SharedReads } from '../http/shared-reads.ts'
 import { type OccupationRows, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
 import { type OccupationQuery, writeQuery } from './query.ts'
 import { windowBetween } from './window.ts'
 
-/** Most plans of windows kept at a time. */
-const MAX_PLANS = 1000
+/** Bytes of plans of windows kept at a time: callers choose the windows, and a plan may be a list of codes. */
+const PLANS_CAPACITY = 8 * 2 ** 20
 
 /** The pages of the catalogue: finished ones are kept while its revision lasts, others are read. */
 export class Catalogue {
   readonly #reader: Reader
   readonly #pages: PageCache<Page>
   readonly #path: string
-  readonly #plans = new Map<string, PlannedWindow>()
+  readonly #plans = new PageCache<KeptPlan>(PLANS_CAPACITY)
+  readonly #readings = new SharedReads<Page>()
   /** The newest revision that this process has seen. */
   #revision: Revision
 
@@ -42,8 +44,10 @@ export class Catalogue {
   /** The page that a query asks for; `key` is the query, from `writeQuery`. */
   async page(query: OccupationQuery, key: string): Promise<Page> {
     const kept = this.#pages.get(key)
-    if (kept !== undefined) return kept
+    return kept ?? (await this.#readings.get(key, () => this.#readPage(query, key)))
+  }
 
+  async #readPage(query: OccupationQuery, key: string): Promise<Page> {
     const rows = await this.#read(query)
     if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
     const etag = makeEtag(nameRevision(rows.revision), key)
@@ -69,11 +73,10 @@ export class Catalogue {
 
     const planKey = JSON.stringify([page.majorGroup, page.minorGroup, window.from, window.to])
     for (;;) {
-      const plan = this.#plans.get(planKey) ?? (await planPage(this.#reader, page, window))
+      const plan = this.#plans.get(planKey)?.plan ?? (await planPage(this.#reader, page, window))
       const rows = await readWindowPage(this.#reader, page, window, plan)
       if (isSameRevision(rows.revision, plan.revision)) {
-        if (this.#plans.size >= MAX_PLANS) this.#plans.clear()
-        this.#plans.set(planKey, plan)
+        this.#plans.set(planKey, { plan, weight: weigh(plan) })
         return rows
       }
       // An import came between the plan and the page.
@@ -85,6 +88,16 @@ export class Catalogue {
     if (nextCursor === undefined) return undefined
     return `<${this.#path}?${writeQuery({ ...query, Cursor: nextCursor })}>; rel="next"`
   }
+}
+
+interface KeptPlan {
+  readonly plan: PlannedWindow
+  readonly weight: number
+}
+
+/** About what a plan takes in memory: a code is a short string of its own. */
+function weigh({ plan }: PlannedWindow): number {
+  return 500 + (plan.kind === 'list' ? plan.codes.length * 40 : 0)
 }
 
 /** The response of section 2.1, its fields in the interface's order. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { action, jsonOption, report, type WithDatabase, waitingNotice } from '../command.ts'
+import { action, jsonOption, keepHeapSmall, report, type WithDatabase, waitingNotice } from '../command.ts'
 import type { Fault } from '../input/faults.ts'
 import { readRecords } from '../input/read-records.ts'
 import type { SourceRecord } from '../input/source-record.ts'
@@ -85,6 +85,7 @@ async function runImport(
   { replace, dryRun, keepDates }: ImportFlags,
   progress: Progress,
 ): Promise<ImportSummary> {
+  keepHeapSmall()
   return await withDatabase((database) =>
     importOccupations(database, records, {
       replace: replace === true,

@@ -12,7 +12,7 @@ export interface ImportOptions {
   readonly replace?: boolean
   /** Find out what would change, and change nothing. */
   readonly dryRun?: boolean
-  /** Store the date that each record carries instead of one date for the whole import. */
+  /** Store the date that each record carries; one that carries none gets the import's. */
   readonly keepDates?: boolean
   /** Called with the number of records read so far, now and then. */
   readonly onProgress?: (records: number) => void
@@ -169,9 +169,9 @@ class Staging {
 }
 
 function findDateFault(date: number | undefined): string | undefined {
-  if (date === undefined) return 'is missing: with --keep-dates every record carries its date'
   const now = Date.now()
-  if (date > now) return `is ${formatTimestamp(date)}, in the future (it is ${formatTimestamp(now)} now)`
+  if (date !== undefined && date > now)
+    return `is ${formatTimestamp(date)}, in the future (it is ${formatTimestamp(now)} now)`
   return undefined
 }
 

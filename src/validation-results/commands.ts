@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { action, jsonOption, type WithDatabase, waitingNotice } from '../command.ts'
+import { action, jsonOption, keepHeapSmall, type WithDatabase, waitingNotice } from '../command.ts'
 import { readRecords } from '../input/read-records.ts'
 import { Progress, say, writeOut } from '../terminal.ts'
 import { ENTRY_COLUMNS, publishResults } from './publish.ts'
@@ -26,6 +26,7 @@ export function addResultsCommands(program: Command, withDatabase: WithDatabase)
     .argument('<file>', '- is standard input')
     .action(
       action(async (file: string, { eid, return: returnId, token, json }: PublishFlags) => {
+        keepHeapSmall()
         const progress = new Progress('entries', [file])
         const entries = readRecords([file], { columns: ENTRY_COLUMNS, onBytes: progress.onBytes })
         const summary = await withDatabase((database) =>

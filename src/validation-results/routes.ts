@@ -21,6 +21,7 @@ import {
   queryOf,
 } from '../http/query-parameters.ts'
 import { assertAcceptsJson, isFresh, sendNotModified, sendPage } from '../http/send-page.ts'
+import { SharedReads } from '../http/shared-reads.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { findSubmission, readEntries, type Submission } from './queries.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
@@ -48,6 +49,7 @@ export function registerValidationResults(
   const querySchema = resultsQuery(limits)
   const readQuery = compileQuery<Pagination>(querySchema)
   const readers = reader === primary ? [reader] : [reader, primary]
+  const readings = new SharedReads<Page | undefined>()
 
   nameSchemas(app, { ValidationEntry, ValidationResultsPage })
   app.get<{ Params: { submissionToken: string } }>(
@@ -104,7 +106,9 @@ export function registerValidationResults(
         const etag = () => makeEtag(nameRun(submission), key)
         if (isFresh(request, etag)) return sendNotModified(reply, etag(), CACHE_CONTROL)
 
-        const page = pages.get(key) ?? (await readResultsPage(own.reader, submission, query, etag))
+        const page =
+          pages.get(key) ??
+          (await readings.get(key, () => readResultsPage(own.reader, submission, query, etag)))
         // A publish came between the two reads: the next round reads the new run.
         if (page === undefined) continue
         pages.set(key, page)
