@@ -1,13 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect } from 'vitest'
 import { ask, Installation, type RunningCommand, toLines } from './support/command.ts'
 import { engine } from './support/temporary.ts'
-import { testWhere } from './support/test-where.ts'
+import { testOnSqlite, testWhere } from './support/test-where.ts'
 
-// The demo has a SQLite file of its own, whatever the settings say.
-const testDemo = engine === 'sqlite' ? test : test.skip
+const testDemo = testOnSqlite('the demo, which has a SQLite file of its own whatever the settings say')
 const DEMO = { environment: { DATABASE_URL: 'sqlite:var/demo.db' } }
 
 /** Starts the demo and waits for the two commands that it prints. */
@@ -26,27 +25,28 @@ async function stop(demo: RunningCommand): Promise<void> {
   expect(await demo.ended).toMatchObject({ code: 0, stderr: '' })
 }
 
-const hasCurl = spawnSync('bash', ['-c', 'curl --version']).status === 0
-testWhere(hasCurl && engine === 'sqlite', 'the commands that the demo prints: there is no bash or no curl')(
-  'the demo prints two commands that can be pasted as they are',
-  async () => {
-    const mahi = new Installation()
-    const { demo, commands } = await startDemo(mahi)
-    expect(commands).toHaveLength(2)
-    const answers = []
-    for (const command of commands) {
-      const script = `${command} --silent --show-error --retry 5 --write-out '\\n%{http_code}'`
-      const { code, stdout } = await mahi.spawn('bash', ['--norc', '-c', script]).ended
-      expect([code, stdout.split('\n').at(-1)]).toEqual([0, '200'])
-      answers.push(JSON.parse(stdout.slice(0, stdout.lastIndexOf('\n'))))
-    }
-    expect(answers[0]).toMatchObject({ totalCount: expect.any(Number), resultsCount: 2 })
-    expect(answers[1]).toMatchObject({ page: 1, pageSize: 5, results: expect.any(Array) })
-    expect(answers[0].totalCount).toBeGreaterThan(20)
-    expect(answers[1].totalCount).toBeGreaterThan(100)
-    await stop(demo)
-  },
-)
+const hasCurl = spawnSync('bash', ['--norc', '-c', 'curl --version']).status === 0
+const testCurl =
+  engine === 'sqlite'
+    ? testWhere(hasCurl, 'the commands that the demo prints: there is no bash or no curl')
+    : testDemo
+testCurl('the demo prints two commands that can be pasted as they are', async () => {
+  const mahi = new Installation()
+  const { demo, commands } = await startDemo(mahi)
+  expect(commands).toHaveLength(2)
+  const answers = []
+  for (const command of commands) {
+    const script = `${command} --silent --show-error --retry 5 --write-out '\\n%{http_code}'`
+    const { code, stdout } = await mahi.spawn('bash', ['--norc', '-c', script]).ended
+    expect([code, stdout.split('\n').at(-1)]).toEqual([0, '200'])
+    answers.push(JSON.parse(stdout.slice(0, stdout.lastIndexOf('\n'))))
+  }
+  expect(answers[0]).toMatchObject({ totalCount: expect.any(Number), resultsCount: 2 })
+  expect(answers[1]).toMatchObject({ page: 1, pageSize: 5, results: expect.any(Array) })
+  expect(answers[0].totalCount).toBeGreaterThan(20)
+  expect(answers[1].totalCount).toBeGreaterThan(100)
+  await stop(demo)
+})
 
 testDemo('a second start keeps the data and the key', async () => {
   const mahi = new Installation()

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ask, Installation } from './support/command.ts'
+import { testOnSqlite } from './support/test-where.ts'
+
+const testCommandLine = testOnSqlite('options that are refused before a database is opened')
 
 interface NewKey {
   id: string
@@ -54,7 +57,7 @@ describe('keys create', () => {
     expect((await create(mahi, '--expires', 'never')).expires).toBe('9999-12-31T23:59:59.999Z')
   })
 
-  test.each([
+  testCommandLine.each([
     ['no client', ['keys', 'create'], "required option '--client <name>' not specified"],
     [
       'a day in the past',
@@ -75,12 +78,17 @@ describe('keys create', () => {
     const { code, stdout, stderr } = await new Installation().run(parameters)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
-    const json = await new Installation().run([...parameters, '--json'])
-    expect([json.code, json.stderr]).toEqual([1, ''])
-    expect(JSON.parse(json.stdout)).toEqual({ faults: [{ message: expect.stringContaining(message) }] })
   })
 
-  test('refuses names that no header could carry, all at once', async () => {
+  testCommandLine('with --json refuses in one object as well', async () => {
+    const { code, stdout, stderr } = await new Installation().run(['keys', 'create', '--json'])
+    expect([code, stderr]).toEqual([1, ''])
+    expect(JSON.parse(stdout)).toEqual({
+      faults: [{ message: "required option '--client <name>' not specified" }],
+    })
+  })
+
+  testCommandLine('refuses names that no header could carry, all at once', async () => {
     const parameters = ['keys', 'create', '--client', 'two words', '--eid', '1001', 'ā', '', '--json']
     const { code, stdout } = await new Installation().run(parameters)
     expect(code).toBe(1)

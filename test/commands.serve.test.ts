@@ -6,9 +6,9 @@ import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ask, Installation, MAHI, toLines } from './support/command.ts'
 import { engine } from './support/temporary.ts'
-import { testWhere } from './support/test-where.ts'
+import { testOnSqlite, testWhere } from './support/test-where.ts'
 
-const testSqlite = engine === 'sqlite' ? test : test.skip
+const testSqlite = testOnSqlite('a database that is a file, and whether it can be had')
 
 /** How to run a command as a user whom rights bind: this one, or nobody where this one is root. */
 const nobody = ((): { user?: number } | undefined => {
@@ -106,10 +106,14 @@ describe('a database that is none is refused in one line, and stays as it is', (
     expect(stderr).toBe(`${path} is damaged: restore it from a backup, or move it away and import again\n`)
   })
 
-  testWhere(
-    engine === 'sqlite' && nobody !== undefined,
-    'files that may not be written: no user can be had who may not write them',
-  )('a file, or a folder, that this user may not write', async () => {
+  const testRights =
+    engine === 'sqlite'
+      ? testWhere(
+          nobody !== undefined,
+          'files that may not be written: there is no user who may not write them',
+        )
+      : testSqlite
+  testRights('a file, or a folder, that this user may not write', async () => {
     const mahi = await new Installation().fill([{ occupationCode: 'A1' }])
     const path = mahi.databaseUrl.slice('sqlite:'.length)
     const complain = async (url: string) => {
@@ -200,4 +204,13 @@ test('what is logged is JSON, a line each, on standard output', async () => {
     })
   }
   expect(command.stdout).not.toContain('unsaid')
+})
+
+test('migrate brings a new database up to date, and one that is stays so', async () => {
+  const mahi = new Installation()
+  const database = expect.stringMatching(/^(?:sqlite|postgres(?:ql)?):/)
+  expect(await mahi.runJson(['migrate'])).toEqual({ database, current: true })
+  const { code, stdout, stderr } = await mahi.run(['migrate'])
+  expect([code, stdout]).toEqual([0, ''])
+  expect(stderr).toMatch(/^\S+ is up to date\.\n$/)
 })

@@ -23,6 +23,12 @@ export async function migrate(database: Database): Promise<string[]> {
   })
 }
 
+/** Whether the tables have everything that this version needs: on a standby it arrives later. */
+export async function isMigrated(reader: Reader): Promise<boolean> {
+  const applied = await reader.all<{ name: string }>('select name from migration')
+  return MIGRATIONS.every((migration) => applied.some(({ name }) => name === migration.name))
+}
+
 async function pending(reader: Reader): Promise<Migration[]> {
   const tables = await reader.all<{ name: string }>(reader.dialect.tables)
   if (!tables.some(({ name }) => name === 'migration')) return [...MIGRATIONS]

@@ -77,3 +77,8 @@ const ADVICE: Sentences = [
   ['CERT_HAS_EXPIRED', UNTRUSTED],
   ['ERR_TLS_CERT_ALTNAME_INVALID', UNTRUSTED],
 ]
+
+/** Whether a standby cancelled the query, because what it replays would take away what the query reads. */
+export function isReplayConflict(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '40001'
+}

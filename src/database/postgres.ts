@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { from as copyFrom } from 'pg-copy-streams'
 import {
   type Database,
   DatabaseBusy,
+  DatabaseUnavailable,
   DatabaseUnusable,
   type Follower,
   type Lock,
@@ -13,23 +12,26 @@ import {
   type Writer,
 } from './database.ts'
 import { postgresDialect } from './dialect.ts'
-import { renderCopy } from './postgres-copy.ts'
-import { explain } from './postgres-errors.ts'
+import { connectionOptions, nameAddress, PostgresReader, PostgresWriter } from './postgres-connection.ts'
+import { explain, ServerSilent } from './postgres-errors.ts'
+import { CHANNEL, PostgresFollower } from './postgres-follower.ts'
 
-/** How long a caller waits for a connection, in milliseconds: a database that is away is told of at once. */
-const CONNECT_TIMEOUT = 2_000
+/** How long the server may work on a read, in milliseconds; the slowest one takes a hundredth of it. */
+const STATEMENT_TIMEOUT = 3_000
 
-/** How long a read may take, in milliseconds; the slowest one takes a hundredth of it. */
-const STATEMENT_TIMEOUT = 5_000
-
-/** How long an answer may take before the server counts as away, in milliseconds: longer than it gives a read. */
+/** How long a read may take to be answered, in milliseconds: longer than it may be worked on. */
 const ANSWER_TIMEOUT = STATEMENT_TIMEOUT + 1_000
 
 /** Callers that may wait for a connection, for each connection there is: more would only wait in vain. */
 const WAITING_PER_CONNECTION = 50
 
-/** The channel on which a commit is told to every process. */
-const CHANNEL = 'mahi_change'
+/** Pause between two questions whether a server that has fallen silent answers again, in milliseconds. */
+const PROBE_PAUSE = 500
+
+/** What a transaction that writes begins with. */
+const BEGIN_WRITE = `begin;
+  set local statement_timeout = 0;
+  set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 10; set local tcp_keepalives_count = 6`
 
 /**
  * Opens a pool of connections to PostgreSQL 15 or later.
@@ -58,178 +60,37 @@ export function openStandby(url: string, poolSize: number): Database {
   return new PostgresDatabase(url, poolSize)
 }
 
-/** A pool, or one connection. */
-interface Queryable {
-  query(query: pg.QueryConfig): Promise<pg.QueryResult>
-}
-
-class PostgresReader implements Reader {
-  readonly dialect = postgresDialect
-  readonly #client: Queryable
-  readonly #address: string
-  readonly #names: Map<string, string>
-  readonly #timeout: number | undefined
-
-  /**
-   * @param names the statements that are prepared by name, shared by the connections of a pool
-   * @param timeout how long an answer may take, in milliseconds, before the server counts as away
-   */
-  constructor(client: Queryable, address: string, names: Map<string, string>, timeout?: number) {
-    this.#client = client
-    this.#address = address
-    this.#names = names
-    this.#timeout = timeout
-  }
-
-  async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
-    return (await this.query(sql, parameters)).rows as Row[]
-  }
-
-  async get<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row | undefined> {
-    return (await this.query(sql, parameters)).rows[0] as Row | undefined
-  }
-
-  async query(sql: string, parameters: readonly Value[]): Promise<pg.QueryResult> {
-    // Nothing is gained by preparing what runs once, and DDL can't be.
-    if (parameters.length === 0) return await this.#run({ text: sql })
-    let name = this.#names.get(sql)
-    if (name === undefined) {
-      name = `mahi_${this.#names.size}`
-      this.#names.set(sql, name)
-    }
-    return await this.#run({ name, text: sql, values: [...parameters] })
-  }
-
-  async #run(query: pg.QueryConfig): Promise<pg.QueryResult> {
-    try {
-      // The driver's types do not know that a query may have a timeout of its own.
-      return await this.#client.query({ ...query, query_timeout: this.#timeout } as pg.QueryConfig)
-    } catch (error) {
-      throw explain(error, this.#address)
-    }
-  }
-}
-
-class PostgresWriter extends PostgresReader implements Writer {
-  readonly #connection: pg.PoolClient
-
-  constructor(connection: pg.PoolClient, address: string, names: Map<string, string>) {
-    super(connection, address, names)
-    this.#connection = connection
-  }
-
-  async run(sql: string, parameters: readonly Value[] = []): Promise<number> {
-    return (await this.query(sql, parameters)).rowCount ?? 0
-  }
-
-  async load(
-    table: string,
-    columns: readonly string[],
-    rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
-  ): Promise<number> {
-    const stream = this.#connection.query(copyFrom(`copy ${table} (${columns.join(', ')}) from stdin`))
-    await pipeline(Readable.from(renderCopy(rows), { objectMode: true, highWaterMark: 2 }), stream)
-    return stream.rowCount
-  }
-
-  async analyze(table: string): Promise<void> {
-    await this.run(`analyze ${table}`)
-  }
-}
-
-/** A connection of its own that listens for commits, and is opened anew by the next read when it is lost. */
-class PostgresFollower implements Follower {
-  readonly dialect = postgresDialect
-  readonly #url: string
-  readonly #address: string
-  readonly #onChange: () => void
-  #connection: Promise<pg.Client> | undefined
-
-  constructor(url: string, address: string, onChange: () => void) {
-    this.#url = url
-    this.#address = address
-    this.#onChange = onChange
-  }
-
-  async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
-    this.#connection ??= this.#connect()
-    const connection = this.#connection
-    try {
-      const client = await connection
-      const reader = new PostgresReader(client, this.#address, new Map(), ANSWER_TIMEOUT)
-      return await reader.all<Row>(sql, parameters)
-    } catch (error) {
-      await this.#drop(connection)
-      throw explain(error, this.#address)
-    }
-  }
-
-  async get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
-    return (await this.all<Row>(sql, parameters))[0]
-  }
-
-  async stop(): Promise<void> {
-    if (this.#connection !== undefined) await this.#drop(this.#connection)
-  }
-
-  async #connect(): Promise<pg.Client> {
-    const client = new pg.Client(connectionOptions(this.#url))
-    client.on('error', () => undefined)
-    client.on('notification', this.#onChange)
-    try {
-      await client.connect()
-      await client.query(`listen ${CHANNEL}`)
-      return client
-    } catch (error) {
-      await client.end().catch(() => undefined)
-      throw error
-    }
-  }
-
-  async #drop(connection: Promise<pg.Client>): Promise<void> {
-    if (this.#connection === connection) this.#connection = undefined
-    const client = await connection.catch(() => undefined)
-    await client?.end().catch(() => undefined)
-  }
-}
-
 class PostgresDatabase implements Database {
   readonly dialect = postgresDialect
   readonly address: string
   readonly #url: string
-  readonly #pool: pg.Pool
-  readonly #maxWaiting: number
+  readonly #poolSize: number
+  #pool: pg.Pool
+  #reader: PostgresReader
+  /** The statements that are prepared by name: whichever connection runs one uses the same name. */
   readonly #names = new Map<string, string>()
-  readonly #reader: PostgresReader
+  /** Set while the server says nothing at all: whoever asks is told at once, instead of waiting for it too. */
+  #silent = false
+  #closed = false
 
   constructor(url: string, poolSize: number) {
     this.#url = url
-    this.address = hidePassword(url)
-    this.#maxWaiting = poolSize * WAITING_PER_CONNECTION
-    this.#pool = new pg.Pool({
-      ...connectionOptions(url),
-      max: poolSize,
-      statement_timeout: STATEMENT_TIMEOUT,
-    })
-    // A connection that breaks while nobody uses it leaves the pool; whoever needs one next opens another.
-    this.#pool.on('error', () => undefined)
-    this.#reader = new PostgresReader(this.#pool, this.address, this.#names, ANSWER_TIMEOUT)
+    this.address = nameAddress(url)
+    this.#poolSize = poolSize
+    this.#pool = this.#openPool()
+    this.#reader = this.#openReader()
   }
 
-  async all<Row>(sql: string, parameters?: readonly Value[]): Promise<Row[]> {
-    this.#assertRoom()
-    return await this.#reader.all<Row>(sql, parameters)
+  all<Row>(sql: string, parameters?: readonly Value[]): Promise<Row[]> {
+    return this.#read((reader) => reader.all<Row>(sql, parameters))
   }
 
-  async get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
-    this.#assertRoom()
-    return await this.#reader.get<Row>(sql, parameters)
+  get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
+    return this.#read((reader) => reader.get<Row>(sql, parameters))
   }
 
   async write<T>(lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T> {
-    return await this.#transact('begin', async (writer) => {
-      // An import or a publish takes as long as its input does.
-      await writer.run('set local statement_timeout = 0')
+    return await this.#transact(BEGIN_WRITE, async (writer) => {
       const key = `hashtextextended(current_schema() || '/' || $1, 0)`
       const free = await writer.get<{ locked: boolean }>(
         `select pg_try_advisory_xact_lock(${key}) as locked`,
@@ -246,15 +107,34 @@ class PostgresDatabase implements Database {
   }
 
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T> {
-    return this.#transact('begin isolation level repeatable read read only', work)
+    return this.#transact(
+      'begin isolation level repeatable read read only; set local statement_timeout = 0',
+      work,
+    )
   }
 
   follow(onChange: () => void): Follower {
-    return new PostgresFollower(this.#url, this.address, onChange)
+    return new PostgresFollower(this.#url, this.address, onChange, (error) => this.#note(error))
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     await this.#pool.end()
+  }
+
+  async #read<T>(query: (reader: PostgresReader) => Promise<T>): Promise<T> {
+    if (this.#silent)
+      throw new DatabaseUnavailable(`${this.address} has fallen silent: is the server running?`)
+    const most = this.#poolSize * WAITING_PER_CONNECTION
+    if (this.#pool.waitingCount >= most) {
+      throw new DatabaseBusy(`${this.address} is busy: ${most} queries wait for it already`)
+    }
+    try {
+      return await query(this.#reader)
+    } catch (error) {
+      this.#note(error)
+      throw error
+    }
   }
 
   async #transact<T>(begin: string, work: (writer: PostgresWriter) => Promise<T>): Promise<T> {
@@ -270,7 +150,7 @@ class PostgresDatabase implements Database {
     try {
       await writer.run(begin)
       const result = await work(writer)
-      await writer.run('commit')
+      await this.#commit(writer)
       release(connection, ignore)
       return result
     } catch (error) {
@@ -284,38 +164,63 @@ class PostgresDatabase implements Database {
     }
   }
 
-  #assertRoom(): void {
-    if (this.#pool.waitingCount < this.#maxWaiting) return
-    throw new DatabaseBusy(`${this.address} is busy: ${this.#maxWaiting} queries wait for it already`)
+  async #commit(writer: PostgresWriter): Promise<void> {
+    try {
+      await writer.run('commit')
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error
+      throw new DatabaseUnavailable(
+        `${this.address} was lost at the very end: whether the change is stored is not known. Running the command again does no harm`,
+        { cause: error },
+      )
+    }
+  }
+
+  #openPool(): pg.Pool {
+    const pool = new pg.Pool({
+      ...connectionOptions(this.#url),
+      max: this.#poolSize,
+      statement_timeout: STATEMENT_TIMEOUT,
+    })
+    // A connection that breaks while nobody uses it leaves the pool; whoever needs one next opens another.
+    pool.on('error', () => undefined)
+    return pool
+  }
+
+  #openReader(): PostgresReader {
+    return new PostgresReader(this.#pool, this.address, this.#names, ANSWER_TIMEOUT)
+  }
+
+  /** Finds out whether a server that did not answer in time answers anything, and turns callers away meanwhile. */
+  #note(error: unknown): void {
+    if (!(error instanceof ServerSilent) || this.#silent || this.#closed) return
+    this.#silent = true
+    void this.#untilItAnswers().then(() => {
+      this.#silent = false
+    })
+  }
+
+  async #untilItAnswers(): Promise<void> {
+    while (!this.#closed) {
+      const client = new pg.Client(connectionOptions(this.#url))
+      client.on('error', () => undefined)
+      const reason = await client.connect().then(
+        () => undefined,
+        (error: unknown) => explain(error, this.address),
+      )
+      void client.end().catch(() => undefined)
+      if (!(reason instanceof ServerSilent)) break
+      await sleep(PROBE_PAUSE, undefined, { ref: false })
+    }
+    if (this.#closed) return
+    // Connections from before may lead nowhere: each would let one caller more wait in vain.
+    void this.#pool.end().catch(() => undefined)
+    this.#pool = this.#openPool()
+    this.#reader = this.#openReader()
   }
 }
 
 function release(connection: pg.PoolClient, listener: () => void, broken?: Error): void {
   connection.removeListener('error', listener)
   connection.release(broken)
-}
-
-function connectionOptions(url: string): pg.ClientConfig {
-  return {
-    connectionString: url,
-    application_name: 'mahi',
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
-    keepAlive: true,
-    types: { getTypeParser: chooseParser as typeof pg.types.getTypeParser },
-  }
-}
-
-const BIGINT = 20
-const NUMERIC = 1700
-
-/** Counts, times and sums fit a number: they stay below 2^53. */
-function chooseParser(oid: number, format?: 'text' | 'binary') {
-  return oid === BIGINT || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format)
-}
-
-/** An address without its password. */
-function hidePassword(url: string): string {
-  const address = new URL(url)
-  if (address.password !== '') address.password = '***'
-  return address.toString()
 }

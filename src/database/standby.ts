@@ -1,4 +1,7 @@
-import { type Database, DatabaseUnavailable, type Reader, type Value } from './database.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Database, DatabaseBusy, type Reader, type Value } from './database.ts'
+import { isMigrated } from './migrate.ts'
+import { isReplayConflict } from './postgres-errors.ts'
 
 /** How often a standby that was away is asked whether it is back, in milliseconds. */
 const RETRY_INTERVAL = 1_000
@@ -16,7 +19,7 @@ export class StandbyReader implements Reader {
   readonly #primary: Reader
   readonly #onChange: OnStandbyChange
   #available = true
-  #probe: NodeJS.Timeout | undefined
+  #closed = false
 
   constructor(standby: Database, primary: Reader, onChange: OnStandbyChange) {
     this.dialect = primary.dialect
@@ -38,7 +41,7 @@ export class StandbyReader implements Reader {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#probe)
+    this.#closed = true
     await this.#standby.close()
   }
 
@@ -47,28 +50,27 @@ export class StandbyReader implements Reader {
     try {
       return await query(this.#standby)
     } catch (error) {
-      // Anything else, such as a query that the standby cancelled to go on replaying, is a matter of this one query.
-      if (error instanceof DatabaseUnavailable) this.#leave(error)
+      // Too many callers for the standby are not to take the primary down as well.
+      if (error instanceof DatabaseBusy) throw error
+      // A query that the standby cancelled to go on replaying is a matter of this one query.
+      if (!isReplayConflict(error)) this.#leave(error)
       return await query(this.#primary)
     }
   }
 
   #leave(reason: unknown): void {
-    if (!this.#available) return
+    if (!this.#available || this.#closed) return
     this.#available = false
     this.#onChange(false, reason)
-    this.#scheduleProbe()
+    void this.#untilItIsBack()
   }
 
-  #scheduleProbe(): void {
-    this.#probe = setTimeout(async () => {
-      try {
-        await this.#standby.get('select name from migration limit 1')
-        this.#available = true
-        this.#onChange(true)
-      } catch {
-        this.#scheduleProbe()
-      }
-    }, RETRY_INTERVAL).unref()
+  async #untilItIsBack(): Promise<void> {
+    do {
+      await sleep(RETRY_INTERVAL, undefined, { ref: false })
+      if (this.#closed) return
+    } while (!(await isMigrated(this.#standby).catch(() => false)))
+    this.#available = true
+    this.#onChange(true)
   }
 }

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { DatabaseUnavailable } from '../database/database.ts'
+import { DatabaseBusy, DatabaseUnavailable } from '../database/database.ts'
 import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 import { VERSION_HEADERS } from './version.ts'
 
@@ -34,6 +34,11 @@ const SLUGS: Record<number, ProblemSlug> = {
 
 /** Errors of Fastify and its plugins, by their status: each is a kind of problem of ours or a fault of ours. */
 function translate(error: unknown): Problem {
+  if (error instanceof DatabaseBusy) {
+    return new Problem('unavailable', 'The service has more to do than it can.', {
+      headers: { 'retry-after': '1' },
+    })
+  }
   if (error instanceof DatabaseUnavailable) {
     return new Problem('unavailable', 'The database does not answer.', {
       headers: { 'retry-after': '1' },

@@ -102,7 +102,9 @@ export function registerValidationResults(
         submission = (await findOwnSubmission([own.reader], request, token)).submission
       ) {
         const query = readPagination(readQuery, request, submission)
-        const key = `${submission.run}/${query.page}/${query.pageSize}`
+        // With the time of its publishing: a database that was restored, or a standby that took over, may give the
+        // number of a run that it has lost to another one, even of another organisation.
+        const key = `${nameRun(submission)}/${query.page}/${query.pageSize}`
         const etag = () => makeEtag(nameRun(submission), key)
         if (isFresh(request, etag)) return sendNotModified(reply, etag(), CACHE_CONTROL)
 

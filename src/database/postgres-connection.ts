@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import pg from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
+import type { Reader, Value, Writer } from './database.ts'
+import { postgresDialect } from './dialect.ts'
+import { renderCopy } from './postgres-copy.ts'
+import { explain } from './postgres-errors.ts'
+
+/** How long it may take to connect, or to get a connection of a pool, in milliseconds. */
+const CONNECT_TIMEOUT = 2_000
+
+/** After how much silence the system asks whether the other end is still there, in milliseconds. */
+const KEEP_ALIVE_DELAY = 10_000
+
+/** How to connect to the server at a `postgres://` address. */
+export function connectionOptions(url: string): pg.ClientConfig {
+  return {
+    // The driver checks certificates in each of these modes, as libpq only does in the last, and warns of it.
+    connectionString: url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'),
+    application_name: 'mahi',
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
+    types: { getTypeParser: chooseParser as typeof pg.types.getTypeParser },
+  }
+}
+
+const BIGINT = 20
+const NUMERIC = 1700
+
+/** Counts, times and sums fit a number: they stay below 2^53. */
+function chooseParser(oid: number, format?: 'text' | 'binary') {
+  return oid === BIGINT || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format)
+}
+
+/** An address for messages: without its password, and without options, which may hold one too. */
+export function nameAddress(url: string): string {
+  const address = new URL(url)
+  if (address.password !== '') address.password = '***'
+  address.search = ''
+  return address.toString()
+}
+
+/** A pool, or one connection. */
+interface Queryable {
+  query(query: pg.QueryConfig): Promise<pg.QueryResult>
+}
+
+/** Reads on a connection, or on any of a pool. */
+export class PostgresReader implements Reader {
+  readonly dialect = postgresDialect
+  readonly #client: Queryable
+  readonly #address: string
+  readonly #names: Map<string, string>
+  readonly #timeout: number | undefined
+
+  /**
+   * @param names the statements that are prepared by name, shared by the connections of a pool
+   * @param timeout how long an answer may take, in milliseconds, before the server counts as away
+   */
+  constructor(client: Queryable, address: string, names: Map<string, string>, timeout?: number) {
+    this.#client = client
+    this.#address = address
+    this.#names = names
+    this.#timeout = timeout
+  }
+
+  async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
+    return (await this.query(sql, parameters)).rows as Row[]
+  }
+
+  async get<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row | undefined> {
+    return (await this.query(sql, parameters)).rows[0] as Row | undefined
+  }
+
+  async query(sql: string, parameters: readonly Value[]): Promise<pg.QueryResult> {
+    // Nothing is gained by preparing what runs once, and DDL can't be.
+    if (parameters.length === 0) return await this.#run({ text: sql })
+    let name = this.#names.get(sql)
+    if (name === undefined) {
+      name = `mahi_${this.#names.size}`
+      this.#names.set(sql, name)
+    }
+    return await this.#run({ name, text: sql, values: [...parameters] })
+  }
+
+  async #run(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    try {
+      // The driver's types do not know that a query may have a timeout of its own.
+      return await this.#client.query({ ...query, query_timeout: this.#timeout } as pg.QueryConfig)
+    } catch (error) {
+      throw explain(error, this.#address)
+    }
+  }
+}
+
+/** Reads and writes on one connection. Nothing here has a timeout: an import takes as long as its input does. */
+export class PostgresWriter extends PostgresReader implements Writer {
+  readonly #connection: pg.ClientBase
+
+  constructor(connection: pg.ClientBase, address: string, names: Map<string, string>) {
+    super(connection, address, names)
+    this.#connection = connection
+  }
+
+  async run(sql: string, parameters: readonly Value[] = []): Promise<number> {
+    return (await this.query(sql, parameters)).rowCount ?? 0
+  }
+
+  async load(
+    table: string,
+    columns: readonly string[],
+    rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
+  ): Promise<number> {
+    const stream = this.#connection.query(copyFrom(`copy ${table} (${columns.join(', ')}) from stdin`))
+    await pipeline(Readable.from(renderCopy(rows), { objectMode: true, highWaterMark: 2 }), stream)
+    return stream.rowCount
+  }
+
+  async analyze(table: string): Promise<void> {
+    await this.run(`analyze ${table}`)
+  }
+}

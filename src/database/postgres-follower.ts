@@ -1,0 +1,75 @@
+import pg from 'pg'
+import type { Follower, Value } from './database.ts'
+import { postgresDialect } from './dialect.ts'
+import { connectionOptions, PostgresReader } from './postgres-connection.ts'
+import { explain } from './postgres-errors.ts'
+
+/** The channel on which a commit is told to every process. */
+export const CHANNEL = 'mahi_change'
+
+/** How long an answer may take, in milliseconds: what a follower reads is three rows. */
+const ANSWER_TIMEOUT = 2_000
+
+/**
+ * A connection of its own that listens for commits. When it is lost the next read opens another, and so sees what
+ * was told meanwhile to nobody.
+ */
+export class PostgresFollower implements Follower {
+  readonly dialect = postgresDialect
+  readonly #url: string
+  readonly #address: string
+  readonly #onChange: () => void
+  readonly #onError: (error: unknown) => void
+  #connection: Promise<pg.Client> | undefined
+
+  /** @param onError is called with what a read fails of */
+  constructor(url: string, address: string, onChange: () => void, onError: (error: unknown) => void) {
+    this.#url = url
+    this.#address = address
+    this.#onChange = onChange
+    this.#onError = onError
+  }
+
+  async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
+    this.#connection ??= this.#connect()
+    const connection = this.#connection
+    try {
+      const reader = new PostgresReader(await connection, this.#address, new Map(), ANSWER_TIMEOUT)
+      return await reader.all<Row>(sql, parameters)
+    } catch (error) {
+      this.#drop(connection)
+      const reason = explain(error, this.#address)
+      this.#onError(reason)
+      throw reason
+    }
+  }
+
+  async get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
+    return (await this.all<Row>(sql, parameters))[0]
+  }
+
+  async stop(): Promise<void> {
+    if (this.#connection !== undefined) this.#drop(this.#connection)
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client({ ...connectionOptions(this.#url), application_name: 'mahi-follower' })
+    client.on('error', () => undefined)
+    client.on('notification', this.#onChange)
+    try {
+      await client.connect()
+      // A standby can't listen, and a pooler between may forget it: the poll is enough then.
+      await client.query(`listen ${CHANNEL}`).catch(() => undefined)
+      return client
+    } catch (error) {
+      void client.end().catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** A server that is away does not answer to a farewell: nobody waits for it. */
+  #drop(connection: Promise<pg.Client>): void {
+    if (this.#connection === connection) this.#connection = undefined
+    connection.then((client) => client.end()).catch(() => undefined)
+  }
+}
