@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
@@ -13,9 +14,27 @@ const CONNECT_TIMEOUT = 2_000
 /** After how much silence the system asks whether the other end is still there, in milliseconds. */
 const KEEP_ALIVE_DELAY = 10_000
 
+/** The sockets of connections, those that the driver has lost sight of too: it forgets what failed to connect. */
+export class Sockets {
+  readonly #open = new Set<Socket>()
+
+  readonly create = (): Socket => {
+    const socket = new Socket()
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+    return socket
+  }
+
+  /** Lets the process end without waiting for a server that may never answer a farewell. */
+  release(): void {
+    for (const socket of this.#open) socket.unref()
+  }
+}
+
 /** How to connect to the server at a `postgres://` address. */
-export function connectionOptions(url: string): pg.ClientConfig {
+export function connectionOptions(url: string, sockets: Sockets): pg.ClientConfig {
   return {
+    stream: sockets.create,
     // The driver checks certificates in each of these modes, as libpq only does in the last, and warns of it.
     connectionString: url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'),
     application_name: 'mahi',

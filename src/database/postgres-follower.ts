@@ -1,7 +1,7 @@
 import pg from 'pg'
-import type { Follower, Value } from './database.ts'
+import { DatabaseUnavailable, type Follower, type Value } from './database.ts'
 import { postgresDialect } from './dialect.ts'
-import { connectionOptions, PostgresReader } from './postgres-connection.ts'
+import { PostgresReader } from './postgres-connection.ts'
 import { explain } from './postgres-errors.ts'
 
 /** The channel on which a commit is told to every process. */
@@ -16,21 +16,29 @@ const ANSWER_TIMEOUT = 2_000
  */
 export class PostgresFollower implements Follower {
   readonly dialect = postgresDialect
-  readonly #url: string
+  readonly #options: pg.ClientConfig
   readonly #address: string
   readonly #onChange: () => void
   readonly #onError: (error: unknown) => void
   #connection: Promise<pg.Client> | undefined
+  #stopped = false
 
   /** @param onError is called with what a read fails of */
-  constructor(url: string, address: string, onChange: () => void, onError: (error: unknown) => void) {
-    this.#url = url
+  constructor(
+    options: pg.ClientConfig,
+    address: string,
+    onChange: () => void,
+    onError: (error: unknown) => void,
+  ) {
+    this.#options = options
     this.#address = address
     this.#onChange = onChange
     this.#onError = onError
   }
 
   async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
+    // A read that was asked for just before the end would open a connection that nobody closes.
+    if (this.#stopped) throw new DatabaseUnavailable(`${this.#address} is not followed any more`)
     this.#connection ??= this.#connect()
     const connection = this.#connection
     try {
@@ -49,11 +57,12 @@ export class PostgresFollower implements Follower {
   }
 
   async stop(): Promise<void> {
+    this.#stopped = true
     if (this.#connection !== undefined) this.#drop(this.#connection)
   }
 
   async #connect(): Promise<pg.Client> {
-    const client = new pg.Client({ ...connectionOptions(this.#url), application_name: 'mahi-follower' })
+    const client = new pg.Client({ ...this.#options, application_name: 'mahi-follower' })
     client.on('error', () => undefined)
     client.on('notification', this.#onChange)
     try {

@@ -12,7 +12,13 @@ import {
   type Writer,
 } from './database.ts'
 import { postgresDialect } from './dialect.ts'
-import { connectionOptions, nameAddress, PostgresReader, PostgresWriter } from './postgres-connection.ts'
+import {
+  connectionOptions,
+  nameAddress,
+  PostgresReader,
+  PostgresWriter,
+  Sockets,
+} from './postgres-connection.ts'
 import { explain, ServerSilent } from './postgres-errors.ts'
 import { CHANNEL, PostgresFollower } from './postgres-follower.ts'
 
@@ -63,8 +69,9 @@ export function openStandby(url: string, poolSize: number): Database {
 class PostgresDatabase implements Database {
   readonly dialect = postgresDialect
   readonly address: string
-  readonly #url: string
+  readonly #options: pg.ClientConfig
   readonly #poolSize: number
+  readonly #sockets = new Sockets()
   #pool: pg.Pool
   #reader: PostgresReader
   /** The statements that are prepared by name: whichever connection runs one uses the same name. */
@@ -74,7 +81,7 @@ class PostgresDatabase implements Database {
   #closed = false
 
   constructor(url: string, poolSize: number) {
-    this.#url = url
+    this.#options = connectionOptions(url, this.#sockets)
     this.address = nameAddress(url)
     this.#poolSize = poolSize
     this.#pool = this.#openPool()
@@ -114,12 +121,13 @@ class PostgresDatabase implements Database {
   }
 
   follow(onChange: () => void): Follower {
-    return new PostgresFollower(this.#url, this.address, onChange, (error) => this.#note(error))
+    return new PostgresFollower(this.#options, this.address, onChange, (error) => this.#note(error))
   }
 
   async close(): Promise<void> {
     this.#closed = true
     await this.#pool.end()
+    this.#sockets.release()
   }
 
   async #read<T>(query: (reader: PostgresReader) => Promise<T>): Promise<T> {
@@ -178,7 +186,7 @@ class PostgresDatabase implements Database {
 
   #openPool(): pg.Pool {
     const pool = new pg.Pool({
-      ...connectionOptions(this.#url),
+      ...this.#options,
       max: this.#poolSize,
       statement_timeout: STATEMENT_TIMEOUT,
     })
@@ -202,7 +210,7 @@ class PostgresDatabase implements Database {
 
   async #untilItAnswers(): Promise<void> {
     while (!this.#closed) {
-      const client = new pg.Client(connectionOptions(this.#url))
+      const client = new pg.Client(this.#options)
       client.on('error', () => undefined)
       const reason = await client.connect().then(
         () => undefined,

@@ -63,10 +63,13 @@ export function addOccupationCommands(program: Command, withDatabase: WithDataba
     )
     .action(
       action(async ({ format }: { format: 'ndjson' | 'csv' }) => {
-        await withDatabase(async (database) => {
-          const count = await exportOccupations(database, format, writeOut)
-          say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${database.address}.`)
-        })
+        // On a terminal that shows the records themselves a count would stand between them.
+        const progress = process.stdout.isTTY ? undefined : new Progress('records')
+        const { count, address } = await withDatabase(async (database) => ({
+          count: await exportOccupations(database, format, writeOut, progress?.onRecords),
+          address: database.address,
+        })).finally(() => progress?.stop())
+        say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${address}.`)
       }),
     )
 }

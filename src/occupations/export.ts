@@ -13,12 +13,14 @@ export const OCCUPATION_COLUMNS = listColumns(OccupationRecord)
  * The whole catalogue in the order of its codes, as it is at one moment, in pieces of text.
  *
  * @param write takes a piece and answers when there is room for the next
+ * @param onProgress called with the number of records written so far, now and then
  * @returns the number of records
  */
 export async function exportOccupations(
   database: Database,
   format: 'ndjson' | 'csv',
   write: (text: string) => Promise<void>,
+  onProgress?: (records: number) => void,
 ): Promise<number> {
   return await database.snapshot(async (reader) => {
     if (format === 'csv') await write(stringify([OCCUPATION_COLUMNS.map(({ name }) => name)]))
@@ -34,6 +36,7 @@ export async function exportOccupations(
       const documents = rows.map(({ document }) => document)
       await write(format === 'csv' ? toCsv(documents) : `${documents.join('\n')}\n`)
       count += rows.length
+      onProgress?.(count)
       last = end.code
     }
   })

@@ -10,7 +10,6 @@ import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { exportOccupations } from '../../src/occupations/export.ts'
 import { importOccupations } from '../../src/occupations/import.ts'
-import { sourceOf } from './service.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 
 export const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
@@ -95,7 +94,10 @@ export class Installation {
 
   /** Brings records into the catalogue, without a command. */
   async fill(records: readonly unknown[]): Promise<this> {
-    await this.#withDatabase((database) => importOccupations(database, sourceOf(records)))
+    const source = (async function* () {
+      for (const value of records) yield { file: 'test', line: 1, value }
+    })()
+    await this.#withDatabase((database) => importOccupations(database, source))
     return this
   }
 

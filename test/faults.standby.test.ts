@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Cluster, hasCluster } from './support/cluster.ts'
+import { Installation, toLines, until } from './support/command.ts'
+import { checkPage, fillDatabase, UNLIMITED } from './support/filled-database.ts'
+import { ask, Load } from './support/load.ts'
+import { PausableProxy } from './support/pausable-proxy.ts'
+
+const PUBLISH = ['results', 'publish', '--eid', '1001', '--return', 'R1']
+const LEFT = /the standby is away: reads go to the primary/
+const RETURNED = /the standby is back and serves the reads again/
+
+describe.skipIf(!hasCluster)('with a primary and a standby that streams from it', () => {
+  let primary: Cluster
+  let standby: Cluster
+  beforeAll(async () => {
+    primary = await Cluster.start()
+    standby = await primary.startStandby({ max_standby_streaming_delay: '0' })
+  })
+  afterAll(async () => {
+    await standby?.remove()
+    await primary?.remove()
+  })
+
+  /** A filled database that has reached the standby, and a server that reads there. */
+  async function serve(name: string, environment: Record<string, string> = {}) {
+    const DATABASE_URL = await primary.createDatabase(name)
+    const filled = await fillDatabase(DATABASE_URL)
+    await standby.catchUp(primary)
+    const mahi = new Installation()
+    const { url, command } = await mahi.serve({
+      ...UNLIMITED,
+      LOG_LEVEL: 'info',
+      DATABASE_URL,
+      DATABASE_READ_URL: standby.url(name),
+      ...environment,
+    })
+    const get = (path: string, headers: Record<string, string> = {}) =>
+      ask(url + path, { ...filled.headers, ...headers })
+    /** Runs a command that has to succeed. */
+    const run = async (parameters: readonly string[], records: readonly unknown[]) => {
+      const input = toLines(records)
+      return await mahi.runJson([...parameters, '-'], { input, environment: { DATABASE_URL } })
+    }
+    return { ...filled, url, command, get, run }
+  }
+
+  /** Transactions that have read on the standby. */
+  async function countReads(name: string): Promise<number> {
+    const [row] = await standby.query<{ count: string }>(
+      `select coalesce(sum(idx_tup_fetch), 0) as count from pg_stat_user_tables where relname in ('occupation', 'result_entry')`,
+      name,
+    )
+    return Number(row?.count)
+  }
+
+  test('the reads of both operations are made there, and those of the primary are keys and revisions', async () => {
+    const { get, token } = await serve('read_there')
+    for (const path of ['/v1/occupations', `/v1/submissions/${token}/validation-results`]) {
+      const before = await countReads('read_there')
+      expect((await get(path)).status).toBe(200)
+      await until(async () => ((await countReads('read_there')) > before ? true : undefined))
+    }
+    const [row] = await primary.query<{ count: string }>(
+      `select count(*) as count from pg_stat_activity
+       where datname = 'read_there' and query like '%string_agg%'and query not like '%pg_stat%'`,
+    )
+    expect(row?.count).toBe('0')
+  })
+
+  test('while it lags it is never taken for newer than it is', async () => {
+    const { get, run, token } = await serve('lagging')
+    const results = `/v1/submissions/${token}/validation-results`
+    const window = (date: string) => `/v1/occupations?Filter.LastUpdatedAfter=${date}`
+    const before = { page: await get('/v1/occupations'), results: await get(results) }
+    const { summary } = { summary: await run(['occupations', 'import'], [{ occupationCode: 'C100' }]) }
+    const { lastUpdatedDate: newest } = summary as { lastUpdatedDate: string }
+    await standby.catchUp(primary)
+    const shown = await until(async () => {
+      const page = await get('/v1/occupations')
+      return page.headers.etag === before.page.headers.etag ? undefined : page
+    })
+
+    await standby.pauseReplay()
+    try {
+      await run(['occupations', 'import'], [{ occupationCode: 'A-NEW' }])
+      await run([...PUBLISH, '--token', token], [{ localId: 'second run' }])
+      const other = (await run(PUBLISH, [{ localId: 'other submission' }])) as { submissionToken: string }
+      // The process hears of the import from the primary, and forgets its pages: what it reads anew is the old state.
+      await until(async () => {
+        const { headers } = await get('/v1/occupations', { 'if-none-match': String(shown.headers.etag) })
+        return headers['content-length'] === undefined ? undefined : true
+      }).catch(() => undefined)
+      const lagging = await get('/v1/occupations')
+      expect([lagging.headers.etag, lagging.body]).toEqual([shown.headers.etag, shown.body])
+      expect(JSON.parse((await get(window(newest))).body).totalCount).toBe(0)
+      const old = await get(results)
+      expect([old.headers.etag, old.body]).toEqual([before.results.headers.etag, before.results.body])
+      // What the standby has never heard of is looked up at the primary.
+      const { body } = await get(`/v1/submissions/${other.submissionToken}/validation-results`)
+      expect(JSON.parse(body).results).toEqual([{ localId: 'other submission' }])
+    } finally {
+      await standby.resumeReplay()
+    }
+    await standby.catchUp(primary)
+    const after = await get('/v1/occupations')
+    expect(after.headers.etag).not.toBe(shown.headers.etag)
+    expect(JSON.parse(after.body).data[0]).toMatchObject({ occupationCode: 'A-NEW' })
+    // A mirror that asked while there was nothing to see asks again, and misses nothing.
+    expect(JSON.parse((await get(window(newest))).body).data).toMatchObject([{ occupationCode: 'A-NEW' }])
+    expect(JSON.parse((await get(results)).body).results).toEqual([{ localId: 'second run' }])
+  })
+
+  test('when it goes away reads go to the primary, and back when it returns', async () => {
+    const { url, command, questions } = await serve('going_away', { PAGE_CACHE_MB: '0' })
+    const load = new Load([url], questions, { check: checkPage })
+    await load.untilMore('ok', 200)
+
+    for (const end of ['kill', 'stop'] as const) {
+      const log = command.stdout.length
+      await standby[end]()
+      await until(() => (LEFT.test(command.stdout.slice(log)) ? true : undefined))
+      await load.untilMore('ok', 200)
+      await standby.start()
+      await until(() => (RETURNED.test(command.stdout.slice(log)) ? true : undefined))
+      const before = await countReads('going_away')
+      await load.untilMore('ok', 200)
+      await until(async () => ((await countReads('going_away')) > before ? true : undefined))
+    }
+    const counts = await load.stop()
+    process.stdout.write(load.describe('the standby is killed and stopped'))
+    expect(counts.otherwise).toEqual([])
+    expect(counts.unavailable).toBe(0)
+  })
+
+  test('when it is cut off without a word, nobody fails of it', async () => {
+    const proxy = await PausableProxy.start(standby.port)
+    const { url, command, questions } = await serve('standby_cut_off', {
+      PAGE_CACHE_MB: '0',
+      DATABASE_READ_URL: standby.url('standby_cut_off', proxy.port),
+    })
+    const load = new Load([url], questions, { check: checkPage })
+    await load.untilMore('ok', 100)
+    proxy.pause()
+    await command.output(LEFT)
+    await load.untilMore('ok', 200)
+    proxy.resume()
+    await command.output(RETURNED)
+    await load.untilMore('ok', 100)
+    const counts = await load.stop()
+    process.stdout.write(load.describe('the standby is cut off without a word'))
+    expect(counts.otherwise).toEqual([])
+    expect(counts.unavailable).toBe(0)
+  })
+
+  test('a query that it cancels to go on replaying is made at the primary', async () => {
+    const { url, command, questions } = await serve('conflict', { PAGE_CACHE_MB: '0' })
+    const load = new Load([url], questions, { check: checkPage })
+    await load.untilMore('ok', 100)
+    const conflicts = async () => {
+      const [row] = await standby.query<{ count: string }>(
+        `select confl_lock + confl_snapshot as count from pg_stat_database_conflicts where datname = 'conflict'`,
+      )
+      return Number(row?.count)
+    }
+    // A lock that is replayed cancels whatever reads the table.
+    await until(async () => {
+      for (let count = 0; count < 20; count++) {
+        await primary.query(
+          'begin; lock table occupation, result_entry in access exclusive mode; commit',
+          'conflict',
+        )
+      }
+      return (await conflicts()) > 0 ? true : undefined
+    })
+    await load.untilMore('ok', 100)
+    const counts = await load.stop()
+    process.stdout.write(load.describe(`${await conflicts()} queries cancelled by the standby`))
+    expect(counts.otherwise).toEqual([])
+    expect(counts.unavailable).toBe(0)
+    expect(command.stdout).not.toMatch(LEFT)
+  })
+
+  test('one that has no tables yet, or does not let us in, is not used', async () => {
+    const other = await Cluster.start()
+    try {
+      await other.createDatabase('not_ready')
+      for (const DATABASE_READ_URL of [other.url('not_ready'), other.url('absent')]) {
+        const name = `refused_${DATABASE_READ_URL.length}`
+        const { get, command } = await serve(name, { DATABASE_READ_URL })
+        expect((await get('/v1/occupations')).status).toBe(200)
+        await command.output(LEFT)
+      }
+    } finally {
+      await other.remove()
+    }
+  })
+
+  test('while the primary is away what needs no primary is still read at the standby', async () => {
+    const { url, questions, headers } = await serve('primary_away', { PAGE_CACHE_MB: '0' })
+    const load = new Load([url], questions, { check: checkPage })
+    await load.untilMore('ok', 100)
+    await primary.kill()
+    try {
+      await load.untilMore('ok', 100)
+      expect(
+        (
+          await ask(`${url}/v1/occupations`, {
+            ...headers,
+            'x-api-key': `mahi_${'0'.repeat(12)}_${'A'.repeat(43)}`,
+          })
+        ).status,
+      ).toBe(503)
+    } finally {
+      await primary.start()
+    }
+    await load.untilMore('ok', 100)
+    const counts = await load.stop()
+    process.stdout.write(load.describe('the primary is killed, the standby serves'))
+    expect(counts.otherwise).toEqual([])
+  })
+})
