@@ -22,7 +22,16 @@ if (postgresUrl === undefined) {
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...common, name: 'sqlite', include: ['test/**/*.test.ts'], env: { TEST_ENGINE: 'sqlite' } } },
+      {
+        test: {
+          ...common,
+          name: 'sqlite',
+          include: ['test/**/*.test.ts'],
+          // They make servers of PostgreSQL themselves.
+          exclude: ['test/faults.{postgres,standby}.test.ts'],
+          env: { TEST_ENGINE: 'sqlite' },
+        },
+      },
       ...(postgresUrl === undefined
         ? []
         : [

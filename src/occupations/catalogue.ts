@@ -76,9 +76,7 @@ export class Catalogue {
       const plan = this.#plans.get(planKey)?.plan ?? (await planPage(this.#reader, page, window))
       const rows = await readWindowPage(this.#reader, page, window, plan)
       if (isSameRevision(rows.revision, plan.revision)) {
-        // A standby that lags plans for a revision that has been: nothing would clear such a plan once it caught up.
-        if (isSameRevision(plan.revision, this.#revision))
-          this.#plans.set(planKey, { plan, weight: weigh(plan) })
+        this.#plans.set(planKey, { plan, weight: weigh(plan) })
         return rows
       }
       // An import came between the plan and the page.
