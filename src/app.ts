@@ -14,6 +14,7 @@ import type { ConsumeLimit, RateLimits } from './access/rate-limit.ts'
 import { createBearerVerifier } from './access/verify.ts'
 import type { Database, Reader } from './database/database.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
+import { Backlog } from './http/backlog.ts'
 import { assertWellFormed, BrokenRequests } from './http/broken-requests.ts'
 import { nameSchemas } from './http/describe.ts'
 import { answerError } from './http/errors.ts'
@@ -179,6 +180,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }
   const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 2)
   const compress = settings.PAGE_CACHE_MB > 0
+  const backlog = new Backlog()
 
   const [v1] = VERSIONS
   const cataloguePages = pages()
@@ -198,6 +200,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     'Bytes of finished pages kept in memory.',
     () => cataloguePages.weight + resultPages.weight,
   )
+  metrics.gauge(
+    'mahi_backlog_bytes',
+    'Bytes of large answers that their readers have not taken yet.',
+    () => backlog.bytes,
+  )
 
   await app.register(
     async (scope) => {
@@ -206,6 +213,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         access,
         limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
         compress,
+        backlog,
       })
       registerValidationResults(scope, {
         reader: reads,
@@ -214,6 +222,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         access,
         limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
         compress,
+        backlog,
       })
     },
     { prefix: v1.prefix },

@@ -82,13 +82,18 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       metricsServer = await listen(at, () => serveMetrics(metrics, settings.METRICS_PORT))
     }
     const at = { setting: 'PORT', port: settings.PORT, host: settings.HOST }
-    const url = await listen(at, () => app.listen({ host: settings.HOST, port: settings.PORT }))
+    const url = await listen(at, () =>
+      app.listen({ host: settings.HOST, port: settings.PORT, backlog: BACKLOG }),
+    )
     return { app, database, url, drainSeconds: settings.DRAIN_SECONDS, life, close }
   } catch (error) {
     await close()
     throw error
   }
 }
+
+/** Connections that may wait to be taken; the system may allow fewer. One that is not let wait tries again seconds later. */
+const BACKLOG = 4096
 
 /** When readers that have not taken their answers are cut off, so that the rest still closes in order. */
 const CUT_OFF = 9_000

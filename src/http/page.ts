@@ -6,6 +6,10 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
+/** Most pages that are compressed at a time: each takes megabytes, and more of them would only wait for each other. */
+const MOST_COMPRESSING = 16
+let compressing = 0
+
 /** Bodies below this many bytes are not compressed: they fit in one packet either way. */
 const WORTH_COMPRESSING = 1024
 
@@ -40,21 +44,33 @@ export class Page {
     return this.#bodies.identity.length >= WORTH_COMPRESSING
   }
 
+  /** The bytes as they are, not compressed. */
+  get plain(): Buffer {
+    return this.#bodies.identity
+  }
+
   /** The bytes in an encoding, where they are at hand. */
   ready(encoding: Encoding): Buffer | undefined {
     return this.#bodies[encoding]
   }
 
-  /** Compresses the page, once however many callers wait for it, off the main thread. */
-  async encode(encoding: Exclude<Encoding, 'identity'>): Promise<Buffer> {
+  /**
+   * Compresses the page, once however many callers wait for it, off the main thread. Answers `undefined` where too
+   * many are being compressed already.
+   */
+  async encode(encoding: Exclude<Encoding, 'identity'>): Promise<Buffer | undefined> {
     let pending = this.#pending.get(encoding)
     if (pending === undefined) {
-      pending = compress[encoding](this.#bodies.identity)
+      if (compressing >= MOST_COMPRESSING) return undefined
+      compressing++
+      pending = compress[encoding](this.#bodies.identity).finally(() => {
+        compressing--
+        this.#pending.delete(encoding)
+      })
       this.#pending.set(encoding, pending)
     }
     const body = await pending
     this.#bodies[encoding] = body
-    this.#pending.delete(encoding)
     return body
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
+import type { Backlog } from './backlog.ts'
 import { ENCODINGS, type Encoding, type Page } from './page.ts'
 import { Problem } from './problems.ts'
 
@@ -7,6 +8,7 @@ export interface Sending {
   readonly cacheControl: string
   /** Whether compressed bytes are kept, and so worth making. */
   readonly compress: boolean
+  readonly backlog: Backlog
   /** Called when the page has grown by compressed bytes. */
   readonly onGrown: (page: Page) => void
 }
@@ -16,22 +18,24 @@ export async function sendPage(
   request: FastifyRequest,
   reply: FastifyReply,
   page: Page,
-  { cacheControl, compress, onGrown }: Sending,
+  { cacheControl, compress, backlog, onGrown }: Sending,
 ): Promise<FastifyReply> {
   if (isFresh(request, () => page.etag)) return sendNotModified(reply, page.etag, cacheControl)
 
-  const encoding = page.worthCompressing
+  let encoding = page.worthCompressing
     ? chooseEncoding(request.headers['accept-encoding'], compress)
     : 'identity'
   let body = page.ready(encoding)
+  backlog.hold(reply.raw, body ?? page.plain)
   if (body === undefined && encoding !== 'identity') {
     body = await page.encode(encoding)
-    onGrown(page)
+    if (body === undefined) encoding = 'identity'
+    else onGrown(page)
   }
   describe(reply, page.etag, cacheControl)
   if (page.link !== undefined) reply.header('link', page.link)
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  return reply.header('content-type', 'application/json; charset=utf-8').send(body)
+  return reply.header('content-type', 'application/json; charset=utf-8').send(body ?? page.plain)
 }
 
 /** Whether the caller has what the ETag names; where it is known without the page, no page need be read. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { type Access, admit } from '../access/admit.ts'
+import type { Backlog } from '../http/backlog.ts'
 import {
   describeErrors,
   describePage,
@@ -25,12 +26,13 @@ export interface OccupationRouteOptions {
   readonly limits: { readonly default: number; readonly max: number }
   /** Whether finished pages are kept, and so compressed. */
   readonly compress: boolean
+  readonly backlog: Backlog
 }
 
 /** List occupations: section 4.1 of the interface. */
 export function registerOccupations(
   app: FastifyInstance,
-  { catalogue, access, limits, compress }: OccupationRouteOptions,
+  { catalogue, access, limits, compress, backlog }: OccupationRouteOptions,
 ): void {
   const querySchema = occupationQuery(limits)
   const readQuery = compileQuery<OccupationQuery>(querySchema)
@@ -83,6 +85,7 @@ export function registerOccupations(
       return sendPage(request, reply, page, {
         cacheControl,
         compress,
+        backlog,
         onGrown: (grown) => catalogue.reweigh(key, grown),
       })
     },

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { type Access, admit, unauthorized } from '../access/admit.ts'
 import type { Reader } from '../database/database.ts'
+import type { Backlog } from '../http/backlog.ts'
 import {
   describeErrors,
   describePage,
@@ -37,6 +38,7 @@ export interface ResultsRouteOptions {
   readonly limits: { readonly default: number; readonly max: number }
   /** Whether finished pages are kept, and so compressed. */
   readonly compress: boolean
+  readonly backlog: Backlog
 }
 
 const CACHE_CONTROL = 'private, no-cache'
@@ -44,7 +46,7 @@ const CACHE_CONTROL = 'private, no-cache'
 /** Get validation results: section 4.2 of the interface. */
 export function registerValidationResults(
   app: FastifyInstance,
-  { reader, primary, pages, access, limits, compress }: ResultsRouteOptions,
+  { reader, primary, pages, access, limits, compress, backlog }: ResultsRouteOptions,
 ): void {
   const querySchema = resultsQuery(limits)
   const readQuery = compileQuery<Pagination>(querySchema)
@@ -117,6 +119,7 @@ export function registerValidationResults(
         return sendPage(request, reply, page, {
           cacheControl: CACHE_CONTROL,
           compress,
+          backlog,
           onGrown: (grown) => pages.set(key, grown),
         })
       }

@@ -1,0 +1,77 @@
+import type { ServerResponse } from 'node:http'
+import { Problem } from './problems.ts'
+
+/** Bytes of answers that may wait for their readers. */
+const CAPACITY = 128 * 2 ** 20
+
+/** Answers below this many bytes are not counted: the system takes them whole. */
+const SMALL = 16 * 1024
+
+/** How long a reader may take before it counts as slow, in milliseconds. */
+const SLOW = 5_000
+
+/**
+ * The answers on their way. What their readers have not taken yet is in memory, so that many slow readers of large
+ * pages could fill it: beyond the capacity the slowest of them are cut off, and where none is slow, new ones wait.
+ */
+export class Backlog {
+  readonly #capacity: number
+  readonly #waiting = new Map<ServerResponse, { readonly body: Buffer; readonly since: number }>()
+  /** Readers of each body: a page that is kept in memory is there once, however many read it. */
+  readonly #readers = new Map<Buffer, number>()
+  #bytes = 0
+
+  constructor(capacity = CAPACITY) {
+    this.#capacity = capacity
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /**
+   * Counts an answer until its reader has taken it.
+   *
+   * @throws {Problem} `unavailable` if there is no room
+   */
+  hold(response: ServerResponse, body: Buffer): void {
+    if (body.length < SMALL || response.destroyed) return
+    if (!this.#readers.has(body)) this.#makeRoom(body.length)
+
+    this.#waiting.set(response, { body, since: performance.now() })
+    const readers = this.#readers.get(body) ?? 0
+    if (readers === 0) this.#bytes += body.length
+    this.#readers.set(body, readers + 1)
+    const release = () => this.#release(response)
+    response.once('finish', release).once('close', release)
+  }
+
+  #makeRoom(bytes: number): void {
+    const now = performance.now()
+    // In the order in which they began.
+    for (const [response, { since }] of this.#waiting) {
+      if (this.#bytes + bytes <= this.#capacity) return
+      if (now - since < SLOW) break
+      this.#release(response)
+      response.destroy()
+    }
+    // A page that is larger than the capacity is sent where it is the only one.
+    if (this.#bytes === 0 || this.#bytes + bytes <= this.#capacity) return
+    throw new Problem('unavailable', 'Too many answers wait for their readers.', {
+      headers: { 'retry-after': '1' },
+    })
+  }
+
+  #release(response: ServerResponse): void {
+    const body = this.#waiting.get(response)?.body
+    if (body === undefined) return
+    this.#waiting.delete(response)
+    const readers = this.#readers.get(body) ?? 0
+    if (readers > 1) {
+      this.#readers.set(body, readers - 1)
+    } else {
+      this.#readers.delete(body)
+      this.#bytes -= body.length
+    }
+  }
+}
