@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import cors from '@fastify/cors'
 import underPressure from '@fastify/under-pressure'
 import Fastify, {
   type FastifyBaseLogger,
@@ -16,6 +15,8 @@ import type { Database, Reader } from './database/database.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
 import { Backlog } from './http/backlog.ts'
 import { assertWellFormed, BrokenRequests } from './http/broken-requests.ts'
+import { CommonHeaders } from './http/common-headers.ts'
+import { Cors } from './http/cors.ts'
 import { nameSchemas } from './http/describe.ts'
 import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
@@ -25,8 +26,8 @@ import type { Page } from './http/page.ts'
 import { PageCache } from './http/page-cache.ts'
 import { registerProblemPages } from './http/problem-pages.ts'
 import { Problem, ProblemBody, ResultsProblemBody } from './http/problems.ts'
-import { registerNotFound } from './http/routing.ts'
-import { assertVersion, routeVersion, VERSION_HEADERS, VERSIONS } from './http/version.ts'
+import { Unrouted } from './http/routing.ts'
+import { assertVersion, routeVersion, VERSIONS } from './http/version.ts'
 import { Catalogue } from './occupations/catalogue.ts'
 import { registerOccupations } from './occupations/routes.ts'
 import type { Settings } from './settings.ts'
@@ -48,6 +49,8 @@ export interface AppOptions {
 
 /** Longest address, in characters: several times what the longest sensible query takes. */
 const MAX_URL_LENGTH = 8192
+
+const NO_QUERY = {}
 
 /** Turns a request away at once, rather than slowing everybody down; whether the process lives is still told. */
 function shedLoad(request: FastifyRequest): void {
@@ -77,6 +80,7 @@ function jwtOptionsOf(settings: Settings): JwtOptions | undefined {
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { settings, database, reads, revisions, consume, metrics, life, logger } = options
   const broken = new BrokenRequests(logger, metrics)
+  const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -86,7 +90,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     rewriteUrl: (request) => routeVersion(request as Parameters<typeof routeVersion>[0]),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
     // Tokens of any length get the one answer that tells nothing about them.
-    routerOptions: { maxParamLength: MAX_URL_LENGTH },
+    // Queries are read by compileQuery.
+    routerOptions: { maxParamLength: MAX_URL_LENGTH, querystringParser: () => NO_QUERY },
     // Requests in flight finish and new ones on open connections are answered while the process stops.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -107,41 +112,21 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
     clientErrorHandler: (error, socket) => broken.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
-      answerError(error, request, reply)
       // No hook is run for these.
+      common.addTo(request, reply)
+      answerError(error, request, reply)
       reply.raw.once('close', () => recordReply(request, reply, metrics))
     },
   })
   broken.watch(app.server)
   app.setErrorHandler(answerError)
   app.decorateRequest('principal', undefined)
+  app.decorateRequest('limitHeaders', undefined)
 
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.headers({
-      ...VERSION_HEADERS,
-      'x-request-id': request.id,
-      'x-content-type-options': 'nosniff',
-    })
-    // A balancer that keeps connections open is to send what comes next to another process.
-    if (life.stopping) reply.header('connection', 'close')
-    done()
-  })
   registerRequestLog(app, metrics)
-  // Before anything is refused: a web page is to see why.
-  await app.register(cors, {
-    origin: settings.CORS_ORIGINS === '*' ? '*' : [...settings.CORS_ORIGINS],
-    methods: ['GET', 'HEAD'],
-    exposedHeaders: [
-      'ETag',
-      'Link',
-      'RateLimit',
-      'RateLimit-Policy',
-      'Retry-After',
-      'X-Request-Id',
-      'api-supported-versions',
-    ],
-    maxAge: 86_400,
-    strictPreflight: false,
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    common.addTo(request, reply)
+    done()
   })
   await app.register(underPressure, {
     maxEventLoopDelay: settings.OVERLOAD_DELAY_MS,
@@ -149,8 +134,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     sampleInterval: 1000,
     pressureHandler: shedLoad,
   })
-  app.addHook('onRequest', (request, _reply, done) => {
+  const unrouted = new Unrouted(app)
+  // Before anything is read of a body, which no address takes.
+  app.addHook('onRequest', (request, reply, done) => {
     assertWellFormed(request)
+    if (request.method === 'OPTIONS') return void unrouted.answer(request, reply)
     assertVersion(request.raw)
     if (request.url.length > MAX_URL_LENGTH) {
       throw new Problem(
@@ -158,9 +146,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         `The address is ${request.url.length} characters long, and ${MAX_URL_LENGTH} fit.`,
       )
     }
+    if (request.is404) return void unrouted.answer(request, reply)
     done()
   })
-  registerNotFound(app)
   await registerOpenApi(app)
   registerHealth(app, reads, life)
   registerProblemPages(app)
@@ -212,8 +200,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         catalogue,
         access,
         limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
-        compress,
-        backlog,
+        send: { common, compress, backlog },
       })
       registerValidationResults(scope, {
         reader: reads,
@@ -221,8 +208,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         pages: resultPages,
         access,
         limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
-        compress,
-        backlog,
+        send: { common, compress, backlog },
       })
     },
     { prefix: v1.prefix },

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
-import pino, { type Logger } from 'pino'
+import type { Logger } from 'pino'
 import { createMemoryLimiter } from './access/rate-limit.ts'
 import { RedisLimiter } from './access/redis-limit.ts'
 import { buildApp, rateLimitsOf } from './app.ts'
@@ -14,6 +14,7 @@ import { Connections } from './http/connections.ts'
 import type { Life } from './http/health.ts'
 import { Metrics, serveMetrics } from './http/metrics.ts'
 import { listen } from './listen.ts'
+import { openLog } from './log.ts'
 import type { Settings } from './settings.ts'
 
 export interface RunningServer {
@@ -33,16 +34,11 @@ export interface RunningServer {
  * @throws {DatabaseUnusable | CannotListen}
  */
 export async function startServer(settings: Settings): Promise<RunningServer> {
-  const logger = pino({
-    level: settings.LOG_LEVEL,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    serializers: { err: pino.stdSerializers.err },
-  })
+  const metrics = new Metrics()
+  const logger = openLog(settings.LOG_LEVEL, metrics)
   const database = await openDatabase(settings.DATABASE_URL, settings.DATABASE_POOL_SIZE)
   const revisions = await RevisionWatch.start(database)
   const life: Life = { stopping: false }
-  const metrics = new Metrics()
   const standby = openReads(settings, database, metrics, logger)
   const limits = rateLimitsOf(settings)
   const redis =

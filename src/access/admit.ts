@@ -1,5 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Problem } from '../http/problems.ts'
+import { type MaybePromise, whenKnown } from '../maybe-promise.ts'
 import type { Principal, Scope, Verify } from './principal.ts'
 import { type ConsumeLimit, type LimitName, limitHeaders, type RateLimits } from './rate-limit.ts'
 
@@ -36,35 +37,40 @@ declare module 'fastify' {
 export function admit(access: Access, { operation, scope, anonymous }: Admission) {
   const limit = access.limits[operation]
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const credential = readCredential(request)
-    const principal =
-      credential === undefined ? undefined : await verifyCredential(access, request, credential)
-    if (principal === undefined && !(anonymous && credential === undefined)) {
-      throw unauthorized(await countFailure(access, request))
-    }
-    request.principal = principal
+  const count = (request: FastifyRequest, principal: Principal | undefined) =>
+    whenKnown(access.consume(operation, principal?.id ?? addressOf(request)), (verdict) => {
+      if (verdict !== undefined && limit !== 'off') {
+        request.limitHeaders = limitHeaders(operation, limit, verdict)
+        if (!verdict.allowed)
+          throw tooMany(verdict.reset, `${limit.requests} requests in ${limit.seconds} seconds`)
+      }
+      if (principal !== undefined && !principal.scopes.has(scope)) throw unauthorized()
+    })
 
-    const verdict = await access.consume(operation, principal?.id ?? addressOf(request))
-    if (verdict !== undefined && limit !== 'off') {
-      reply.headers(limitHeaders(operation, limit, verdict))
-      if (!verdict.allowed)
-        throw tooMany(verdict.reset, `${limit.requests} requests in ${limit.seconds} seconds`)
-    }
-    if (principal !== undefined && !principal.scopes.has(scope)) throw unauthorized()
+  const enter = (request: FastifyRequest): MaybePromise<void> => {
+    const credential = readCredential(request)
+    if (credential === undefined) return anonymous ? count(request, undefined) : countFailure(access, request)
+    return whenKnown(verifyCredential(access, request, credential), (principal) => {
+      if (principal === undefined) return countFailure(access, request)
+      request.principal = principal
+      return count(request, principal)
+    })
+  }
+
+  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction) => {
+    const entered = enter(request)
+    if (entered instanceof Promise) return entered
+    return done()
   }
 }
 
 /** The one answer to every request that is not authorised: it does not tell why. */
-export function unauthorized(headers: Record<string, string> = {}): Problem {
+export function unauthorized(): Problem {
   return new Problem(
     'unauthorized',
     'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
     {
-      headers: {
-        ...headers,
-        'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"',
-      },
+      headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
     },
   )
 }
@@ -83,33 +89,34 @@ function readCredential(request: FastifyRequest): Credential | undefined {
   return { text: /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '', verifier: 'verifyBearer' }
 }
 
-async function verifyCredential(
+function verifyCredential(
   access: Access,
   request: FastifyRequest,
   { text, verifier }: Credential,
-): Promise<Principal | undefined> {
-  const principal = await access[verifier](text)
+): MaybePromise<Principal | undefined> {
   const client = request.headers['x-client-id']
-  return client === undefined || client === principal?.client ? principal : undefined
-}
-
-/** Answers the headers that tell what is left of the limit. */
-async function countFailure(access: Access, request: FastifyRequest): Promise<Record<string, string>> {
-  const limit = access.limits['failed-credentials']
-  const verdict = await access.consume('failed-credentials', addressOf(request))
-  if (verdict === undefined || limit === 'off') return {}
-  const headers = limitHeaders('failed-credentials', limit, verdict)
-  if (verdict.allowed) return headers
-  throw tooMany(
-    verdict.reset,
-    `${limit.requests} requests without a valid credential in ${limit.seconds} seconds`,
-    headers,
+  return whenKnown(access[verifier](text), (principal) =>
+    client === undefined || client === principal?.client ? principal : undefined,
   )
 }
 
-function tooMany(seconds: number, limit: string, headers: Record<string, string> = {}): Problem {
+/** @throws {Problem} `unauthorized`, or `too-many-requests` from a caller that has tried too often */
+function countFailure(access: Access, request: FastifyRequest): MaybePromise<never> {
+  const limit = access.limits['failed-credentials']
+  return whenKnown(access.consume('failed-credentials', addressOf(request)), (verdict) => {
+    if (verdict === undefined || limit === 'off') throw unauthorized()
+    request.limitHeaders = limitHeaders('failed-credentials', limit, verdict)
+    if (verdict.allowed) throw unauthorized()
+    throw tooMany(
+      verdict.reset,
+      `${limit.requests} requests without a valid credential in ${limit.seconds} seconds`,
+    )
+  })
+}
+
+function tooMany(seconds: number, limit: string): Problem {
   return new Problem('too-many-requests', `More than ${limit}. Try again in ${seconds} s.`, {
-    headers: { ...headers, 'retry-after': String(seconds) },
+    headers: { 'retry-after': String(seconds) },
   })
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Database, Reader, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
-import { type Principal, SCOPES, type Scope } from './principal.ts'
+import { type Principal, SCOPES, type Scope, type Verify } from './principal.ts'
 import { hashCredential, RememberedPrincipals } from './remembered.ts'
 
 /** A key as it is stored, without its hash. */
@@ -100,8 +100,7 @@ export class KeyVerifier {
     this.#reader = reader
   }
 
-  readonly verify = async (key: string): Promise<Principal | undefined> =>
-    await this.#remembered.recall(key, (keyHash) => this.#check(key, keyHash))
+  readonly verify: Verify = (key) => this.#remembered.recall(key, (keyHash) => this.#check(key, keyHash))
 
   /** Called when a key was made or revoked, by whichever process. */
   forget(): void {

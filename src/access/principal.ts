@@ -1,3 +1,5 @@
+import type { MaybePromise } from '../maybe-promise.ts'
+
 /** What a credential may be used for. */
 export const SCOPES = ['occupations:read', 'validation-results:read'] as const
 export type Scope = (typeof SCOPES)[number]
@@ -16,4 +18,4 @@ export interface Principal {
 }
 
 /** Tells who a bearer of a credential is, or `undefined` if the credential is not valid. */
-export type Verify = (credential: string) => Promise<Principal | undefined>
+export type Verify = (credential: string) => MaybePromise<Principal | undefined>

@@ -1,4 +1,4 @@
-import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { MaybePromise } from '../maybe-promise.ts'
 
 /** So many requests in each window of so many seconds. */
 export interface RateLimit {
@@ -20,54 +20,73 @@ export interface Verdict {
 }
 
 /** Counts a request of `key` under a limit; `undefined` where the limit is off. */
-export type ConsumeLimit = (name: LimitName, key: string) => Promise<Verdict | undefined>
+export type ConsumeLimit = (name: LimitName, key: string) => MaybePromise<Verdict | undefined>
 
-/** Limits counted in this process. */
-export function createMemoryLimiter(limits: RateLimits): ConsumeLimit {
-  return createLimiter(
-    limits,
-    (_, { requests, seconds }) => new RateLimiterMemory({ points: requests, duration: seconds }),
-  )
-}
-
-/** Limits counted where `open` says; a store that fails rejects. */
+/** Makes the counter of each limit that is not off. */
 export function createLimiter(
   limits: RateLimits,
-  open: (name: string, limit: RateLimit) => RateLimiterAbstract,
+  open: (name: string, limit: RateLimit) => (key: string) => MaybePromise<Verdict>,
 ): ConsumeLimit {
-  const limiters = new Map(
+  const counters = new Map(
     Object.entries(limits).flatMap(([name, limit]) =>
       limit === 'off' ? [] : [[name, open(name, limit)] as const],
     ),
   )
-  return async (name, key) => {
-    const limiter = limiters.get(name)
-    if (limiter === undefined) return undefined
-    try {
-      return verdict(await limiter.consume(key), true)
-    } catch (refusal) {
-      if (refusal instanceof RateLimiterRes) return verdict(refusal, false)
-      throw refusal
+  return (name, key) => counters.get(name)?.(key)
+}
+
+/** Limits counted in this process. */
+export function createMemoryLimiter(limits: RateLimits): ConsumeLimit {
+  return createLimiter(limits, (_, limit) => {
+    const windows = new Windows(limit)
+    return (key) => windows.count(key, performance.now())
+  })
+}
+
+/** Windows of a fixed length, each of which begins with the first request of its key. */
+class Windows {
+  readonly #limit: RateLimit
+  /** Oldest first, and so in the order in which they end. */
+  readonly #open = new Map<string, { readonly end: number; requests: number }>()
+
+  constructor(limit: RateLimit) {
+    this.#limit = limit
+  }
+
+  /** @param now milliseconds of a clock that is never set */
+  count(key: string, now: number): Verdict {
+    let window = this.#open.get(key)
+    if (window === undefined || window.end <= now) {
+      this.#forgetEnded(now)
+      window = { end: now + this.#limit.seconds * 1000, requests: 0 }
+      this.#open.set(key, window)
+    }
+    window.requests++
+    return verdict(this.#limit.requests - window.requests, window.end - now)
+  }
+
+  #forgetEnded(now: number): void {
+    for (const [key, { end }] of this.#open) {
+      if (end > now) return
+      this.#open.delete(key)
     }
   }
 }
 
-function verdict(result: RateLimiterRes, allowed: boolean): Verdict {
-  return {
-    allowed,
-    remaining: result.remainingPoints,
-    reset: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
-  }
+/**
+ * @param left requests left after this one; negative if it is one too many
+ * @param ms until the window ends
+ */
+export function verdict(left: number, ms: number): Verdict {
+  return { allowed: left >= 0, remaining: Math.max(0, left), reset: Math.max(1, Math.ceil(ms / 1000)) }
 }
 
-/** The fields of the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers). */
-export function limitHeaders(
-  name: LimitName,
-  limit: RateLimit,
-  { remaining, reset }: Verdict,
-): Record<string, string> {
-  return {
-    'ratelimit-policy': `"${name}";q=${limit.requests};w=${limit.seconds}`,
-    ratelimit: `"${name}";r=${remaining};t=${reset}`,
-  }
+/** The fields of the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers), as names and values in turn. */
+export function limitHeaders(name: LimitName, limit: RateLimit, { remaining, reset }: Verdict): string[] {
+  return [
+    'ratelimit-policy',
+    `"${name}";q=${limit.requests};w=${limit.seconds}`,
+    'ratelimit',
+    `"${name}";r=${remaining};t=${reset}`,
+  ]
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
-import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Metrics } from '../http/metrics.ts'
 import {
   type ConsumeLimit,
@@ -8,6 +8,8 @@ import {
   createMemoryLimiter,
   type RateLimit,
   type RateLimits,
+  type Verdict,
+  verdict,
 } from './rate-limit.ts'
 import { describeReason } from './reason.ts'
 
@@ -74,7 +76,7 @@ export class RedisLimiter {
         duration: seconds,
         rejectIfRedisNotReady: true,
       })
-    this.#shared = createLimiter(limits, open)
+    this.#shared = createLimiter(limits, (name, limit) => countIn(open(name, limit)))
     this.#own = createMemoryLimiter(limits)
     this.#probe = open('probe', { requests: Number.MAX_SAFE_INTEGER, seconds: 60 })
     metrics.gauge(
@@ -130,5 +132,18 @@ export class RedisLimiter {
       { reason: describeReason(this.#fault ?? error) },
       'Redis is lost: this process limits by itself until it is back',
     )
+  }
+}
+
+/** A count in Redis; a Redis that fails rejects it. */
+function countIn(limiter: RateLimiterRedis): (key: string) => Promise<Verdict> {
+  return async (key) => {
+    try {
+      const { remainingPoints, msBeforeNext } = await limiter.consume(key)
+      return verdict(remainingPoints, msBeforeNext)
+    } catch (refusal) {
+      if (refusal instanceof RateLimiterRes) return verdict(-1, refusal.msBeforeNext)
+      throw refusal
+    }
   }
 }

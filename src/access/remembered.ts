@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { MaybePromise } from '../maybe-promise.ts'
 import type { Principal } from './principal.ts'
 
 /** Most credentials remembered at once: a caller that is pushed out is only verified anew. */
@@ -11,15 +12,21 @@ export class RememberedPrincipals {
   #generation = 0
 
   /** The credential's principal: the remembered one, or the one that `verify` finds. */
-  async recall(
+  recall(
     credential: string,
     verify: (credentialHash: string) => Promise<Principal | undefined>,
-  ): Promise<Principal | undefined> {
+  ): MaybePromise<Principal | undefined> {
     const credentialHash = hashCredential(credential)
     const known = this.#known.get(credentialHash)
     if (known !== undefined && known.expires > Date.now()) return known
     this.#known.delete(credentialHash)
+    return this.#verify(credentialHash, verify)
+  }
 
+  async #verify(
+    credentialHash: string,
+    verify: (credentialHash: string) => Promise<Principal | undefined>,
+  ): Promise<Principal | undefined> {
     const generation = this.#generation
     const principal = await verify(credentialHash)
     // What was revoked while it was being verified is not kept.

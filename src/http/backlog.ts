@@ -29,14 +29,15 @@ export class Backlog {
     return this.#bytes
   }
 
-  /**
-   * Counts an answer until its reader has taken it.
-   *
-   * @throws {Problem} `unavailable` if there is no room
-   */
+  /** @throws {Problem} `unavailable` if there is no room */
+  assertRoomFor(body: Buffer): void {
+    if (body.length < SMALL || this.#bytes + body.length <= this.#capacity || this.#readers.has(body)) return
+    this.#makeRoom(body.length)
+  }
+
+  /** Counts an answer, of which everything has been handed over, until its reader has taken it. */
   hold(response: ServerResponse, body: Buffer): void {
-    if (body.length < SMALL || response.destroyed) return
-    if (!this.#readers.has(body)) this.#makeRoom(body.length)
+    if (body.length < SMALL || response.destroyed || response.writableLength === 0) return
 
     this.#waiting.set(response, { body, since: performance.now() })
     const readers = this.#readers.get(body) ?? 0

@@ -21,12 +21,14 @@ const CONNECT = new Problem('method-not-allowed', 'CONNECT is not taken here: th
   headers: { allow: 'GET, HEAD, OPTIONS' },
 })
 
+/** The last answer on a connection that has had a request. */
+const LAST = Symbol('last answer')
+type Connection = Duplex & { [LAST]?: ServerResponse }
+
 /** Answers what Node's parser gives up on, or would answer by itself without a problem body. */
 export class BrokenRequests {
   readonly #log: FastifyBaseLogger
   readonly #metrics: Metrics
-  /** The last answer on each connection that has had a request. */
-  readonly #answers = new WeakMap<Duplex, ServerResponse>()
 
   constructor(log: FastifyBaseLogger, metrics: Metrics) {
     this.#log = log
@@ -34,9 +36,10 @@ export class BrokenRequests {
   }
 
   watch(server: Server): void {
-    server.on('request', (request: IncomingMessage, response: ServerResponse) =>
-      this.#answers.set(request.socket, response),
-    )
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      const socket: Connection = request.socket
+      socket[LAST] = response
+    })
     // Whoever has closed its half has still asked: Node would close the connection before the answer is there.
     Object.assign(server, { httpAllowHalfOpen: true })
     // Without listeners Node closes the connection of the one, and answers the other with a bare 417.
@@ -45,12 +48,12 @@ export class BrokenRequests {
   }
 
   /** Answers an error of the parser, after the answers that are still under way on the connection. */
-  answer(error: Error & { code?: string }, socket: Duplex & { bytesWritten?: number }): void {
+  answer(error: Error & { code?: string }, socket: Connection & { bytesWritten?: number }): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
-    const last = this.#answers.get(socket)
+    const last = socket[LAST]
     if (last === undefined && (socket.bytesWritten ?? 0) > 0) socket.destroy()
     else if (last !== undefined && !last.writableFinished)
       last.once('close', () => this.answer(error, socket))

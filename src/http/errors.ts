@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseBusy, DatabaseUnavailable } from '../database/database.ts'
 import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
-import { VERSION_HEADERS } from './version.ts'
 
 /** The one place where an error becomes an answer. What is not a Problem is a 500 whose message stays in the log. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -13,12 +12,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   }
   return reply
     .code(problem.status)
-    .headers({
-      ...VERSION_HEADERS,
-      'x-request-id': request.id,
-      'cache-control': 'no-store',
-      ...problem.headers,
-    })
+    .headers({ 'cache-control': 'no-store', ...problem.headers })
     .header('content-type', PROBLEM_TYPE)
     .send(renderProblem(problem, request.id))
 }

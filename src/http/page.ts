@@ -28,6 +28,8 @@ export class Page {
   readonly link: string | undefined
   readonly #bodies: Partial<Record<Encoding, Buffer>> & { identity: Buffer }
   readonly #pending = new Map<Encoding, Promise<Buffer>>()
+  /** The headers of each of them, as names and values in turn: written once, by whoever sends the page. */
+  readonly headers: Partial<Record<Encoding, readonly string[]>> = {}
 
   constructor(body: Buffer, etag: string, link?: string) {
     this.#bodies = { identity: body }
@@ -37,7 +39,7 @@ export class Page {
 
   /** Bytes held. */
   get weight(): number {
-    return ENCODINGS.reduce((sum, encoding) => sum + (this.#bodies[encoding]?.length ?? 0), 200)
+    return ENCODINGS.reduce((sum, encoding) => sum + (this.#bodies[encoding]?.length ?? 0), 1000)
   }
 
   get worthCompressing(): boolean {
@@ -75,7 +77,15 @@ export class Page {
   }
 }
 
-/** A weak validator for what a query answers in one state of the data (RFC 9110, section 8.8.3). */
-export function makeEtag(state: string, query: string): string {
-  return `W/"${state}-${hash('sha256', query, 'base64url').slice(0, 16)}"`
+/**
+ * A weak validator for what a query answers in one state of the data (RFC 9110, section 8.8.3).
+ *
+ * @param queryDigest the query, from `digestQuery`
+ */
+export function makeEtag(state: string, queryDigest: string): string {
+  return `W/"${state}-${queryDigest}"`
+}
+
+export function digestQuery(query: string): string {
+  return hash('sha256', query, 'base64url').slice(0, 16)
 }

@@ -1,38 +1,60 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { preflightHeaders } from './cors.ts'
 import { Problem } from './problems.ts'
 
-/**
- * Tells an address that does not exist (404) from one that exists for other methods (405, with Allow). Routes that
- * are registered earlier, as that of CORS for OPTIONS anywhere, are no addresses.
- */
-export function registerNotFound(app: FastifyInstance): void {
-  const known = new Map<string, { pattern: RegExp; methods: Set<string> }>()
-  app.addHook('onRoute', ({ url, method }) => {
-    const route = known.get(url) ?? { pattern: toPattern(url), methods: new Set() }
-    for (const each of [method].flat()) route.methods.add(each)
-    known.set(url, route)
-  })
+interface Route {
+  readonly pattern: RegExp
+  readonly methods: Set<string>
+}
 
-  const refuse = (request: FastifyRequest): never => {
-    const path = request.url.split('?', 1)[0] ?? ''
-    const route = [...known.values()].find(({ pattern }) => pattern.test(path))
-    if (route !== undefined && !route.methods.has(request.method)) {
-      const allow = [...route.methods, 'OPTIONS'].sort().join(', ')
-      throw new Problem('method-not-allowed', `${request.method} is not taken here. Taken: ${allow}.`, {
-        headers: { allow },
-      })
-    }
-    throw new Problem(
-      'not-found',
-      'There is nothing at this address. What there is: /docs and /openapi.json tell.',
-    )
+/** What `OPTIONS *` asks for: the methods of the service as a whole (RFC 9110, section 9.3.7). */
+const ANYWHERE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Answers what no route takes: an address that does not exist (404), one that exists for other methods (405, with
+ * Allow), and OPTIONS, which tells those methods, also to a browser that asks before a page of another origin may.
+ */
+export class Unrouted {
+  readonly #routes = new Map<string, Route>()
+
+  /** Knows the routes that are registered after this. */
+  constructor(app: FastifyInstance) {
+    app.addHook('onRoute', ({ url, method }) => {
+      const route = this.#routes.get(url) ?? { pattern: toPattern(url), methods: new Set(['OPTIONS']) }
+      for (const each of [method].flat()) route.methods.add(each)
+      this.#routes.set(url, route)
+    })
+    app.setNotFoundHandler((request, reply) => this.answer(request, reply))
   }
-  // Before anything is read of a body, which no address takes.
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404) refuse(request)
-    done()
-  })
-  app.setNotFoundHandler({}, async (request: FastifyRequest) => refuse(request))
+
+  /** @throws {Problem} unless it is OPTIONS at an address that exists */
+  answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const methods = path === '*' ? ANYWHERE : this.#findMethods(path)
+    const isOptions = request.method === 'OPTIONS'
+    // A route that finds nothing under its own address asks here, too.
+    if (methods === undefined || (methods.has(request.method) && !isOptions)) {
+      throw new Problem(
+        'not-found',
+        'There is nothing at this address. What there is: /docs and /openapi.json tell.',
+      )
+    }
+    const allow = [...methods].sort().join(', ')
+    if (isOptions) {
+      const requested = request.headers['access-control-request-headers']
+      return reply
+        .code(204)
+        .headers({ allow, ...preflightHeaders(requested) })
+        .send()
+    }
+    throw new Problem('method-not-allowed', `${request.method} is not taken here. Taken: ${allow}.`, {
+      headers: { allow },
+    })
+  }
+
+  #findMethods(path: string): ReadonlySet<string> | undefined {
+    return this.#routes.values().find(({ pattern }) => pattern.test(path))?.methods
+  }
 }
 
 function toPattern(url: string): RegExp {

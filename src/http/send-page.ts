@@ -1,62 +1,93 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
+import type { MaybePromise } from '../maybe-promise.ts'
 import type { Backlog } from './backlog.ts'
+import type { CommonHeaders } from './common-headers.ts'
 import { ENCODINGS, type Encoding, type Page } from './page.ts'
 import { Problem } from './problems.ts'
+import { remember } from './remember.ts'
 
-export interface Sending {
-  readonly cacheControl: string
+export interface SendOptions {
+  readonly common: CommonHeaders
   /** Whether compressed bytes are kept, and so worth making. */
   readonly compress: boolean
   readonly backlog: Backlog
-  /** Called when the page has grown by compressed bytes. */
-  readonly onGrown: (page: Page) => void
 }
 
-/** Answers a request with a finished page, or with 304 if the caller has it already. */
-export async function sendPage(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  page: Page,
-  { cacheControl, compress, backlog, onGrown }: Sending,
-): Promise<FastifyReply> {
-  if (isFresh(request, () => page.etag)) return sendNotModified(reply, page.etag, cacheControl)
+/** Sends the finished pages of an operation. They go out past Fastify, which would look again at each header. */
+export class PageSender {
+  readonly #options: SendOptions
+  readonly #cacheControl: string
+  readonly #vary: string
 
-  let encoding = page.worthCompressing
-    ? chooseEncoding(request.headers['accept-encoding'], compress)
-    : 'identity'
-  let body = page.ready(encoding)
-  backlog.hold(reply.raw, body ?? page.plain)
-  if (body === undefined && encoding !== 'identity') {
-    body = await page.encode(encoding)
-    if (body === undefined) encoding = 'identity'
-    else onGrown(page)
+  constructor(options: SendOptions, cacheControl: string) {
+    this.#options = options
+    this.#cacheControl = cacheControl
+    this.#vary = options.common.vary('accept-encoding') ?? ''
   }
-  describe(reply, page.etag, cacheControl)
-  if (page.link !== undefined) reply.header('link', page.link)
-  if (encoding !== 'identity') reply.header('content-encoding', encoding)
-  return reply.header('content-type', 'application/json; charset=utf-8').send(body ?? page.plain)
+
+  /**
+   * Answers a request with a page, or with 304 if the caller has it already.
+   *
+   * @param onGrown called when the page has grown by compressed bytes
+   */
+  send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    page: Page,
+    onGrown: () => void,
+  ): MaybePromise<FastifyReply> {
+    if (isFresh(request, page.etag)) return this.sendNotModified(request, reply, page.etag)
+
+    const { compress, backlog } = this.#options
+    const encoding = page.worthCompressing
+      ? chooseEncoding(request.headers['accept-encoding'], compress)
+      : 'identity'
+    backlog.assertRoomFor(page.ready(encoding) ?? page.plain)
+    if (encoding === 'identity' || page.ready(encoding) !== undefined)
+      return this.#write(request, reply, page, encoding)
+    return page.encode(encoding).then((body) => {
+      if (body !== undefined) onGrown()
+      return this.#write(request, reply, page, body === undefined ? 'identity' : encoding)
+    })
+  }
+
+  sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): FastifyReply {
+    reply.hijack()
+    reply.raw.writeHead(304, [...this.#options.common.of(request), ...this.#describe(etag)]).end()
+    return reply
+  }
+
+  #write(request: FastifyRequest, reply: FastifyReply, page: Page, encoding: Encoding): FastifyReply {
+    const body = page.ready(encoding) ?? page.plain
+    page.headers[encoding] ??= this.#describePage(page, encoding, body.length)
+    reply.hijack()
+    reply.raw.writeHead(200, [...this.#options.common.of(request), ...page.headers[encoding]]).end(body)
+    this.#options.backlog.hold(reply.raw, body)
+    return reply
+  }
+
+  #describe(etag: string): string[] {
+    return ['etag', etag, 'cache-control', this.#cacheControl, 'vary', this.#vary]
+  }
+
+  #describePage({ etag, link }: Page, encoding: Encoding, length: number): string[] {
+    return [
+      ...this.#describe(etag),
+      'content-type',
+      'application/json; charset=utf-8',
+      'content-length',
+      String(length),
+      ...(link === undefined ? [] : ['link', link]),
+      ...(encoding === 'identity' ? [] : ['content-encoding', encoding]),
+    ]
+  }
 }
 
-/** Whether the caller has what the ETag names; where it is known without the page, no page need be read. */
-export function isFresh(request: FastifyRequest, etag: () => string): boolean {
+/** Whether the caller has what the ETag names. */
+export function isFresh(request: FastifyRequest, etag: string): boolean {
   const header = request.headers['if-none-match']
-  return header !== undefined && matchesEtag(header, etag())
-}
-
-export function sendNotModified(reply: FastifyReply, etag: string, cacheControl: string): FastifyReply {
-  describe(reply.code(304), etag, cacheControl)
-  return reply.send()
-}
-
-function describe(reply: FastifyReply, etag: string, cacheControl: string): void {
-  // With a list of CORS origins the answer depends on the caller's origin too.
-  const vary = reply.getHeader('vary')
-  reply.headers({
-    etag,
-    'cache-control': cacheControl,
-    vary: vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`,
-  })
+  return header !== undefined && matchesEtag(header, etag)
 }
 
 /** @throws {Problem} if the Accept header excludes JSON (RFC 9110, section 12.5.1) */
@@ -88,17 +119,4 @@ const negotiate = remember((accepted) => {
 /** RFC 9110, section 12.5.3: without the header, or where it excludes all there is, the plain bytes. */
 function chooseEncoding(accepted: string | undefined, compress: boolean): Encoding {
   return (compress && accepted !== undefined && negotiate(accepted)) || 'identity'
-}
-
-/** Callers send few distinct headers, and reading one costs more than finding a finished page. */
-function remember<Result>(read: (header: string) => Result): (header: string) => Result {
-  const known = new Map<string, Result>()
-  return (header) => {
-    const before = known.get(header)
-    if (before !== undefined || header.length > 200) return before ?? read(header)
-    const result = read(header)
-    if (known.size >= 100) known.clear()
-    known.set(header, result)
-    return result
-  }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Problem } from './problems.ts'
+import { remember } from './remember.ts'
 
 /** A version of the interface: a new one is a new entry here and routes of its own under its prefix. */
 export interface ApiVersion {
@@ -37,23 +38,35 @@ const refusals = new WeakMap<IncomingMessage, Problem>()
  * address, else the newest (interface, section 9). Addresses that are not an operation's stay as they are.
  */
 export function routeVersion(request: IncomingMessage): string {
-  // The absolute form names the host as well (RFC 9112, section 3.2.2).
-  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '')
-  const inUrl = VERSIONED.exec(url)
-  const rest = inUrl === null ? url : url.slice(inUrl[0].length)
-  if (!OPERATION.test(rest)) return url
+  const { url, versionInUrl, rest } = readAddress(request.url ?? '/')
+  if (rest === undefined) return url
 
   const header = request.headers['x-api-version']
-  if (header === undefined && inUrl === null) return VERSIONS[0].prefix + rest
+  if (header === undefined && versionInUrl === undefined) return VERSIONS[0].prefix + rest
   try {
     const asked = header === undefined ? undefined : readHeader(String(header))
-    return (asked ?? findVersion(inUrl?.[1] ?? VERSIONS[0].name, 'the address')).prefix + rest
+    return (asked ?? findVersion(versionInUrl ?? VERSIONS[0].name, 'the address')).prefix + rest
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     refusals.set(request, error)
     return VERSIONS[0].prefix + rest
   }
 }
+
+interface Address {
+  readonly url: string
+  readonly versionInUrl?: string | undefined
+  /** What comes after the version, if it is an operation's. */
+  readonly rest?: string
+}
+
+const readAddress = remember((sent): Address => {
+  // The absolute form names the host as well (RFC 9112, section 3.2.2).
+  const url = sent.replace(/^https?:\/\/[^/?#]*/i, '')
+  const inUrl = VERSIONED.exec(url)
+  const rest = inUrl === null ? url : url.slice(inUrl[0].length)
+  return OPERATION.test(rest) ? { url, versionInUrl: inUrl?.[1], rest } : { url }
+})
 
 /** @throws {Problem} if the request asked for a version that does not exist */
 export function assertVersion(request: IncomingMessage): void {

@@ -3,8 +3,9 @@ import { isSameRevision, type Revision } from '../database/revisions.ts'
 import { makeEtag, Page } from '../http/page.ts'
 import { PageCache } from '../http/page-cache.ts'
 import { SharedReads } from '../http/shared-reads.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import { type OccupationRows, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
-import { type OccupationQuery, writeQuery } from './query.ts'
+import { type NamedQuery, type OccupationQuery, writeQuery } from './query.ts'
 import { windowBetween } from './window.ts'
 
 /** Bytes of plans of windows kept at a time: callers choose the windows, and a plan may be a list of codes. */
@@ -19,11 +20,13 @@ export class Catalogue {
   readonly #readings = new SharedReads<Page>()
   /** The newest revision that this process has seen. */
   #revision: Revision
+  #revisionName: string
 
   /** @param path the address of the operation, for links */
   constructor(reader: Reader, revision: Revision, pages: PageCache<Page>, path: string) {
     this.#reader = reader
     this.#revision = revision
+    this.#revisionName = nameRevision(revision)
     this.#pages = pages
     this.#path = path
   }
@@ -32,32 +35,32 @@ export class Catalogue {
   advance(revision: Revision): void {
     if (isSameRevision(revision, this.#revision)) return
     this.#revision = revision
+    this.#revisionName = nameRevision(revision)
     this.#pages.clear()
     this.#plans.clear()
   }
 
-  /** The ETag that a page has now, as far as this process knows; `key` is its query, from `writeQuery`. */
-  etag(key: string): string {
-    return makeEtag(nameRevision(this.#revision), key)
+  /** The ETag that a page has now, as far as this process knows. */
+  etag({ digest }: NamedQuery): string {
+    return makeEtag(this.#revisionName, digest)
   }
 
-  /** The page that a query asks for; `key` is the query, from `writeQuery`. */
-  async page(query: OccupationQuery, key: string): Promise<Page> {
-    const kept = this.#pages.get(key)
-    return kept ?? (await this.#readings.get(key, () => this.#readPage(query, key)))
+  /** The page that a query asks for. */
+  page(query: NamedQuery): MaybePromise<Page> {
+    return this.#pages.get(query.key) ?? this.#readings.get(query.key, () => this.#readPage(query))
   }
 
-  async #readPage(query: OccupationQuery, key: string): Promise<Page> {
+  async #readPage({ query, key, digest }: NamedQuery): Promise<Page> {
     const rows = await this.#read(query)
     if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
-    const etag = makeEtag(nameRevision(rows.revision), key)
+    const etag = makeEtag(nameRevision(rows.revision), digest)
     const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
     if (isSameRevision(rows.revision, this.#revision)) this.#pages.set(key, page)
     return page
   }
 
   /** Called when a page has been compressed, and so weighs more. */
-  reweigh(key: string, page: Page): void {
+  reweigh({ key }: NamedQuery, page: Page): void {
     if (this.#pages.get(key) === page) this.#pages.set(key, page)
   }
 

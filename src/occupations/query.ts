@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { digestQuery } from '../http/page.ts'
 import type { occupationQuery } from './schema.ts'
 
 /** The parameters of section 4.1, read and checked, with their defaults. */
@@ -21,4 +22,18 @@ export function writeQuery(query: OccupationQuery): string {
     if (value !== undefined) text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(value)}`
   }
   return text
+}
+
+/** A query under its names. */
+export interface NamedQuery {
+  readonly query: OccupationQuery
+  /** From `writeQuery`. */
+  readonly key: string
+  /** Of the key, for ETags. */
+  readonly digest: string
+}
+
+export function nameQuery(query: OccupationQuery): NamedQuery {
+  const key = writeQuery(query)
+  return { query, key, digest: digestQuery(key) }
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { type Access, admit } from '../access/admit.ts'
-import type { Backlog } from '../http/backlog.ts'
 import {
   describeErrors,
   describePage,
@@ -13,10 +12,12 @@ import {
 } from '../http/describe.ts'
 import { Problem } from '../http/problems.ts'
 import { compileQuery, describeFaults, queryOf } from '../http/query-parameters.ts'
-import { assertAcceptsJson, isFresh, sendNotModified, sendPage } from '../http/send-page.ts'
+import { remember } from '../http/remember.ts'
+import { assertAcceptsJson, isFresh, PageSender, type SendOptions } from '../http/send-page.ts'
+import { whenKnown } from '../maybe-promise.ts'
 import type { Catalogue } from './catalogue.ts'
 import { EXAMPLE_PAGE } from './example.ts'
-import { type OccupationQuery, writeQuery } from './query.ts'
+import { nameQuery, type OccupationQuery } from './query.ts'
 import { OccupationPage, OccupationRecord, occupationQuery } from './schema.ts'
 
 export interface OccupationRouteOptions {
@@ -24,21 +25,24 @@ export interface OccupationRouteOptions {
   readonly access: Access
   /** Records a page. */
   readonly limits: { readonly default: number; readonly max: number }
-  /** Whether finished pages are kept, and so compressed. */
-  readonly compress: boolean
-  readonly backlog: Backlog
+  readonly send: SendOptions
 }
 
 /** List occupations: section 4.1 of the interface. */
 export function registerOccupations(
   app: FastifyInstance,
-  { catalogue, access, limits, compress, backlog }: OccupationRouteOptions,
+  { catalogue, access, limits, send }: OccupationRouteOptions,
 ): void {
   const querySchema = occupationQuery(limits)
   const readQuery = compileQuery<OccupationQuery>(querySchema)
-  const cacheControl = access.publicOccupations
-    ? 'public, max-age=60, stale-while-revalidate=600'
-    : 'private, no-cache'
+  const read = remember((text) => {
+    const { values, faults } = readQuery(text)
+    return { faults, named: nameQuery(values) }
+  })
+  const sender = new PageSender(
+    send,
+    access.publicOccupations ? 'public, max-age=60, stale-while-revalidate=600' : 'private, no-cache',
+  )
 
   nameSchemas(app, { OccupationRecord, OccupationPage })
   app.get(
@@ -73,21 +77,17 @@ export function registerOccupations(
         },
       },
     },
-    async (request, reply) => {
+    (request, reply) => {
       assertAcceptsJson(request)
-      const { values: query, faults } = readQuery(queryOf(request.url))
+      const { faults, named } = read(queryOf(request.url))
       if (faults.length > 0) throw new Problem('invalid-parameters', describeFaults(faults))
 
-      const key = writeQuery(query)
-      if (isFresh(request, () => catalogue.etag(key)))
-        return sendNotModified(reply, catalogue.etag(key), cacheControl)
-      const page = await catalogue.page(query, key)
-      return sendPage(request, reply, page, {
-        cacheControl,
-        compress,
-        backlog,
-        onGrown: (grown) => catalogue.reweigh(key, grown),
-      })
+      // Where it is known what the caller has, no page need be read.
+      const etag = catalogue.etag(named)
+      if (isFresh(request, etag)) return sender.sendNotModified(request, reply, etag)
+      return whenKnown(catalogue.page(named), (page) =>
+        sender.send(request, reply, page, () => catalogue.reweigh(named, page)),
+      )
     },
   )
 }

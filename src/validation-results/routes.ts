@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { type Access, admit, unauthorized } from '../access/admit.ts'
 import type { Reader } from '../database/database.ts'
-import type { Backlog } from '../http/backlog.ts'
 import {
   describeErrors,
   describePage,
@@ -11,7 +10,7 @@ import {
   SECURITY,
   VERSION_HEADER,
 } from '../http/describe.ts'
-import { makeEtag, Page } from '../http/page.ts'
+import { digestQuery, makeEtag, Page } from '../http/page.ts'
 import type { PageCache } from '../http/page-cache.ts'
 import { Problem } from '../http/problems.ts'
 import {
@@ -21,7 +20,7 @@ import {
   type QueryReading,
   queryOf,
 } from '../http/query-parameters.ts'
-import { assertAcceptsJson, isFresh, sendNotModified, sendPage } from '../http/send-page.ts'
+import { assertAcceptsJson, isFresh, PageSender, type SendOptions } from '../http/send-page.ts'
 import { SharedReads } from '../http/shared-reads.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { findSubmission, readEntries, type Submission } from './queries.ts'
@@ -36,22 +35,19 @@ export interface ResultsRouteOptions {
   readonly access: Access
   /** Entries a page. */
   readonly limits: { readonly default: number; readonly max: number }
-  /** Whether finished pages are kept, and so compressed. */
-  readonly compress: boolean
-  readonly backlog: Backlog
+  readonly send: SendOptions
 }
-
-const CACHE_CONTROL = 'private, no-cache'
 
 /** Get validation results: section 4.2 of the interface. */
 export function registerValidationResults(
   app: FastifyInstance,
-  { reader, primary, pages, access, limits, compress, backlog }: ResultsRouteOptions,
+  { reader, primary, pages, access, limits, send }: ResultsRouteOptions,
 ): void {
   const querySchema = resultsQuery(limits)
   const readQuery = compileQuery<Pagination>(querySchema)
   const readers = reader === primary ? [reader] : [reader, primary]
   const readings = new SharedReads<Page | undefined>()
+  const sender = new PageSender(send, 'private, no-cache')
 
   nameSchemas(app, { ValidationEntry, ValidationResultsPage })
   app.get<{ Params: { submissionToken: string } }>(
@@ -107,8 +103,8 @@ export function registerValidationResults(
         // With the time of its publishing: a database that was restored, or a standby that took over, may give the
         // number of a run that it has lost to another one, even of another organisation.
         const key = `${nameRun(submission)}/${query.page}/${query.pageSize}`
-        const etag = () => makeEtag(nameRun(submission), key)
-        if (isFresh(request, etag)) return sendNotModified(reply, etag(), CACHE_CONTROL)
+        const etag = makeEtag(nameRun(submission), digestQuery(key))
+        if (isFresh(request, etag)) return sender.sendNotModified(request, reply, etag)
 
         const page =
           pages.get(key) ??
@@ -116,12 +112,7 @@ export function registerValidationResults(
         // A publish came between the two reads: the next round reads the new run.
         if (page === undefined) continue
         pages.set(key, page)
-        return sendPage(request, reply, page, {
-          cacheControl: CACHE_CONTROL,
-          compress,
-          backlog,
-          onGrown: (grown) => pages.set(key, grown),
-        })
+        return await sender.send(request, reply, page, () => pages.set(key, page))
       }
     },
   )
@@ -191,7 +182,7 @@ async function readResultsPage(
   reader: Reader,
   submission: Submission,
   { page, pageSize }: Pagination,
-  etag: () => string,
+  etag: string,
 ): Promise<Page | undefined> {
   const documents = await readEntries(reader, submission, { page, pageSize })
   if (documents === undefined) return undefined
@@ -200,7 +191,7 @@ async function readResultsPage(
     ...(documents === null ? [] : [documents]),
     Buffer.from(`],"totalCount":${submission.totalCount}}`),
   ]
-  return new Page(Buffer.concat(parts), etag())
+  return new Page(Buffer.concat(parts), etag)
 }
 
 /** The publishing time tells the run from one of the same number in a database that was restored. */

@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Cors } from './cors.ts'
+import type { Life } from './health.ts'
+import { VERSION_HEADERS } from './version.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What is left of the limit that the request was counted under, as names and values of headers in turn. */
+    limitHeaders: readonly string[] | undefined
+  }
+}
+
+/** The headers that every answer carries, whatever it says. */
+export class CommonHeaders {
+  readonly #life: Life
+  readonly #cors: Cors
+  readonly #fixed: readonly string[] = [
+    ...Object.entries(VERSION_HEADERS).flat(),
+    'x-content-type-options',
+    'nosniff',
+  ]
+
+  constructor(life: Life, cors: Cors) {
+    this.#life = life
+    this.#cors = cors
+  }
+
+  /** Names and values in turn, as `writeHead` takes them, without `Vary`. */
+  of(request: FastifyRequest): string[] {
+    const headers = ['x-request-id', request.id]
+    headers.push(...this.#fixed, ...this.#cors.headersFor(request.headers.origin))
+    if (request.limitHeaders !== undefined) headers.push(...request.limitHeaders)
+    // A balancer that keeps connections open is to send what comes next to another process.
+    if (this.#life.stopping) headers.push('connection', 'close')
+    return headers
+  }
+
+  /** The `Vary` of an answer that depends on `own` headers. */
+  vary(...own: string[]): string | undefined {
+    const names = this.#cors.dependsOnOrigin ? ['origin', ...own] : own
+    return names.length === 0 ? undefined : names.join(', ')
+  }
+
+  /** Adds them to an answer that Fastify sends. */
+  addTo(request: FastifyRequest, reply: FastifyReply): void {
+    const headers = this.of(request)
+    for (let index = 0; index < headers.length; index += 2) {
+      reply.header(headers[index] as string, headers[index + 1])
+    }
+    const own = reply.getHeader('vary')
+    const vary = this.vary(...(own === undefined ? [] : [String(own)]))
+    if (vary !== undefined) reply.header('vary', vary)
+  }
+}
