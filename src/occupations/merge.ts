@@ -44,7 +44,7 @@ export async function mergeStaged(
     await applyToPostings(writer)
     await applyToCounts(writer)
   }
-  for (const table of ['posting_change', 'change', 'staged'])
+  for (const table of ['date_change', 'posting_change', 'change', 'staged'])
     await writer.run(`drop table if exists ${table}`)
   return { created, updated, unchanged: staged - created - updated, deleted }
 }
@@ -123,10 +123,19 @@ async function applyToPostings(writer: Writer): Promise<void> {
   )
 }
 
+/** Counts by date first: most imports change everything on one, and their other sums are small ones over that. */
 async function applyToCounts(writer: Writer): Promise<void> {
+  await writer.run('create temporary table date_change (filter bigint, updated bigint, change bigint)')
+  await writer.run(
+    `insert into date_change (filter, updated, change)
+     select filter, updated, sum(change) from posting_change
+     group by filter, updated having sum(change) <> 0
+     order by filter, updated`,
+  )
+  await writer.analyze('date_change')
   await writer.run(
     `update occupation_filter set total = total + c.change
-     from (select filter, sum(change) as change from posting_change group by filter) c
+     from (select filter, sum(change) as change from date_change group by filter) c
      where c.filter = occupation_filter.id`,
   )
   for (const [span, start] of [
@@ -135,14 +144,15 @@ async function applyToCounts(writer: Writer): Promise<void> {
   ] as const) {
     await writer.run(
       `insert into occupation_date (filter, span, start, total)
-       select filter, ${span}, ${start}, sum(change) from posting_change
+       select filter, ${span}, ${start}, sum(change) from date_change
        group by filter, ${start} having sum(change) <> 0
        order by filter, ${start}
        on conflict (filter, span, start) do update set total = occupation_date.total + excluded.total`,
     )
     await writer.run(
       `delete from occupation_date
-       where total = 0 and span = ${span} and (filter, start) in (select filter, ${start} from posting_change)`,
+       where total = 0 and span = ${span}
+         and (filter, start) in (select filter, ${start} from date_change where change < 0)`,
     )
   }
   await writer.run(`delete from occupation_filter where total = 0 and (major, minor) <> ('', '')`)
