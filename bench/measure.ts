@@ -17,6 +17,9 @@ export interface Load {
   readonly headers?: Readonly<Record<string, string>>
   readonly seconds: number
   readonly connections: number
+  /** A script of wrk's and its arguments, for more than one address. */
+  readonly script?: string
+  readonly arguments?: readonly string[]
 }
 
 export interface Measurement {
@@ -35,11 +38,13 @@ export async function startContender(
   name: string,
   command: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  folder?: string,
 ): Promise<Contender> {
   const [program = process.execPath, ...rest] = command
   const child: ChildProcess = spawn(program, rest, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: folder,
   })
   const url = await new Promise<string>((resolve, reject) => {
     let text = ''
@@ -98,7 +103,8 @@ export async function nameGenerator(): Promise<string> {
   return (await hasWrk) ? 'wrk, one thread' : 'autocannon'
 }
 
-async function runWrk({ url }: Contender, { path, headers = {}, seconds, connections }: Load): Promise<Raw> {
+async function runWrk({ url }: Contender, load: Load): Promise<Raw> {
+  const { path, headers = {}, seconds, connections, script } = load
   const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const { stdout } = await run('wrk', [
     '-t1',
@@ -106,7 +112,9 @@ async function runWrk({ url }: Contender, { path, headers = {}, seconds, connect
     `-d${seconds}s`,
     '--latency',
     ...flags,
+    ...(script === undefined ? [] : ['-s', script]),
     url + path,
+    ...(load.arguments === undefined ? [] : ['--', ...load.arguments]),
   ])
   const [, requests, time] = /(\d+) requests in ([\d.]+)s/.exec(stdout) ?? []
   const [, p99, unit] = /99%\s+([\d.]+)(us|ms|s)/.exec(stdout) ?? []

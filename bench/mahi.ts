@@ -1,0 +1,118 @@
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { createKey } from '../src/access/keys.ts'
+import { openDatabase } from '../src/database/open.ts'
+import type { SourceRecord } from '../src/input/source-record.ts'
+import { importOccupations } from '../src/occupations/import.ts'
+import { publishResults } from '../src/validation-results/publish.ts'
+import { FIRST_DATE, generateFindings, generateOccupations, LAST_DATE } from './data.ts'
+import { type Contender, startContender } from './measure.ts'
+
+export const EID = '1001'
+export const TOKEN = 'bench-submission'
+export const PAGE = '/v1/occupations?Limit=20'
+
+export const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+
+/** No request of a benchmark is turned away, and each is counted all the same. */
+const ENVIRONMENT = {
+  PORT: '0',
+  METRICS_PORT: '0',
+  LOG_LEVEL: 'info',
+  RATE_LIMIT_OCCUPATIONS: '100000000/60',
+  RATE_LIMIT_RESULTS: '100000000/60',
+}
+
+/** Mahi as it ships, with everything on. */
+export function startMahi(
+  url: string,
+  label: string,
+  environment: Record<string, string> = {},
+  nodeOptions: readonly string[] = [],
+): Promise<Contender> {
+  // As the package holds it: run from its TypeScript sources it starts later and takes 40 MB more.
+  const command = [process.execPath, ...nodeOptions, script('../dist/src/cli.js'), 'serve']
+  return startContender(label, command, { ...ENVIRONMENT, DATABASE_URL: url, ...environment })
+}
+
+/** A database with so many generated records and findings, made once and kept, and a key for it. */
+export async function prepareDatabase(
+  url: string,
+  { records, findings = 0 }: { records: number; findings?: number },
+  source: () => AsyncIterable<SourceRecord> = () => generateOccupations(records),
+): Promise<{ key: string }> {
+  const database = await openDatabase(url)
+  try {
+    const kept = await database.get<{ total: number }>('select max(total) as total from occupation_filter')
+    if (kept?.total !== records) {
+      process.stdout.write(`making ${records.toLocaleString('en')} records\n`)
+      await importOccupations(database, source(), { replace: true, keepDates: true })
+    }
+    const submission = await database.get<{ total: number }>(
+      'select total from submission where token = $1',
+      [TOKEN],
+    )
+    if (findings > 0 && submission?.total !== findings) {
+      process.stdout.write(`making ${findings.toLocaleString('en')} findings\n`)
+      const publication = { eid: EID, returnId: 'bench', token: TOKEN }
+      await publishResults(database, generateFindings(findings), publication)
+    }
+  } finally {
+    await database.close()
+  }
+  return await makeKey(url)
+}
+
+/** A key for everything in a database. */
+export async function makeKey(url: string): Promise<{ key: string }> {
+  const database = await openDatabase(url)
+  try {
+    return await createKey(database, { client: 'bench', eids: [EID], expires: Date.now() + 86_400_000 })
+  } finally {
+    await database.close()
+  }
+}
+
+/** The address of a schema of its own in a PostgreSQL. */
+export async function prepareSchema(address: string, schema: string): Promise<string> {
+  const client = new pg.Client({ connectionString: address })
+  await client.connect()
+  await client.query(`create schema if not exists ${schema}`)
+  await client.end()
+  return `${address}${address.includes('?') ? '&' : '?'}options=-c%20search_path%3D${schema}`
+}
+
+/** @throws {Error} unless the answer is a 200 */
+export async function fetchPage(
+  contender: Contender,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const response = await fetch(contender.url + path, { headers })
+  if (response.status !== 200) throw new Error(`${path} answers ${response.status}: ${await response.text()}`)
+  return response
+}
+
+/** Places in a generated catalogue: codes rise with the records, and dates are spread evenly over five years. */
+export const middleOf = (records: number) => `O${String(Math.floor(records / 2)).padStart(7, '0')}`
+export const lastOf = (records: number) => `O${String(records - 20).padStart(7, '0')}`
+const dateAt = (part: number) => new Date(FIRST_DATE + part * (LAST_DATE - FIRST_DATE)).toISOString()
+export const windowOf = (part: number) =>
+  `Filter.LastUpdatedAfter=${dateAt(0.4)}&Filter.LastUpdatedBefore=${dateAt(0.4 + part)}`
+
+/** Pages to ask for, by what is hard about them. */
+export function pagesOf(records: number): [string, string][] {
+  const middle = `Cursor=${middleOf(records)}`
+  return [
+    ['first', PAGE],
+    ['middle', `${PAGE}&${middle}`],
+    ['last', `${PAGE}&Cursor=${lastOf(records)}`],
+    ['one major group', `${PAGE}&Filter.MajorGroupCode=3&${middle}`],
+    ['one minor group', `${PAGE}&Filter.MinorGroupCode=133&${middle}`],
+    ['both groups', `${PAGE}&Filter.MajorGroupCode=3&Filter.MinorGroupCode=133&${middle}`],
+    ['window of 0.01 %', `${PAGE}&${windowOf(0.0001)}`],
+    ['window of 5 %', `${PAGE}&${windowOf(0.05)}&${middle}`],
+    ['window of 50 %', `${PAGE}&${windowOf(0.5)}&${middle}`],
+    ['group and window of 5 %', `${PAGE}&Filter.MajorGroupCode=3&${windowOf(0.05)}&${middle}`],
+  ]
+}

@@ -1,0 +1,34 @@
+import { compare, type Run } from '../compare.ts'
+import { EID, pagesOf, prepareDatabase, prepareSchema, script, startMahi, TOKEN } from '../mahi.ts'
+import { startContender } from '../measure.ts'
+
+/** Pages read from PostgreSQL, nothing kept in memory, beside a handler that runs one query and joins the texts. */
+export async function benchPostgres(run: Run): Promise<void> {
+  if (run.postgres === undefined) {
+    process.stdout.write('SKIPPED: PostgreSQL: name one with --postgres URL\n')
+    return
+  }
+  const records = run.quick ? 20_000 : 1_000_000
+  const findings = run.quick ? 20_000 : 1_000_000
+  const url = await prepareSchema(run.postgres, `mahi_bench_${records}`)
+  const { key } = await prepareDatabase(url, { records, findings })
+  const headers = { 'X-API-Key': key, EID }
+  const server = await startMahi(url, 'Mahi, no page cache', { PAGE_CACHE_MB: '0' })
+  const bare = await startContender('bare handler', [
+    process.execPath,
+    script('contenders/bare-postgres.ts'),
+    url,
+  ])
+  const pages = pagesOf(records)
+  await compare(run, 'postgres', `page of 20 from PostgreSQL, ${records.toLocaleString('en')} records`, [
+    { contender: bare, load: { path: pages[0]?.[1] ?? '' } },
+    ...pages.map(([label, path]) => ({ contender: server, label, load: { path, headers } })),
+  ])
+  const results = (page: number) => `/v1/submissions/${TOKEN}/validation-results?page=${page}&pageSize=100`
+  const last = Math.floor(findings / 100)
+  await compare(run, 'postgres', `results page of 100 of ${findings.toLocaleString('en')}, PostgreSQL`, [
+    { contender: server, label: 'Mahi, page 1', load: { path: results(1), headers } },
+    { contender: server, label: `Mahi, page ${last}`, load: { path: results(last), headers } },
+  ])
+  await Promise.all([server.stop(), bare.stop()])
+}
