@@ -1,29 +1,7 @@
 // Makes the tables of docs/performance.md, and the plot beside it, from bench/results.json.
 import { readFileSync, writeFileSync } from 'node:fs'
-
-interface Row {
-  case: string
-  contender: string
-  requestsPerSecond: number
-  spread: [number, number]
-  p99: number
-  cpuPerRequest: number
-  ratio: number
-  cpuRatio: number
-  peakMemory: number
-  errors: number
-}
-interface Results {
-  date: string
-  machine: string
-  node: string
-  generator: string
-  quick: boolean
-  rounds: number
-  seconds: number
-  rows: Row[]
-  figures: Record<string, string | number>[]
-}
+import type { Row } from './compare.ts'
+import type { Results } from './run.ts'
 
 const source = new URL(process.argv[2] ?? 'results.json', import.meta.url)
 const results = JSON.parse(readFileSync(source, 'utf8')) as Results
@@ -40,20 +18,139 @@ function tableOf(name: string): string {
   return [
     `### ${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     '',
-    '| | requests/s | spread | p99, ms | processor, µs | of the floor | of the floor, by processor |',
+    '| | requests/s | spread | p99, ms | processor, µs | of the first line | by processor time |',
     '|---|---|---|---|---|---|---|',
     ...lines,
   ].join('\n')
 }
 
+function partsTable(): string {
+  const parts = results.figures.filter(({ suite }) => suite === 'parts')
+  const names = Object.keys(parts[0]?.values ?? {})
+  return [
+    '### Parts of a request, µs of processor time',
+    '',
+    `| | ${parts.map(({ figure }) => figure.replace(/^parts of a page of 20 |, µs$/g, '')).join(' | ')} |`,
+    `|---|${parts.map(() => '---|').join('')}`,
+    ...names.map((name) => `| ${name} | ${parts.map(({ values }) => values[name]).join(' | ')} |`),
+  ].join('\n')
+}
+
 function figureTable(): string {
-  const lines = results.figures.map(({ figure, ...values }) => {
-    const text = Object.entries(values)
-      .map(([name, value]) => `${name} ${typeof value === 'number' ? number(value, 2) : value}`)
-      .join(', ')
-    return `| ${figure} | ${text} |`
-  })
-  return ['| what | figures |', '|---|---|', ...lines].join('\n')
+  const lines = results.figures
+    .filter(({ suite }) => suite !== 'parts')
+    .map(({ figure, values }) => {
+      const text = Object.entries(values)
+        .map(([name, value]) => `${name}: ${typeof value === 'number' ? number(value, 2) : value}`)
+        .join('; ')
+      return `| ${figure} | ${text} |`
+    })
+  return [
+    '### Work that is not a request, and life of the process',
+    '',
+    '| what | figures |',
+    '|---|---|',
+    ...lines,
+  ].join('\n')
+}
+
+/** The rows of the last case whose name begins so: the largest catalogue comes last. */
+function rowsOf(start: string): Map<string, Row> {
+  const name = results.rows.findLast((row) => row.case.startsWith(start))?.case
+  return new Map(results.rows.filter((row) => row.case === name).map((row) => [row.contender, row]))
+}
+
+function figureOf(start: string, value: string): number {
+  const found = results.figures.findLast(({ figure }) => figure.startsWith(start))?.values[value]
+  return typeof found === 'number' ? found : Number.NaN
+}
+
+/** The goals of the project, each with what was measured. */
+function goalTable(): string {
+  const rate = (rows: Map<string, Row>, contender: string) =>
+    rows.get(contender)?.requestsPerSecond ?? Number.NaN
+  const ratio = (rows: Map<string, Row>, contender: string) => rows.get(contender)?.ratio ?? Number.NaN
+  const memory = (encoding: string) => ratio(rowsOf(`page of 20 from memory, ${encoding}`), 'Mahi')
+  const store = rowsOf('page of 20 from SQLite')
+  const postgres = rowsOf('page of 20 from PostgreSQL')
+  const findings = rowsOf('results page of 100 of 5,000,000, SQLite')
+  const far = [...findings.keys()].at(-1) ?? ''
+  const few = (rows: Map<string, Row>) =>
+    Math.min(...[...rows.values()].map((row) => row.requestsPerSecond / rate(rows, 'first')).slice(2))
+  const peers = (start: string) => {
+    const rows = rowsOf(start)
+    const of = (names: string[]) => Math.max(...names.map((name) => rate(rows, name)))
+    return {
+      all: rate(rows, 'Mahi, everything on') / of(['json-server', 'platformatic', 'postgraphile']),
+      overDatabase: rate(rows, 'Mahi, everything on') / of(['platformatic', 'postgraphile']),
+    }
+  }
+  const first = peers('first page of 20')
+  const deep = peers('page of 20 at a depth')
+  const peak = 'peak memory, page cache of 64 MB'
+  const lines: [string, string, string, number][] = [
+    ['page of 20 from memory, everything on', 'Fastify sending the same bytes', '0.80', memory('identity')],
+    ['the same, gzip', 'Fastify sending the same compressed bytes', '0.80', memory('gzip')],
+    ['the same, brotli', 'the same', '0.80', memory('br')],
+    ['304', 'Fastify sending an empty 304', '0.80', ratio(rowsOf('304'), 'Mahi')],
+    [
+      'page of 20 from SQLite, no page cache',
+      'Fastify sending the same bytes',
+      '0.16',
+      ratio(store, 'first'),
+    ],
+    [
+      'page of 20 from PostgreSQL, no page cache',
+      'a bare handler with one query',
+      '0.85',
+      ratio(postgres, 'first'),
+    ],
+    [
+      'results page of 100 from SQLite, no cache',
+      'a bare handler with one query',
+      '0.85',
+      ratio(findings, 'Mahi, page 1'),
+    ],
+    [
+      'last page of the largest catalogue',
+      'its first page',
+      '0.90',
+      rate(store, 'last') / rate(store, 'first'),
+    ],
+    ['hardest filter of the largest catalogue', 'its first page', '0.25', few(store)],
+    [
+      'last page of the findings',
+      'their first page',
+      '0.95',
+      rate(findings, far) / rate(findings, 'Mahi, page 1'),
+    ],
+    ['page of 20, everything on', 'the best peer, first page with total', '20', first.all],
+    ['the same at a depth of 100,000', 'the best peer', '40', deep.all],
+    ['the same', 'the best peer over a database', '200', deep.overDatabase],
+    ['import', 'bare loop of the driver', '0.50', figureOf('import', 'ratio')],
+    ['publish', 'bare loop of the driver', '0.50', figureOf('publish', 'ratio')],
+    ['two processes on two cores', 'one', '1.6', figureOf('two processes', 'by requests a second')],
+    [
+      'start to first answer, largest catalogue, s',
+      '',
+      'under 1',
+      figureOf('start to first answer', 'seconds'),
+    ],
+    [
+      'peak memory serving, page cache 64 MB, MB',
+      'bare Fastify',
+      'under + 100',
+      figureOf(peak, 'Mahi, MB') - figureOf(peak, 'Fastify, one buffer, MB'),
+    ],
+  ]
+  return [
+    '| case | against | goal | measured |',
+    '|---|---|---|---|',
+    ...lines.map(
+      ([name, against, goal, measured]) =>
+        `| ${name} | ${against} | ${goal} | ${Number.isNaN(measured) ? 'not measured' : number(measured, measured < 10 ? 2 : 0)} |`,
+    ),
+  ].join('\n')
 }
 
 /** How the cost of a page grows with the catalogue: processor time, relative to the smallest. */
@@ -96,12 +193,17 @@ ${curves.join('\n')}
 `
 }
 
-const cases = [...new Set(results.rows.map((row) => row.case))]
+const cases = [...new Set(results.rows.filter(({ suite }) => suite !== 'parts').map((row) => row.case))]
+const suites = Object.entries(results.suites).map(
+  ([name, { date, rounds, seconds }]) => `${name} ${date}, ${rounds} rounds of ${seconds} s`,
+)
 const generated = [
-  `Measured on ${results.date.slice(0, 10)} on ${results.machine}, Node ${results.node}, load by ${results.generator} with 32 connections; ${results.rounds} rounds of ${results.seconds} s each after one to warm up, medians.`,
+  goalTable(),
+  '',
+  `Measured on ${results.machine}, Node ${results.node}, load by ${results.generator} with 32 connections, after a round to warm up, medians (${suites.join('; ')}). The first line of each table below is what the others are compared with, round by round.`,
   '',
   ...cases.flatMap((name) => [tableOf(name), '']),
-  '### Work that is not a request, and life of the process',
+  partsTable(),
   '',
   figureTable(),
 ].join('\n')
