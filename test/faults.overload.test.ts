@@ -5,8 +5,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { publishResults } from '../src/validation-results/publish.ts'
 import { Installation, type RunningCommand, until } from './support/command.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
-import { ask, Load } from './support/load.ts'
+import { ask, Load, type Question } from './support/load.ts'
 import { sourceOf } from './support/service.ts'
+import { engine } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const MB = 2 ** 20
@@ -40,13 +41,21 @@ async function beginReading(url: string, path: string, headers: Record<string, s
   return { socket, status: Number(begin.toString('latin1', 9, 12)) }
 }
 
-test('far more requests than a process can do are answered in part, and the rest turned away; then it is as before', async () => {
-  const { url, headers, command } = await serve({ PAGE_CACHE_MB: '0', OVERLOAD_DELAY_MS: '50' })
-  const questions = Array.from({ length: 400 }, (_, index) => ({
+/** Large pages, each another one: no two callers share a reading. */
+function distinctPages(headers: Question['headers']): Question[] {
+  return Array.from({ length: 400 }, (_, index) => ({
     path: `/v1/occupations?Limit=${50 + (index % 50)}&Cursor=C${100 + index}`,
     headers,
   }))
-  const load = new Load([url], questions, { callers: 500 })
+}
+
+test('far more requests than a process can do are answered in part, and the rest turned away; then it is as before', async () => {
+  const { url, headers, command } = await serve({
+    PAGE_CACHE_MB: '0',
+    OVERLOAD_DELAY_MS: '50',
+    DATABASE_POOL_SIZE: '2',
+  })
+  const load = new Load([url], distinctPages(headers), { callers: 500 })
   await load.until(({ ok, unavailable }) => ok > 500 && unavailable > 500)
   // Whoever only asks whether it lives is not told to restart it.
   expect((await ask(`${url}/livez`, {})).status).toBe(200)
@@ -57,6 +66,27 @@ test('far more requests than a process can do are answered in part, and the rest
   expect(counts.otherwise).toEqual([])
   await until(async () => ((await ask(`${url}/readyz`, {})).status === 200 ? true : undefined))
 })
+
+testWhere(engine === 'postgres', 'on SQLite: the queue for connections, which it has none of')(
+  'a process that keeps up turns away those for whom its connections have no room, and nobody else',
+  async () => {
+    // Two connections, for each of which 50 may wait. The delay of the process itself turns nobody away.
+    const { url, headers } = await serve({
+      PAGE_CACHE_MB: '0',
+      OVERLOAD_DELAY_MS: '0',
+      DATABASE_POOL_SIZE: '2',
+    })
+    const few = new Load([url], distinctPages(headers), { callers: 100 })
+    await few.untilMore('ok', 500)
+    expect(await few.stop()).toMatchObject({ unavailable: 0, otherwise: [] })
+
+    const many = new Load([url], distinctPages(headers), { callers: 500 })
+    await many.until(({ ok, unavailable }) => ok > 500 && unavailable > 500)
+    const counts = await many.stop()
+    process.stdout.write(many.describe('500 callers at two connections'))
+    expect(counts.otherwise).toEqual([])
+  },
+)
 
 const IDLE = 5_000
 const limit = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).trim()
