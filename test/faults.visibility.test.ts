@@ -128,6 +128,21 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       })
     })
 
+    test('opens no connection any more once it is stopped, not even for a reading that was asked for before', async () => {
+      await withDatabase(await cluster.createDatabase('stopped'), async (database) => {
+        const watch = await RevisionWatch.start(database)
+        // The second one begins when the first has ended, which is after the stop.
+        const readings = [watch.refresh(), watch.refresh()]
+        await watch.stop()
+        await Promise.allSettled(readings)
+        await expect(watch.refresh()).rejects.toThrow('is not followed any more')
+        await until(async () => {
+          const rows = await cluster.query(`select pid ${LISTENING('stopped')}`)
+          return rows.length === 0 ? true : undefined
+        })
+      })
+    })
+
     test('listens again on a new connection when its own is lost, however often', async () => {
       await watching('lost', async (watch, database) => {
         for (let count = 1; count <= 3; count++) {
