@@ -12,6 +12,9 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 /** Tests that open a database run once for each engine; the others know of none. */
 const withDatabase = ['test/{occupations,results,access,commands,http,client,mirror,faults}.*.test.ts']
 
+/** But for those that make the servers of PostgreSQL they need themselves: once is enough. */
+const ownServers = ['test/faults.{migrations,postgres,replicas,standby,visibility}.test.ts']
+
 const postgresUrl = await findPostgres()
 if (postgresUrl === undefined) {
   const message = 'no PostgreSQL on 127.0.0.1:5432 and none in TEST_DATABASE_URL'
@@ -27,8 +30,6 @@ export default defineConfig({
           ...common,
           name: 'sqlite',
           include: ['test/**/*.test.ts'],
-          // They make servers of PostgreSQL themselves.
-          exclude: ['test/faults.{postgres,standby}.test.ts'],
           env: { TEST_ENGINE: 'sqlite' },
         },
       },
@@ -40,7 +41,7 @@ export default defineConfig({
                 ...common,
                 name: 'postgres',
                 include: withDatabase,
-                exclude: ['test/occupations.onet.test.ts'],
+                exclude: ['test/occupations.onet.test.ts', ...ownServers],
                 env: { TEST_ENGINE: 'postgres' },
                 provide: { postgresUrl },
                 setupFiles: ['test/support/postgres-setup.ts'],
