@@ -30,6 +30,8 @@ export default defineConfig({
           ...common,
           name: 'sqlite',
           include: ['test/**/*.test.ts'],
+          // SQLite has no partitions.
+          exclude: ['test/results.partitions.test.ts'],
           env: { TEST_ENGINE: 'sqlite' },
         },
       },
@@ -43,6 +45,18 @@ export default defineConfig({
                 include: withDatabase,
                 exclude: ['test/occupations.onet.test.ts', ...ownServers],
                 env: { TEST_ENGINE: 'postgres' },
+                provide: { postgresUrl },
+                setupFiles: ['test/support/postgres-setup.ts'],
+              },
+            },
+            {
+              test: {
+                ...common,
+                // The same tests on a database that deploy/partition-results.sql has changed.
+                name: 'partitioned',
+                include: ['test/results.*.test.ts'],
+                exclude: ['test/results.partitions.test.ts'],
+                env: { TEST_ENGINE: 'postgres', TEST_PARTITIONED: 'true' },
                 provide: { postgresUrl },
                 setupFiles: ['test/support/postgres-setup.ts'],
               },
