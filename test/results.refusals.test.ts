@@ -3,6 +3,8 @@ import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeEach, expect, test } from 'vitest'
+import { revokeKey } from '../src/access/keys.ts'
+import type { Database, Value } from '../src/database/database.ts'
 import { listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
@@ -118,6 +120,73 @@ test('a credential that is not valid gets the same, but for the limit that count
   for (const [what, response] of Object.entries(refusals)) {
     expect({ what, ...stripped(response) }).toEqual({ what, ...reference, headers: others })
   }
+})
+
+/** What a refusal asks of the database, and what it is handed: how long it takes follows from that. */
+async function watchQueries(ask: () => Promise<LightMyRequestResponse>) {
+  const { database } = service
+  const get = database.get.bind(database)
+  const queries: { sql: string; found: boolean }[] = []
+  const watched: Database['get'] = async <Row>(sql: string, parameters?: readonly Value[]) => {
+    const row = await get<Row>(sql, parameters)
+    queries.push({ sql, found: row !== undefined })
+    return row
+  }
+  Object.assign(database, { get: watched })
+  try {
+    expect((await ask()).statusCode).toBe(401)
+  } finally {
+    Object.assign(database, { get })
+  }
+  return queries
+}
+
+test('with a valid key every refusal takes the same work: one look, that finds nothing', async () => {
+  const narrow = (await service.createKey({ eids: ['1001'], scopes: ['occupations:read'] })).key
+  for (const each of [key, narrow]) await ask(OWN, { 'x-api-key': each })
+  const reference = await watchQueries(() => ask('unknown-token'))
+  expect(reference).toEqual([{ sql: expect.stringContaining('from submission'), found: false }])
+
+  const refusals: Record<string, () => Promise<LightMyRequestResponse>> = {
+    "another organisation's token": () => ask(FOREIGN),
+    "another organisation's token and EID": () => ask(FOREIGN, { eid: '2001' }),
+    'an EID that the key covers, of another submission': () => ask(OWN, { eid: '1002' }),
+    'an EID that the key does not cover': () => ask(OWN, { eid: '2001' }),
+    'no EID': () => ask(OWN, { eid: undefined }),
+    'a malformed token': () => ask('%00'),
+    'a key without the scope': () => ask(OWN, { 'x-api-key': narrow }),
+  }
+  for (const [what, refuse] of Object.entries(refusals)) {
+    expect({ what, queries: await watchQueries(refuse) }).toEqual({ what, queries: reference })
+  }
+})
+
+test('every key that is not valid takes the same work: one look, that finds nothing', async () => {
+  const unknown = `mahi_0123456789ab_${'A'.repeat(43)}`
+  const reference = await watchQueries(() => ask(OWN, { 'x-api-key': unknown }))
+  expect(reference).toEqual([{ sql: expect.stringContaining('from api_key'), found: false }])
+
+  const expired = await service.createKey({ eids: ['1001'], expires: Date.now() - 1 })
+  const revoked = await service.createKey({ eids: ['1001'] })
+  await ask(OWN, { 'x-api-key': revoked.key })
+  await revokeKey(service.database, revoked.id)
+  await service.revisions.refresh()
+  await ask(OWN)
+  const refusals: Record<string, Record<string, string>> = {
+    'no key by its form': { 'x-api-key': 'wrong' },
+    'another secret': { 'x-api-key': key.slice(0, 18) + 'A'.repeat(43) },
+    expired: { 'x-api-key': expired.key },
+    revoked: { 'x-api-key': revoked.key },
+    'a valid key of another client': { 'x-client-id': 'somebody' },
+  }
+  for (const [what, headers] of Object.entries(refusals)) {
+    for (const token of [OWN, FOREIGN, 'unknown-token']) {
+      const queries = await watchQueries(() => ask(token, headers))
+      expect({ what, token, queries }).toEqual({ what, token, queries: reference })
+    }
+  }
+  // Whoever names a wrong client does not make the service forget the right one.
+  expect((await ask(OWN, { 'x-client-id': 'vendor' })).statusCode).toBe(200)
 })
 
 test('HEAD is refused as GET is', async () => {

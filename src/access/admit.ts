@@ -18,7 +18,8 @@ export interface Access {
 /** What an operation asks of its callers. */
 export interface Admission {
   readonly operation: Exclude<LimitName, 'failed-credentials'>
-  readonly scope: Scope
+  /** `undefined` where the operation asks for it by itself. */
+  readonly scope: Scope | undefined
   /** Whether a caller without a credential is let in; one with a wrong credential never is. */
   readonly anonymous: boolean
 }
@@ -44,7 +45,7 @@ export function admit(access: Access, { operation, scope, anonymous }: Admission
         if (!verdict.allowed)
           throw tooMany(verdict.reset, `${limit.requests} requests in ${limit.seconds} seconds`)
       }
-      if (principal !== undefined && !principal.scopes.has(scope)) throw unauthorized()
+      if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope)) throw unauthorized()
     })
 
   const enter = (request: FastifyRequest): MaybePromise<void> => {
@@ -95,9 +96,7 @@ function verifyCredential(
   { text, verifier }: Credential,
 ): MaybePromise<Principal | undefined> {
   const client = request.headers['x-client-id']
-  return whenKnown(access[verifier](text), (principal) =>
-    client === undefined || client === principal?.client ? principal : undefined,
-  )
+  return access[verifier](text, client === undefined ? undefined : String(client))
 }
 
 /** @throws {Problem} `unauthorized`, or `too-many-requests` from a caller that has tried too often */

@@ -4,7 +4,7 @@ import { type JWTPayload, jwtVerify } from 'jose'
 import { IssuerKeys } from './issuer-keys.ts'
 import type { Principal, Verify } from './principal.ts'
 import { describeReason } from './reason.ts'
-import { RememberedPrincipals } from './remembered.ts'
+import { isClient, RememberedPrincipals } from './remembered.ts'
 
 /** What a token is checked against. */
 export interface JwtOptions {
@@ -48,17 +48,18 @@ export function createJwtVerifier(
     requiredClaims: ['sub', 'exp'],
     clockTolerance: CLOCK_SKEW,
   }
-  const check = async (token: string): Promise<Principal | undefined> => {
+  const check = async (token: string, client: string | undefined): Promise<Principal | undefined> => {
     try {
-      return readPrincipal((await jwtVerify(token, keys.find, expected)).payload, eidClaim)
+      const principal = readPrincipal((await jwtVerify(token, keys.find, expected)).payload, eidClaim)
+      return isClient(principal.client, client) ? principal : undefined
     } catch (error) {
       log.debug({ reason: describeReason(error) }, 'a JWT is not valid')
       return undefined
     }
   }
-  return async (token) => {
+  return async (token, client) => {
     await keys.refresh()
-    return await remembered.recall(token, () => check(token))
+    return await remembered.recall(token, client, () => check(token, client))
   }
 }
 

@@ -17,5 +17,8 @@ export interface Principal {
   readonly expires: number
 }
 
-/** Tells who a bearer of a credential is, or `undefined` if the credential is not valid. */
-export type Verify = (credential: string) => MaybePromise<Principal | undefined>
+/**
+ * Tells who a bearer of a credential is, or `undefined` if the credential is not valid, or was given to another client
+ * than the one that the caller names.
+ */
+export type Verify = (credential: string, client?: string) => MaybePromise<Principal | undefined>

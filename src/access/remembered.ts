@@ -11,15 +11,20 @@ export class RememberedPrincipals {
   readonly #known = new Map<string, Principal>()
   #generation = 0
 
-  /** The credential's principal: the remembered one, or the one that `verify` finds. */
+  /**
+   * The credential's principal: the remembered one, unless the caller names another client, or the one that `verify`
+   * finds. So a wrong client is refused after the same work as a wrong credential.
+   */
   recall(
     credential: string,
+    client: string | undefined,
     verify: (credentialHash: string) => Promise<Principal | undefined>,
   ): MaybePromise<Principal | undefined> {
     const credentialHash = hashCredential(credential)
     const known = this.#known.get(credentialHash)
-    if (known !== undefined && known.expires > Date.now()) return known
-    this.#known.delete(credentialHash)
+    const expired = known !== undefined && known.expires <= Date.now()
+    if (expired) this.#known.delete(credentialHash)
+    else if (known !== undefined && isClient(known.client, client)) return known
     return this.#verify(credentialHash, verify)
   }
 
@@ -45,6 +50,11 @@ export class RememberedPrincipals {
     if (this.#known.size >= MOST && oldest !== undefined) this.#known.delete(oldest)
     this.#known.set(credentialHash, principal)
   }
+}
+
+/** Whether a credential's client is the one that the caller names, where it names one. */
+export function isClient(client: string, named: string | undefined): boolean {
+  return named === undefined || named === client
 }
 
 /** SHA-256, in base64url: enough for credentials, which nobody can guess. */

@@ -6,5 +6,5 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/
 /** Verifies what was sent as `Authorization: Bearer`: a JWT where an issuer of them is known, or else a key. */
 export function createBearerVerifier(keys: Verify, jwts: Verify | undefined): Verify {
   if (jwts === undefined) return keys
-  return (credential) => (JWT.test(credential) ? jwts(credential) : keys(credential))
+  return (credential, client) => (JWT.test(credential) ? jwts(credential, client) : keys(credential, client))
 }

@@ -21,13 +21,34 @@ interface SubmissionRow {
   published: number
 }
 
-/** Finds a submission by its token alone: who may see it is the caller's question. */
+const SUBMISSION = 'select token, eid, return_id, run, total, published from submission where token = $1'
+
+/** Finds a submission by its token alone, for those who may see all of them. */
 export async function findSubmission(reader: Reader, token: string): Promise<Submission | undefined> {
-  const row = await reader.get<SubmissionRow>(
-    'select token, eid, return_id, run, total, published from submission where token = $1',
-    // PostgreSQL takes no NUL in a text: another character that no token has makes the same query of it.
-    [token.replaceAll('\0', '\ufffd')],
-  )
+  return await readSubmission(reader, SUBMISSION, [token])
+}
+
+/**
+ * Finds an organisation's submission. That of another one takes as long as one that there is not: in neither case
+ * does the database hand over a row.
+ *
+ * @param eid the organisation, if the caller may ask for it; the empty text is none
+ */
+export async function findSubmissionOf(
+  reader: Reader,
+  eid: string,
+  token: string,
+): Promise<Submission | undefined> {
+  // PostgreSQL takes no NUL in a text: another character that no token has makes the same query of it.
+  return await readSubmission(reader, `${SUBMISSION} and eid = $2`, [token.replaceAll('\0', '\ufffd'), eid])
+}
+
+async function readSubmission(
+  reader: Reader,
+  statement: string,
+  parameters: readonly string[],
+): Promise<Submission | undefined> {
+  const row = await reader.get<SubmissionRow>(statement, parameters)
   return row === undefined ? undefined : toSubmission(row)
 }
 
