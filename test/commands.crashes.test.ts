@@ -107,7 +107,7 @@ testWhere(
   expect([code, stdout]).toEqual([1, ''])
   const path = mahi.databaseUrl.slice('sqlite:'.length)
   expect(stderr.replace(path, 'FILE')).toMatch(
-    /^FILE (?:has no room left on its disk: nothing was changed; free some and run the command again|can't be read or written: the disk reports an error)\n$/,
+    /^FILE (?:has no room left on its disk, or on that of temporary files \(SQLITE_TMPDIR\): nothing was changed; free some and run the command again|can't be read or written: the disk reports an error)\n$/,
   )
   expect(await mahi.catalogue()).toBe(before)
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -256,9 +256,19 @@ function isBusy(error: unknown): boolean {
 
 /** Turns what SQLite says about a file into a sentence that says what to do; other errors stay as they are. */
 function explain(error: unknown, path: string): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const given = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = /^SQLITE_(?:CANTOPEN|READONLY)/.test(given) && isOnReadOnlyDisk(path) ? 'EROFS' : given
   const advice = Object.entries(ADVICE).find(([prefix]) => code.startsWith(prefix))?.[1]
   return advice === undefined ? error : new DatabaseUnusable(`${path} ${advice}`, { cause: error })
+}
+
+function isOnReadOnlyDisk(path: string): boolean {
+  try {
+    accessSync(dirname(path), constants.W_OK)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS'
+  }
 }
 
 const ADVICE: Record<string, string> = {
@@ -266,10 +276,14 @@ const ADVICE: Record<string, string> = {
   SQLITE_CORRUPT: 'is damaged: restore it from a backup, or move it away and import again',
   SQLITE_READONLY: "can't be written: give this user the right to write the file and its folder",
   SQLITE_CANTOPEN: "can't be opened: give this user the right to read and write the file and its folder",
-  SQLITE_FULL: 'has no room left on its disk: nothing was changed; free some and run the command again',
+  SQLITE_FULL:
+    'has no room left on its disk, or on that of temporary files (SQLITE_TMPDIR): nothing was changed; free some and run the command again',
+  // Readers share an index in a file beside the database, for which there has to be room.
+  SQLITE_IOERR_SHM: "can't be opened: there is no room left on its disk; free some and start again",
   SQLITE_IOERR: "can't be read or written: the disk reports an error",
   EACCES: "can't be opened: give this user the right to create its folder",
   EEXIST: "can't be opened: a part of its path is a file, not a folder",
   ENOTDIR: "can't be opened: a part of its path is a file, not a folder",
-  EROFS: "can't be created: its file system is read-only",
+  ENOENT: "can't be opened: its folder can't be made",
+  EROFS: "can't be written: its file system is read-only",
 }
