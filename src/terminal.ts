@@ -3,6 +3,7 @@ import cliProgress from 'cli-progress'
 import { DatabaseUnavailable, DatabaseUnusable } from './database/database.ts'
 import { type Fault, formatFault, InputRefused, MAX_FAULTS } from './input/faults.ts'
 import { CannotListen } from './listen.ts'
+import { FileUnusable } from './output-file.ts'
 import { SettingsRefused } from './settings.ts'
 
 /** Standard output can't take more; `closed` where its reader has read enough, as `head` does. */
@@ -103,6 +104,7 @@ export function describeFailure(error: unknown): readonly Fault[] | undefined {
     error instanceof DatabaseUnavailable ||
     error instanceof DatabaseUnusable ||
     error instanceof CannotListen ||
+    error instanceof FileUnusable ||
     error instanceof OutputFailed
   ) {
     return [{ message: error.message }]

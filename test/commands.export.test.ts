@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { Installation, MAHI, toLines } from './support/command.ts'
@@ -118,6 +119,34 @@ testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev
     expect(stderr).toBe('standard output has no room left on its disk: what was written is not whole\n')
   },
 )
+
+test('a file that is named is replaced by the whole catalogue, and nothing is left beside it', async () => {
+  const mahi = await new Installation().fill(AWKWARD)
+  mahi.write('out/catalogue.csv', 'an older and longer one\n'.repeat(1000))
+  mahi.write('out/catalogue.csv.new', 'left by a run that was killed')
+  const parameters = ['occupations', 'export', '--format', 'csv']
+  const { stdout } = await mahi.run(parameters)
+  const { code, stdout: none, stderr } = await mahi.run([...parameters, '--output', 'out/catalogue.csv'])
+  expect([code, none]).toEqual([0, ''])
+  expect(stderr).toMatch(/^Exported 6 records from /)
+  expect(mahi.read('out/catalogue.csv')).toBe(stdout)
+  expect(readdirSync(join(mahi.folder, 'out'))).toEqual(['catalogue.csv'])
+})
+
+test.each([
+  ['a folder', 'out', 'out is no file: name a file that may be replaced'],
+  ['in no folder', 'none/out', "none/out can't be written: its folder does not exist, or can't be made"],
+  [
+    'below a file',
+    'out/file/out',
+    "out/file/out can't be written: a part of its path is a file, not a folder",
+  ],
+])('a file that is %s is refused', async (_, path, message) => {
+  const mahi = await new Installation().fill(AWKWARD)
+  mahi.write('out/file', '')
+  const { code, stdout, stderr } = await mahi.run(['occupations', 'export', '--output', path])
+  expect([code, stdout, stderr]).toEqual([1, '', `${message}\n`])
+})
 
 test('a form that there is not is refused with those there are', async () => {
   const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])

@@ -1,6 +1,8 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { type FileHandle, open, readFile, rename, truncate, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
+import { InputRefused } from '../input/faults.ts'
+import { BufferedWriter, explainFileError, replaceFile } from '../output-file.ts'
 import { compareCodePoints } from '../text.ts'
 import type { MirroredRecord } from './source.ts'
 
@@ -32,85 +34,84 @@ export function toLine(record: MirroredRecord): Line {
   }
 }
 
-/** The complete lines of a file, in its order; a line that was cut off by a crash is not one. */
+/** A file of a copy holds something else than a mirror has written: only fetching everything mends it. */
+export class CopyDamaged extends InputRefused {}
+
+/**
+ * The complete lines of a file, in its order; a line that was cut off by a crash is not one.
+ *
+ * @throws {CopyDamaged} at a line that is no record
+ */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   if (!existsSync(path)) return
   let rest = ''
+  let number = 0
   for await (const chunk of createReadStream(path, 'utf8')) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''
-    for (const text of lines) yield toLine(JSON.parse(text) as MirroredRecord)
+    for (const text of lines) yield readLine(text, path, ++number)
   }
 }
 
-/**
- * Writes a file so that at every moment the old one or the new one stands in its place, also after a power cut.
- *
- * @returns the number of lines
- */
-export async function replaceFile(
+function readLine(text: string, file: string, line: number): Line {
+  try {
+    const read = toLine(JSON.parse(text) as MirroredRecord)
+    if (typeof read.code === 'string' && typeof read.date === 'string') return read
+  } catch {
+    // Told below, as is a record without a code.
+  }
+  throw new CopyDamaged([{ file, line, message: 'is damaged: fetch everything anew with --full' }])
+}
+
+/** Writes lines in the place of a file, and answers how many. */
+export async function replaceLines(
   path: string,
   lines: AsyncIterable<string> | Iterable<string>,
 ): Promise<number> {
-  const temporary = `${path}.new`
-  const file = await open(temporary, 'w')
-  let count = 0
-  try {
-    const writer = new BufferedWriter(file)
+  return await replaceFile(path, async (append) => {
+    let count = 0
     for await (const line of lines) {
-      await writer.write(`${line}\n`)
+      await append(`${line}\n`)
       count++
     }
-    await writer.flush()
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(temporary, path)
-  return count
+    return count
+  })
 }
 
 /** Adds lines to a file that may be cut off at any moment: only its complete lines count. */
 export class LineAppender {
+  readonly #path: string
   readonly #file: FileHandle
   readonly #writer: BufferedWriter
 
-  private constructor(file: FileHandle) {
+  private constructor(path: string, file: FileHandle) {
+    this.#path = path
     this.#file = file
     this.#writer = new BufferedWriter(file)
   }
 
+  /** @throws {FileUnusable} if the file can't be written */
   static async open(path: string): Promise<LineAppender> {
-    if (existsSync(path)) await truncate(path, await completeLength(path))
-    return new LineAppender(await open(path, 'a'))
+    try {
+      if (existsSync(path)) await truncate(path, await completeLength(path))
+      return new LineAppender(path, await open(path, 'a'))
+    } catch (error) {
+      throw explainFileError(error, path)
+    }
   }
 
+  /** @throws {FileUnusable} if they can't be written */
   async append(lines: readonly string[]): Promise<void> {
-    for (const line of lines) await this.#writer.write(`${line}\n`)
-    await this.#writer.flush()
+    try {
+      for (const line of lines) await this.#writer.write(`${line}\n`)
+      await this.#writer.flush()
+    } catch (error) {
+      throw explainFileError(error, this.#path)
+    }
   }
 
   async close(): Promise<void> {
     await this.#file.close()
-  }
-}
-
-class BufferedWriter {
-  readonly #file: FileHandle
-  #text = ''
-
-  constructor(file: FileHandle) {
-    this.#file = file
-  }
-
-  async write(text: string): Promise<void> {
-    this.#text += text
-    if (this.#text.length >= 256 * 1024) await this.flush()
-  }
-
-  async flush(): Promise<void> {
-    if (this.#text !== '') await this.#file.writeFile(this.#text)
-    this.#text = ''
   }
 }
 
@@ -163,7 +164,5 @@ export async function readState(folder: string): Promise<MirrorState | undefined
 }
 
 export async function writeState(folder: string, state: MirrorState): Promise<void> {
-  const path = join(folder, STATE)
-  await writeFile(`${path}.new`, `${JSON.stringify(state, null, 2)}\n`)
-  await rename(`${path}.new`, path)
+  await replaceFile(join(folder, STATE), (append) => append(`${JSON.stringify(state, null, 2)}\n`))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stringify } from 'csv-stringify/sync'
 import { pick } from '../input/csv-columns.ts'
 import { OCCUPATION_COLUMNS } from '../occupations/export.ts'
-import { FILE, readLines, replaceFile } from './copy.ts'
+import { FILE, readLines, replaceLines } from './copy.ts'
 
 /** The forms in which a mirror keeps its copy; the NDJSON is there whatever else is. */
 export const FORMATS = ['ndjson', 'json', 'csv'] as const
@@ -19,7 +19,7 @@ export async function writeFormat(folder: string, format: Format, changed: boole
   if (format === 'ndjson') return source
   const target = join(folder, `occupations.${format}`)
   if (changed || !existsSync(target))
-    await replaceFile(target, format === 'json' ? asJson(source) : asCsv(source))
+    await replaceLines(target, format === 'json' ? asJson(source) : asCsv(source))
   return target
 }
 

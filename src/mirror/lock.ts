@@ -21,7 +21,7 @@ export function takeLock(folder: string): () => void {
     if (isAlive(owner)) {
       refuse({
         file: folder,
-        message: `is being mirrored by another process (${owner}): wait until it has finished`,
+        message: `is being mirrored by another process (${owner}): wait until it has finished, or remove ${path} if that is no mirror`,
       })
     }
     // Its owner was killed.

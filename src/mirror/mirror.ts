@@ -1,15 +1,17 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { explainFileError } from '../output-file.ts'
 import { compareCodePoints } from '../text.ts'
 import {
+  CopyDamaged,
   FILE,
   type Line,
   LineAppender,
   mergeLines,
   readLines,
   readState,
-  replaceFile,
+  replaceLines,
   toLine,
   writeState,
 } from './copy.ts'
@@ -51,20 +53,36 @@ const CHANGES = 'changes.ndjson'
  * @throws {MahiError} if the service can't be reached or refuses
  */
 export async function mirrorOccupations(options: MirrorOptions): Promise<MirrorSummary> {
-  const { folder, url } = options
-  mkdirSync(folder, { recursive: true })
-  const unlock = takeLock(folder)
+  const unlock = openFolder(options.folder)
   try {
-    const state = await readState(folder)
-    const file = join(folder, FILE)
-    const base =
-      options.full !== true && state?.url === url && existsSync(file)
-        ? { path: file, seenUntil: state.seenUntil }
-        : await fetchEverything(options)
-    return await update(options, base)
+    return await bringUpToDate(options)
+  } catch (error) {
+    // What a power cut may have left of a file that was being written is nothing to go on from.
+    if (!(error instanceof CopyDamaged) || options.full === true) throw error
+    return await bringUpToDate({ ...options, full: true })
   } finally {
     unlock()
   }
+}
+
+function openFolder(folder: string): () => void {
+  try {
+    mkdirSync(folder, { recursive: true })
+    return takeLock(folder)
+  } catch (error) {
+    throw explainFileError(error, folder)
+  }
+}
+
+async function bringUpToDate(options: MirrorOptions): Promise<MirrorSummary> {
+  const { folder, url } = options
+  const state = await readState(folder)
+  const file = join(folder, FILE)
+  const base =
+    options.full !== true && state?.url === url && existsSync(file)
+      ? { path: file, seenUntil: state.seenUntil }
+      : await fetchEverything(options)
+  return await update(options, base)
 }
 
 /** A file of complete lines in the order of codes, and the date up to which it misses no change. */
@@ -104,7 +122,7 @@ async function fetchEverything({ folder, url, fetchPage, full, onProgress }: Mir
     for await (const page of walk(fetchPage, last === undefined ? {} : { cursor: last })) {
       if (state === undefined) {
         state = { url, revision: page.revision, seenUntil: newestOf(page) }
-        await writeFile(join(folder, PART_STATE), JSON.stringify(state))
+        await writePartState(folder, state)
       }
       ofOneRevision &&= page.revision === state.revision
       const lines = page.records.filter(({ occupationCode }) => occupationCode !== last).map(toLine)
@@ -117,6 +135,15 @@ async function fetchEverything({ folder, url, fetchPage, full, onProgress }: Mir
     await appender.close()
   }
   return { path, seenUntil: ofOneRevision ? newest : state?.seenUntil }
+}
+
+async function writePartState(folder: string, state: PartState): Promise<void> {
+  const path = join(folder, PART_STATE)
+  try {
+    await writeFile(path, JSON.stringify(state))
+  } catch (error) {
+    throw explainFileError(error, path)
+  }
 }
 
 async function readPartState(folder: string, url: string): Promise<PartState | undefined> {
@@ -168,7 +195,7 @@ async function replaceCopy(
       yield text
     }
   }
-  const total = await replaceFile(file, count())
+  const total = await replaceLines(file, count())
   return { added, changed, removed: before.size - kept, total }
 }
 
@@ -250,9 +277,14 @@ export async function checkMirror({ folder, fetchPage, onProgress }: MirrorOptio
   return { added, changed, removed, total }
 }
 
+/** The dates of the copy in place; of one that is damaged, of those before the damage. */
 async function readDates(path: string): Promise<Map<string, string>> {
   const dates = new Map<string, string>()
-  for await (const { code, date } of readLines(path)) dates.set(code, date)
+  try {
+    for await (const { code, date } of readLines(path)) dates.set(code, date)
+  } catch (error) {
+    if (!(error instanceof CopyDamaged)) throw error
+  }
   return dates
 }
 

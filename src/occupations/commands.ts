@@ -3,6 +3,7 @@ import { action, jsonOption, keepHeapSmall, report, type WithDatabase, waitingNo
 import type { Fault } from '../input/faults.ts'
 import { readRecords } from '../input/read-records.ts'
 import type { SourceRecord } from '../input/source-record.ts'
+import { replaceFile } from '../output-file.ts'
 import { Progress, say, writeOut } from '../terminal.ts'
 import { countFields } from './coverage.ts'
 import { exportOccupations, OCCUPATION_COLUMNS } from './export.ts'
@@ -57,18 +58,22 @@ export function addOccupationCommands(program: Command, withDatabase: WithDataba
 
   occupations
     .command('export')
-    .description('write the whole catalogue to standard output')
+    .description('write the whole catalogue to standard output or to a file')
     .addOption(
       new Option('--format <format>', 'form of the output').choices(['ndjson', 'csv']).default('ndjson'),
     )
+    .option('--output <file>', 'write to a file, which is replaced once the whole catalogue is written')
     .action(
-      action(async ({ format }: { format: 'ndjson' | 'csv' }) => {
+      action(async ({ format, output }: { format: 'ndjson' | 'csv'; output?: string }) => {
         // On a terminal that shows the records themselves a count would stand between them.
-        const progress = process.stdout.isTTY ? undefined : new Progress('records')
-        const { count, address } = await withDatabase(async (database) => ({
-          count: await exportOccupations(database, format, writeOut, progress?.onRecords),
-          address: database.address,
-        })).finally(() => progress?.stop())
+        const shown = output === undefined && process.stdout.isTTY
+        const progress = shown ? undefined : new Progress('records')
+        const { count, address } = await withDatabase(async (database) => {
+          const write = (append: (text: string) => Promise<void>) =>
+            exportOccupations(database, format, append, progress?.onRecords)
+          const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
+          return { count, address: database.address }
+        }).finally(() => progress?.stop())
         say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${address}.`)
       }),
     )

@@ -1,0 +1,108 @@
+import { statSync } from 'node:fs'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** A file can't be written; the message says what to do about it. */
+export class FileUnusable extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'FileUnusable'
+  }
+}
+
+/**
+ * Writes a file so that at every moment the old one or the new one stands in its place, also after a power cut. The
+ * new one is written beside it as `<path>.new`; what an interrupted run has left there is written over.
+ *
+ * @param fill writes the content: `append` answers when there is room for more
+ * @throws {FileUnusable} if it can't be written
+ */
+export async function replaceFile<T>(
+  path: string,
+  fill: (append: (text: string) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw new FileUnusable(`${path} is no file: name a file that may be replaced`)
+  const temporary = `${path}.new`
+  try {
+    const result = await fillAndSync(temporary, fill)
+    await rename(temporary, path)
+    await syncFolder(dirname(path))
+    return result
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throw explainFileError(error, path)
+  }
+}
+
+async function fillAndSync<T>(
+  path: string,
+  fill: (append: (text: string) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const file = await open(path, 'w')
+  try {
+    const writer = new BufferedWriter(file)
+    const result = await fill((text) => writer.write(text))
+    await writer.flush()
+    await file.sync()
+    return result
+  } finally {
+    await file.close()
+  }
+}
+
+/** A rename is only sure to outlive a power cut once the folder has reached the disk. */
+async function syncFolder(path: string): Promise<void> {
+  // Windows can't open a folder, and has no need to.
+  if (process.platform === 'win32') return
+  const folder = await open(path)
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Gathers small pieces of text, and writes them together. */
+export class BufferedWriter {
+  readonly #file: FileHandle
+  #text = ''
+
+  constructor(file: FileHandle) {
+    this.#file = file
+  }
+
+  async write(text: string): Promise<void> {
+    this.#text += text
+    if (this.#text.length >= 256 * 1024) await this.flush()
+  }
+
+  async flush(): Promise<void> {
+    if (this.#text !== '') await this.#file.writeFile(this.#text)
+    this.#text = ''
+  }
+}
+
+/** Turns what the system says about a file into a sentence that says what to do; other errors stay as they are. */
+export function explainFileError(error: unknown, path: string): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error
+  const advice = ADVICE[(error as NodeJS.ErrnoException).code ?? '']
+  return advice === undefined ? error : new FileUnusable(`${path} ${advice}`, { cause: error })
+}
+
+const NO_ROOM = 'has no room left on its disk: free some and run the command again'
+const NO_RIGHT = "can't be written: give this user the right to write it and its folder"
+
+const ADVICE: Record<string, string> = {
+  ENOSPC: NO_ROOM,
+  EDQUOT: NO_ROOM,
+  EFBIG: "can't be written: it would be larger than files may be here",
+  EACCES: NO_RIGHT,
+  EPERM: NO_RIGHT,
+  EROFS: "can't be written: its file system is read-only",
+  ENOENT: "can't be written: its folder does not exist, or can't be made",
+  ENOTDIR: "can't be written: a part of its path is a file, not a folder",
+  EISDIR: "can't be written: a folder has its name",
+  EEXIST: "can't be written: a part of its path is a file, not a folder",
+  EIO: "can't be written: the disk reports an error",
+}
