@@ -1,0 +1,34 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+/** `npm run cuts`: cuts the power of commands as often as asked for, on one engine or on both. */
+const { values: flags } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    engine: { type: 'string', default: 'sqlite,postgres' },
+    /** Chooses the commands and the moments: the same seed, the same ones. */
+    seed: { type: 'string', default: '1' },
+  },
+})
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const vitest = fileURLToPath(new URL('../node_modules/vitest/vitest.mjs', import.meta.url))
+const projects = flags.engine.split(',').flatMap((engine) => ['--project', engine])
+const { status } = spawnSync(
+  process.execPath,
+  [
+    vitest,
+    'run',
+    '--no-file-parallelism',
+    ...projects,
+    'test/faults.cuts.test.ts',
+    'test/faults.torn.test.ts',
+  ],
+  {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, MAHI_TEST_KILLS: flags.kills, MAHI_TEST_SEED: flags.seed },
+  },
+)
+process.exitCode = status ?? 1

@@ -1,0 +1,148 @@
+import { expect } from 'vitest'
+import { type KeyDescription, listKeys } from '../../src/access/keys.ts'
+import type { Database, Reader } from '../../src/database/database.ts'
+import { type Revision, type RevisionName, readRevisions } from '../../src/database/revisions.ts'
+
+/** Width of the spans in which dates are counted, as docs/data-model.md tells it. */
+const SPAN_BITS = 26n
+
+export interface StoredSubmission {
+  readonly eid: string
+  readonly returnId: string
+  /** The documents of the current run, in their order. */
+  readonly entries: readonly string[]
+}
+
+/** Everything that a database holds for its readers, word for word. */
+export interface State {
+  /** The documents of the catalogue, by code. */
+  readonly catalogue: ReadonlyMap<string, string>
+  readonly submissions: ReadonlyMap<string, StoredSubmission>
+  readonly keys: ReadonlyMap<string, KeyDescription>
+  readonly revisions: Record<RevisionName, Revision>
+  /** The tables there are, and the migrations that were applied. */
+  readonly tables: readonly string[]
+}
+
+/** Reads the whole state, and fails where parts of it that are kept together do not belong together. */
+export async function readState(database: Database): Promise<State> {
+  return await database.snapshot(async (reader) => {
+    const catalogue = await readCatalogue(reader)
+    await checkPostings(reader, catalogue)
+    const applied = await reader.all<{ name: string }>('select name from migration order by name')
+    const tables = await reader.all<{ name: string }>(`${reader.dialect.tables} order by 1`)
+    return {
+      catalogue,
+      submissions: await readSubmissions(reader),
+      keys: new Map((await listKeys(reader)).map((key) => [key.id, key])),
+      revisions: await readRevisions(reader),
+      tables: [...tables, ...applied].map(({ name }) => name),
+    }
+  })
+}
+
+async function readCatalogue(reader: Reader): Promise<Map<string, string>> {
+  const rows = await reader.all<{ code: string; document: string }>(
+    'select code, document from occupation order by code',
+  )
+  return new Map(rows.map(({ code, document }) => [code, document]))
+}
+
+interface Grouped {
+  readonly occupationCode: string
+  readonly lastUpdatedDate: string
+  readonly minorGroups?: {
+    minorGroup?: { code?: string; majorGroups?: { majorGroup?: { code?: string } }[] }
+  }[]
+}
+
+/** Counts the records under each filter and date anew, and compares that with what is kept. */
+async function checkPostings(reader: Reader, catalogue: ReadonlyMap<string, string>): Promise<void> {
+  const postings: string[] = []
+  const totals = new Map([['|', 0]])
+  const dates = new Map<string, number>()
+  const count = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1)
+  for (const [code, document] of catalogue) {
+    const { occupationCode, lastUpdatedDate, minorGroups = [] } = JSON.parse(document) as Grouped
+    if (occupationCode !== code) throw new Error(`the record ${code} is stored as ${occupationCode}`)
+    const updated = Date.parse(lastUpdatedDate)
+    const minors = new Set(['', ...minorGroups.map(({ minorGroup }) => minorGroup?.code ?? '')])
+    const majors = new Set([
+      '',
+      ...minorGroups.flatMap(({ minorGroup }) =>
+        (minorGroup?.majorGroups ?? []).map(({ majorGroup }) => majorGroup?.code ?? ''),
+      ),
+    ])
+    for (const major of majors) {
+      for (const minor of minors) {
+        const filter = `${major}|${minor}`
+        postings.push(`${filter}|${code}|${updated}`)
+        count(totals, filter)
+        count(dates, `${filter}|0|${updated}`)
+        count(dates, `${filter}|${SPAN_BITS}|${BigInt(updated) >> SPAN_BITS}`)
+      }
+    }
+  }
+  const named = `f.major || '|' || f.minor`
+  const join = 'join occupation_filter f on f.id = p.filter'
+  const stored = await reader.all<{ name: string }>(
+    `select ${named} || '|' || p.code || '|' || p.updated as name from occupation_posting p ${join}`,
+  )
+  expect(stored.map(({ name }) => name).sort()).toEqual(postings.sort())
+  expect(
+    await countRows(reader, `select ${named} as name, f.total as total from occupation_filter f`),
+  ).toEqual(sorted(totals))
+  expect(
+    await countRows(
+      reader,
+      `select ${named} || '|' || p.span || '|' || p.start as name, p.total as total from occupation_date p ${join}`,
+    ),
+  ).toEqual(sorted(dates))
+  const orphans = await reader.get<{ count: number }>(
+    `select count(*) as count from occupation_posting where filter not in (select id from occupation_filter)`,
+  )
+  expect(orphans).toEqual({ count: 0 })
+  const wrong = await reader.all<{ code: string; updated: number; document: string }>(
+    'select code, updated, document from occupation',
+  )
+  for (const { code, updated, document } of wrong) {
+    if (Date.parse((JSON.parse(document) as Grouped).lastUpdatedDate) !== updated)
+      throw new Error(`the record ${code} is stored under another date than its own`)
+  }
+}
+
+async function countRows(reader: Reader, sql: string): Promise<[string, number][]> {
+  const rows = await reader.all<{ name: string; total: number }>(sql)
+  return sorted(new Map(rows.map(({ name, total }) => [name, total])))
+}
+
+function sorted(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort(([one], [other]) => (one < other ? -1 : 1))
+}
+
+async function readSubmissions(reader: Reader): Promise<Map<string, StoredSubmission>> {
+  const rows = await reader.all<{
+    token: string
+    eid: string
+    return_id: string
+    run: number
+    total: number
+  }>('select token, eid, return_id, run, total from submission order by token')
+  const submissions = new Map<string, StoredSubmission>()
+  let entriesInAll = 0
+  for (const { token, eid, return_id: returnId, run, total } of rows) {
+    const entries = await reader.all<{ ordinal: number; document: string }>(
+      'select ordinal, document from result_entry where run = $1 order by ordinal',
+      [run],
+    )
+    const gap = entries.findIndex(({ ordinal }, index) => ordinal !== index)
+    if (gap !== -1 || entries.length !== total)
+      throw new Error(`the run ${run} of ${token} is not whole: ${entries.length} of ${total}, gap at ${gap}`)
+    entriesInAll += total
+    submissions.set(token, { eid, returnId, entries: entries.map(({ document }) => document) })
+  }
+  const stored = await reader.get<{ count: number }>('select count(*) as count from result_entry')
+  // What an interrupted publish, or the run before, would leave behind.
+  expect(stored).toEqual({ count: entriesInAll })
+  return submissions
+}
