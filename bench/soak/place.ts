@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+
+export type Engine = 'sqlite' | 'postgres'
+
+/** Where a run keeps its files and its database, gone when it ends. */
+export interface Place {
+  readonly folder: string
+  /** The address for the server, and the one for commands: PostgreSQL tells their connections apart by them. */
+  readonly serverUrl: string
+  readonly commandUrl: string
+  /** Connections that the server has to PostgreSQL; `undefined` on SQLite. */
+  countConnections(): Promise<number | undefined>
+  /** Bytes of the database, and of SQLite's write-ahead log. */
+  measure(): Promise<{ readonly database: number; readonly log: number | undefined }>
+  /** Does what PostgreSQL does by itself, where a server has its autovacuum turned off. */
+  tidy(): Promise<void>
+  remove(): Promise<void>
+}
+
+/**
+ * Makes an empty database.
+ *
+ * @param postgres a PostgreSQL in which a schema may be made
+ */
+export async function makePlace(engine: Engine, postgres: string | undefined): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'mahi-soak-'))
+  if (engine === 'sqlite') return makeFile(folder)
+  if (postgres === undefined)
+    throw new Error('--engine postgres needs a PostgreSQL: name one with --postgres')
+  return await makeSchema(folder, postgres)
+}
+
+function makeFile(folder: string): Place {
+  const file = join(folder, 'mahi.db')
+  const url = `sqlite:${file}`
+  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  return {
+    folder,
+    serverUrl: url,
+    commandUrl: url,
+    countConnections: async () => undefined,
+    measure: async () => ({ database: sizeOf(file), log: sizeOf(`${file}-wal`) }),
+    tidy: async () => undefined,
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+async function makeSchema(folder: string, postgres: string): Promise<Place> {
+  const name = `mahi_soak_${randomBytes(6).toString('hex')}`
+  const client = new pg.Client({ connectionString: postgres })
+  await client.connect()
+  await client.query(`create schema ${name}`)
+  const urlFor = (program: string) => {
+    const url = new URL(postgres)
+    url.searchParams.set('options', `-c search_path=${name}`)
+    url.searchParams.set('application_name', `${name}_${program}`)
+    return url.toString().replaceAll('+', '%20')
+  }
+  const count = async (sql: string, parameter: string) =>
+    Number((await client.query<{ count: string }>(sql, [parameter])).rows[0]?.count)
+  return {
+    folder,
+    serverUrl: urlFor('server'),
+    commandUrl: urlFor('command'),
+    countConnections: () =>
+      count('select count(*) from pg_stat_activity where application_name = $1', `${name}_server`),
+    measure: async () => ({
+      database: await count(
+        'select coalesce(sum(pg_total_relation_size(oid)), 0) as count from pg_class where relnamespace = $1::regnamespace',
+        name,
+      ),
+      log: undefined,
+    }),
+    async tidy() {
+      const { rows } = await client.query<{ autovacuum: string }>('show autovacuum')
+      if (rows[0]?.autovacuum === 'off') await client.query(`vacuum ${name}.result_entry, ${name}.occupation`)
+    },
+    async remove() {
+      await client.query('set client_min_messages = error')
+      await client.query(`drop schema ${name} cascade`)
+      await client.end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
