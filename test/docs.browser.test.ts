@@ -74,7 +74,8 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   })
 
   test('the client runs in a page', async () => {
-    const { service, url, page, troubles } = await open('/livez')
+    // A page that may ask: what is no page for people may do nothing.
+    const { service, url, page, troubles } = await open('/docs/')
     const bundle = await build({
       entryPoints: [new URL('../client/src/index.ts', import.meta.url).pathname],
       bundle: true,

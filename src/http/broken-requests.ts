@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { type Metrics, recordAnswer } from './metrics.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './version.ts'
 
 const MALFORMED = new Problem(
@@ -69,7 +70,7 @@ export class BrokenRequests {
       ...VERSION_HEADERS,
       ...problem.headers,
       'x-request-id': id,
-      'x-content-type-options': 'nosniff',
+      ...SECURITY_HEADERS,
       'cache-control': 'no-store',
       'content-type': PROBLEM_TYPE,
       'content-length': String(Buffer.byteLength(body)),

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cors } from './cors.ts'
 import type { Life } from './health.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './version.ts'
 
 declare module 'fastify' {
@@ -16,8 +17,7 @@ export class CommonHeaders {
   readonly #cors: Cors
   readonly #fixed: readonly string[] = [
     ...Object.entries(VERSION_HEADERS).flat(),
-    'x-content-type-options',
-    'nosniff',
+    ...Object.entries(SECURITY_HEADERS).flat(),
   ]
 
   constructor(life: Life, cors: Cors) {
@@ -41,11 +41,12 @@ export class CommonHeaders {
     return names.length === 0 ? undefined : names.join(', ')
   }
 
-  /** Adds them to an answer that Fastify sends. */
+  /** Adds them to an answer that Fastify sends, where it has none of its own: pages for people have another policy. */
   addTo(request: FastifyRequest, reply: FastifyReply): void {
     const headers = this.of(request)
     for (let index = 0; index < headers.length; index += 2) {
-      reply.header(headers[index] as string, headers[index + 1])
+      const name = headers[index] as string
+      if (!reply.hasHeader(name)) reply.header(name, headers[index + 1])
     }
     const own = reply.getHeader('vary')
     const vary = this.vary(...(own === undefined ? [] : [String(own)]))

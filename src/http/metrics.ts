@@ -62,6 +62,7 @@ export class Metrics {
 /** Serves the metrics at /metrics, on loopback only. */
 export async function serveMetrics(metrics: Metrics, port: number): Promise<Server> {
   const server = createServer(async (request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff')
     if (request.url !== '/metrics') {
       response.writeHead(404).end()
       return

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { VERSION } from '../package-root.ts'
+import { VERSIONS } from './version.ts'
 
 /** `/openapi.json`, generated from the routes registered after this, and `/docs`, a page that shows it. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
@@ -10,7 +10,8 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'Mahi',
-        version: VERSION,
+        // That of the interface: which release answers is not for everybody.
+        version: VERSIONS[0].name,
         description:
           'An occupation catalogue in New Zealand English and te reo Māori, and the validation results of data submissions. Every field of every answer is optional: one without a value is absent.',
         license: { name: 'MIT', identifier: 'MIT' },
