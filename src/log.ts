@@ -1,5 +1,13 @@
-import pino, { type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Metrics } from './http/metrics.ts'
+
+/** Longest message of an error that is logged, in characters. */
+const MAX_MESSAGE = 1000
+/** Most causes of an error that are logged. */
+const MAX_CAUSES = 5
+
+/** What a line may give away where a library wrote it: what makes a key or a JWT secret, and a submission's token. */
+const SECRETS = /(mahi_[0-9a-f]{12})_[\w-]{43}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(\/submissions\/)[^/"?\s]+/g
 
 /** Bytes of lines that may wait for whoever reads the log; what comes beyond is dropped, and counted. */
 const CAPACITY = 16 * 2 ** 20
@@ -27,10 +35,54 @@ export function openLog(level: string, metrics: Metrics): Logger {
     'Log lines that were dropped because nobody read them fast enough.',
     () => dropped,
   )
+  return createLog(level, destination)
+}
+
+/** A log of lines that hold no secret, whoever writes them. */
+export function createLog(level: string, destination: DestinationStream): Logger {
   return pino(
-    { level, base: null, timestamp: nameTime, serializers: { err: pino.stdSerializers.err } },
+    {
+      level,
+      base: null,
+      timestamp: nameTime,
+      // Fastify would have its own for these, with the address and the sender of a request.
+      serializers: { err: describeError, error: describeError, req: leaveOut, res: leaveOut },
+      hooks: { streamWrite: blotOut },
+    },
     destination,
   )
+}
+
+/**
+ * What an error says, and where it came from. What drivers add to their errors, such as the row that PostgreSQL would
+ * not take, is data.
+ */
+export function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: typeof error }
+  const causes: Error[] = [error]
+  for (let cause = error.cause; cause instanceof Error && causes.length < MAX_CAUSES; cause = cause.cause)
+    causes.push(cause)
+  return {
+    type: error.name,
+    ...('code' in error && typeof error.code === 'string' && { code: error.code }),
+    message: causes.map(({ message }) => message.slice(0, MAX_MESSAGE)).join(': '),
+    stack: causes.map(describeStack).join('\ncaused by '),
+  }
+}
+
+function describeStack({ name, message, stack = '' }: Error): string {
+  // The stack repeats the message, which may be long.
+  const start = stack.indexOf('\n    at ')
+  return `${name}: ${message.slice(0, MAX_MESSAGE)}${start === -1 ? '' : stack.slice(start)}`
+}
+
+function leaveOut(): undefined {
+  return undefined
+}
+
+/** Lines with a message may come from a library, which may name an address. Those of requests have none. */
+function blotOut(line: string): string {
+  return line.includes('"msg":') ? line.replaceAll(SECRETS, '$1$2…') : line
 }
 
 let last = 0

@@ -105,6 +105,11 @@ describe('the first line is refused', () => {
         '1: names the unknown column "titelEnglish" (did you mean "titleEnglish"?)',
       ],
     ],
+    [
+      'a row of data in its place',
+      'A1,Kaiako\nA2,Ringawera\n',
+      ['1: names no column that there is, such as occupationCode'],
+    ],
     ['a column twice', 'occupationCode,occupationCode\n', ['1: names the column "occupationCode" twice']],
     [
       'semicolons',
@@ -128,7 +133,9 @@ describe('the first line is refused', () => {
   })
 
   test('on the line where it stands', async () => {
-    expect(await complain('\n\nname\n')).toEqual(['3: names the unknown column "name"'])
+    expect(await complain('\n\noccupation\n')).toEqual([
+      '3: names the unknown column "occupation" (did you mean "occupationCode"?)',
+    ])
   })
 })
 

@@ -63,6 +63,10 @@ function readHeader(place: Place, names: readonly string[], columns: readonly Cs
     refuse({ ...place, message: `separates its columns with ${quote(separator)}, and should with ","` })
   }
   const known = columns.map(({ name }) => name)
+  if (!names.some((name) => known.includes(name) || suggest(name, known) !== '')) {
+    // It may be a row of data, and messages end in logs: nothing of it is repeated.
+    refuse({ ...place, message: `names no column that there is, such as ${known[0]}` })
+  }
   const faults: Fault[] = names.flatMap((name, index) => {
     if (names.indexOf(name) < index) return [{ ...place, message: `names the column ${quote(name)} twice` }]
     if (known.includes(name)) return []

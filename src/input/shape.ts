@@ -13,11 +13,16 @@ export interface Reading {
 /**
  * Makes a reader for a schema: it checks a value and renders it in the schema's own field order, with normalised
  * text and without anything empty (`null`, `""`, `[]`, `{}`), and names every fault by the path of its field.
+ *
+ * @param personal whether values may be about people: faults, which end in logs, then repeat nothing of them
  */
-export function compileShape(schema: TSchema): (value: unknown) => Reading {
+export function compileShape(
+  schema: TSchema,
+  { personal = false }: { personal?: boolean } = {},
+): (value: unknown) => Reading {
   const read = compile(schema)
   return (value) => {
-    const context = new Context()
+    const context = new Context(personal)
     return { value: read(value, context), faults: context.faults, normalised: context.normalised }
   }
 }
@@ -28,6 +33,25 @@ class Context {
   readonly faults: { field: string; message: string }[] = []
   readonly path: (string | number)[] = []
   normalised = false
+  readonly #personal: boolean
+
+  constructor(personal: boolean) {
+    this.#personal = personal
+  }
+
+  /** What a text is, for a fault to say. */
+  quote(text: string): string {
+    return this.#personal ? 'something else' : quote(text)
+  }
+
+  /** What a value of the wrong type is, for a fault to say. */
+  describe(value: unknown): string {
+    if (value === null) return 'null'
+    if (Array.isArray(value)) return 'a list'
+    if (typeof value === 'object') return 'an object'
+    if (this.#personal) return typeof value === 'string' ? 'a text' : `a ${typeof value}`
+    return typeof value === 'string' ? `the text ${quote(value, 40)}` : `${value}`
+  }
 
   fault(message: string): undefined {
     const field = this.path.reduce<string>(
@@ -68,7 +92,7 @@ function readObject(properties: Record<string, TSchema>): Read {
   const readers = new Map(Object.entries(properties).map(([name, schema]) => [name, compile(schema)]))
   return (value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return context.fault(`is ${describe(value)}, and should be an object`)
+      return context.fault(`is ${context.describe(value)}, and should be an object`)
     }
     const given = value as Record<string, unknown>
     for (const name of Object.keys(given)) {
@@ -99,7 +123,7 @@ function readObject(properties: Record<string, TSchema>): Read {
 function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
   const read = compile(items)
   return (value, context) => {
-    if (!Array.isArray(value)) return context.fault(`is ${describe(value)}, and should be a list`)
+    if (!Array.isArray(value)) return context.fault(`is ${context.describe(value)}, and should be a list`)
     const result: unknown[] = []
     for (const [index, item] of value.entries()) {
       if (item === null) {
@@ -121,7 +145,7 @@ function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
 
 function readText(maxLength = Number.POSITIVE_INFINITY): Read {
   return (value, context) => {
-    if (typeof value !== 'string') return context.fault(`is ${describe(value)}, and should be text`)
+    if (typeof value !== 'string') return context.fault(`is ${context.describe(value)}, and should be text`)
     if (value.length <= maxLength && isClean(value)) return value
     const fault = findTextFault(value)
     if (fault !== undefined) return context.fault(fault)
@@ -140,7 +164,7 @@ function readOneOf(allowed: readonly string[]): Read {
     const text = readString(value, context)
     if (typeof text !== 'string' || allowed.includes(text)) return text
     return context.fault(
-      `is ${quote(text)}, and should be one of ${allowed.join(', ')}${suggest(text, allowed)}`,
+      `is ${context.quote(text)}, and should be one of ${allowed.join(', ')}${suggest(text, allowed)}`,
     )
   }
 }
@@ -148,14 +172,15 @@ function readOneOf(allowed: readonly string[]): Read {
 function readNumber(minimum: number): Read {
   return (value, context) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
-      return context.fault(`is ${describe(value)}, and should be a number`)
+      return context.fault(`is ${context.describe(value)}, and should be a number`)
     }
     return value < minimum ? context.fault(`is ${value}, and should be at least ${minimum}`) : value
   }
 }
 
 const readDateTime: Read = (value, context) => {
-  if (typeof value !== 'string') return context.fault(`is ${describe(value)}, and should be a date-time`)
+  if (typeof value !== 'string')
+    return context.fault(`is ${context.describe(value)}, and should be a date-time`)
   if (value.trim() === '') {
     context.normalised = true
     return undefined
@@ -163,20 +188,12 @@ const readDateTime: Read = (value, context) => {
   const timestamp = parseTimestamp(value)
   if (timestamp === undefined) {
     return context.fault(
-      `is ${quote(value)}, and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z`,
+      `is ${context.quote(value)}, and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z`,
     )
   }
   const text = formatTimestamp(timestamp.milliseconds)
   if (text.length !== '0000-00-00T00:00:00.000Z'.length)
-    return context.fault(`is ${quote(value)}, outside the years 0 to 9999 in UTC`)
+    return context.fault(`is ${context.quote(value)}, outside the years 0 to 9999 in UTC`)
   if (text !== value) context.normalised = true
   return text
-}
-
-function describe(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'string') return `the text ${quote(value, 40)}`
-  if (typeof value === 'object') return 'an object'
-  return `${value}`
 }

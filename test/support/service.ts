@@ -1,5 +1,4 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import pino from 'pino'
 import { onTestFinished } from 'vitest'
 import { createKey } from '../../src/access/keys.ts'
 import type { Scope } from '../../src/access/principal.ts'
@@ -10,6 +9,7 @@ import { openDatabase } from '../../src/database/open.ts'
 import { RevisionWatch } from '../../src/database/revision-watch.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import type { SourceRecord } from '../../src/input/source-record.ts'
+import { createLog } from '../../src/log.ts'
 import { type ImportOptions, importOccupations } from '../../src/occupations/import.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Publication, publishResults } from '../../src/validation-results/publish.ts'
@@ -64,7 +64,7 @@ export class Service {
       consume: createMemoryLimiter(rateLimitsOf(settings)),
       metrics: new Metrics(),
       life: { stopping: false },
-      logger: pino({ level: 'trace' }, { write: (line: string) => log.push(line) }),
+      logger: createLog('trace', { write: (line: string) => void log.push(line) }),
     })
     onTestFinished(async () => {
       await app.close()
