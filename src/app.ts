@@ -7,7 +7,9 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import type { Access } from './access/admit.ts'
+import { Audit } from './access/audit.ts'
 import { createJwtVerifier, type JwtOptions } from './access/jwt.ts'
+import { KeyWatch } from './access/key-watch.ts'
 import { KeyVerifier } from './access/keys.ts'
 import type { ConsumeLimit, RateLimits } from './access/rate-limit.ts'
 import { createBearerVerifier } from './access/verify.ts'
@@ -154,7 +156,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   registerProblemPages(app)
   nameSchemas(app, { Problem: ProblemBody, ResultsProblem: ResultsProblemBody })
 
-  const keys = new KeyVerifier(database)
+  const audit = new Audit(app.log)
+  const keyWatch = await KeyWatch.start(database, audit)
+  const keys = new KeyVerifier(database, keyWatch.explain)
+  app.addHook('onClose', async () => {
+    keyWatch.stop()
+    audit.stop()
+  })
   const jwt = jwtOptionsOf(settings)
   const access: Access = {
     verifyKey: keys.verify,
@@ -162,6 +170,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       keys.verify,
       jwt === undefined ? undefined : createJwtVerifier(jwt, app.log),
     ),
+    audit,
     consume,
     limits: rateLimitsOf(settings),
     publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
@@ -180,7 +189,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     `${v1.prefix}/occupations`,
   )
   revisions.on('catalogue', (revision) => catalogue.advance(revision))
-  revisions.on('keys', () => keys.forget())
+  revisions.on('keys', () => {
+    keys.forget()
+    void keyWatch.look()
+  })
   // A key that was revoked meanwhile would otherwise go on working for as long as nobody can tell.
   revisions.onBlind(() => keys.forget())
   metrics.gauge(

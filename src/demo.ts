@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createKey, KeyVerifier } from './access/keys.ts'
+import { isRefused } from './access/principal.ts'
 import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
 import { readRecords } from './input/read-records.ts'
@@ -72,7 +73,7 @@ function readSampleRecords(name: SampleName) {
 async function findKey(database: Database): Promise<string> {
   if (existsSync(KEY_FILE)) {
     const key = readFileSync(KEY_FILE, 'utf8').trim()
-    if ((await new KeyVerifier(database).verify(key)) !== undefined) return key
+    if (!isRefused(await new KeyVerifier(database).verify(key))) return key
   }
   const { key } = await createKey(database, { client: 'demo', eids: [DEMO_EID], expires: Date.now() + YEAR })
   writeFileSync(KEY_FILE, `${key}\n`, { mode: 0o600 })

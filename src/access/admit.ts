@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Problem } from '../http/problems.ts'
 import { type MaybePromise, whenKnown } from '../maybe-promise.ts'
-import type { Principal, Scope, Verify } from './principal.ts'
+import type { Audit, RefusalReason } from './audit.ts'
+import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
 import { type ConsumeLimit, type LimitName, limitHeaders, type RateLimits } from './rate-limit.ts'
 
 export interface Access {
@@ -9,6 +10,7 @@ export interface Access {
   readonly verifyKey: Verify
   /** Verifies an `Authorization: Bearer`, which may be more than a key. */
   readonly verifyBearer: Verify
+  readonly audit: Audit
   readonly consume: ConsumeLimit
   readonly limits: RateLimits
   /** Whether the occupations are open to callers without a credential. */
@@ -45,14 +47,19 @@ export function admit(access: Access, { operation, scope, anonymous }: Admission
         if (!verdict.allowed)
           throw tooMany(verdict.reset, `${limit.requests} requests in ${limit.seconds} seconds`)
       }
-      if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope)) throw unauthorized()
+      if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
+        throw forbidden(access, request, operation, 'scope')
     })
 
   const enter = (request: FastifyRequest): MaybePromise<void> => {
     const credential = readCredential(request)
-    if (credential === undefined) return anonymous ? count(request, undefined) : countFailure(access, request)
+    if (credential === undefined) {
+      return anonymous
+        ? count(request, undefined)
+        : refuse(access, request, operation, { refused: 'missing' })
+    }
     return whenKnown(verifyCredential(access, request, credential), (principal) => {
-      if (principal === undefined) return countFailure(access, request)
+      if (isRefused(principal)) return refuse(access, request, operation, principal)
       request.principal = principal
       return count(request, principal)
     })
@@ -65,8 +72,20 @@ export function admit(access: Access, { operation, scope, anonymous }: Admission
   }
 }
 
+/** The answer to a valid credential that does not reach so far, of which the audit is told. */
+export function forbidden(
+  { audit }: Access,
+  request: FastifyRequest,
+  operation: Admission['operation'],
+  reason: RefusalReason,
+): Problem {
+  const { id: key, client } = request.principal ?? {}
+  audit.refused({ reason, operation, address: addressOf(request), key, client })
+  return unauthorized()
+}
+
 /** The one answer to every request that is not authorised: it does not tell why. */
-export function unauthorized(): Problem {
+function unauthorized(): Problem {
   return new Problem(
     'unauthorized',
     'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
@@ -94,15 +113,22 @@ function verifyCredential(
   access: Access,
   request: FastifyRequest,
   { text, verifier }: Credential,
-): MaybePromise<Principal | undefined> {
+): MaybePromise<Principal | Refused> {
   const client = request.headers['x-client-id']
   return access[verifier](text, client === undefined ? undefined : String(client))
 }
 
 /** @throws {Problem} `unauthorized`, or `too-many-requests` from a caller that has tried too often */
-function countFailure(access: Access, request: FastifyRequest): MaybePromise<never> {
+function refuse(
+  access: Access,
+  request: FastifyRequest,
+  operation: Admission['operation'],
+  { refused: reason, id: key, client }: Refused,
+): MaybePromise<never> {
   const limit = access.limits['failed-credentials']
-  return whenKnown(access.consume('failed-credentials', addressOf(request)), (verdict) => {
+  const address = addressOf(request)
+  access.audit.refused({ reason, operation, address, key, client })
+  return whenKnown(access.consume('failed-credentials', address), (verdict) => {
     if (verdict === undefined || limit === 'off') throw unauthorized()
     request.limitHeaders = limitHeaders('failed-credentials', limit, verdict)
     if (verdict.allowed) throw unauthorized()

@@ -4,6 +4,7 @@ import { type Fault, InputRefused, refuse } from '../input/faults.ts'
 import { say, writeOut } from '../terminal.ts'
 import { quote } from '../text.ts'
 import { formatTimestamp, parseTimestamp } from '../timestamp.ts'
+import { type KeyChange, writeKeyChange } from './audit.ts'
 import { createKey, type KeyDescription, listKeys, revokeKey } from './keys.ts'
 import { SCOPES, type Scope } from './principal.ts'
 
@@ -47,6 +48,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
         )
         const date = formatTimestamp(expires)
         if (!json) say(`Key ${id} for ${client}, until ${date}. It is not shown again:`)
+        tell({ audit: 'made', key: id, client, expires: date })
         const summary = { id, clientId: client, key, scopes, eids, expires: date }
         await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
       }),
@@ -78,11 +80,17 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
       action(async (given: string, flags: { json?: true }) => {
         // Whoever pastes the whole key means its id.
         const id = /^mahi_[0-9a-f]{12}/.exec(given)?.[0] ?? given
-        const found = await withDatabase((database) => revokeKey(database, id, waitingNotice()))
-        if (!found) refuse({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
+        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()))
+        if (key === undefined) refuse({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
+        tell({ audit: 'revoked', key: id, client: key.client, expires: formatTimestamp(key.expires) })
       }),
     )
+}
+
+/** Leaves a line for whatever keeps the command's messages; whoever sits at a terminal has been told. */
+function tell(change: KeyChange): void {
+  if (!process.stderr.isTTY) say(writeKeyChange(change))
 }
 
 function describeKey({ id, client, created, expires, revoked, scopes, eids }: KeyDescription) {

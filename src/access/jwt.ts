@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { type JWTPayload, jwtVerify } from 'jose'
 import { IssuerKeys } from './issuer-keys.ts'
-import type { Principal, Verify } from './principal.ts'
+import type { Principal, Refused, Verify } from './principal.ts'
 import { describeReason } from './reason.ts'
 import { isClient, RememberedPrincipals } from './remembered.ts'
 
@@ -48,13 +48,15 @@ export function createJwtVerifier(
     requiredClaims: ['sub', 'exp'],
     clockTolerance: CLOCK_SKEW,
   }
-  const check = async (token: string, client: string | undefined): Promise<Principal | undefined> => {
+  const check = async (token: string, client: string | undefined): Promise<Principal | Refused> => {
     try {
       const principal = readPrincipal((await jwtVerify(token, keys.find, expected)).payload, eidClaim)
-      return isClient(principal.client, client) ? principal : undefined
+      return isClient(principal.client, client)
+        ? principal
+        : { refused: 'client', id: principal.id, client: principal.client }
     } catch (error) {
       log.debug({ reason: describeReason(error) }, 'a JWT is not valid')
-      return undefined
+      return { refused: 'jwt' }
     }
   }
   return async (token, client) => {

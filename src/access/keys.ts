@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database, Reader, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
-import { type Principal, SCOPES, type Scope, type Verify } from './principal.ts'
+import { type Principal, type Refused, SCOPES, type Scope, type Verify } from './principal.ts'
 import { hashCredential, RememberedPrincipals } from './remembered.ts'
 
 /** A key as it is stored, without its hash. */
@@ -78,26 +78,36 @@ export async function listKeys(reader: Reader): Promise<KeyDescription[]> {
   }))
 }
 
-/** Ends a key at once. Answers `false` if there is no such key; one that was revoked before stays so. */
-export async function revokeKey(database: Database, id: string, onWait?: () => void): Promise<boolean> {
+/** Ends a key at once, and answers whose it was; `undefined` if there is no such key. One that was revoked before stays so. */
+export async function revokeKey(
+  database: Database,
+  id: string,
+  onWait?: () => void,
+): Promise<Pick<KeyDescription, 'client' | 'expires'> | undefined> {
   const revoke = async (writer: Writer) => {
-    const revoked = await writer.run('update api_key set revoked = coalesce(revoked, $2) where id = $1', [
-      id,
-      Date.now(),
-    ])
+    await writer.run('update api_key set revoked = coalesce(revoked, $2) where id = $1', [id, Date.now()])
     await bumpRevision(writer, 'keys')
-    return revoked > 0
+    return await writer.get<{ client: string; expires: number }>(
+      'select client, expires from api_key where id = $1',
+      [id],
+    )
   }
   return await database.write('keys', revoke, onWait)
 }
 
+/** Why a key was refused; `id` is `undefined` for what is no key by its form. */
+export type Explain = (id: string | undefined, keyHash: string, client: string | undefined) => Refused
+
 /** Verifies keys against the database, and remembers the valid ones until `forget` is called. */
 export class KeyVerifier {
   readonly #reader: Reader
+  readonly #explain: Explain
   readonly #remembered = new RememberedPrincipals()
 
-  constructor(reader: Reader) {
+  /** @param explain says, for the log alone, why a key was refused; it must take no time that could be measured */
+  constructor(reader: Reader, explain: Explain = () => ({ refused: 'unknown' })) {
     this.#reader = reader
+    this.#explain = explain
   }
 
   readonly verify: Verify = (key, client) =>
@@ -113,14 +123,14 @@ export class KeyVerifier {
    * case does the database hand over a row. What is compared is a hash of 256 random bits, so that how long that takes
    * tells nothing that could be used.
    */
-  async #check(key: string, keyHash: string, client: string | undefined): Promise<Principal | undefined> {
+  async #check(key: string, keyHash: string, client: string | undefined): Promise<Principal | Refused> {
     const row = await this.#reader.get<Pick<KeyRow, 'id' | 'client' | 'scopes' | 'eids' | 'expires'>>(
       `select id, client, scopes, eids, expires from api_key
        where id = $1 and hash = $2 and revoked is null and expires > $3 and client = coalesce($4, client)`,
       // What is no key by its form is looked for as well.
       [KEY.exec(key)?.[1] ?? '', keyHash, Date.now(), client ?? null],
     )
-    if (row === undefined) return undefined
+    if (row === undefined) return this.#explain(KEY.exec(key)?.[1], keyHash, client)
     return {
       id: row.id,
       client: row.client,

@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../maybe-promise.ts'
+import type { RefusalReason } from './audit.ts'
 
 /** What a credential may be used for. */
 export const SCOPES = ['occupations:read', 'validation-results:read'] as const
@@ -17,8 +18,20 @@ export interface Principal {
   readonly expires: number
 }
 
+/** No valid credential. Why is for the log alone. */
+export interface Refused {
+  readonly refused: Exclude<RefusalReason, 'scope' | 'submission'>
+  /** Its id and its client, if there is such a credential. */
+  readonly id?: string
+  readonly client?: string
+}
+
 /**
- * Tells who a bearer of a credential is, or `undefined` if the credential is not valid, or was given to another client
- * than the one that the caller names.
+ * Tells who a bearer of a credential is, or that the credential is not valid, or was given to another client than the
+ * one that the caller names.
  */
-export type Verify = (credential: string, client?: string) => MaybePromise<Principal | undefined>
+export type Verify = (credential: string, client?: string) => MaybePromise<Principal | Refused>
+
+export function isRefused(verified: Principal | Refused): verified is Refused {
+  return 'refused' in verified
+}

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { MaybePromise } from '../maybe-promise.ts'
-import type { Principal } from './principal.ts'
+import { isRefused, type Principal, type Refused } from './principal.ts'
 
 /** Most credentials remembered at once: a caller that is pushed out is only verified anew. */
 const MOST = 10_000
@@ -18,8 +18,8 @@ export class RememberedPrincipals {
   recall(
     credential: string,
     client: string | undefined,
-    verify: (credentialHash: string) => Promise<Principal | undefined>,
-  ): MaybePromise<Principal | undefined> {
+    verify: (credentialHash: string) => Promise<Principal | Refused>,
+  ): MaybePromise<Principal | Refused> {
     const credentialHash = hashCredential(credential)
     const known = this.#known.get(credentialHash)
     const expired = known !== undefined && known.expires <= Date.now()
@@ -30,13 +30,13 @@ export class RememberedPrincipals {
 
   async #verify(
     credentialHash: string,
-    verify: (credentialHash: string) => Promise<Principal | undefined>,
-  ): Promise<Principal | undefined> {
+    verify: (credentialHash: string) => Promise<Principal | Refused>,
+  ): Promise<Principal | Refused> {
     const generation = this.#generation
-    const principal = await verify(credentialHash)
+    const verified = await verify(credentialHash)
     // What was revoked while it was being verified is not kept.
-    if (principal !== undefined && generation === this.#generation) this.#keep(credentialHash, principal)
-    return principal
+    if (!isRefused(verified) && generation === this.#generation) this.#keep(credentialHash, verified)
+    return verified
   }
 
   /** Called when a credential may have been revoked. */

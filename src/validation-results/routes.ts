@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { type Access, admit, unauthorized } from '../access/admit.ts'
+import { type Access, admit, forbidden } from '../access/admit.ts'
 import type { Reader } from '../database/database.ts'
 import {
   describeErrors,
@@ -93,12 +93,12 @@ export function registerValidationResults(
     },
     async (request, reply) => {
       const token = request.params.submissionToken
-      const own = await findOwnSubmission(readers, request, token)
+      const own = await findOwnSubmission(access, readers, request, token)
       assertAcceptsJson(request)
       for (
         let { submission } = own;
         ;
-        submission = (await findOwnSubmission([own.reader], request, token)).submission
+        submission = (await findOwnSubmission(access, [own.reader], request, token)).submission
       ) {
         const query = readPagination(readQuery, request, submission)
         // With the time of its publishing: a database that was restored, or a standby that took over, may give the
@@ -126,21 +126,20 @@ export function registerValidationResults(
  * @throws {Problem} `unauthorized`
  */
 async function findOwnSubmission(
+  access: Access,
   readers: readonly Reader[],
   request: FastifyRequest,
   token: string,
 ): Promise<{ submission: Submission; reader: Reader }> {
   const { eid } = request.headers
   const { principal } = request
-  const covered =
-    typeof eid === 'string' &&
-    principal?.scopes.has('validation-results:read') === true &&
-    principal.eids.has(eid)
+  const inScope = principal?.scopes.has('validation-results:read') === true
+  const covered = typeof eid === 'string' && inScope && principal.eids.has(eid)
   for (const reader of readers) {
     const submission = await findSubmissionOf(reader, covered ? eid : '', token)
     if (submission !== undefined) return { submission, reader }
   }
-  throw unauthorized()
+  throw forbidden(access, request, 'validation-results', inScope ? 'submission' : 'scope')
 }
 
 interface Pagination {

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest'
+import { Audit, type Refusal } from '../src/access/audit.ts'
+import { Installation, until } from './support/command.ts'
+import { Issuer } from './support/jwks.ts'
+import { Service } from './support/service.ts'
+
+const RESULTS = '/v1/submissions/submission-0001/validation-results'
+
+/** The audit lines of a service, without what every line has. */
+function auditOf({ log }: Service): Record<string, unknown>[] {
+  return log
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ audit }) => audit !== undefined)
+    .map(({ level, time, ...rest }) => rest)
+}
+
+describe('a refusal has a line that says why, which the caller is not told', () => {
+  test('for every way in which a credential can be wrong', async () => {
+    const issuer = await Issuer.start()
+    const service = await Service.start(issuer.settings)
+    const expired = await service.createKey({ client: 'late', expires: Date.now() - 1 })
+    const narrow = await service.createKey({
+      client: 'narrow',
+      scopes: ['validation-results:read'],
+      eids: ['1001'],
+    })
+    const foreign = await service.createKey({ client: 'foreign', eids: ['2002'] })
+    await service.publish([], { token: 'submission-0001' })
+    const own = service.key.slice(0, 'mahi_0123456789ab'.length)
+    const place = { operation: 'occupations', address: '127.0.0.1' }
+    const jwt = await issuer.sign(await issuer.addKey(), { aud: 'somebody else' })
+
+    const cases: [string, string, Record<string, string>, Record<string, unknown>][] = [
+      ['nothing', '/v1/occupations', {}, { reason: 'missing', ...place }],
+      ['what is no key', '/v1/occupations', { 'x-api-key': 'wrong' }, { reason: 'unknown', ...place }],
+      [
+        'a key that there is not',
+        '/v1/occupations',
+        { 'x-api-key': `mahi_000000000000_${'A'.repeat(43)}` },
+        { reason: 'unknown', ...place },
+      ],
+      [
+        'a key with another secret',
+        '/v1/occupations',
+        { 'x-api-key': `${own}_${'A'.repeat(43)}` },
+        { reason: 'secret', ...place, key: own, client: 'tests' },
+      ],
+      [
+        'a key that has expired',
+        '/v1/occupations',
+        { 'x-api-key': expired.key },
+        { reason: 'expired', ...place, key: expired.id, client: 'late' },
+      ],
+      ['a JWT', '/v1/occupations', { authorization: `Bearer ${jwt}` }, { reason: 'jwt', ...place }],
+      [
+        'another client',
+        '/v1/occupations',
+        { 'x-api-key': service.key, 'x-client-id': 'other' },
+        { reason: 'client', ...place, key: own, client: 'tests' },
+      ],
+      [
+        'no scope',
+        '/v1/occupations',
+        { 'x-api-key': narrow.key },
+        { reason: 'scope', ...place, key: narrow.id, client: 'narrow' },
+      ],
+      [
+        'another EID',
+        RESULTS,
+        { 'x-api-key': foreign.key, eid: '1001' },
+        {
+          reason: 'submission',
+          operation: 'validation-results',
+          address: '127.0.0.1',
+          key: foreign.id,
+          client: 'foreign',
+        },
+      ],
+    ]
+    await until(() => auditOf(service).length >= 3 || undefined)
+    const bodies = new Set<string>()
+    for (const [name, url, headers, line] of cases) {
+      service.log.length = 0
+      const response = await service.request({ url, headers })
+      expect([name, response.statusCode]).toEqual([name, 401])
+      bodies.add(response.body.replace(/urn:uuid:[\w-]+/, ''))
+      // The second key that there is not is counted with the first.
+      const lines = name === 'a key that there is not' ? [] : [{ audit: 'refused', ...line }]
+      expect([name, auditOf(service)]).toEqual([name, lines])
+    }
+    expect(bodies.size).toBe(1)
+  })
+
+  test('and none where nobody is refused', async () => {
+    const service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
+    await until(() => auditOf(service).length >= 1 || undefined)
+    service.log.length = 0
+    await service.request({ url: '/v1/occupations' })
+    await service.get('/v1/occupations')
+    await service.get('/v1/occupations?Limit=0')
+    await service.request({ url: '/livez' })
+    expect(auditOf(service)).toEqual([])
+  })
+})
+
+describe('a flood of refusals is no flood of lines', () => {
+  const REFUSAL: Refusal = { reason: 'unknown', operation: 'occupations', address: '192.0.2.1' }
+
+  function collect() {
+    const lines: Record<string, unknown>[] = []
+    const audit = new Audit({
+      warn: (line: unknown) => void lines.push(line as Record<string, unknown>),
+    } as never)
+    return { audit, lines }
+  }
+
+  test('what is alike has a line at once, and one that says how many more there were', () => {
+    const { audit, lines } = collect()
+    for (let index = 0; index < 10_000; index++) audit.refused(REFUSAL)
+    expect(lines).toEqual([{ audit: 'refused', ...REFUSAL }])
+    audit.stop()
+    expect(lines.slice(1)).toEqual([{ audit: 'refused', ...REFUSAL, times: 9_999 }])
+  })
+
+  test('what differs is told apart, up to a number of lines that no caller can exceed', () => {
+    const { audit, lines } = collect()
+    for (let index = 0; index < 10_000; index++) audit.refused({ ...REFUSAL, address: `198.51.100.${index}` })
+    expect(lines.length).toBe(200)
+    audit.stop()
+    expect(lines.slice(200)).toEqual([{ audit: 'refused', reason: 'various', times: 9_800 }])
+  })
+
+  test('on a service that is asked a thousand times with one wrong key', async () => {
+    const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '30/60' })
+    await until(() => auditOf(service).length >= 1 || undefined)
+    service.log.length = 0
+    for (let index = 0; index < 1_000; index++)
+      await service.app.inject({ url: '/v1/occupations', headers: { 'x-api-key': `wrong-${index}` } })
+    expect(auditOf(service)).toHaveLength(1)
+    await service.app.close()
+    expect(auditOf(service)[1]).toMatchObject({ reason: 'unknown', times: 999 })
+  })
+})
+
+describe('a key that is made or revoked has a line', () => {
+  test('on the standard error of the command, and in the log of every service that runs', async () => {
+    const mahi = new Installation()
+    const services = [await Service.start({}, mahi.databaseUrl), await Service.start({}, mahi.databaseUrl)]
+    const made = await mahi.run(['keys', 'create', '--client', 'vendor', '--eid', '1001', '--json'])
+    const { id, key, expires } = JSON.parse(made.stdout) as Record<'id' | 'key' | 'expires', string>
+    const revoked = await mahi.run(['keys', 'revoke', key])
+    const again = await mahi.run(['keys', 'revoke', id])
+
+    const change = { key: id, client: 'vendor', expires }
+    const lineOf = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
+    const common = { level: 40, time: expect.stringMatching(/^2\d{3}-.*Z$/), by: expect.any(String) }
+    expect(lineOf(made.stderr)).toEqual({ ...common, audit: 'made', ...change })
+    expect(lineOf(revoked.stderr)).toEqual({ ...common, audit: 'revoked', ...change })
+    expect(lineOf(again.stderr)).toEqual({ ...common, audit: 'revoked', ...change })
+    for (const service of services) {
+      const lines = () => auditOf(service).filter((line) => line.key === id)
+      await until(() => lines().length >= 2 || undefined)
+      // To revoke it again changes nothing.
+      expect(lines()).toEqual([
+        { audit: 'made', ...change },
+        { audit: 'revoked', ...change },
+      ])
+    }
+    const secret = key.slice(id.length)
+    const all = [...services.flatMap(({ log }) => log), made.stderr, revoked.stdout, revoked.stderr].join('')
+    expect(all).not.toContain(secret)
+  })
+
+  test('and there is none for keys that were there before the service', async () => {
+    const mahi = new Installation()
+    const { id } = (await mahi.runJson(['keys', 'create', '--client', 'early'])) as { id: string }
+    const service = await Service.start({}, mahi.databaseUrl)
+    await mahi.runJson(['keys', 'revoke', id])
+    await until(() => auditOf(service).some(({ key }) => key === id) || undefined)
+    expect(auditOf(service).filter(({ key }) => key === id)).toMatchObject([{ audit: 'revoked' }])
+  })
+})
