@@ -28,9 +28,11 @@ export interface Writer extends Reader {
 /** Joined documents as `Dialect.utf8` hands them over: bytes, or text where the driver decodes everything. */
 export type Utf8 = Buffer | string
 
-/** The bytes of joined documents. */
-export function toBytes(text: Utf8): Buffer {
-  return typeof text === 'string' ? Buffer.from(text) : text
+/** Joined documents, if there are any, between two other texts: the bytes, copied no more often than need be. */
+export function surround(head: string, documents: Utf8 | null, tail: string): Buffer[] {
+  return Buffer.isBuffer(documents)
+    ? [Buffer.from(head), documents, Buffer.from(tail)]
+    : [Buffer.from(head + (documents ?? '') + tail)]
 }
 
 /** A reader that is told of changes, until it is stopped. It connects when it reads, as often as it takes. */

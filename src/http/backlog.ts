@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { lengthOf } from './page.ts'
 import { Problem } from './problems.ts'
 
 /** Bytes of answers that may wait for their readers. */
@@ -10,15 +11,18 @@ const SMALL = 16 * 1024
 /** How long a reader may take before it counts as slow, in milliseconds. */
 const SLOW = 5_000
 
+/** The bytes of an answer, in pieces. A page that is kept in memory is the same body for all who read it. */
+type Body = readonly Buffer[]
+
 /**
  * The answers on their way. What their readers have not taken yet is in memory, so that many slow readers of large
  * pages could fill it: beyond the capacity the slowest of them are cut off, and where none is slow, new ones wait.
  */
 export class Backlog {
   readonly #capacity: number
-  readonly #waiting = new Map<ServerResponse, { readonly body: Buffer; readonly since: number }>()
+  readonly #waiting = new Map<ServerResponse, { readonly body: Body; readonly since: number }>()
   /** Readers of each body: a page that is kept in memory is there once, however many read it. */
-  readonly #readers = new Map<Buffer, number>()
+  readonly #readers = new Map<Body, number>()
   #bytes = 0
 
   constructor(capacity = CAPACITY) {
@@ -30,18 +34,19 @@ export class Backlog {
   }
 
   /** @throws {Problem} `unavailable` if there is no room */
-  assertRoomFor(body: Buffer): void {
-    if (body.length < SMALL || this.#bytes + body.length <= this.#capacity || this.#readers.has(body)) return
-    this.#makeRoom(body.length)
+  assertRoomFor(body: Body): void {
+    const bytes = lengthOf(body)
+    if (bytes < SMALL || this.#bytes + bytes <= this.#capacity || this.#readers.has(body)) return
+    this.#makeRoom(bytes)
   }
 
   /** Counts an answer, of which everything has been handed over, until its reader has taken it. */
-  hold(response: ServerResponse, body: Buffer): void {
-    if (body.length < SMALL || response.destroyed || response.writableLength === 0) return
+  hold(response: ServerResponse, body: Body): void {
+    if (response.writableLength === 0 || response.destroyed || lengthOf(body) < SMALL) return
 
     this.#waiting.set(response, { body, since: performance.now() })
     const readers = this.#readers.get(body) ?? 0
-    if (readers === 0) this.#bytes += body.length
+    if (readers === 0) this.#bytes += lengthOf(body)
     this.#readers.set(body, readers + 1)
     const release = () => this.#release(response)
     response.once('finish', release).once('close', release)
@@ -72,7 +77,7 @@ export class Backlog {
       this.#readers.set(body, readers - 1)
     } else {
       this.#readers.delete(body)
-      this.#bytes -= body.length
+      this.#bytes -= lengthOf(body)
     }
   }
 }

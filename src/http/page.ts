@@ -26,55 +26,73 @@ export class Page {
   readonly etag: string
   /** RFC 8288: where the next page is. */
   readonly link: string | undefined
-  readonly #bodies: Partial<Record<Encoding, Buffer>> & { identity: Buffer }
-  readonly #pending = new Map<Encoding, Promise<Buffer>>()
-  /** The headers of each of them, as names and values in turn: written once, by whoever sends the page. */
+  /** The headers in each encoding, as names and values in turn: written once, by whoever sends the page. */
   readonly headers: Partial<Record<Encoding, readonly string[]>> = {}
+  readonly #bodies: Partial<Record<Encoding, readonly Buffer[]>> & { identity: readonly Buffer[] }
+  readonly #pending = new Map<Encoding, Promise<boolean>>()
 
-  constructor(body: Buffer, etag: string, link?: string) {
-    this.#bodies = { identity: body }
+  /** @param parts the bytes, in the pieces in which they are at hand: a page that is sent once is not joined */
+  constructor(parts: readonly Buffer[], etag: string, link?: string) {
+    this.#bodies = { identity: parts }
     this.etag = etag
     this.link = link
   }
 
   /** Bytes held. */
   get weight(): number {
-    return ENCODINGS.reduce((sum, encoding) => sum + (this.#bodies[encoding]?.length ?? 0), 1000)
+    return ENCODINGS.reduce((sum, encoding) => sum + lengthOf(this.#bodies[encoding] ?? []), 1000)
   }
 
   get worthCompressing(): boolean {
-    return this.#bodies.identity.length >= WORTH_COMPRESSING
+    return lengthOf(this.#bodies.identity) >= WORTH_COMPRESSING
   }
 
-  /** The bytes as they are, not compressed. */
-  get plain(): Buffer {
-    return this.#bodies.identity
-  }
-
-  /** The bytes in an encoding, where they are at hand. */
-  ready(encoding: Encoding): Buffer | undefined {
+  /** The bytes in an encoding, where they are at hand, in pieces. */
+  ready(encoding: 'identity'): readonly Buffer[]
+  ready(encoding: Encoding): readonly Buffer[] | undefined
+  ready(encoding: Encoding): readonly Buffer[] | undefined {
     return this.#bodies[encoding]
   }
 
-  /**
-   * Compresses the page, once however many callers wait for it, off the main thread. Answers `undefined` where too
-   * many are being compressed already.
-   */
-  async encode(encoding: Exclude<Encoding, 'identity'>): Promise<Buffer | undefined> {
-    let pending = this.#pending.get(encoding)
-    if (pending === undefined) {
-      if (compressing >= MOST_COMPRESSING) return undefined
-      compressing++
-      pending = compress[encoding](this.#bodies.identity).finally(() => {
-        compressing--
-        this.#pending.delete(encoding)
-      })
-      this.#pending.set(encoding, pending)
-    }
-    const body = await pending
-    this.#bodies[encoding] = body
+  /** Makes the bytes one piece, for a page that is kept: it is sent many times. */
+  join(): Buffer {
+    const [first, ...rest] = this.#bodies.identity
+    if (first !== undefined && rest.length === 0) return first
+    const body = Buffer.concat(this.#bodies.identity)
+    this.#bodies.identity = [body]
     return body
   }
+
+  /**
+   * Compresses the page, once however many callers wait for it, off the main thread. Answers `false` where too many
+   * are being compressed already.
+   */
+  async encode(encoding: Exclude<Encoding, 'identity'>): Promise<boolean> {
+    let pending = this.#pending.get(encoding)
+    if (pending === undefined) {
+      if (compressing >= MOST_COMPRESSING) return false
+      pending = this.#compress(encoding).finally(() => this.#pending.delete(encoding))
+      this.#pending.set(encoding, pending)
+    }
+    return await pending
+  }
+
+  async #compress(encoding: Exclude<Encoding, 'identity'>): Promise<boolean> {
+    compressing++
+    try {
+      this.#bodies[encoding] = [await compress[encoding](this.join())]
+      return true
+    } finally {
+      compressing--
+    }
+  }
+}
+
+/** Bytes of a body. */
+export function lengthOf(parts: readonly Buffer[]): number {
+  let length = 0
+  for (const part of parts) length += part.length
+  return length
 }
 
 /**

@@ -3,7 +3,7 @@ import Negotiator from 'negotiator'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Backlog } from './backlog.ts'
 import type { CommonHeaders } from './common-headers.ts'
-import { ENCODINGS, type Encoding, type Page } from './page.ts'
+import { ENCODINGS, type Encoding, lengthOf, type Page } from './page.ts'
 import { Problem } from './problems.ts'
 import { remember } from './remember.ts'
 
@@ -43,12 +43,12 @@ export class PageSender {
     const encoding = page.worthCompressing
       ? chooseEncoding(request.headers['accept-encoding'], compress)
       : 'identity'
-    backlog.assertRoomFor(page.ready(encoding) ?? page.plain)
+    backlog.assertRoomFor(page.ready(encoding) ?? page.ready('identity'))
     if (encoding === 'identity' || page.ready(encoding) !== undefined)
       return this.#write(request, reply, page, encoding)
-    return page.encode(encoding).then((body) => {
-      if (body !== undefined) onGrown()
-      return this.#write(request, reply, page, body === undefined ? 'identity' : encoding)
+    return page.encode(encoding).then((encoded) => {
+      if (encoded) onGrown()
+      return this.#write(request, reply, page, encoded ? encoding : 'identity')
     })
   }
 
@@ -59,11 +59,16 @@ export class PageSender {
   }
 
   #write(request: FastifyRequest, reply: FastifyReply, page: Page, encoding: Encoding): FastifyReply {
-    const body = page.ready(encoding) ?? page.plain
-    page.headers[encoding] ??= this.#describePage(page, encoding, body.length)
+    const body = page.ready(encoding) ?? page.ready('identity')
+    page.headers[encoding] ??= this.#describePage(page, encoding, lengthOf(body))
     reply.hijack()
-    reply.raw.writeHead(200, [...this.#options.common.of(request), ...page.headers[encoding]]).end(body)
-    this.#options.backlog.hold(reply.raw, body)
+    const { raw } = reply
+    raw.writeHead(200, [...this.#options.common.of(request), ...page.headers[encoding]])
+    const last = body.length - 1
+    // Node hands the pieces to the socket together.
+    for (let index = 0; index < last; index++) raw.write(body[index])
+    raw.end(body[last])
+    this.#options.backlog.hold(raw, body)
     return reply
   }
 

@@ -1,4 +1,4 @@
-import type { Reader } from '../database/database.ts'
+import { type Reader, surround } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
 import { makeEtag, Page } from '../http/page.ts'
 import { PageCache } from '../http/page-cache.ts'
@@ -55,7 +55,10 @@ export class Catalogue {
     if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
     const etag = makeEtag(nameRevision(rows.revision), digest)
     const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
-    if (isSameRevision(rows.revision, this.#revision)) this.#pages.set(key, page)
+    if (this.#pages.keepsPages && isSameRevision(rows.revision, this.#revision)) {
+      page.join()
+      this.#pages.set(key, page)
+    }
     return page
   }
 
@@ -110,11 +113,13 @@ function renderPage({
   totalCount,
   documents,
   resultsCount,
-}: OccupationRows): Buffer {
+}: OccupationRows): Buffer[] {
   const cursors = { nextCursor, currentCursor, totalCount }
-  const head = Buffer.from(`${JSON.stringify(cursors).slice(0, -1)},"data":[`)
-  const tail = Buffer.from(`],"resultsCount":${resultsCount}}`)
-  return Buffer.concat(documents === null ? [head, tail] : [head, documents, tail])
+  return surround(
+    `${JSON.stringify(cursors).slice(0, -1)},"data":[`,
+    documents,
+    `],"resultsCount":${resultsCount}}`,
+  )
 }
 
 function nameRevision({ number, changed }: Revision): string {

@@ -1,4 +1,4 @@
-import { type Reader, toBytes, type Utf8, type Value } from '../database/database.ts'
+import type { Reader, Utf8, Value } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
 import { compareCodePoints } from '../text.ts'
 import { choosePlan, MAX_DATES, splitWindow, type Window, type WindowPlan } from './window.ts'
@@ -21,8 +21,8 @@ export interface OccupationRows {
   readonly resultsCount: number
   readonly currentCursor: string | undefined
   readonly nextCursor: string | undefined
-  /** The stored documents, joined by commas: UTF-8. */
-  readonly documents: Buffer | null
+  /** The stored documents, joined by commas. */
+  readonly documents: Utf8 | null
 }
 
 /** A window's plan and count, and the revision of the catalogue that they are right for. */
@@ -212,7 +212,7 @@ function toRows(row: PageRow | undefined, limit: number): OccupationRows {
     resultsCount: Math.min(row.found, limit),
     currentCursor: row.current ?? undefined,
     nextCursor: row.found > limit ? (row.last ?? undefined) : undefined,
-    documents: row.documents === null ? null : toBytes(row.documents),
+    documents: row.documents,
   }
 }
 

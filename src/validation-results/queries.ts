@@ -1,4 +1,4 @@
-import { type Reader, toBytes, type Utf8 } from '../database/database.ts'
+import type { Reader, Utf8 } from '../database/database.ts'
 
 /** A submission with its current run. */
 export interface Submission {
@@ -59,13 +59,13 @@ export function toSubmission({ return_id, total, ...rest }: SubmissionRow): Subm
 /**
  * Reads the entries of a page: a range of ordinals, so that every page costs what the first does.
  *
- * @returns the stored documents joined by commas, UTF-8; `undefined` if another run has become current meanwhile
+ * @returns the stored documents joined by commas; `undefined` if another run has become current meanwhile
  */
 export async function readEntries(
   reader: Reader,
   { token, run }: Submission,
   { page, pageSize }: { page: number; pageSize: number },
-): Promise<Buffer | null | undefined> {
+): Promise<Utf8 | null | undefined> {
   const first = (page - 1) * pageSize
   const row = await reader.get<{ run: number; documents: Utf8 | null }>(
     `select run, (
@@ -77,6 +77,5 @@ export async function readEntries(
      from submission where token = $1`,
     [token, run, first, first + pageSize],
   )
-  if (row?.run !== run) return undefined
-  return row.documents === null ? null : toBytes(row.documents)
+  return row?.run === run ? row.documents : undefined
 }

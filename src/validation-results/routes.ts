@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { type Access, admit, forbidden } from '../access/admit.ts'
-import type { Reader } from '../database/database.ts'
+import { type Reader, surround } from '../database/database.ts'
 import {
   describeErrors,
   describePage,
@@ -112,7 +112,10 @@ export function registerValidationResults(
           (await readings.get(key, () => readResultsPage(own.reader, submission, query, etag)))
         // A publish came between the two reads: the next round reads the new run.
         if (page === undefined) continue
-        pages.set(key, page)
+        if (pages.keepsPages) {
+          page.join()
+          pages.set(key, page)
+        }
         return await sender.send(request, reply, page, () => pages.set(key, page))
       }
     },
@@ -190,12 +193,12 @@ async function readResultsPage(
 ): Promise<Page | undefined> {
   const documents = await readEntries(reader, submission, { page, pageSize })
   if (documents === undefined) return undefined
-  const parts = [
-    Buffer.from(`{"page":${page},"pageSize":${pageSize},"results":[`),
-    ...(documents === null ? [] : [documents]),
-    Buffer.from(`],"totalCount":${submission.totalCount}}`),
-  ]
-  return new Page(Buffer.concat(parts), etag)
+  const parts = surround(
+    `{"page":${page},"pageSize":${pageSize},"results":[`,
+    documents,
+    `],"totalCount":${submission.totalCount}}`,
+  )
+  return new Page(parts, etag)
 }
 
 /** The publishing time tells the run from one of the same number in a database that was restored. */
