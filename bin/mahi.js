@@ -10,6 +10,8 @@ if (major < 24) {
   )
   process.exit(1)
 }
+// Keeps compiled code in the system's folder for temporary files, where it may: a command then starts in half the time.
+;(await import('node:module')).enableCompileCache()
 
 var fs = await import('node:fs')
 // The package holds dist/; a checkout runs its TypeScript sources as they are.
