@@ -1,7 +1,7 @@
 import type { SourceRecord } from '../src/input/source-record.ts'
 
 /** A small generator of repeatable numbers in [0, 1): mulberry32. */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0
