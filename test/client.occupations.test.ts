@@ -44,6 +44,16 @@ test('list gives one page as the service answers it', async () => {
   expect((await client.occupations.list()).totalCount).toBe(3)
 })
 
+test('a page that names itself as the next one ends the reading', async () => {
+  const page = { data: [{ occupationCode: 'A' }], nextCursor: 'A', totalCount: 2 }
+  const client = createClient({ baseUrl: 'http://service.example', fetch: async () => Response.json(page) })
+  const reading = collect(client.occupations.all())
+  await expect(reading).rejects.toMatchObject({
+    kind: 'unreadable',
+    title: 'The next page is the same page again',
+  })
+})
+
 test('pages and all follow nextCursor to the end, from the cursor on where one is given', async () => {
   const { client, front } = await startClient(['A', 'B', 'C', 'D', 'E'].map((code) => record(code)))
 

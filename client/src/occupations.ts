@@ -1,3 +1,4 @@
+import { MahiError } from './errors.ts'
 import type { CallOptions, SendRequest } from './request.ts'
 import type { OccupationPage, OccupationRecord } from './types.ts'
 
@@ -46,6 +47,9 @@ export function createOccupations(send: SendRequest): Occupations {
     do {
       const page = await list({ ...query, cursor }, options)
       yield page
+      if (page.nextCursor !== undefined && page.nextCursor === cursor) {
+        throw new MahiError('unreadable', { title: 'The next page is the same page again' })
+      }
       cursor = page.nextCursor
     } while (cursor !== undefined)
   }

@@ -67,6 +67,9 @@ export type SendRequest = <Body>(
 /** The longest time that timers take, in milliseconds: with a longer one they go off at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
+/** The longest answer that is read, in bytes: a page of 100 records of 1 MiB each, the longest there are, fits. */
+const LONGEST_ANSWER = 128 * 1024 * 1024
+
 /** Makes the function that sends requests, retries them within the deadline and keeps their pages. */
 export function createSendRequest(options: ClientOptions): SendRequest {
   const { apiKey, token, cachedPages = 100 } = options
@@ -89,8 +92,9 @@ export function createSendRequest(options: ClientOptions): SendRequest {
     let text: string
     try {
       response = await (options.fetch ?? fetch)(url, { headers, redirect: 'manual', signal })
-      text = await response.text()
+      text = await readText(response)
     } catch (cause) {
+      if (cause instanceof MahiError) throw cause
       throw new MahiError('network', { title: 'No whole answer came' }, cause)
     }
     const { status, ok } = response
@@ -162,6 +166,27 @@ export function createSendRequest(options: ClientOptions): SendRequest {
       clearTimeout(timer)
       forget?.()
     }
+  }
+}
+
+/** The text of an answer, which is not let grow without end. */
+async function readText(response: Response): Promise<string> {
+  if (response.body === null) return await response.text()
+  const reader = response.body.getReader()
+  const decoder = new TextDecoder()
+  const parts: string[] = []
+  let length = 0
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return parts.join('') + decoder.decode()
+    length += value.length
+    if (length > LONGEST_ANSWER) {
+      // Its connection is of no more use; that it can't be ended in order is no news.
+      void reader.cancel().catch(() => undefined)
+      const title = `The answer is longer than ${LONGEST_ANSWER} bytes`
+      throw new MahiError('unreadable', { title, status: response.status })
+    }
+    parts.push(decoder.decode(value, { stream: true }))
   }
 }
 

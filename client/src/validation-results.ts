@@ -77,6 +77,15 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
       }
       run = answeredRun
       const { results = [], totalCount, pageSize: answeredSize } = answer?.body ?? {}
+      // Without this, a total that is never reached would be asked for forever.
+      if (
+        !Array.isArray(results) ||
+        (results.length === 0 && totalCount !== undefined && read < totalCount)
+      ) {
+        throw new MahiError('unreadable', {
+          title: 'The answer lacks the entries that its total count tells of',
+        })
+      }
       for (const entry of results) {
         options.signal?.throwIfAborted()
         yield entry

@@ -108,6 +108,12 @@ async function askService<T>(url: string, work: () => Promise<T>): Promise<T> {
         : error.kind === 'new-run'
           ? 'a new run was published while this one was being read: run the command again'
           : `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}`
-    return refuse({ file: url, message: advice })
+    return refuse({ file: url, message: printable(advice) })
   }
+}
+
+/** What a service says of itself may hold anything: as one line that does nothing to a terminal, and is not endless. */
+function printable(text: string): string {
+  const line = text.replace(/\p{Cc}+/gu, ' ')
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line
 }

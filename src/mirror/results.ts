@@ -1,4 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
+import { MahiError } from '../../client/src/errors.ts'
 import type { ValidationEntry } from '../../client/src/types.ts'
 import { ENTRY_COLUMNS } from '../validation-results/publish.ts'
 import type { Format } from './formats.ts'
@@ -6,9 +7,9 @@ import type { Format } from './formats.ts'
 /** How many entries there are, in all and by what they say. */
 export interface ResultsSummary {
   total: number
-  readonly errorType: Record<string, number>
-  readonly fileType: Record<string, number>
-  readonly errorCode: Record<string, number>
+  readonly errorType: Map<string, number>
+  readonly fileType: Map<string, number>
+  readonly errorCode: Map<string, number>
 }
 
 const BYTE_ORDER_MARK = '\ufeff'
@@ -25,17 +26,25 @@ export async function writeResults(
   format: Format,
   write: (text: string) => Promise<void>,
 ): Promise<ResultsSummary> {
-  const summary: ResultsSummary = { total: 0, errorType: {}, fileType: {}, errorCode: {} }
+  const summary: ResultsSummary = {
+    total: 0,
+    errorType: new Map(),
+    fileType: new Map(),
+    errorCode: new Map(),
+  }
   if (format === 'csv') await write(BYTE_ORDER_MARK + stringify([ENTRY_COLUMNS.map(({ name }) => name)]))
   if (format === 'json') await write('[')
   for await (const entry of entries) {
+    if (typeof entry !== 'object' || entry === null) {
+      throw new MahiError('unreadable', { title: 'The answer holds something that is no entry' })
+    }
     if (format === 'csv') await write(toCsv(entry))
     else if (format === 'json') await write(`${summary.total === 0 ? '\n' : ',\n'}${JSON.stringify(entry)}`)
     else await write(`${JSON.stringify(entry)}\n`)
     summary.total++
     for (const field of ['errorType', 'fileType', 'errorCode'] as const) {
-      const value = entry[field] ?? 'none'
-      summary[field][value] = (summary[field][value] ?? 0) + 1
+      const value = String(entry[field] ?? 'none')
+      summary[field].set(value, (summary[field].get(value) ?? 0) + 1)
     }
   }
   if (format === 'json') await write('\n]\n')
@@ -51,7 +60,7 @@ function toCsv(entry: ValidationEntry): string {
 export function describeResults({ total, ...fields }: ResultsSummary): string {
   const titles = { errorType: 'By severity', fileType: 'By file type', errorCode: 'By error code' }
   const tables = Object.entries(fields).map(([field, counts]) => {
-    const rows = Object.entries(counts).sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+    const rows = [...counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
     return [
       titles[field as keyof typeof titles],
       ...rows.map(([name, count]) => `  ${String(count).padStart(8)}  ${name}`),

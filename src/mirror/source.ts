@@ -1,5 +1,7 @@
+import { MahiError } from '../../client/src/errors.ts'
 import { createSendRequest } from '../../client/src/request.ts'
 import type { OccupationPage, OccupationRecord } from '../../client/src/types.ts'
+import { compareCodePoints } from '../text.ts'
 
 /** What a mirror asks a service for: the parameters of section 4.1 of the interface, in short. */
 export interface SourceQuery {
@@ -45,13 +47,49 @@ export function createSource(baseUrl: string, apiKey: string | undefined): Fetch
       },
       undefined,
     )
-    return {
-      records: (body.data ?? []) as MirroredRecord[],
-      nextCursor: body.nextCursor,
-      totalCount: body.totalCount ?? 0,
-      revision: etag?.split('-', 1)[0] ?? '',
+    const { data = [], nextCursor, totalCount = 0 } = body
+    if (!isPage(data, nextCursor, totalCount)) {
+      throw new MahiError('unreadable', { title: 'The answer is no page of a catalogue' })
     }
+    return { records: data, nextCursor, totalCount, revision: etag?.split('-', 1)[0] ?? '' }
   }
+}
+
+/** Whether an answer has what a mirror relies on: the service may be any, and what it sends is not to be trusted. */
+function isPage(data: unknown, nextCursor: unknown, totalCount: unknown): data is MirroredRecord[] {
+  if (!Array.isArray(data) || !data.every(isMirroredRecord) || !Number.isSafeInteger(totalCount)) return false
+  const codes = data.map(({ occupationCode }) => occupationCode)
+  if (nextCursor !== undefined) {
+    if (typeof nextCursor !== 'string') return false
+    codes.push(nextCursor)
+  }
+  return codes.every((code, index) => index === 0 || compareCodePoints(codes[index - 1] ?? '', code) < 0)
+}
+
+/** The one form in which the service sends dates: as text they sort as they do in time. */
+const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+function isMirroredRecord(value: unknown): value is MirroredRecord {
+  if (!isObject(value)) return false
+  const { occupationCode: code, lastUpdatedDate: date, minorGroups = [] } = value
+  return (
+    typeof code === 'string' &&
+    code !== '' &&
+    typeof date === 'string' &&
+    DATE.test(date) &&
+    !Number.isNaN(Date.parse(date)) &&
+    Array.isArray(minorGroups) &&
+    minorGroups.every(
+      (each) =>
+        isObject(each) &&
+        (each.minorGroup === undefined ||
+          (isObject(each.minorGroup) && ['string', 'undefined'].includes(typeof each.minorGroup.code))),
+    )
+  )
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Every page of a query, in order. Its pages may be of several states: each tells its own. */
@@ -59,7 +97,13 @@ export async function* walk(fetchPage: FetchPage, query: SourceQuery): AsyncGene
   for (let { cursor } = query; ; ) {
     const page = await fetchPage({ ...query, limit: PAGE_LIMIT, ...(cursor === undefined ? {} : { cursor }) })
     yield page
-    cursor = page.nextCursor
-    if (cursor === undefined) return
+    const next = page.nextCursor
+    if (next === undefined) return
+    if (cursor !== undefined && compareCodePoints(next, cursor) <= 0) {
+      throw new MahiError('unreadable', {
+        title: 'The pages of the catalogue lead back to where they came from',
+      })
+    }
+    cursor = next
   }
 }
