@@ -55,10 +55,14 @@ async function* unpack(file: string, onBytes?: (count: number) => void): AsyncGe
   if (first[0] !== 0x1f || first[1] !== 0x8b) return yield* prepend(first, source)
 
   const gunzip = createGunzip()
-  const feeding = pipeline(prepend(first, source), gunzip)
+  const end = new LastByte()
+  const feeding = pipeline(end.watch(prepend(first, source)), gunzip)
   try {
     for await (const chunk of gunzip) yield chunk as Buffer
     await feeding
+    // Zeros may fill up the file. What stands behind them would be passed over without a word.
+    if (end.position >= gunzip.bytesWritten)
+      refuse({ file, message: 'has something after the end of its gzip' })
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
       refuse({ file, message: 'is not a whole gzip file: it is damaged or was cut off' })
@@ -67,6 +71,24 @@ async function* unpack(file: string, onBytes?: (count: number) => void): AsyncGe
   } finally {
     gunzip.destroy()
     await feeding.catch(() => undefined)
+  }
+}
+
+/** Where the last byte is that is not zero. */
+class LastByte {
+  position = -1
+
+  async *watch(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    let read = 0
+    for await (const chunk of chunks) {
+      for (let index = chunk.length - 1; index >= 0; index--) {
+        if (chunk[index] === 0) continue
+        this.position = read + index
+        break
+      }
+      read += chunk.length
+      yield chunk
+    }
   }
 }
 
@@ -113,7 +135,10 @@ const READ_ERRORS: Record<string, string> = {
 }
 
 function dropMark(chunk: Buffer, file: string): Buffer {
-  if ((chunk[0] === 0xff && chunk[1] === 0xfe) || (chunk[0] === 0xfe && chunk[1] === 0xff)) {
+  const marked = (chunk[0] === 0xff && chunk[1] === 0xfe) || (chunk[0] === 0xfe && chunk[1] === 0xff)
+  // Without a mark, every second byte of what such files begin with is zero.
+  const unmarked = chunk.length > 1 && (chunk[0] === 0) !== (chunk[1] === 0)
+  if (marked || unmarked) {
     refuse({ file, message: 'is UTF-16: save it as UTF-8' })
   }
   return chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf ? chunk.subarray(3) : chunk

@@ -62,18 +62,30 @@ function readHeader(place: Place, names: readonly string[], columns: readonly Cs
   if (separator !== undefined) {
     refuse({ ...place, message: `separates its columns with ${quote(separator)}, and should with ","` })
   }
-  const known = columns.map(({ name }) => name)
-  if (!names.some((name) => known.includes(name) || suggest(name, known) !== '')) {
-    // It may be a row of data, and messages end in logs: nothing of it is repeated.
-    refuse({ ...place, message: `names no column that there is, such as ${known[0]}` })
+  if (names.some((name) => name.includes('\r'))) {
+    refuse({ ...place, message: 'ends with a carriage return alone: end lines with LF or CRLF' })
   }
-  const faults: Fault[] = names.flatMap((name, index) => {
-    if (names.indexOf(name) < index) return [{ ...place, message: `names the column ${quote(name)} twice` }]
-    if (known.includes(name)) return []
-    return [{ ...place, message: `names the unknown column ${quote(name)}${suggest(name, known)}` }]
-  })
-  if (faults.length > 0) throw new InputRefused(faults.slice(0, MAX_FAULTS))
-  return names.flatMap((name) => columns.filter((column) => column.name === name))
+  const known = new Map(columns.map((column) => [column.name, column]))
+  const knownNames = [...known.keys()]
+  if (!names.some((name) => known.has(name) || suggest(name, knownNames) !== '')) {
+    // It may be a row of data, and messages end in logs: nothing of it is repeated.
+    refuse({ ...place, message: `names no column that there is, such as ${knownNames[0]}` })
+  }
+  const header = new Set<CsvColumn>()
+  const faults: Fault[] = []
+  const seen = new Set<string>()
+  for (const name of names) {
+    const column = known.get(name)
+    if (seen.has(name)) faults.push({ ...place, message: `names the column ${quote(name)} twice` })
+    else if (column === undefined) {
+      const advice = suggest(name, knownNames)
+      faults.push({ ...place, message: `names the unknown column ${quote(name)}${advice}` })
+    } else header.add(column)
+    if (faults.length === MAX_FAULTS) break
+    seen.add(name)
+  }
+  if (faults.length > 0) throw new InputRefused(faults)
+  return [...header]
 }
 
 function* readRow(

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Fault, refuse } from './faults.ts'
+import { type Fault, isFault, refuse } from './faults.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
 
@@ -31,8 +31,12 @@ export async function* readNdjson(
     if (empty && text.trimStart().startsWith('[')) {
       refuse({ ...place, message: 'begins a list: a file that is one list of records is JSON (.json)' })
     }
+    const record = parseJson(text, { ...place, ended })
+    if (empty && isFault(record) && text.trimEnd().includes('\r')) {
+      refuse({ ...place, message: 'ends with a carriage return alone: end lines with LF or CRLF' })
+    }
     empty = false
-    yield parseJson(text, { ...place, ended })
+    yield record
   }
   if (empty) refuse({ file, message: 'has empty lines alone: it should hold records' })
 }
