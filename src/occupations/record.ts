@@ -21,6 +21,9 @@ export interface RenderedRecord {
 
 const readShape = compileShape(OccupationRecord)
 
+/** Pairs of groups that one record may be found under: each is a row, and one megabyte could name 200 million. */
+const MAX_FILTERS = 10_000
+
 /**
  * Checks a record and renders its final JSON text.
  *
@@ -41,13 +44,18 @@ export function renderRecord({ file, line, value }: SourceRecord): RenderedRecor
   const faults = findFaults(record).map((fault) => ({ ...place, ...fault }))
   if (faults.length > 0 || record.occupationCode === undefined) return faults
 
+  const filters = listFilters(record)
+  if (filters === undefined) {
+    const message = `lie in more than ${MAX_FILTERS} combinations of a major and a minor group: give the record fewer groups`
+    return [{ ...place, field: 'minorGroups', message }]
+  }
   const content = JSON.stringify(record)
   return {
     code: record.occupationCode,
     ownDate: lastUpdatedDate === undefined ? undefined : Date.parse(lastUpdatedDate),
     // Tells changed content from unchanged and protects nothing: SHA-1 takes less than half the time of SHA-256.
     hash: hash('sha1', content, 'base64url'),
-    filters: JSON.stringify(listFilters(record)),
+    filters: JSON.stringify(filters),
     content,
     normalised: reading.normalised,
   }
@@ -96,9 +104,10 @@ function findFaults(record: OccupationRecord): { field: string; message: string 
 
 /**
  * Each filter under which the record is found: everything (`['', '']`), each major group, each minor group, and each
- * pair of the two, so that every combination of group filters is one list of codes and one kept count.
+ * pair of the two, so that every combination of group filters is one list of codes and one kept count. `undefined`
+ * where they are too many.
  */
-function listFilters(record: OccupationRecord): [string, string][] {
+function listFilters(record: OccupationRecord): [string, string][] | undefined {
   const minors = new Set<string>()
   const majors = new Set<string>()
   for (const { minorGroup } of record.minorGroups ?? []) {
@@ -107,5 +116,6 @@ function listFilters(record: OccupationRecord): [string, string][] {
       if (majorGroup?.code !== undefined) majors.add(majorGroup.code)
     }
   }
+  if ((majors.size + 1) * (minors.size + 1) > MAX_FILTERS) return undefined
   return ['', ...majors].flatMap((major) => ['', ...minors].map((minor): [string, string] => [major, minor]))
 }
