@@ -397,6 +397,14 @@ describe('a release that cannot be read is refused', () => {
     ])
   })
 
+  test('where a line is longer than any record, before it fills the memory', async () => {
+    const header = 'O*NET-SOC Code\tTitle\tDescription'
+    await writeRelease({ 'Occupation Data.txt': [header, `91-1011.00\t${'x'.repeat(3_000_000)}`] })
+    const file = join(folder, 'Occupation Data.txt')
+    const message = 'is longer than 1048576 bytes: this is no file of an O*NET text release'
+    expect(await findFaults()).toEqual([{ file, line: 2, message }])
+  })
+
   test('where a file is not UTF-8', async () => {
     await writeRelease()
     const file = join(folder, 'Occupation Data.txt')
@@ -519,6 +527,13 @@ describe('a wages file that cannot be read is refused', () => {
     await writeRelease()
     const file = await writeWages([...WAGES, row])
     expect(await findFaults(file)).toEqual([{ file, ...fault }])
+  })
+
+  test('where a quote is not closed, before it fills the memory', async () => {
+    await writeRelease()
+    const file = await writeWages([...WAGES, `99,91-1012,"${'x,y\n'.repeat(1_000_000)}`])
+    const [fault] = await findFaults(file)
+    expect(fault?.message).toMatch(/^is not well-formed CSV: Max Record Size/)
   })
 
   test('where it is not CSV', async () => {

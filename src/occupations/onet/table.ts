@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { InputRefused, refuse } from '../../input/faults.ts'
+import { MAX_RECORD_BYTES } from '../../input/read-bytes.ts'
 import { quote } from '../../text.ts'
 
 export interface Row<Column extends string> {
@@ -79,6 +80,10 @@ async function* readLines(file: string): AsyncGenerator<{ text: string; line: nu
     for await (const chunk of chunks) {
       const texts = (rest + chunk).split('\n')
       rest = texts.pop() ?? ''
+      if (rest.length > MAX_RECORD_BYTES) {
+        const message = `is longer than ${MAX_RECORD_BYTES} bytes: this is no file of an O*NET text release`
+        refuse({ file, line: line + texts.length + 1, message })
+      }
       for (const text of texts) yield { text: trimLine(text, ++line), line }
     }
   } catch (error) {

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { type Fault, refuse } from '../../input/faults.ts'
+import { MAX_RECORD_BYTES } from '../../input/read-bytes.ts'
 import { quote } from '../../text.ts'
 import type { OccupationRecord } from '../schema.ts'
 import { locateColumns, type Row, refuseUnreadable } from './table.ts'
@@ -79,7 +80,13 @@ function readPay({ cells }: WageRow, place: Pick<Fault, 'file' | 'line'>): Pay |
 }
 
 async function* readRows(file: string): AsyncGenerator<WageRow> {
-  const parser = parse({ bom: true, info: true, record_delimiter: ['\r\n', '\n'], skip_empty_lines: true })
+  const parser = parse({
+    bom: true,
+    info: true,
+    max_record_size: MAX_RECORD_BYTES,
+    record_delimiter: ['\r\n', '\n'],
+    skip_empty_lines: true,
+  })
   // The callback is there for the types; a failure destroys the parser, and the loop below meets it.
   pipeline(createReadStream(file), parser, () => {})
   const rows: AsyncIterable<{ record: string[]; info: { lines: number } }> = parser
