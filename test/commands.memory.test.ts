@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { Installation } from './support/command.ts'
+import { runMeasured } from './support/measured.ts'
 
 const FULL = process.env.MAHI_TEST_FULL === '1'
 const [RECORDS, ENTRIES] = FULL ? [100_000, 1_000_000] : [10_000, 100_000]
@@ -14,18 +14,11 @@ if (!FULL) {
 /** The most memory that a command may take, in bytes. */
 const MOST = 300_000_000
 
-/** Runs a command, and tells its answer and the most memory that it held, in bytes. */
+/** Runs a command that has to succeed, and tells its answer and the most memory that it held, in bytes. */
 async function measure(mahi: Installation, parameters: readonly string[], input: Readable) {
-  const hook = mahi.write(
-    'measure.mjs',
-    `import { writeFileSync } from 'node:fs'
-     process.on('exit', () => writeFileSync('peak', String(process.resourceUsage().maxRSS)))`,
-  )
-  const environment = { NODE_OPTIONS: `--import=${pathToFileURL(`${mahi.folder}/${hook}`)}` }
-  const { code, stdout, stderr } = await mahi.run([...parameters, '--json', '-'], { input, environment })
+  const { code, stdout, stderr, peak } = await runMeasured(mahi, [...parameters, '--json', '-'], { input })
   expect([code, stderr]).toEqual([0, ''])
-  // Node tells it in kilobytes.
-  return { summary: JSON.parse(stdout), peak: Number(mahi.read('peak')) * 1024 }
+  return { summary: JSON.parse(stdout), peak }
 }
 
 /** NDJSON in pieces, as long as it is. */

@@ -25,8 +25,11 @@ const VICTIMS: Partial<Record<Victim, number>> =
     ? { command: 7, 'command and server': 2, server: 1 }
     : { command: 7, backend: 1, PostgreSQL: 2 }
 
-/** Where the moment of a cut lies: a part of the time that the command takes when nobody cuts it. */
+/** The latest moment of a cut: a part of the time that the command takes when nobody cuts it. */
 const LATEST = 1.1
+
+/** When a command begins to work: a part of the time that one takes which has nothing to do. */
+const EARLIEST_WORK = 0.8
 
 const { Cluster: Servers, hasCluster } =
   engine === 'postgres' ? await import('./support/cluster.ts') : { Cluster: undefined, hasCluster: false }
@@ -80,6 +83,7 @@ class World {
   readonly environment: Record<string, string>
   state: State
   readonly #headers: Readonly<Record<string, string>>
+  #start = 0
   #server: { command: RunningCommand; url: string } | undefined
 
   private constructor(url: string, state: State, headers: Readonly<Record<string, string>>) {
@@ -92,6 +96,19 @@ class World {
   static async create(url: string): Promise<World> {
     const { headers } = await fillDatabase(url, SIZES.records)
     return new World(url, await withDatabase(url, readState), headers)
+  }
+
+  /** How long a command takes that starts, reads and does nothing, in milliseconds. */
+  async measureStart(): Promise<void> {
+    const begun = performance.now()
+    await this.mahi.runJson(['keys', 'list'], { environment: this.environment })
+    this.#start = performance.now() - begun
+  }
+
+  /** A moment of a command: one half of them anywhere in it, the other where its work is. */
+  chooseMoment(duration: number): number {
+    const from = this.random.chance(0.5) ? 0 : Math.min(this.#start, duration) * EARLIEST_WORK
+    return from + this.random.fraction() * (LATEST * duration - from)
   }
 
   /** How long each command takes when nobody cuts it, in milliseconds. */
@@ -121,7 +138,7 @@ class World {
     if (victim === 'server' || victim === 'command and server') await this.serve()
     else if (this.random.chance(0.5)) await this.stopServer()
     const attempt = this.attempts.make(command, this.state)
-    const moment = this.random.fraction() * LATEST * duration
+    const moment = this.chooseMoment(duration)
     const running = this.mahi.start(attempt.parameters, { environment: this.environment })
     await sleep(moment)
     const killed = await this.#kill(victim, running)
@@ -314,12 +331,11 @@ class Migrations {
   }
 
   async cut(): Promise<void> {
-    const { mahi, random, tally } = this.#world
+    const { mahi, tally } = this.#world
     const url = await this.#newDatabase()
     const environment = { DATABASE_URL: url }
     const running = mahi.start(['migrate', '--json'], { environment })
-    // The tables are made at the very end of the time that the command takes, most of which is its start.
-    await sleep((0.4 + random.fraction() * 0.7) * this.#duration)
+    await sleep(this.#world.chooseMoment(this.#duration))
     const killed = running.child.exitCode === null
     running.kill('SIGKILL')
     const outcome = await running.ended
@@ -349,6 +365,7 @@ testCuts(
     const world = await World.create(url)
     const migrations = new Migrations(world)
     const durations = await world.measure(KILLS < 50 ? 1 : 3)
+    await world.measureStart()
     await migrations.measure()
     const weights = { import: 30, publish: 25, key: 12, revoke: 5, export: 13, migrate: 15 }
     try {

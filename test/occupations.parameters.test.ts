@@ -107,6 +107,23 @@ test('a parameter that is given more than once is refused, also in another case 
   }
 })
 
+test('names that every object has are unknown parameters like any other', async () => {
+  const service = await Service.start()
+  for (const given of [
+    '__proto__=1',
+    '__proto__[Limit]=1',
+    'constructor=1',
+    'constructor.prototype.Limit=1',
+    'prototype=1',
+    'toString=1',
+    '__proto__.Limit=1',
+  ])
+    expect(await refuse(service, given)).toContain('is not a parameter here')
+  expect(Object.keys(Object.prototype)).toEqual([])
+  const page = await service.get('/v1/occupations?Filter.MajorGroupCode=__proto__&Cursor=constructor')
+  expect(page.json()).toEqual({ totalCount: 0, data: [], resultsCount: 0 })
+})
+
 test('an unknown parameter is refused, and the nearest name is suggested', async () => {
   const service = await Service.start()
 
