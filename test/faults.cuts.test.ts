@@ -25,8 +25,11 @@ const VICTIMS: Partial<Record<Victim, number>> =
     ? { command: 7, 'command and server': 2, server: 1 }
     : { command: 7, backend: 1, PostgreSQL: 2 }
 
-/** The latest moment of a cut: a part of the time that the command takes when nobody cuts it. */
+/** The latest moment of a cut: a part of the time that the command took when nobody cut it. */
 const LATEST = 1.1
+
+/** The same where the work is, which a machine with more to do gets to later. */
+const LATEST_WORK = 1.8
 
 /** When a command begins to work: a part of the time that one takes which has nothing to do. */
 const EARLIEST_WORK = 0.8
@@ -107,8 +110,9 @@ class World {
 
   /** A moment of a command: one half of them anywhere in it, the other where its work is. */
   chooseMoment(duration: number): number {
-    const from = this.random.chance(0.5) ? 0 : Math.min(this.#start, duration) * EARLIEST_WORK
-    return from + this.random.fraction() * (LATEST * duration - from)
+    if (this.random.chance(0.5)) return this.random.fraction() * LATEST * duration
+    const from = Math.min(this.#start, duration) * EARLIEST_WORK
+    return from + this.random.fraction() * (LATEST_WORK * duration - from)
   }
 
   /** How long each command takes when nobody cuts it, in milliseconds. */
