@@ -16,7 +16,7 @@ test('a mixed load with imports, publishes and new keys leaves nothing behind', 
     sizes: { records: 300, submissions: 3, findings: 1_000 },
   })
   expect(judgeAlways(run).filter(({ holds }) => !holds)).toEqual([])
-  expect(run.answered).toBeGreaterThan(100)
+  expect(run.answered - run.turnedAway).toBeGreaterThan(50)
   expect(run.commands.import).toBeGreaterThan(2)
 })
 
