@@ -1,0 +1,135 @@
+import { exec, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { describeDependencies, readDirect, readDocument, readLock } from './support/dependencies.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** Under which the project may be passed on, whatever its user does with it. */
+const LICENCES = ['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'BlueOak-1.0.0']
+
+test('docs/dependencies.md lists what is locked (npm run dependencies renews it)', () => {
+  expect(readDocument()).toBe(describeDependencies(readLock(), readDocument()))
+})
+
+test('every direct dependency and every install script has a reason', () => {
+  expect(readDocument()).not.toContain('TO DO')
+  expect(readDocument()).not.toMatch(/\| \|/)
+})
+
+test('every direct dependency is used by the sources', () => {
+  const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(read).join('\n')
+  const { production } = readDirect()
+  expect(production.length).toBeGreaterThan(10)
+  expect(production.filter((name) => !new RegExp(`from '${name}['/]`).test(sources))).toEqual([])
+})
+
+test('every package in production has a licence that asks for nothing but a notice', () => {
+  const production = readLock().filter(({ development }) => !development)
+  expect(production.length).toBeGreaterThan(50)
+  expect(production.filter(({ license }) => !LICENCES.includes(license))).toEqual([])
+})
+
+test('no package has an install script but those that are listed, and none in production', () => {
+  const [, section = ''] = readDocument().split('## Install scripts', 2)
+  const listed = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
+  const locked = readLock()
+  expect(locked.filter(({ hasInstallScript }) => hasInstallScript).map(({ name }) => name)).toEqual(listed)
+  expect(locked.filter(({ hasInstallScript, development }) => hasInstallScript && !development)).toEqual([])
+
+  // The lock repeats what the registry says; this is what came.
+  const installed = globSync('node_modules/{*,@*/*}/package.json', { cwd: ROOT }).map((path) => {
+    const { name, scripts = {} } = JSON.parse(read(path)) as {
+      name: string
+      scripts?: Record<string, string>
+    }
+    const gyp = existsSync(join(ROOT, path, '../binding.gyp'))
+    return { name, runs: gyp || ['preinstall', 'install', 'postinstall'].some((script) => script in scripts) }
+  })
+  expect(installed.length).toBeGreaterThan(100)
+  const { allowScripts } = JSON.parse(read('package.json')) as { allowScripts: Record<string, boolean> }
+  for (const { name } of installed.filter(({ runs }) => runs)) {
+    expect(Object.keys(allowScripts), name).toContain(name)
+    expect(section, name).toContain(`\`${name}\``)
+  }
+  const allowed = Object.keys(allowScripts).filter((name) => allowScripts[name])
+  expect(allowed).toEqual(['node'])
+})
+
+test('the bill of materials has every package in production, with its licence', () => {
+  const { status, stdout } = spawnSync('npm', ['run', '--silent', 'sbom'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+  expect(status).toBe(0)
+  const bill = JSON.parse(stdout) as {
+    bomFormat: string
+    components: { name: string; group?: string; version: string; licenses?: unknown[] }[]
+  }
+  expect(bill.bomFormat).toBe('CycloneDX')
+  const own = ['mahi', 'mahi-client']
+  const found = bill.components.filter(({ name }) => !own.includes(name))
+  const names = found.map(
+    ({ group, name, version }) => `${group === undefined ? '' : `${group}/`}${name}@${version}`,
+  )
+  const locked = readLock().filter(({ development }) => !development)
+  expect([...new Set(names)].sort()).toEqual(
+    [...new Set(locked.map(({ name, version }) => `${name}@${version}`))].sort(),
+  )
+  for (const { licenses } of found) expect(licenses).toHaveLength(1)
+})
+
+test('an audit fails on what the registry knows, and is skipped, with a line, where it does not answer', {
+  timeout: 120_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mahi-audit-'))
+  const version = readLock().find(({ name }) => name === 'fastify')?.version ?? ''
+  let away = true
+  // A registry of one package, with an advisory about it.
+  const server = createServer((request, response) => {
+    request.resume()
+    const advisory = {
+      id: 1,
+      url: 'https://a.example',
+      title: 'bad',
+      severity: 'low',
+      vulnerable_versions: '*',
+    }
+    const packument = { name: 'fastify', versions: { [version]: { name: 'fastify', version } } }
+    const body = request.method === 'POST' ? { fastify: [advisory] } : packument
+    response.writeHead(away ? 405 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    const { port } = server.address() as { port: number }
+    for (const file of ['package.json', 'package-lock.json']) writeFileSync(join(folder, file), read(file))
+    const env = {
+      ...process.env,
+      npm_config_registry: `http://127.0.0.1:${port}/`,
+      npm_config_cache: folder,
+      npm_config_fetch_retries: '0',
+    }
+    const audit = async () =>
+      await new Promise<{ code: number; stderr: string }>((resolve) => {
+        exec(`node ${join(ROOT, '.ci/audit.js')}`, { cwd: folder, env }, (error, _, stderr) =>
+          resolve({ code: error?.code ?? 0, stderr }),
+        )
+      })
+
+    expect(await audit()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^SKIPPED: the audit/m) })
+    away = false
+    expect(await audit()).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('FAILS: fastify: low, production'),
+    })
+  } finally {
+    server.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
