@@ -32,6 +32,12 @@ const MALFORMED: Record<string, string | Buffer> = {
   'a method that there is not': `BREW /livez HTTP/1.1\r\n${HOST}\r\n`,
   'a method in small letters': `get /livez HTTP/1.1\r\n${HOST}\r\n`,
   'no Host': 'GET /livez HTTP/1.1\r\nAccept: */*\r\n\r\n',
+  'two Hosts': `GET /livez HTTP/1.1\r\n${HOST}Host: example.org\r\n\r\n`,
+  'the same Host twice': `GET /livez HTTP/1.1\r\n${HOST}hOST: localhost\r\n\r\n`,
+  'a Host that is none': 'GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n',
+  'HTTP/2 in the words of HTTP/1': `GET /livez HTTP/2.0\r\n${HOST}\r\n`,
+  'a method of RTSP': 'SETUP rtsp://localhost/livez RTSP/1.0\r\n\r\n',
+  'a fragment': `GET /v1/occupations#?Limit=1 HTTP/1.1\r\n${HOST}\r\n`,
   'a header name with a space': `GET /livez HTTP/1.1\r\n${HOST}X Y: 1\r\n\r\n`,
   'a header without a colon': `GET /livez HTTP/1.1\r\n${HOST}nothing\r\n\r\n`,
   'a header with a NUL': `GET /livez HTTP/1.1\r\n${HOST}X-A: a\0b\r\n\r\n`,
@@ -54,12 +60,24 @@ test('what is not HTTP as it should be is 400', async () => {
   }
 })
 
-test('headers that are too large are 431', async () => {
+test('a Host is a name or an address, and a port where there is one', async () => {
+  for (const host of ['localhost', 'EXAMPLE.org:8080', '192.0.2.1:', '[::1]:80', 'a_b', '']) {
+    const { status } = await exchange(service, `GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+    expect([host, status]).toEqual([host, 200])
+  }
+  for (const host of ['a b', 'a:b', 'a:80:80', 'a@b', '[::1', 'a,b c', 'http://a', 'm\u0101ori']) {
+    const { status } = await exchange(service, `GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+    expect([host, status]).toEqual([host, 400])
+  }
+})
+
+test('headers that are too large, or too many, are 431', async () => {
   const long = 'x'.repeat(20_000)
   const many = Array.from({ length: 3000 }, (_, index) => `x-${index}: y\r\n`).join('')
   for (const bytes of [
     `GET /livez HTTP/1.1\r\n${HOST}X-Long: ${long}\r\n\r\n`,
     `GET /livez HTTP/1.1\r\n${HOST}${many}\r\n`,
+    `GET /livez HTTP/1.1\r\n${HOST}${'a: b\r\n'.repeat(1000)}\r\n`,
     `GET /${long} HTTP/1.1\r\n${HOST}\r\n`,
     `GET /livez HTTP/1.1\r\n${HOST}Cookie: ${long}`,
   ]) {
@@ -109,6 +127,15 @@ describe('a connection that has had good requests', () => {
     assertProblem(await connection.read(), 400, 'malformed-request')
     expect(await connection.readToEnd()).toBe('')
   })
+})
+
+test('a method of another protocol has its answer in its turn, and the log does not complain', async () => {
+  const page = `GET /v1/occupations?Limit=2 HTTP/1.1\r\n${HOST}\r\n`
+  const connection = (await Connection.open(service)).send(`${page}SETUP rtsp://a RTSP/1.0\r\n\r\n`)
+  expect(JSON.parse((await connection.read()).body)).toMatchObject({ resultsCount: 2 })
+  assertProblem(await connection.read(), 400, 'malformed-request')
+  expect(await connection.readToEnd()).toBe('')
+  expect(service.log.filter((line) => JSON.parse(line).level > 30)).toEqual([])
 })
 
 describe('requests that follow each other without waiting', () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { type Metrics, recordAnswer } from './metrics.ts'
@@ -14,10 +14,11 @@ const MALFORMED = new Problem(
 const CLIENT_ERRORS: Record<string, Problem> = {
   HPE_HEADER_OVERFLOW: new Problem(
     'headers-too-large',
-    'The request line and headers are longer than 16 KiB together.',
+    'The request line and headers are longer than 16 KiB together, or more than 1,000 headers.',
   ),
   ERR_HTTP_REQUEST_TIMEOUT: new Problem('request-timeout', 'The request did not arrive in time.'),
 }
+const HTTP_METHODS = new Set(METHODS)
 const CONNECT = new Problem('method-not-allowed', 'CONNECT is not taken here: the service is not a proxy.', {
   headers: { allow: 'GET, HEAD, OPTIONS' },
 })
@@ -37,9 +38,14 @@ export class BrokenRequests {
   }
 
   watch(server: Server): void {
+    const handlers = server.listeners('request')
+    server.removeAllListeners('request')
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const socket: Connection = request.socket
       socket[LAST] = response
+      // The parser takes methods of RTSP too, which the router would answer without a hook, and complain about.
+      if (!HTTP_METHODS.has(request.method ?? '')) this.#refuse(MALFORMED, response)
+      else for (const handle of handlers) handle.call(server, request, response)
     })
     // Whoever has closed its half has still asked: Node would close the connection before the answer is there.
     Object.assign(server, { httpAllowHalfOpen: true })
@@ -63,7 +69,8 @@ export class BrokenRequests {
     else this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
   }
 
-  #refuse(problem: Problem, socket: Duplex): void {
+  /** @param to an answer in its turn, or a connection on which nothing else is under way */
+  #refuse(problem: Problem, to: ServerResponse | Duplex): void {
     const id = randomUUID()
     const body = renderProblem(problem, id)
     const headers = {
@@ -77,18 +84,43 @@ export class BrokenRequests {
       date: new Date().toUTCString(),
       connection: 'close',
     }
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    socket.end(
-      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
-    )
+    if (to instanceof ServerResponse) {
+      to.writeHead(problem.status, headers).end(body)
+    } else {
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+      to.end(
+        `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
+      )
+    }
     recordAnswer(this.#log, this.#metrics, { id, operation: 'broken-request', status: problem.status, ms: 0 })
   }
 }
 
+/** A host and a port (RFC 3986, section 3.2); empty where the address has no host. */
+const HOST = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
+
 /** @throws {Problem} for what Node's parser lets pass, or would refuse without a problem body */
-export function assertWellFormed({ raw: { headers, httpVersion } }: FastifyRequest): void {
+export function assertWellFormed({ url, raw: { headers, rawHeaders, httpVersion } }: FastifyRequest): void {
+  if (url.includes('#')) {
+    throw new Problem(
+      'malformed-request',
+      'The address has a #: what follows one is for the caller alone (RFC 9112, section 3.2.1).',
+    )
+  }
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw new Problem('malformed-request', `This is HTTP/1.1, and the request says HTTP/${httpVersion}.`)
+  }
   if (headers.host === undefined && httpVersion === '1.1') {
     throw new Problem('malformed-request', 'The Host header is missing (RFC 9112, section 3.2).')
+  }
+  if (headers.host !== undefined && !HOST.test(headers.host)) {
+    throw new Problem(
+      'malformed-request',
+      'The Host header is not a host and a port (RFC 9112, section 3.2).',
+    )
+  }
+  if (countHosts(rawHeaders) > 1) {
+    throw new Problem('malformed-request', 'The Host header is given more than once (RFC 9112, section 3.2).')
   }
   const coding = headers['transfer-encoding']
   if (coding !== undefined && !/\bchunked *$/i.test(coding)) {
@@ -100,4 +132,14 @@ export function assertWellFormed({ raw: { headers, httpVersion } }: FastifyReque
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     throw new Problem('expectation-failed', 'The only expectation there is is 100-continue.')
   }
+}
+
+/** Node keeps the first of them alone. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
 }

@@ -59,6 +59,7 @@ const ANYWHERE = [
   'not-acceptable',
   'request-timeout',
   'uri-too-long',
+  'expectation-failed',
   'headers-too-large',
   'internal-error',
   'unavailable',
@@ -73,8 +74,10 @@ const DETAILS: Partial<Record<ProblemSlug, string>> = {
   'not-acceptable': 'The Accept header excludes application/json, the only form there is.',
   'request-timeout': 'The request did not arrive in time.',
   'uri-too-long': 'The address is 9000 characters long, and 8192 fit.',
+  'expectation-failed': 'The only expectation there is is 100-continue.',
   'too-many-requests': 'More than 600 requests in 60 seconds. Try again in 17 s.',
-  'headers-too-large': 'The request line and headers are longer than 16 KiB together.',
+  'headers-too-large':
+    'The request line and headers are longer than 16 KiB together, or more than 1,000 headers.',
   'internal-error': 'The service failed. The log has the cause under this id.',
   unavailable: 'The database does not answer.',
 }
