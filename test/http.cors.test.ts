@@ -29,7 +29,13 @@ async function preflight(service: Service, origin: string, url = '/v1/occupation
 describe('by default any web page may call', () => {
   test('and a browser learns so before it calls', async () => {
     const service = await Service.start()
-    for (const url of ['/v1/occupations', '/v1/submissions/x/validation-results', '/v9/occupations']) {
+    // Of an address that there is not, so that its page reads the 404.
+    for (const url of [
+      '/v1/occupations',
+      '/v1/submissions/x/validation-results',
+      '/v9/occupations',
+      '/nowhere',
+    ]) {
       const { statusCode, headers } = await preflight(service, ORIGIN, url)
       expect(statusCode).toBe(204)
       expect(headers).toMatchObject({

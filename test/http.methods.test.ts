@@ -111,6 +111,19 @@ test('CONNECT is refused: the service is no proxy', async () => {
   }
 })
 
+test('OPTIONS tells what an address takes, and that there is none', async () => {
+  const connection = await Connection.open(service)
+  for (const path of [...ADDRESSES, '*']) {
+    const { status, headers, body } = await connection.send(write('OPTIONS', path)).read()
+    expect([path, status, headers.allow, body]).toEqual([path, 204, 'GET, HEAD, OPTIONS', ''])
+    // RFC 9110, section 8.6.
+    expect(headers).not.toHaveProperty('content-length')
+  }
+  const { status, body } = await connection.send(write('OPTIONS', '/nowhere')).read()
+  expect([status, JSON.parse(body).type]).toEqual([404, '/problems/not-found'])
+  expect((await exchange(service, 'OPTIONS /livez HTTP/1.1\r\n\r\n')).status).toBe(400)
+})
+
 test('an address that does not exist is 404, by any method', async () => {
   const paths = [
     '/nowhere',
@@ -119,6 +132,7 @@ test('an address that does not exist is 404, by any method', async () => {
     '/v1/occupations/A',
     '/v1/submissions',
     '/v1/submissions/x',
+    '/v1/submissions/x/y/validation-results',
     '//v1/occupations',
     '/docs/nowhere',
     '/.env',
@@ -126,7 +140,7 @@ test('an address that does not exist is 404, by any method', async () => {
   ]
   const connection = await Connection.open(service)
   for (const path of paths) {
-    for (const method of ['GET', 'POST', 'PROPFIND']) {
+    for (const method of ['GET', 'POST', 'PROPFIND', 'OPTIONS']) {
       const { status, headers, body } = await connection.send(write(method, path)).read()
       expect([method, path, status]).toEqual([method, path, 404])
       expect(headers['content-type']).toBe('application/problem+json; charset=utf-8')

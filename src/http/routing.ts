@@ -27,11 +27,16 @@ export class Unrouted {
     app.setNotFoundHandler((request, reply) => this.answer(request, reply))
   }
 
-  /** @throws {Problem} unless it is OPTIONS at an address that exists */
+  /**
+   * A browser that asks beforehand is answered at any address: its page is to see how the request itself is refused.
+   *
+   * @throws {Problem} unless it is that, or OPTIONS at an address that exists
+   */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const path = request.url.split('?', 1)[0] ?? ''
-    const methods = path === '*' ? ANYWHERE : this.#findMethods(path)
     const isOptions = request.method === 'OPTIONS'
+    const isPreflight = isOptions && request.headers['access-control-request-method'] !== undefined
+    const methods = path === '*' || isPreflight ? ANYWHERE : this.#findMethods(path)
     // A route that finds nothing under its own address asks here, too.
     if (methods === undefined || (methods.has(request.method) && !isOptions)) {
       throw new Problem(
@@ -59,5 +64,5 @@ export class Unrouted {
 
 function toPattern(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
-  return new RegExp(`^${escaped.replace(/:[A-Za-z]+/g, '[^/]*').replaceAll('*', '.*')}$`)
+  return new RegExp(`^${escaped.replaceAll('*', '.*').replace(/:[A-Za-z]+/g, '[^/]*')}$`)
 }
