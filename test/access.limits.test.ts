@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { until } from './support/command.ts'
+import { Connection, exchange } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
@@ -252,6 +253,15 @@ test('a limit that is off counts nothing and says nothing', async () => {
       expect(response.headers).not.toHaveProperty('ratelimit-policy')
     }
   }
+})
+
+test('whoever is gone before it is counted makes nothing fail', async () => {
+  const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '2/60' })
+  const request = 'GET /v1/occupations HTTP/1.1\r\nHost: a\r\nX-API-Key: wrong\r\n\r\n'
+  service.app.server.prependOnceListener('request', ({ socket }) => socket.destroy())
+  await (await Connection.open(service)).send(request).readToEnd()
+  expect((await exchange(service, request)).status).toBe(401)
+  expect(service.log.filter((line) => JSON.parse(line).level > 30)).toEqual([])
 })
 
 test('the limits are 600 and 120 a minute, and 30 failed credentials, unless set otherwise', async () => {

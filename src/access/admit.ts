@@ -147,7 +147,8 @@ function tooMany(seconds: number, limit: string): Problem {
 
 /** The caller's address; of IPv6 the /64 that one caller has to itself. */
 function addressOf(request: FastifyRequest): string {
-  const address = request.ip
+  // Whoever has gone meanwhile has no address any more.
+  const address = (request.ip as string | undefined) ?? ''
   if (!address.includes(':') || address.startsWith('::ffff:')) return address
   const [head = '', tail] = address.split('::', 2)
   const groups = head === '' ? [] : head.split(':')
