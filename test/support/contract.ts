@@ -32,8 +32,16 @@ const PATTERNS = Object.keys(document.paths).map((path) => ({
   pattern: new RegExp(`^(?:/v[^/]*)?${path.replace(/^\/v\d+/, '').replace(/\{[^}]+\}/g, '[^/]+')}$`),
 }))
 
-/** Fails unless openapi.json describes the answer: its status, media type, body and headers. */
-export function assertDescribed(request: InjectOptions, response: LightMyRequestResponse): void {
+/**
+ * Fails unless openapi.json describes the answer: its status, media type, body and headers.
+ *
+ * @param decoded whether a body that was compressed is given as it was before
+ */
+export function assertDescribed(
+  request: Pick<InjectOptions, 'url' | 'method'>,
+  response: Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'body'>,
+  { decoded = false } = {},
+): void {
   const target = typeof request.url === 'string' ? request.url : (request.url?.pathname ?? '')
   const path = PATTERNS.find(({ pattern }) => pattern.test(target.split('?', 1)[0] ?? ''))?.path
   const method = request.method ?? 'GET'
@@ -53,7 +61,7 @@ export function assertDescribed(request: InjectOptions, response: LightMyRequest
   const type = String(response.headers['content-type']).split(';', 1)[0] ?? ''
   if (described.content[type] === undefined)
     throw new Error(`openapi.json has no ${type} for ${path} ${response.statusCode}`)
-  if (response.headers['content-encoding'] !== undefined) return
+  if (response.headers['content-encoding'] !== undefined && !decoded) return
   const pointer = ['paths', path, 'get', 'responses', String(response.statusCode), 'content', type, 'schema']
     .map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')))
     .join('/')

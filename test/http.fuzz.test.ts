@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { fuzz } from './fuzz/fuzz.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+// The same requests each time; `npm run fuzz` tries others, and many more.
+test.each([
+  ['open', 3000],
+  ['limited', 1000],
+] as const)(
+  '%s: %i hostile requests have answers that openapi.json describes',
+  {
+    timeout: 300_000,
+  },
+  async (mode, requests) => {
+    const report = await fuzz({ databaseUrl: temporaryDatabaseUrl(), mode, seed: 20_260_131, requests })
+    process.stdout.write(report.describe())
+    expect(report.failures).toEqual([])
+  },
+)
