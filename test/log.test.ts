@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { createLog } from '../src/log.ts'
+
+const KEY = `mahi_0123456789ab_${'s'.repeat(43)}`
+const JWT = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzZWNyZXQifQ.c2lnbmVk'
+
+function collect() {
+  const lines: string[] = []
+  return { lines, log: createLog('trace', { write: (line: string) => void lines.push(line) }) }
+}
+
+test('an error is its message and where it came from, without what a driver adds', () => {
+  const { lines, log } = collect()
+  const refused = Object.assign(new Error('duplicate key value violates unique constraint'), {
+    code: '23505',
+    detail: 'Key (token)=(secret-token) already exists.',
+    where: 'COPY result_entry, line 1: "secret-row"',
+    parameters: ['secret-parameter'],
+  })
+  refused.name = 'DatabaseError'
+  log.error({ id: 'a', err: new Error('the query failed', { cause: refused }) }, 'the request failed')
+  const { err, ...rest } = JSON.parse(lines.join(''))
+  expect(rest).toMatchObject({ level: 50, id: 'a', msg: 'the request failed' })
+  expect(Object.keys(err)).toEqual(['type', 'message', 'stack'])
+  expect(err.message).toBe('the query failed: duplicate key value violates unique constraint')
+  expect(err.stack).toContain('caused by DatabaseError: duplicate key')
+  expect(err.stack).toContain('log.test.ts')
+  expect(lines.join('')).not.toContain('secret-')
+})
+
+test('an error that is no error, or one without end, is told of shortly', () => {
+  const { lines, log } = collect()
+  log.error({ err: { secret: 'secret-text' } }, 'failed')
+  const endless = new Error('x'.repeat(100_000))
+  endless.cause = endless
+  log.error({ err: endless }, 'failed')
+  expect(lines).toHaveLength(2)
+  expect(lines.join('')).not.toContain('secret-text')
+  expect(lines.join('').length).toBeLessThan(40_000)
+})
+
+test('what a library writes into its messages of a request names no key, JWT or token', () => {
+  const { lines, log } = collect()
+  const address = `/v1/submissions/secret-token/validation-results?key=${KEY}`
+  log.warn(`Reply was already sent, did you forget to "return reply" in the "${address}" (GET) route?`)
+  log.warn({ err: new Error(`Reply was already sent: ${address} with ${JWT}`) }, 'failed')
+  // Fastify has serializers of its own for these, which tell the address and the sender.
+  log.info({ req: { url: address, headers: { authorization: JWT } }, res: { statusCode: 200 } }, 'request')
+  for (const secret of ['secret-token', 's'.repeat(43), JWT]) expect(lines.join('')).not.toContain(secret)
+  expect(lines[0]).toContain('/submissions/…/validation-results?key=mahi_0123456789ab…')
+  expect(Object.keys(JSON.parse(lines[2] ?? ''))).toEqual(['level', 'time', 'msg'])
+})
