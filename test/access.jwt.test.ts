@@ -224,6 +224,19 @@ describe('claims', () => {
     expect(await statusOf(service, await issuer.sign(key, claims()))).toBe(200)
   })
 
+  test('a token of another kind than those for access is refused, though it is signed and for this service', async () => {
+    const issuer = await Issuer.start()
+    const key = await issuer.addKey()
+    const service = await Service.start(issuer.settings)
+    for (const typ of ['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'JOSE', 'jwt2', '']) {
+      expect([typ, await statusOf(service, await issuer.sign(key, {}, { typ }))]).toEqual([typ, 401])
+    }
+    for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'application/at+jwt']) {
+      const header = typ === undefined ? {} : { typ }
+      expect([typ, await statusOf(service, await issuer.sign(key, {}, header))]).toEqual([typ, 200])
+    }
+  })
+
   test.each([
     { scope: undefined },
     { scope: '' },

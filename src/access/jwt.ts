@@ -20,6 +20,8 @@ export interface JwtOptions {
 
 /** Public-key signatures only: nobody can sign with what the JWKS address gives away, and `none` is none of them. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
+/** Tokens of other kinds, such as those of a logout, name their kind (RFC 8725, section 3.11); RFC 9068 has this one. */
+const ACCESS_TOKEN = /^(?:application\/)?(?:at\+)?jwt$/i
 /** Seconds by which the issuer's clock may differ from this one. */
 const CLOCK_SKEW = 60
 
@@ -50,7 +52,9 @@ export function createJwtVerifier(
   }
   const check = async (token: string, client: string | undefined): Promise<Principal | Refused> => {
     try {
-      const principal = readPrincipal((await jwtVerify(token, keys.find, expected)).payload, eidClaim)
+      const { payload, protectedHeader } = await jwtVerify(token, keys.find, expected)
+      if (!ACCESS_TOKEN.test(protectedHeader.typ ?? 'JWT')) throw new Error('"typ" names no access token')
+      const principal = readPrincipal(payload, eidClaim)
       return isClient(principal.client, client)
         ? principal
         : { refused: 'client', id: principal.id, client: principal.client }
