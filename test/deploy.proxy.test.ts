@@ -43,9 +43,36 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
     for (const name of ['etag', 'vary', 'cache-control', 'content-type', 'content-encoding']) {
       expect(through.headers[name]).toBe(direct.headers[name])
     }
+    for (const name of ['content-security-policy', 'x-content-type-options', 'referrer-policy'])
+      expect(through.headers[name]).toBe(direct.headers[name])
     const none = await ask(proxy, '/v1/occupations?Limit=0')
     expect(none.status).toBe(400)
     expect(JSON.parse(none.body)).toMatchObject({ type: '/problems/invalid-parameters' })
+  })
+
+  test('adds nothing that tells what it is', async () => {
+    const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl() })
+    const answers = [
+      await ask(await startCaddy([new URL(served.url).host]), '/livez'),
+      await ask(await startCaddy(['127.0.0.1:1']), '/livez'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 503])
+    for (const { headers } of answers) {
+      expect(headers).not.toHaveProperty('server')
+      expect(headers).not.toHaveProperty('via')
+      // Without TLS browsers would not look at it (RFC 6797, section 7.2).
+      expect(headers).not.toHaveProperty('strict-transport-security')
+    }
+  })
+
+  test('with TLS it has browsers stay with it, and sends nobody on who came without', () => {
+    const { status, stdout } = runCaddy(['adapt', '--config', CADDYFILE, '--adapter', 'caddyfile'], {
+      SITE_ADDRESS: 'mahi.example.nz',
+      REPLICAS: '127.0.0.1:1',
+    })
+    expect(status).toBe(0)
+    expect(stdout).toContain('"Strict-Transport-Security":["max-age=31536000; includeSubDomains"]')
+    expect(stdout).toContain('"disable_redirects":true')
   })
 
   test("tells the service callers' own addresses, whatever they say themselves", async () => {

@@ -4,7 +4,7 @@ import { exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
-const POLICY = "default-src 'none'; frame-ancestors 'none'"
+const POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /** What would tell which programs and versions answer. */
 const BANNERS = ['server', 'x-powered-by', 'via', 'x-aspnet-version', 'x-runtime', 'x-version']
@@ -86,6 +86,7 @@ test('a page for people may show itself, from this service alone, and may not be
     expect([url, statusCode, headers['content-type']]).toEqual([url, 200, 'text/html; charset=utf-8'])
     const policy = String(headers['content-security-policy'])
     expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("base-uri 'none'")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).not.toMatch(/https?:|unsafe-eval|\*/)
     expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })

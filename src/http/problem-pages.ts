@@ -23,7 +23,7 @@ export function registerProblemPages(app: FastifyInstance): void {
         .header('content-type', 'text/html; charset=utf-8')
         .header(
           'content-security-policy',
-          "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+          "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
         )
         .send(renderPage(description))
     },
