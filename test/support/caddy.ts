@@ -21,12 +21,16 @@ export function runCaddy(given: readonly string[], environment: Record<string, s
   return spawnSync('caddy', given, { env: caddyEnvironment(environment), encoding: 'utf8' })
 }
 
-/** Starts the proxy with deploy/Caddyfile before these replicas, and answers where it listens. */
-export async function startCaddy(replicas: readonly string[]): Promise<string> {
+/** Starts the proxy, with deploy/Caddyfile before these replicas or with another file, and answers where it listens. */
+export async function startCaddy(
+  replicas: readonly string[],
+  file = CADDYFILE,
+  environment: Record<string, string> = {},
+): Promise<string> {
   const port = await findFreePort()
   const url = `http://127.0.0.1:${port}`
-  const child = spawn('caddy', ['run', '--config', CADDYFILE, '--adapter', 'caddyfile'], {
-    env: caddyEnvironment({ SITE_ADDRESS: url, REPLICAS: replicas.join(' ') }),
+  const child = spawn('caddy', ['run', '--config', file, '--adapter', 'caddyfile'], {
+    env: caddyEnvironment({ SITE_ADDRESS: url, REPLICAS: replicas.join(' '), ...environment }),
     stdio: 'ignore',
   })
   onTestFinished(() => end(child))

@@ -170,7 +170,7 @@ export class Cluster {
   /** Ends every process of the server at once, as a power cut does: nothing is flushed and nobody is told. */
   async kill(): Promise<void> {
     const child = this.#process
-    if (child?.pid === undefined || child.exitCode !== null) return
+    if (child?.pid === undefined || hasEnded(child)) return
     const exit = once(child, 'exit')
     // It makes no more of them while it stands still.
     child.kill('SIGSTOP')
@@ -184,7 +184,7 @@ export class Cluster {
   /** Stops it in order: it ends its connections and flushes. */
   async stop(): Promise<void> {
     const child = this.#process
-    if (child === undefined || child.exitCode !== null) return
+    if (child === undefined || hasEnded(child)) return
     const exit = once(child, 'exit')
     child.kill('SIGINT')
     await exit
@@ -232,6 +232,10 @@ const running = new Set<Cluster>()
 process.once('exit', () => {
   for (const cluster of running) void cluster.kill()
 })
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'mahi-cluster-'))
