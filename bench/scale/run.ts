@@ -1,6 +1,6 @@
 // The figures of docs/scale.md: `npm run scale` prints them, `npm run scale -- --write` also writes them there.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { openDatabase } from '../../src/database/open.ts'
 import { importOccupations } from '../../src/occupations/import.ts'
@@ -9,6 +9,7 @@ import { partitionResults } from '../../test/support/partition.ts'
 import { generateOccupations } from '../data.ts'
 import { type CdnCounts, simulateCdn } from './cdn.ts'
 import { findMostSubmissions, simulateClosingHour } from './closing-hour.ts'
+import { countWrongPages } from './foreign.ts'
 import {
   inFolder,
   measurePublishes,
@@ -70,6 +71,7 @@ async function measureEngines(): Promise<Engine[]> {
       const reads = await measureReads(url, SECONDS, ROUNDS)
       engines.push({ name, reads, publishes: await measurePublishes(url, PUBLISHES) })
     }
+    await reportForeign(cluster)
     const standby = await cluster.startStandby()
     try {
       const {
@@ -99,6 +101,27 @@ async function measureEngines(): Promise<Engine[]> {
     await cluster.remove()
   }
   return engines
+}
+
+/** Entries on another server than submissions, and what becomes of the pages. */
+async function reportForeign(near: Cluster): Promise<void> {
+  const far = await Cluster.start()
+  try {
+    const publishes = flags.quick ? 50 : 300
+    const pages = await countWrongPages(near, far, publishes)
+    report(
+      'foreign',
+      [
+        'publishes',
+        'pages read whole',
+        'read again, as the run had changed',
+        'without the entries of their run',
+      ],
+      [[publishes, pages.whole, pages.anotherRun, pages.empty].map((each) => number(each))],
+    )
+  } finally {
+    await far.remove()
+  }
 }
 
 function reportEngines(engines: readonly Engine[]): void {
@@ -132,8 +155,8 @@ function reportClosingHour(engines: readonly Engine[]): void {
       seed: SEED,
       times: toServiceTimes(reads, publishes),
       cores: 2,
-      // A fraction of a publisher would be nonsense: two are counted where they get more done than one.
-      publishers: publishes.twoPublishers > 1.3 ? 2 : 1,
+      // SQLite has one writer. PostgreSQL has as many as there are cores.
+      publishers: name === 'SQLite' ? 1 : 2,
       processes: 2,
     }
     const most = findMostSubmissions(options, 60)
@@ -187,7 +210,7 @@ const describeCdn = (counts: CdnCounts) => {
 /** A catalogue of thousands of records is read through a network of caches; one import comes in the middle. */
 async function reportCdn(): Promise<void> {
   const rows: string[][] = []
-  const [warmUp, importAt, end] = flags.quick ? [660, 700, 1400] : [900, 1200, 2400]
+  const [warmUp, importAt, end] = flags.quick ? [660, 700, 1400] : [900, 1100, 1900]
   for (const [pointsOfPresence, shield] of [
     [10, false],
     [100, false],
@@ -286,6 +309,7 @@ async function* oneChange(index: number) {
 }
 
 const begun = performance.now()
+const [loadBefore = 0] = loadavg()
 const engines = await measureEngines()
 reportEngines(engines)
 reportClosingHour(engines)
@@ -293,7 +317,7 @@ await reportCdn()
 await reportRealOrigin()
 tables.set(
   'machine',
-  `Made by \`npm run scale -- --write\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} x ${cpus()[0]?.model}, Node.js ${process.version}, in ${number((performance.now() - begun) / 1000)} s.`,
+  `Made by \`npm run scale -- --write\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} x ${cpus()[0]?.model}, Node.js ${process.version}, in ${number((performance.now() - begun) / 1000)} s. Load average before: ${number(loadBefore, 1)}; above 1 the times are of a busy machine, and the ratios mean little.`,
 )
 process.stdout.write(`\n${tables.get('machine')}\n`)
 
