@@ -16,6 +16,7 @@ const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
   'CHANGELOG.md',
+  'SECURITY.md',
   ...list('{bench,client,deploy,samples}/README.md'),
   ...list('docs/**/*.md'),
 ]
@@ -152,6 +153,62 @@ test.each(DOCUMENTS)('every npm script that %s names is in package.json', (file)
     ([, script, own]) => script ?? own ?? '',
   )
   expect(named.filter((script) => !(script in scripts))).toEqual([])
+})
+
+test('every test that docs/security.md and docs/reliability.md name exists', () => {
+  for (const document of ['docs/security.md', 'docs/reliability.md']) {
+    const named = [...read(document).matchAll(/`([a-z]+(?:[.-][a-z]+)*)`: "([^"]+)"/g)]
+    expect(named.length, document).toBeGreaterThan(0)
+    const missing = named.filter(([, file, title = '']) => {
+      const path = `test/${file}.test.ts`
+      const quoted = ["'", '"', '`'].map((quote) => quote + title + quote)
+      return !existsSync(join(ROOT, path)) || !quoted.some((each) => read(path).includes(each))
+    })
+    expect(missing.map(([text]) => text)).toEqual([])
+  }
+})
+
+/** How many requirements of level 1 or 2 each section of ASVS 5.0.0 has. Those of level 3 come after them. */
+const ASVS = {
+  1: { 1: 2, 2: 9, 3: 11, 4: 3, 5: 2 },
+  2: { 1: 3, 2: 3, 3: 4, 4: 1 },
+  3: { 2: 2, 3: 4, 4: 6, 5: 5, 7: 2 },
+  4: { 1: 3, 2: 1, 3: 2, 4: 4 },
+  5: { 1: 1, 2: 3, 3: 2, 4: 3 },
+  6: { 1: 3, 2: 12, 3: 4, 4: 4, 5: 5, 6: 3, 8: 4 },
+  7: { 1: 3, 2: 4, 3: 2, 4: 5, 5: 2, 6: 2 },
+  8: { 1: 2, 2: 3, 3: 1, 4: 1 },
+  9: { 1: 3, 2: 4 },
+  10: { 1: 2, 2: 2, 3: 4, 4: 11, 5: 5, 6: 2, 7: 3 },
+  11: { 1: 2, 2: 3, 3: 3, 4: 4, 5: 1, 6: 1 },
+  12: { 1: 3, 2: 2, 3: 4 },
+  13: { 1: 1, 2: 5, 3: 2, 4: 5 },
+  14: { 1: 2, 2: 4, 3: 3 },
+  15: { 1: 3, 2: 3, 3: 7 },
+  16: { 1: 1, 2: 5, 3: 4, 4: 3, 5: 3 },
+  17: { 1: 1, 2: 4, 3: 2 },
+}
+
+test('docs/security.md says something of every risk of the Top 10, and once of every requirement of ASVS', () => {
+  const document = read('docs/security.md')
+  const risks = [...document.matchAll(/^\| API(\d+) /gm)].map(([, number]) => Number(number))
+  expect(risks).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+
+  const all = Object.entries(ASVS).flatMap(([chapter, sections]) =>
+    Object.entries(sections).flatMap(([section, count]) =>
+      Array.from({ length: count }, (_, index) => `${chapter}.${section}.${index + 1}`),
+    ),
+  )
+  expect(all).toHaveLength(253)
+  const [, asvs = ''] = document.split('## OWASP ASVS', 2)
+  const told = [...asvs.matchAll(/^\| ([\d., to]+) \|/gm)].flatMap(([, cell = '']) =>
+    cell.split(', ').flatMap((part) => {
+      const [first = '', last = first] = part.trim().split(' to ')
+      return all.slice(all.indexOf(first), all.indexOf(last) + 1)
+    }),
+  )
+  const inOrder = (one: string, other: string) => all.indexOf(one) - all.indexOf(other)
+  expect(told.sort(inOrder)).toEqual(all)
 })
 
 test('the README begins with the two commands', () => {

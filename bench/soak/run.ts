@@ -23,6 +23,8 @@ const WINDOWS = 24
 const ROUND = 10_000
 const SAMPLE = 1_000
 const POOL_SIZE = 10
+/** Little enough to be full within the first minute, so that pages go as others come. */
+const PAGE_CACHE_MB = 16
 /** Requests are counted as they are with limits, and none is turned away by one. */
 const UNREACHABLE = '100000000/60'
 /** Longest wait for the handles of callers who have gone, in milliseconds. */
@@ -45,6 +47,7 @@ async function soakIn(place: Place, options: SoakOptions): Promise<Run> {
   const server = await SoakedServer.start({
     DATABASE_URL: place.serverUrl,
     DATABASE_POOL_SIZE: String(POOL_SIZE),
+    PAGE_CACHE_MB: String(PAGE_CACHE_MB),
     RATE_LIMIT_OCCUPATIONS: UNREACHABLE,
     RATE_LIMIT_RESULTS: UNREACHABLE,
     RATE_LIMIT_FAILED_CREDENTIALS: UNREACHABLE,

@@ -100,8 +100,8 @@ export function judgeTrends(run: Run): Finding[] {
   }
   return [
     levels(
-      'memory, without the pages that are kept,',
-      late.map(({ memory, pages }) => memory - pages),
+      'memory',
+      late.map(({ memory }) => memory),
       16 * MB,
       MB,
       ' MB',
