@@ -74,6 +74,30 @@ test('the first run fetches everything, and the next only what changed', async (
   expect(used).toEqual({ requests: 2, records: 3 })
 })
 
+test('a page that is older than the first one is not taken, nor what it lacks for seen', async () => {
+  const { service, mirror, source, copy, truth } = await startMirrored()
+  const records = Array.from({ length: 250 }, (_, number) => record(number))
+  await service.import(records)
+  const old = await source({ limit: 100, cursor: 'O00100' })
+  const changed = [
+    record(0, 'Another'),
+    ...records.slice(1, 150),
+    record(150, 'Another'),
+    ...records.slice(151),
+  ]
+  await service.import(changed)
+  let stale = true
+  // The second page comes from a standby that lags.
+  const lagging: FetchPage = async (query) => {
+    if (query.cursor !== 'O00100' || !stale) return await source(query)
+    stale = false
+    return old
+  }
+  await mirror(lagging)
+  expect(stale).toBe(false)
+  expect(copy()).toBe(await truth())
+})
+
 test('records that were deleted are found by totals, without fetching everything', async () => {
   const { service, source, mirror, copy, truth } = await startMirrored()
   for (let part = 0; part < 10; part++) {

@@ -81,8 +81,19 @@ async function bringUpToDate(options: MirrorOptions): Promise<MirrorSummary> {
   const base =
     options.full !== true && state?.url === url && existsSync(file)
       ? { path: file, seenUntil: state.seenUntil }
-      : await fetchEverything(options)
+      : await fetchUntilForward(options)
   return await update(options, base)
+}
+
+/** Begins the first fetch again where a page was older than the first: what it lacks may have a date that was seen. */
+async function fetchUntilForward(options: MirrorOptions): Promise<Base> {
+  for (let round = 1; ; round++) {
+    try {
+      return await fetchEverything(round === 1 ? options : { ...options, full: true })
+    } catch (error) {
+      if (!(error instanceof CatalogueChanged) || round === MAX_ROUNDS) throw error
+    }
+  }
 }
 
 /** A file of complete lines in the order of codes, and the date up to which it misses no change. */
@@ -101,6 +112,8 @@ interface PartState {
 /**
  * Fetches every page into a file beside the copy. If the catalogue changes meanwhile, the file is a mixture, and what
  * changed is fetched afterwards: every change since the first page has a later date than any on that page.
+ *
+ * @throws {CatalogueChanged} if a page is older than the first one, as one from a standby or a cache may be
  */
 async function fetchEverything({ folder, url, fetchPage, full, onProgress }: MirrorOptions): Promise<Base> {
   const path = join(folder, PART)
@@ -124,7 +137,10 @@ async function fetchEverything({ folder, url, fetchPage, full, onProgress }: Mir
         state = { url, revision: page.revision, seenUntil: newestOf(page) }
         await writePartState(folder, state)
       }
-      ofOneRevision &&= page.revision === state.revision
+      if (page.revision !== state.revision) {
+        if (!isLater(page.revision, state.revision)) throw new CatalogueChanged()
+        ofOneRevision = false
+      }
       const lines = page.records.filter(({ occupationCode }) => occupationCode !== last).map(toLine)
       await appender.append(lines.map(({ text }) => text))
       newest = later(newest, newestOf(page))
@@ -135,6 +151,15 @@ async function fetchEverything({ folder, url, fetchPage, full, onProgress }: Mir
     await appender.close()
   }
   return { path, seenUntil: ofOneRevision ? newest : state?.seenUntil }
+}
+
+/** Whether a revision is known to come after another: they are numbered. */
+function isLater(revision: string, than: string): boolean {
+  return numberOf(revision) > numberOf(than)
+}
+
+function numberOf(revision: string): number {
+  return Number(/c(\d+)\.\w+$/.exec(revision)?.[1] ?? Number.NaN)
 }
 
 async function writePartState(folder: string, state: PartState): Promise<void> {
@@ -161,7 +186,7 @@ async function update(options: MirrorOptions, base: Base): Promise<MirrorSummary
   const differences = await compareUntilStable(options, base)
   // The copy lacks records that no change explains: their dates were set by hand. Only everything will do.
   if (differences === 'incomplete')
-    return await update(options, await fetchEverything({ ...options, full: true }))
+    return await update(options, await fetchUntilForward({ ...options, full: true }))
 
   const { changes, deleted, seenUntil } = differences
   const file = join(folder, FILE)
