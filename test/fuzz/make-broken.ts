@@ -4,13 +4,11 @@ import type { Random } from './random.ts'
 const HOST = 'Host: localhost\r\n'
 const LIVEZ = `GET /livez HTTP/1.1\r\n${HOST}\r\n`
 
-/** What is sent, and the statuses that may come; `[]` where the connection may just be closed. */
+/** What is sent, and the statuses that may come. */
 interface Broken {
   readonly what: string
   readonly bytes: string
   readonly statuses: readonly number[]
-  /** Whether the connection is closed after the answer. */
-  readonly ends?: boolean
 }
 
 const CONTROLS = Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)).filter(
@@ -157,7 +155,7 @@ const CHUNKS = [
 const MAKERS: readonly ((random: Random) => Broken)[] = [
   (random) => {
     const line = random.pick(LINES)
-    return { what: 'a request line', bytes: request(line), statuses: [400], ends: true }
+    return { what: 'a request line', bytes: request(line), statuses: [400] }
   },
   (random) => {
     const line = random.pick([
@@ -250,7 +248,6 @@ const MAKERS: readonly ((random: Random) => Broken)[] = [
       what: `large headers: ${place}`,
       bytes: large(place, count, size),
       statuses: place === 'method' || place === 'version' ? [400, 431] : [431],
-      ends: true,
     }
   },
 ]
@@ -279,14 +276,14 @@ function large(place: string, count: number, size: number): string {
 
 /** Something that is not HTTP, or HTTP that contradicts itself. Nothing more is sent after it. */
 export function makeBroken(random: Random): Case {
-  const { what, bytes, statuses, ends } = random.pick(MAKERS)(random)
+  const { what, bytes, statuses } = random.pick(MAKERS)(random)
   return {
     kind: 'broken HTTP',
     what,
     steps: [{ send: bytes }, { close: 'half' }],
     // What is left of the body may be taken for another request.
     expected: statuses.includes(200) ? undefined : [{ method: 'GET', statuses }],
-    ends: ends ?? true,
+    ends: true,
     alone: true,
   }
 }

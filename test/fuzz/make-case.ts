@@ -1,9 +1,10 @@
 import type { Case, Mode } from './case.ts'
 import { makeBroken } from './make-broken.ts'
 import { makeDelivery } from './make-delivery.ts'
-import { REQUEST_KINDS, type World } from './make-request.ts'
+import { REQUEST_KINDS } from './make-request.ts'
 import { Random } from './random.ts'
 import { expect, write } from './request.ts'
+import type { World } from './world.ts'
 
 /** How many of a hundred cases are of each kind. */
 const SHARES: readonly (readonly [

@@ -1,8 +1,9 @@
 import { METHODS } from 'node:http'
 import type { Case, Expected, Mode, Step } from './case.ts'
-import { REQUEST_KINDS, type World } from './make-request.ts'
+import { REQUEST_KINDS } from './make-request.ts'
 import type { Random } from './random.ts'
 import { expect, type Request, setHeader, write } from './request.ts'
+import type { World } from './world.ts'
 
 const KINDS = [
   'parameter values',

@@ -1,9 +1,9 @@
 import { CLIENT, OTHER_EID } from './data.ts'
-import type { Change } from './make-request.ts'
 import type { Random } from './random.ts'
 import { type Holds, setHeader } from './request.ts'
 import { TEXTS } from './texts.ts'
 import { toBytes } from './values.ts'
+import type { Change } from './world.ts'
 
 /** A header's value that HTTP allows: bytes of UTF-8 or none, without control characters. */
 function anyValue(random: Random): string {

@@ -10,3 +10,5 @@ process.on('message', () => {
   }, 50)
 })
 process.channel.unref()
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit())

@@ -35,8 +35,6 @@ export interface Request {
   isFresh: Holds
   /** Statuses that other addresses answer with when all is well. */
   answers: readonly number[]
-  /** What else its answer has to be. */
-  checks: NonNullable<Expected['check']>[]
 }
 
 const MAX_ADDRESS = 8192
@@ -61,7 +59,9 @@ export function expect(request: Request, data: Data, mode: Mode): Expected {
       if (hasNext !== 'link' in answer.headers) throw new Error('Link and nextCursor do not agree')
       if (mode.limited && answer.headers.ratelimit === undefined) throw new Error('RateLimit is missing')
     }
-    for (const further of request.checks) further(answer, body)
+    if (answer.status === 400 && operation?.id === 'getValidationResults' && method !== 'HEAD') {
+      assertErrorCode(request, body)
+    }
   }
   return {
     method,
@@ -70,6 +70,17 @@ export function expect(request: Request, data: Data, mode: Mode): Expected {
     continues: request.expectation === 'continue' || request.expectation === 'unknown',
     check,
   }
+}
+
+/** The 400 of the validation results tells a parameter that is wrong in itself from a page that there is not. */
+function assertErrorCode({ wrongParameters, reading, token }: Request, body: string): void {
+  const problem = JSON.parse(body) as Record<string, unknown>
+  const meanings = [...reading.values()].map(({ as }) => as)
+  if (problem.type !== '/problems/invalid-parameters' || meanings.includes('either')) return
+  const code = wrongParameters === 'yes' || meanings.includes('fault') ? 'PR1' : 'PR2'
+  if (problem.errorCode !== code)
+    throw new Error(`the errorCode is ${problem.errorCode}, and should be ${code}`)
+  if (problem.submissionToken !== token) throw new Error('the submissionToken is another')
 }
 
 /** The statuses that a request may have: the service looks at these things in this order (docs/api.md). */
@@ -176,7 +187,6 @@ function blank(): Omit<Request, 'target' | 'operation' | 'routed' | 'headers'> {
     wrongParameters: 'no',
     isFresh: 'no',
     answers: [200],
-    checks: [],
   }
 }
 

@@ -60,6 +60,7 @@ for (const { name: mode } of modes) {
       seed,
       // Rate limits are a small part of it.
       requests: mode === 'limited' && flags.mode === undefined ? Math.ceil(requests / 10) : requests,
+      slow: requests >= 50_000 && flags.only === undefined ? 20 : 0,
       connections: flags.only === undefined ? Number(flags.connections) : 1,
       ...(flags.only !== undefined && { only: Number(flags.only) }),
     }),

@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
 const PROBE = new URL('probe.mjs', import.meta.url).href
 
+/** Lines of a log in which nothing is wrong: of requests, and of credentials that were refused. */
+const EXPECTED = /^\{"level":(?:30,|40,"time":"[^"]+","audit":"refused")/
+
 /** What a process holds after its garbage has been collected. */
 export interface Holding {
   /** Bytes. */
@@ -55,7 +58,7 @@ export class ServiceProcess {
         const lines = (rest + text).split('\n')
         rest = lines.pop() ?? ''
         if (port === 0) port = Number(/http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1] ?? 0)
-        complaints.push(...lines.filter((line) => !line.startsWith('{"level":30,')))
+        complaints.push(...lines.filter((line) => !EXPECTED.test(line)))
       })
     }
     while (port === 0) {

@@ -1,9 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** Longest wait for what must come, in milliseconds: whoever waits longer waits for ever. */
-const DEADLINE = 10_000
-
 export interface Answer {
   readonly status: number
   /** By name in lower case; of repeated ones all values, with commas. */
@@ -30,6 +27,7 @@ const SINGLE = [
 /** A connection that sends bytes as they are, and reads answers as strictly as RFC 9112 has them. */
 export class Wire {
   readonly #socket: Socket
+  readonly #deadline: number
   #received = Buffer.alloc(0)
   #ended = false
   #reset = false
@@ -37,8 +35,9 @@ export class Wire {
   /** The case that was sent last. */
   last: number | undefined
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, deadline: number) {
     this.#socket = socket
+    this.#deadline = deadline
     const wake = () => this.#wake()
     socket.on('data', (bytes) => {
       this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes])
@@ -56,10 +55,11 @@ export class Wire {
     })
   }
 
-  static async open(port: number): Promise<Wire> {
+  /** @param deadline longest wait for what must come, in milliseconds: whoever waits longer waits for ever */
+  static async open(port: number, deadline = 10_000): Promise<Wire> {
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
     await once(socket, 'connect')
-    return new Wire(socket)
+    return new Wire(socket, deadline)
   }
 
   /** Waits until the system has taken the bytes, or the connection is gone. */
@@ -123,7 +123,8 @@ export class Wire {
 
   async #wait(what: string): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${what} did not come in ${DEADLINE} ms`)), DEADLINE)
+      const fail = () => reject(new Error(`${what} did not come in ${this.#deadline} ms`))
+      const timer = setTimeout(fail, this.#deadline)
       this.#wake = () => {
         clearTimeout(timer)
         resolve()
