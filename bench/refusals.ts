@@ -57,6 +57,9 @@ const pick = <T>(list: readonly T[]): T => {
   if (found === undefined) throw new Error('nothing to pick from')
   return found
 }
+/** A token whose last letter is written as its code. */
+const encodeLast = (token: string) =>
+  `${token.slice(0, -1)}%${token.charCodeAt(token.length - 1).toString(16)}`
 const newToken = () => randomBytes(24).toString('base64url')
 const newSecret = () => randomBytes(32).toString('base64url')
 
@@ -143,6 +146,10 @@ function listKinds({ own, foreign, valid, expired, revoked, withoutScope }: Fill
   // Whether a signature is the issuer's anybody can find out by its public keys.
   const D = 'JSON Web Token that is forged'
   const E = 'no credential'
+  // To decode it takes time of its own, which depends on nothing but what was sent.
+  const F = 'valid key, and a token with percent signs'
+  const G = 'key with a client id that is not its own'
+  const somebody = { 'X-Client-ID': 'somebody' }
   return [
     kind(A, 'a token that never existed', newToken, good),
     kind(A, "another organisation's token", others, good),
@@ -151,7 +158,7 @@ function listKinds({ own, foreign, valid, expired, revoked, withoutScope }: Fill
     kind(A, 'an EID that the key does not cover', mine, () => key(pick(valid), { EID: FOREIGN })),
     kind(A, 'an EID that does not exist', mine, () => key(pick(valid), { EID: '9999' })),
     kind(A, 'no EID', mine, () => ({ 'X-API-Key': pick(valid) })),
-    kind(A, 'a malformed token', () => `${newToken()}%20%00`, good),
+    kind(A, 'a malformed token', () => `!${newToken()}`, good),
     kind(A, 'a key without the scope', mine, () => key(pick(withoutScope))),
     kind(A, 'a key without the scope, a token that never existed', newToken, () => key(pick(withoutScope))),
     kind(B, 'an unknown key', mine, () => key(unknownKey())),
@@ -162,7 +169,6 @@ function listKinds({ own, foreign, valid, expired, revoked, withoutScope }: Fill
     kind(B, 'an expired key', mine, () => key(pick(expired))),
     kind(B, 'an expired key and a token that never existed', newToken, () => key(pick(expired))),
     kind(B, 'a key that is none by its form', mine, () => key('not-a-key')),
-    kind(B, 'a key and the wrong client id', mine, () => key(pick(valid), { 'X-Client-ID': 'somebody' })),
     kind(D, 'own token', mine, () => bearer(issuer.forged)),
     kind(D, 'a token that never existed', newToken, () => bearer(issuer.forged)),
     kind(C, 'expired', mine, () => bearer(issuer.expired)),
@@ -170,6 +176,13 @@ function listKinds({ own, foreign, valid, expired, revoked, withoutScope }: Fill
     kind(C, 'valid, and the wrong client id', mine, () => ({ ...bearer(issuer.valid), 'X-Client-ID': 'x' })),
     kind(A, "a valid JWT, and another organisation's token", others, () => bearer(issuer.valid)),
     kind(A, 'a valid JWT, and a token that never existed', newToken, () => bearer(issuer.valid)),
+    kind(F, 'a token that never existed', () => encodeLast(newToken()), good),
+    kind(F, "another organisation's token", () => encodeLast(others()), good),
+    kind(F, 'a malformed token', () => encodeLast(`!${newToken()}`), good),
+    kind(G, 'an unknown key', mine, () => key(unknownKey(), somebody)),
+    kind(G, 'a revoked key', mine, () => key(pick(revoked), somebody)),
+    kind(G, 'an expired key', mine, () => key(pick(expired), somebody)),
+    kind(G, "another client's valid key", mine, () => key(pick(valid), somebody)),
     kind(E, 'own token', mine, () => without),
     kind(E, 'a token that never existed', newToken, () => without),
   ]

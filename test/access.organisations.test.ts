@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { step } from './support/organisation-steps.ts'
 import { Organisations } from './support/organisations.ts'
+import { engine } from './support/temporary.ts'
 
 /** Sequences of calls for each installation: a few here, many with `npm run test:organisations`. */
 const FULL = process.env.ORGANISATIONS_SEQUENCES
@@ -40,7 +41,7 @@ test.each(INSTALLATIONS.map((settings, index) => ({ settings, seed: SEED + index
       }),
       { numRuns: SEQUENCES, seed, endOnFailure: FULL !== undefined },
     )
-    process.stdout.write(`${JSON.stringify(settings)}, seed ${seed}: ${installation.describe()}\n`)
+    process.stdout.write(`${engine}, ${JSON.stringify(settings)}, seed ${seed}: ${installation.describe()}\n`)
     // Where tests run beside each other they wait for each other.
     if (FULL !== undefined) expect(installation.slowestRevocation).toBeLessThan(1000)
     for (const outcome of ['page', 'not-modified', 'refused', 'problem']) {
