@@ -24,6 +24,8 @@ if (postgresUrl === undefined) {
 
 export default defineConfig({
   test: {
+    // Much of the time of a test is waiting for processes that it started.
+    maxWorkers: 3,
     projects: [
       {
         test: {

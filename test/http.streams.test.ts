@@ -66,6 +66,7 @@ test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and ea
 }, async () => {
   const mahi = new Installation()
   const issuer = await Issuer.start()
+  const issuerKey = await issuer.addKey()
   const proxy =
     engine === 'postgres'
       ? await PausableProxy.start(Number(new URL(inject('postgresUrl')).port || 5432))
@@ -158,7 +159,6 @@ test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and ea
   })
   said.push(mirrored.stdout, mirrored.stderr)
 
-  const issuerKey = await issuer.addKey()
   const jwt = await issuer.sign(issuerKey)
   const wrongJwt = await issuer.sign(issuerKey, { aud: 'somebody else' })
   const results = `/v1/submissions/${SECRETS.token}/validation-results`
