@@ -12,7 +12,7 @@ const SECRETS = /(mahi_[0-9a-f]{12})_[\w-]{43}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(\/su
 /** Bytes of lines that may wait for whoever reads the log; what comes beyond is dropped, and counted. */
 const CAPACITY = 16 * 2 ** 20
 
-/** Bytes of lines that are written at once, or after so many milliseconds however few there are. */
+/** Characters of lines that are written at once, or after so many milliseconds however few there are. */
 const BATCH = 4096
 const LATEST = 100
 
@@ -21,21 +21,53 @@ const LATEST = 100
  * there are many: nobody waits for a slow reader of the log. What is left is written when the process exits.
  */
 export function openLog(level: string, metrics: Metrics): Logger {
-  const destination = pino.destination({
-    fd: 1,
-    sync: false,
-    maxLength: CAPACITY,
-    minLength: BATCH,
-    periodicFlush: LATEST,
-  })
+  const output = pino.destination({ fd: 1, sync: false, maxLength: CAPACITY })
   let dropped = 0
-  destination.on('drop', () => dropped++)
+  output.on('drop', (lines: string) => {
+    dropped += lines.split('\n').length - 1
+  })
   metrics.gauge(
     'mahi_log_lines_dropped',
     'Log lines that were dropped because nobody read them fast enough.',
     () => dropped,
   )
-  return createLog(level, destination)
+  const batch = new LineBatch(output)
+  process.on('exit', () => batch.flushSync())
+  return createLog(level, batch)
+}
+
+/** Lines that wait to be written together: handing each over by itself takes longer than making it. */
+class LineBatch implements DestinationStream {
+  readonly #output: ReturnType<typeof pino.destination>
+  #lines = ''
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(output: ReturnType<typeof pino.destination>) {
+    this.#output = output
+  }
+
+  write(line: string): void {
+    this.#lines += line
+    if (this.#lines.length >= BATCH) this.#handOver()
+    else this.#timer ??= setTimeout(() => this.#handOver(), LATEST).unref()
+  }
+
+  /** For the last lines of a process. */
+  flushSync(): void {
+    try {
+      this.#handOver()
+      this.#output.flushSync()
+    } catch {
+      // Whoever read the log has gone.
+    }
+  }
+
+  #handOver(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#lines !== '') this.#output.write(this.#lines)
+    this.#lines = ''
+  }
 }
 
 /** A log of lines that hold no secret, whoever writes them. */

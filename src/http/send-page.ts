@@ -6,6 +6,7 @@ import type { CommonHeaders } from './common-headers.ts'
 import { ENCODINGS, type Encoding, lengthOf, type Page } from './page.ts'
 import { Problem } from './problems.ts'
 import { remember } from './remember.ts'
+import { writeTogether } from './write-together.ts'
 
 export interface SendOptions {
   readonly common: CommonHeaders
@@ -54,7 +55,8 @@ export class PageSender {
 
   sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): FastifyReply {
     reply.hijack()
-    reply.raw.writeHead(304, [...this.#options.common.of(request), ...this.#describe(etag)]).end()
+    const headers = [...this.#options.common.of(request), ...this.#describe(etag)]
+    writeTogether(reply, () => reply.raw.writeHead(304, headers).end())
     return reply
   }
 
@@ -62,13 +64,16 @@ export class PageSender {
     const body = page.ready(encoding) ?? page.ready('identity')
     page.headers[encoding] ??= this.#describePage(page, encoding, lengthOf(body))
     reply.hijack()
-    const { raw } = reply
-    raw.writeHead(200, [...this.#options.common.of(request), ...page.headers[encoding]])
-    const last = body.length - 1
-    // Node hands the pieces to the socket together.
-    for (let index = 0; index < last; index++) raw.write(body[index])
-    raw.end(body[last])
-    this.#options.backlog.hold(raw, body)
+    const headers = [...this.#options.common.of(request), ...page.headers[encoding]]
+    writeTogether(reply, () => {
+      const { raw } = reply
+      raw.writeHead(200, headers)
+      const last = body.length - 1
+      // Node hands the pieces to the socket together.
+      for (let index = 0; index < last; index++) raw.write(body[index])
+      raw.end(body[last])
+      this.#options.backlog.hold(raw, body)
+    })
     return reply
   }
 
