@@ -30,8 +30,14 @@ export function startMahi(
   environment: Record<string, string> = {},
   nodeOptions: readonly string[] = [],
 ): Promise<Contender> {
-  // As the package holds it: run from its TypeScript sources it starts later and takes 40 MB more.
-  const command = [process.execPath, ...nodeOptions, script('../dist/src/cli.js'), 'serve']
+  // As the image of deploy/ starts it: run from its TypeScript sources it starts later and takes 40 MB more.
+  const command = [
+    process.execPath,
+    '--max-semi-space-size=8',
+    ...nodeOptions,
+    script('../dist/src/cli.js'),
+    'serve',
+  ]
   return startContender(label, command, { ...ENVIRONMENT, DATABASE_URL: url, ...environment })
 }
 

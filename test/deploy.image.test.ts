@@ -125,10 +125,10 @@ test('the settings of the image are settings, and agree with the port that it ex
 })
 
 test('the command of the image serves, through a file that is there', async () => {
-  const [node, file = ''] = wordsOf(image, 'ENTRYPOINT')
+  const [node, ...rest] = wordsOf(image, 'ENTRYPOINT')
   expect(node).toBe('/nodejs/bin/node')
   const { stdout } = await run(process.execPath, [
-    file.replace('/app/', ROOT),
+    ...rest.map((word) => word.replace('/app/', ROOT)),
     ...wordsOf(image, 'CMD'),
     '--help',
   ])

@@ -62,6 +62,9 @@ async function prepareFile(connection: Sqlite.Database, path: string): Promise<v
       )
     }
   }
+  // Of a new file alone. Measured: a record of 4 KB spills over a page of the usual 4 KB, and to read one takes a
+  // tenth longer.
+  connection.pragma('page_size = 16384')
   // SQLite does not wait, whatever the timeout, when two connections switch one new file to WAL at once.
   await untilFree(() => connection.pragma('journal_mode = wal'))
   if (owner !== APPLICATION_ID) await untilFree(() => connection.pragma(`application_id = ${APPLICATION_ID}`))

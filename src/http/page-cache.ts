@@ -9,10 +9,6 @@ export class PageCache<Value extends { readonly weight: number }> {
     this.#capacity = capacity
   }
 
-  get keepsPages(): boolean {
-    return this.#capacity > 0
-  }
-
   /** Bytes kept. */
   get weight(): number {
     return this.#weight

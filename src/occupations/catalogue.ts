@@ -47,7 +47,11 @@ export class Catalogue {
 
   /** The page that a query asks for. */
   page(query: NamedQuery): MaybePromise<Page> {
-    return this.#pages.get(query.key) ?? this.#readings.get(query.key, () => this.#readPage(query))
+    const kept = this.#pages.get(query.key)
+    if (kept === undefined) return this.#readings.get(query.key, () => this.#readPage(query))
+    // Asked for again: until then it may be one of many that are asked for once.
+    kept.join()
+    return kept
   }
 
   async #readPage({ query, key, digest }: NamedQuery): Promise<Page> {
@@ -55,10 +59,7 @@ export class Catalogue {
     if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
     const etag = makeEtag(nameRevision(rows.revision), digest)
     const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
-    if (this.#pages.keepsPages && isSameRevision(rows.revision, this.#revision)) {
-      page.join()
-      this.#pages.set(key, page)
-    }
+    if (isSameRevision(rows.revision, this.#revision)) this.#pages.set(key, page)
     return page
   }
 

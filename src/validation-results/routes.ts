@@ -107,15 +107,13 @@ export function registerValidationResults(
         const etag = makeEtag(nameRun(submission), digestQuery(key))
         if (isFresh(request, etag)) return sender.sendNotModified(request, reply, etag)
 
+        const kept = pages.get(key)
+        kept?.join()
         const page =
-          pages.get(key) ??
-          (await readings.get(key, () => readResultsPage(own.reader, submission, query, etag)))
+          kept ?? (await readings.get(key, () => readResultsPage(own.reader, submission, query, etag)))
         // A publish came between the two reads: the next round reads the new run.
         if (page === undefined) continue
-        if (pages.keepsPages) {
-          page.join()
-          pages.set(key, page)
-        }
+        if (kept === undefined) pages.set(key, page)
         return await sender.send(request, reply, page, () => pages.set(key, page))
       }
     },
