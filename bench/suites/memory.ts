@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { compare, type Run, report } from '../compare.ts'
 import { fetchPage, PAGE, prepareDatabase, script, startMahi } from '../mahi.ts'
-import { peakMemory, startContender } from '../measure.ts'
+import { ownMemory, peakMemory, startContender } from '../measure.ts'
 
 /** Pages that are kept in memory, everything on, beside servers that send the same bytes and do nothing else. */
 export async function benchMemory(run: Run): Promise<void> {
@@ -71,7 +71,8 @@ async function benchPeak(run: Run): Promise<void> {
     figure: 'peak memory, page cache of 64 MB, every page in turn',
     values: {
       'Mahi at rest, MB': atRest,
-      'Mahi, MB': peakMemory(server.pid),
+      'Mahi, without the mapped file, MB': ownMemory(server.pid),
+      'Mahi with it, MB': peakMemory(server.pid),
       'Fastify, one buffer, MB': peakMemory(fastify.pid),
     },
   })

@@ -1,5 +1,5 @@
 import { compare, type Run } from '../compare.ts'
-import { EID, pagesOf, prepareDatabase, prepareSchema, script, startMahi, TOKEN } from '../mahi.ts'
+import { EID, PAGE, pagesOf, prepareDatabase, prepareSchema, script, startMahi, TOKEN } from '../mahi.ts'
 import { startContender } from '../measure.ts'
 
 /** Pages read from PostgreSQL, nothing kept in memory, beside a handler that runs one query and joins the texts. */
@@ -8,7 +8,7 @@ export async function benchPostgres(run: Run): Promise<void> {
     process.stdout.write('SKIPPED: PostgreSQL: name one with --postgres URL\n')
     return
   }
-  const records = run.quick ? 20_000 : 1_000_000
+  const records = run.quick ? 20_000 : 100_000
   const findings = run.quick ? 20_000 : 1_000_000
   const url = await prepareSchema(run.postgres, `mahi_bench_${records}`)
   const { key } = await prepareDatabase(url, { records, findings })
@@ -19,11 +19,22 @@ export async function benchPostgres(run: Run): Promise<void> {
     script('contenders/bare-postgres.ts'),
     url,
   ])
-  const pages = pagesOf(records)
+  // Mahi reads a page once for all who ask for it at the same moment, so that the others have to ask for many pages.
+  const any = { path: PAGE, script: script('contenders/any-page.lua'), arguments: [String(records)] }
   await compare(run, 'postgres', `page of 20 from PostgreSQL, ${records.toLocaleString('en')} records`, [
-    { contender: bare, load: { path: pages[0]?.[1] ?? '' } },
-    ...pages.map(([label, path]) => ({ contender: server, label, load: { path, headers } })),
+    { contender: bare, label: 'bare handler, any page', load: any },
+    { contender: server, label: 'any page', load: { ...any, headers } },
   ])
+  const pages = pagesOf(records)
+  await compare(
+    run,
+    'postgres',
+    `one page for 32 callers from PostgreSQL, ${records.toLocaleString('en')} records`,
+    [
+      { contender: bare, load: { path: pages[0]?.[1] ?? '' } },
+      ...pages.map(([label, path]) => ({ contender: server, label, load: { path, headers } })),
+    ],
+  )
   const results = (page: number) => `/v1/submissions/${TOKEN}/validation-results?page=${page}&pageSize=100`
   const last = Math.floor(findings / 100)
   await compare(run, 'postgres', `results page of 100 of ${findings.toLocaleString('en')}, PostgreSQL`, [
