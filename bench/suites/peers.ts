@@ -1,36 +1,52 @@
 import { compare, type Run } from '../compare.ts'
 import { PAGE, prepareDatabase, prepareSchema, startMahi } from '../mahi.ts'
-import { PEER_DEPTH, PEER_RECORDS, peersInstalled, startPeers } from '../peers/compare.ts'
+import { peersInstalled, startPeers } from '../peers/compare.ts'
 
-/** The first page with the total, and the page 100,000 records in, beside what people would use instead. */
+/** What somebody would use instead: the first page of a small catalogue, and a page far into a large one. */
 export async function benchPeers(run: Run): Promise<void> {
   if (!peersInstalled || run.postgres === undefined) {
     process.stdout.write('SKIPPED: peers: run npm install --prefix bench/peers, and name --postgres URL\n')
     return
   }
-  const sqlite = `sqlite:${run.folder}occupations-${PEER_RECORDS}.db`
-  const postgres = await prepareSchema(run.postgres, `mahi_bench_${PEER_RECORDS}`)
-  const [onSqlite, onPostgres] = [
-    await prepareDatabase(sqlite, { records: PEER_RECORDS }),
-    await prepareDatabase(postgres, { records: PEER_RECORDS }),
+  await benchPage(run, run.postgres, 'first page of 20 with the total', 1_000, 0)
+  await benchPage(run, run.postgres, 'page of 20 at a depth of 100,000', 110_000, 100_000)
+}
+
+async function benchPage(
+  run: Run,
+  address: string,
+  name: string,
+  records: number,
+  depth: number,
+): Promise<void> {
+  const sqlite = `sqlite:${run.folder}occupations-${records}.db`
+  const postgres = await prepareSchema(address, `mahi_bench_${records}`)
+  const keys = [
+    (await prepareDatabase(sqlite, { records })).key,
+    (await prepareDatabase(postgres, { records })).key,
   ]
   const mahi = [
-    { contender: await startMahi(sqlite, 'Mahi, everything on'), key: onSqlite.key },
-    {
-      contender: await startMahi(postgres, 'Mahi, PostgreSQL, no page cache', { PAGE_CACHE_MB: '0' }),
-      key: onPostgres.key,
-    },
+    await startMahi(sqlite, 'Mahi, everything on'),
+    await startMahi(postgres, 'Mahi, PostgreSQL, no page cache', { PAGE_CACHE_MB: '0' }),
   ]
-  const peers = await startPeers(run.postgres, run.folder)
-  const deep = `${PAGE}&Cursor=O${String(PEER_DEPTH).padStart(7, '0')}`
-  for (const [name, path, page] of [
-    ['first page of 20 with the total', PAGE, 'first'],
-    [`page of 20 at a depth of ${PEER_DEPTH.toLocaleString('en')}`, deep, 'deep'],
-  ] as const) {
-    await compare(run, 'peers', name, [
-      ...mahi.map(({ contender, key }) => ({ contender, load: { path, headers: { 'X-API-Key': key } } })),
-      ...peers.map((peer) => ({ contender: peer.contender, load: { path: peer[page] } })),
-    ])
-  }
-  await Promise.all([...mahi, ...peers].map(({ contender }) => contender.stop()))
+  const path = `${PAGE}&Cursor=O${String(depth).padStart(7, '0')}`
+  // Apart, because queries of the peers go on in the database after their callers have gone.
+  await compare(
+    run,
+    'peers',
+    name,
+    mahi.map((contender, index) => ({
+      contender,
+      load: { path, headers: { 'X-API-Key': keys[index] ?? '' } },
+    })),
+  )
+  await Promise.all(mahi.map((contender) => contender.stop()))
+  const peers = await startPeers(address, run.folder, records)
+  await compare(
+    run,
+    'peers',
+    name,
+    peers.map(({ contender, page }) => ({ contender, load: { path: page(depth) } })),
+  )
+  await Promise.all(peers.map(({ contender }) => contender.stop()))
 }
