@@ -68,12 +68,12 @@ async function benchPeak(run: Run): Promise<void> {
   ])
   report(run, {
     suite: 'memory',
-    figure: 'peak memory, page cache of 64 MB, every page in turn',
+    figure: 'memory, page cache of 64 MB, every page in turn',
     values: {
       'Mahi at rest, MB': atRest,
-      'Mahi, without the mapped file, MB': ownMemory(server.pid),
-      'Mahi with it, MB': peakMemory(server.pid),
-      'Fastify, one buffer, MB': peakMemory(fastify.pid),
+      'Mahi after it, without the mapped file, MB': ownMemory(server.pid),
+      'Mahi at most, with it, MB': peakMemory(server.pid),
+      'Fastify, one buffer, at most, MB': peakMemory(fastify.pid),
     },
   })
   await Promise.all([fastify.stop(), server.stop()])
