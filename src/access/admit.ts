@@ -38,15 +38,8 @@ declare module 'fastify' {
  * What the caller may see of the data is the operation's own question.
  */
 export function admit(access: Access, { operation, scope, anonymous }: Admission) {
-  const limit = access.limits[operation]
-
   const count = (request: FastifyRequest, principal: Principal | undefined) =>
-    whenKnown(access.consume(operation, principal?.id ?? addressOf(request)), (verdict) => {
-      if (verdict !== undefined && limit !== 'off') {
-        request.limitHeaders = limitHeaders(operation, limit, verdict)
-        if (!verdict.allowed)
-          throw tooMany(verdict.reset, `${limit.requests} requests in ${limit.seconds} seconds`)
-      }
+    whenKnown(consume(access, request, operation, principal?.id ?? addressOf(request), 'requests'), () => {
       if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
         throw forbidden(access, request, operation, 'scope')
     })
@@ -125,23 +118,36 @@ function refuse(
   operation: Admission['operation'],
   { refused: reason, id: key, client }: Refused,
 ): MaybePromise<never> {
-  const limit = access.limits['failed-credentials']
   const address = addressOf(request)
   access.audit.refused({ reason, operation, address, key, client })
-  return whenKnown(access.consume('failed-credentials', address), (verdict) => {
-    if (verdict === undefined || limit === 'off') throw unauthorized()
-    request.limitHeaders = limitHeaders('failed-credentials', limit, verdict)
-    if (verdict.allowed) throw unauthorized()
-    throw tooMany(
-      verdict.reset,
-      `${limit.requests} requests without a valid credential in ${limit.seconds} seconds`,
-    )
+  const counted = 'requests without a valid credential'
+  return whenKnown(consume(access, request, 'failed-credentials', address, counted), () => {
+    throw unauthorized()
   })
 }
 
-function tooMany(seconds: number, limit: string): Problem {
-  return new Problem('too-many-requests', `More than ${limit}. Try again in ${seconds} s.`, {
-    headers: { 'retry-after': String(seconds) },
+/**
+ * Counts a request under a limit, where there is one.
+ *
+ * @param counted what the limit is of, for people
+ * @throws {Problem} `too-many-requests`
+ */
+function consume(
+  access: Access,
+  request: FastifyRequest,
+  name: LimitName,
+  key: string,
+  counted: string,
+): MaybePromise<void> {
+  const limit = access.limits[name]
+  return whenKnown(access.consume(name, key), (verdict) => {
+    if (verdict === undefined || limit === 'off') return
+    request.limitHeaders = limitHeaders(name, limit, verdict)
+    if (verdict.allowed) return
+    const most = `${limit.requests} ${counted} in ${limit.seconds} seconds`
+    throw new Problem('too-many-requests', `More than ${most}. Try again in ${verdict.reset} s.`, {
+      headers: { 'retry-after': String(verdict.reset) },
+    })
   })
 }
 
