@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { findFreePort } from '../../test/support/free-port.ts'
 
 export const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
 
@@ -79,14 +79,4 @@ export class SoakedServer {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
     return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
-  return address.port
 }

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, get } from 'node:http'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished, vi } from 'vitest'
+import { findFreePort } from './free-port.ts'
 import { temporaryFolder } from './temporary.ts'
 
 export const CADDYFILE = fileURLToPath(new URL('../../deploy/Caddyfile', import.meta.url))
@@ -83,15 +84,4 @@ export async function ask(
       response.once('close', () => reject(new Error('the answer was cut off')))
     }).once('error', reject)
   })
-}
-
-/** A port that nobody listens on. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
-  return address.port
 }

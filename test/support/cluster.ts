@@ -10,11 +10,11 @@ import {
   readFileSync,
   rmSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { findFreePort } from './free-port.ts'
 
 /** Longer than a server takes to start, to recover or to catch up on a busy machine, in milliseconds. */
 const DEADLINE = 30_000
@@ -258,15 +258,4 @@ function listProcesses(): { pid: number; parent: number; state: string }[] {
     const [pid, parent, state = ''] = line.trim().split(/\s+/)
     return { pid: Number(pid), parent: Number(parent), state: state.slice(0, 1) }
   })
-}
-
-/** A port that nobody listens on: the server can't choose one by itself. */
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'
+import { findFreePort } from './free-port.ts'
 import { temporaryFolder } from './temporary.ts'
 
 /** Whether tests can start a Redis of their own. With CI=true they have to. */
@@ -116,13 +115,4 @@ export class OwnRedis {
       redis.disconnect()
     }
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
