@@ -25,29 +25,6 @@ export interface Writer extends Reader {
   analyze(table: string): Promise<void>
 }
 
-/** Joined documents as `Dialect.utf8` hands them over: bytes, or text where the driver decodes everything. */
-export type Utf8 = Buffer | string
-
-/** Joined documents, if there are any, between two other texts: the bytes, copied no more often than need be. */
-export function surround(head: string, documents: Utf8 | null, tail: string): Buffer[] {
-  if (documents === null) return [Buffer.from(head + tail)]
-  const body = typeof documents === 'string' ? encode(documents) : documents
-  return [Buffer.from(head), body, Buffer.from(tail)]
-}
-
-/** Longest text that is encoded by way of a buffer that is kept, in characters. */
-const LONGEST = 2 ** 20
-const encoder = new TextEncoder()
-let scratch: Uint8Array | undefined
-
-/** Measured: to encode into a buffer that is there and copy it takes two thirds of the time of `Buffer.from`. */
-function encode(text: string): Buffer {
-  if (text.length > LONGEST) return Buffer.from(text)
-  scratch ??= new Uint8Array(3 * LONGEST)
-  const { written } = encoder.encodeInto(text, scratch)
-  return Buffer.from(scratch.subarray(0, written))
-}
-
 /** A reader that is told of changes, until it is stopped. It connects when it reads, as often as it takes. */
 export interface Follower extends Reader {
   stop(): Promise<void>

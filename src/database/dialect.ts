@@ -9,6 +9,8 @@ export interface Dialect {
   readonly clustered: string
   /** Lists the tables, as `name`. */
   readonly tables: string
+  /** Whether many long texts are read faster as one value that the engine joins than in a row each. */
+  readonly joinsDocuments: boolean
   /** A text as its bytes in UTF-8, which the driver hands over undecoded, where that is the faster way. */
   utf8(expression: string): string
   /** A `from` item with one row, `value`, for each element of the JSON array in a text column. */
@@ -25,6 +27,8 @@ export const sqliteDialect: Dialect = {
   identity: 'integer primary key',
   clustered: 'without rowid',
   tables: `select name from sqlite_master where type = 'table'`,
+  // Measured: a row each takes half as long again, most of it for handing over each value.
+  joinsDocuments: true,
   utf8: (expression) => `cast(${expression} as blob)`,
   elements: (column, alias) => `json_each(${column}) ${alias}`,
   useIndex: (index) => `indexed by ${index}`,
@@ -37,6 +41,8 @@ export const postgresDialect: Dialect = {
   identity: 'bigint generated always as identity primary key',
   clustered: '',
   tables: 'select tablename as name from pg_tables where schemaname = current_schema()',
+  // Measured: joined they take the server twice as long.
+  joinsDocuments: false,
   // The driver only reads the text form of results, and that of bytea is twice as long and has to be decoded too.
   utf8: (expression) => expression,
   elements: (column, alias) => `lateral jsonb_array_elements(${column}::jsonb) as ${alias}(value)`,

@@ -88,6 +88,12 @@ export class Page {
   }
 }
 
+/** The pieces of a page: documents, if there are any, between two other texts. */
+export function surround(head: string, documents: Buffer | undefined, tail: string): Buffer[] {
+  if (documents === undefined) return [Buffer.from(head + tail)]
+  return [Buffer.from(head), documents, Buffer.from(tail)]
+}
+
 /** Bytes of a body. */
 export function lengthOf(parts: readonly Buffer[]): number {
   let length = 0

@@ -1,11 +1,12 @@
-import { type Reader, surround } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
-import { makeEtag, Page } from '../http/page.ts'
+import { makeEtag, Page, surround } from '../http/page.ts'
 import { PageCache } from '../http/page-cache.ts'
 import { SharedReads } from '../http/shared-reads.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import { type OccupationRows, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
+import { type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
 import { type NamedQuery, type OccupationQuery, writeQuery } from './query.ts'
+import type { OccupationRows } from './rows.ts'
 import { windowBetween } from './window.ts'
 
 /** Bytes of plans of windows kept at a time: callers choose the windows, and a plan may be a list of codes. */

@@ -1,6 +1,7 @@
-import type { Reader, Utf8, Value } from '../database/database.ts'
+import type { Reader, Value } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
 import { compareCodePoints } from '../text.ts'
+import { CATALOGUE, type OccupationRows, readRows, type Source, toRevision } from './rows.ts'
 import { choosePlan, MAX_DATES, splitWindow, type Window, type WindowPlan } from './window.ts'
 
 /** What a page is asked for, after its parameters have been read. */
@@ -14,17 +15,6 @@ export interface PageQuery {
   readonly minorGroup: string
 }
 
-/** A page as it was at one moment, with the catalogue's revision at that moment. */
-export interface OccupationRows {
-  readonly revision: Revision
-  readonly totalCount: number
-  readonly resultsCount: number
-  readonly currentCursor: string | undefined
-  readonly nextCursor: string | undefined
-  /** The stored documents, joined by commas. */
-  readonly documents: Utf8 | null
-}
-
 /** A window's plan and count, and the revision of the catalogue that they are right for. */
 export interface PlannedWindow {
   readonly revision: Revision
@@ -33,26 +23,18 @@ export interface PlannedWindow {
   readonly plan: WindowPlan
 }
 
-interface PageRow {
-  number: number
-  changed: number
-  total: number | null
-  found: number
-  current: string | null
-  last: string | null
-  documents: Utf8 | null
-}
-
-const CATALOGUE = `(select number from revision where name = 'catalogue') as number,
-  (select changed from revision where name = 'catalogue') as changed`
-
 const FILTER = 'select id from occupation_filter where major = $3 and minor = $4'
 
-/** Codes in their order, from the cursor $1 on: one more than the page's $2 shows, to know where the next begins. */
-const CODES = {
-  all: 'select code from occupation where code >= $1 order by code limit $2 + 1',
-  filter: `select code from occupation_posting where filter = (${FILTER}) and code >= $1 order by code limit $2 + 1`,
-} as const
+const inOrder = (columns: string, limit: string) =>
+  `select ${columns} from occupation where code >= $1 order by code limit ${limit}`
+
+/** From the cursor $1 on. */
+const SOURCES: Readonly<Record<'all' | 'filter', Source>> = {
+  all: { codes: inOrder('code', '$2 + 1'), records: (limit) => inOrder('code, document', limit) },
+  filter: {
+    codes: `select code from occupation_posting where filter = (${FILTER}) and code >= $1 order by code limit $2 + 1`,
+  },
+}
 
 /**
  * Reads one page in one statement, and so from one state of the database: the revision, the kept count, the codes
@@ -60,15 +42,9 @@ const CODES = {
  */
 export async function readPage(reader: Reader, query: PageQuery): Promise<OccupationRows> {
   const { limit, cursor, majorGroup, minorGroup } = query
-  const codes = majorGroup === '' && minorGroup === '' ? CODES.all : CODES.filter
-  const total = 'select total from occupation_filter where major = $3 and minor = $4'
-  const row = await reader.get<PageRow>(pageStatement(reader, codes, `(${total})`), [
-    cursor,
-    limit,
-    majorGroup,
-    minorGroup,
-  ])
-  return toRows(row, limit)
+  const source = majorGroup === '' && minorGroup === '' ? SOURCES.all : SOURCES.filter
+  const total = '(select total from occupation_filter where major = $3 and minor = $4)'
+  return await readRows(reader, source, total, [cursor, limit, majorGroup, minorGroup], limit)
 }
 
 /**
@@ -141,8 +117,8 @@ export async function readWindowPage(
   { filter, totalCount, plan }: PlannedWindow,
 ): Promise<OccupationRows> {
   const { codes, parameters } = windowCodes(reader, plan, { filter, window, limit, cursor })
-  const row = await reader.get<PageRow>(pageStatement(reader, codes, 'null'), parameters)
-  return { ...toRows(row, limit), totalCount }
+  const rows = await readRows(reader, { codes }, 'null', parameters, limit)
+  return { ...rows, totalCount }
 }
 
 /** The codes of a page of a window, one more than it shows; $2 is the page's limit whatever the plan. */
@@ -192,31 +168,4 @@ function findFirst(codes: readonly string[], cursor: string): number {
     else high = middle
   }
   return low
-}
-
-function pageStatement({ dialect }: Reader, codes: string, total: string): string {
-  return `with picked as materialized (${codes})
-    select ${CATALOGUE}, ${total} as total,
-      count(*) as found, min(code) as current, max(code) as last,
-      (select ${dialect.utf8(`string_agg(document, ',')`)} from (
-        select o.document from picked p join occupation o on o.code = p.code order by p.code limit $2
-      ) shown) as documents
-    from picked`
-}
-
-function toRows(row: PageRow | undefined, limit: number): OccupationRows {
-  if (row === undefined) throw new Error('the page statement has no row')
-  return {
-    revision: toRevision(row),
-    totalCount: Number(row.total ?? 0),
-    resultsCount: Math.min(row.found, limit),
-    currentCursor: row.current ?? undefined,
-    nextCursor: row.found > limit ? (row.last ?? undefined) : undefined,
-    documents: row.documents,
-  }
-}
-
-function toRevision(row: { number: number; changed: number } | undefined): Revision {
-  if (row === undefined) throw new Error('the database has no revision of the catalogue')
-  return { number: row.number, changed: row.changed }
 }

@@ -1,4 +1,5 @@
-import type { Reader, Utf8 } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
+import { toBuffer, type Utf8 } from '../database/utf8.ts'
 
 /** A submission with its current run. */
 export interface Submission {
@@ -59,13 +60,14 @@ export function toSubmission({ return_id, total, ...rest }: SubmissionRow): Subm
 /**
  * Reads the entries of a page: a range of ordinals, so that every page costs what the first does.
  *
- * @returns the stored documents joined by commas; `undefined` if another run has become current meanwhile
+ * @returns the stored documents joined by commas, if there are any; `undefined` if another run has become current
+ *   meanwhile
  */
 export async function readEntries(
   reader: Reader,
   { token, run }: Submission,
   { page, pageSize }: { page: number; pageSize: number },
-): Promise<Utf8 | null | undefined> {
+): Promise<{ documents: Buffer | undefined } | undefined> {
   const first = (page - 1) * pageSize
   const row = await reader.get<{ run: number; documents: Utf8 | null }>(
     `select run, (
@@ -77,5 +79,6 @@ export async function readEntries(
      from submission where token = $1`,
     [token, run, first, first + pageSize],
   )
-  return row?.run === run ? row.documents : undefined
+  if (row?.run !== run) return undefined
+  return { documents: row.documents === null ? undefined : toBuffer(row.documents) }
 }

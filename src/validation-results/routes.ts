@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { type Access, admit, forbidden } from '../access/admit.ts'
-import { type Reader, surround } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import {
   describeErrors,
   describePage,
@@ -10,7 +10,7 @@ import {
   SECURITY,
   VERSION_HEADER,
 } from '../http/describe.ts'
-import { digestQuery, makeEtag, Page } from '../http/page.ts'
+import { digestQuery, makeEtag, Page, surround } from '../http/page.ts'
 import type { PageCache } from '../http/page-cache.ts'
 import { Problem } from '../http/problems.ts'
 import {
@@ -189,11 +189,11 @@ async function readResultsPage(
   { page, pageSize }: Pagination,
   etag: string,
 ): Promise<Page | undefined> {
-  const documents = await readEntries(reader, submission, { page, pageSize })
-  if (documents === undefined) return undefined
+  const entries = await readEntries(reader, submission, { page, pageSize })
+  if (entries === undefined) return undefined
   const parts = surround(
     `{"page":${page},"pageSize":${pageSize},"results":[`,
-    documents,
+    entries.documents,
     `],"totalCount":${submission.totalCount}}`,
   )
   return new Page(parts, etag)

@@ -1,0 +1,118 @@
+import type { Reader, Value } from '../database/database.ts'
+import type { Revision } from '../database/revisions.ts'
+import { joinTexts, toBuffer, type Utf8 } from '../database/utf8.ts'
+import { compareCodePoints } from '../text.ts'
+
+/** A page as it was at one moment, with the catalogue's revision at that moment. */
+export interface OccupationRows {
+  readonly revision: Revision
+  readonly totalCount: number
+  readonly resultsCount: number
+  readonly currentCursor: string | undefined
+  readonly nextCursor: string | undefined
+  /** The stored documents, joined by commas; `undefined` where there are none. */
+  readonly documents: Buffer | undefined
+}
+
+/** Where the rows of a page come from. The number of records that it shows is $2. */
+export interface Source {
+  /** Codes in their order, one more than the page shows, to know where the next begins. */
+  readonly codes: string
+  /** The columns `code` and `document` of the first rows, where they can be had without looking up each code. */
+  readonly records?: (limit: string) => string
+}
+
+/** Columns that tell the state of the catalogue. */
+export const CATALOGUE = `(select number from revision where name = 'catalogue') as number,
+  (select changed from revision where name = 'catalogue') as changed`
+
+const lookUp = (limit: string) =>
+  `select p.code, o.document from picked p join occupation o on o.code = p.code order by p.code limit ${limit}`
+
+/**
+ * Reads a page in one statement, and so from one state of the database.
+ *
+ * @param total the count, as an expression
+ * @param limit the page's, which is $2 as well
+ */
+export async function readRows(
+  reader: Reader,
+  source: Source,
+  total: string,
+  parameters: readonly Value[],
+  limit: number,
+): Promise<OccupationRows> {
+  return reader.dialect.joinsDocuments
+    ? fromJoined(await reader.get(joinedStatement(reader, source, total), parameters), limit)
+    : fromDocuments(await reader.all(documentsStatement(source, total), parameters), limit)
+}
+
+interface Head extends Revision {
+  readonly total: number | null
+}
+
+interface JoinedRow extends Head {
+  readonly found: number
+  readonly current: string | null
+  readonly last: string | null
+  readonly documents: Utf8 | null
+}
+
+/** One row, with the documents as one value. */
+function joinedStatement({ dialect }: Reader, { codes, records = lookUp }: Source, total: string): string {
+  return `with picked as materialized (${codes})
+    select ${CATALOGUE}, ${total} as total,
+      count(*) as found, min(code) as current, max(code) as last,
+      (select ${dialect.utf8(`string_agg(document, ',')`)} from (${records('$2')}) shown) as documents
+    from picked`
+}
+
+function fromJoined(row: JoinedRow | undefined, limit: number): OccupationRows {
+  const revision = toRevision(row)
+  const { total = null, found = 0, current = null, last = null, documents = null } = row ?? {}
+  return {
+    revision,
+    totalCount: Number(total),
+    resultsCount: Math.min(found, limit),
+    currentCursor: current ?? undefined,
+    nextCursor: found > limit ? (last ?? undefined) : undefined,
+    documents: documents === null ? undefined : toBuffer(documents),
+  }
+}
+
+/** A row for each record; of a page without records, the one row has no code. */
+interface DocumentRow extends Head {
+  readonly code: string | null
+  readonly document: string | null
+}
+
+/** The rows come in whatever order they are found: to sort them in the database costs more. */
+function documentsStatement({ codes, records = lookUp }: Source, total: string): string {
+  return `with picked as materialized (${codes})
+    select ${CATALOGUE}, ${total} as total, shown.code, shown.document
+    from (select 1 as one) head left join (${records('$2 + 1')}) shown on true`
+}
+
+function fromDocuments(rows: readonly DocumentRow[], limit: number): OccupationRows {
+  const [first] = rows
+  const revision = toRevision(first)
+  const found = rows.flatMap(({ code, document }) =>
+    code === null || document === null ? [] : [{ code, document }],
+  )
+  found.sort((a, b) => compareCodePoints(a.code, b.code))
+  const shown = found.slice(0, limit)
+  return {
+    revision,
+    totalCount: Number(first?.total ?? 0),
+    resultsCount: shown.length,
+    currentCursor: shown[0]?.code,
+    nextCursor: found[limit]?.code,
+    documents: shown.length === 0 ? undefined : joinTexts(shown.map(({ document }) => document)),
+  }
+}
+
+/** @throws {Error} if the database has no revision of the catalogue */
+export function toRevision(row: Revision | undefined): Revision {
+  if (row === undefined) throw new Error('the database has no revision of the catalogue')
+  return { number: row.number, changed: row.changed }
+}
