@@ -89,8 +89,8 @@ interface DocumentRow extends Head {
 /** The rows come in whatever order they are found: to sort them in the database costs more. */
 function documentsStatement({ codes, records = lookUp }: Source, total: string): string {
   return `with picked as materialized (${codes})
-    select ${CATALOGUE}, ${total} as total, shown.code, shown.document
-    from (select 1 as one) head left join (${records('$2 + 1')}) shown on true`
+    select r.number, r.changed, ${total} as total, shown.code, shown.document
+    from revision r left join (${records('$2 + 1')}) shown on true where r.name = 'catalogue'`
 }
 
 function fromDocuments(rows: readonly DocumentRow[], limit: number): OccupationRows {
