@@ -15,6 +15,7 @@ import type { ConsumeLimit, RateLimits } from './access/rate-limit.ts'
 import { createBearerVerifier } from './access/verify.ts'
 import type { Database, Reader } from './database/database.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
+import { Answers } from './http/answers.ts'
 import { Backlog } from './http/backlog.ts'
 import { assertWellFormed, BrokenRequests } from './http/broken-requests.ts'
 import { CommonHeaders } from './http/common-headers.ts'
@@ -22,7 +23,7 @@ import { Cors } from './http/cors.ts'
 import { nameSchemas } from './http/describe.ts'
 import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
-import { type Metrics, recordReply, registerRequestLog } from './http/metrics.ts'
+import type { Metrics } from './http/metrics.ts'
 import { registerOpenApi } from './http/openapi.ts'
 import type { Page } from './http/page.ts'
 import { PageCache } from './http/page-cache.ts'
@@ -30,6 +31,8 @@ import { registerProblemPages } from './http/problem-pages.ts'
 import { Problem, ProblemBody, ResultsProblemBody } from './http/problems.ts'
 import { Unrouted } from './http/routing.ts'
 import { assertVersion, routeVersion, VERSIONS } from './http/version.ts'
+import { KEEP_ALIVE_TIMEOUT } from './http/write-head.ts'
+import type { Log } from './log.ts'
 import { Catalogue } from './occupations/catalogue.ts'
 import { registerOccupations } from './occupations/routes.ts'
 import type { Settings } from './settings.ts'
@@ -46,7 +49,7 @@ export interface AppOptions {
   readonly consume: ConsumeLimit
   readonly metrics: Metrics
   readonly life: Life
-  readonly logger: FastifyBaseLogger
+  readonly log: Log
 }
 
 /** Longest address, in characters: several times what the longest sensible query takes. */
@@ -80,11 +83,12 @@ function jwtOptionsOf(settings: Settings): JwtOptions | undefined {
 
 /** Builds the service, listening nowhere yet: everything that it answers is registered here, in this order. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { settings, database, reads, revisions, consume, metrics, life, logger } = options
-  const broken = new BrokenRequests(logger, metrics)
+  const { settings, database, reads, revisions, consume, metrics, life, log } = options
+  const answers = new Answers(log, metrics)
+  const broken = new BrokenRequests(answers)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const app = Fastify({
-    loggerInstance: logger,
+    loggerInstance: log.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request costs more than finding a finished page; lines that need the id carry it.
     childLoggerFactory: (root) => root,
@@ -98,7 +102,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     // A reader that takes nothing for so long is cut off, and does not hold a page in memory for ever.
     connectionTimeout: 30_000,
     bodyLimit: 1024,
@@ -117,7 +121,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       // No hook is run for these.
       common.addTo(request, reply)
       answerError(error, request, reply)
-      reply.raw.once('close', () => recordReply(request, reply, metrics))
+      reply.raw.once('close', () => answers.recordReply(request, reply))
     },
   })
   broken.watch(app.server)
@@ -125,7 +129,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('principal', undefined)
   app.decorateRequest('limitHeaders', undefined)
 
-  registerRequestLog(app, metrics)
+  answers.watch(app)
   app.addHook('onSend', (request, reply, _payload, done) => {
     common.addTo(request, reply)
     done()

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pino from 'pino'
 import { createMemoryLimiter } from './access/rate-limit.ts'
 import { buildApp, rateLimitsOf } from './app.ts'
 import { openDatabase } from './database/open.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
 import { Metrics } from './http/metrics.ts'
+import { createLog } from './log.ts'
 import { PACKAGE_ROOT } from './package-root.ts'
 import { readSettings } from './settings.ts'
 
@@ -24,7 +24,7 @@ export async function generateOpenApi(): Promise<string> {
     consume: createMemoryLimiter(rateLimitsOf(settings)),
     metrics: new Metrics(),
     life: { stopping: false },
-    logger: pino({ level: 'silent' }),
+    log: createLog('silent', { write: () => undefined }),
   })
   await app.ready()
   const document = app.swagger()

@@ -35,11 +35,11 @@ export interface RunningServer {
  */
 export async function startServer(settings: Settings): Promise<RunningServer> {
   const metrics = new Metrics()
-  const logger = openLog(settings.LOG_LEVEL, metrics)
+  const log = openLog(settings.LOG_LEVEL, metrics)
   const database = await openDatabase(settings.DATABASE_URL, settings.DATABASE_POOL_SIZE)
   const revisions = await RevisionWatch.start(database)
   const life: Life = { stopping: false }
-  const standby = openReads(settings, database, metrics, logger)
+  const standby = openReads(settings, database, metrics, log.logger)
   const limits = rateLimitsOf(settings)
   const redis =
     settings.REDIS_URL === undefined
@@ -47,7 +47,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
       : await RedisLimiter.start(limits, {
           url: settings.REDIS_URL,
           keyPrefix: settings.REDIS_KEY_PREFIX,
-          log: logger,
+          log: log.logger,
           metrics,
         })
   const app = await buildApp({
@@ -58,7 +58,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     consume: redis?.consume ?? createMemoryLimiter(limits),
     metrics,
     life,
-    logger,
+    log,
   })
 
   const connections = new Connections(app.server)

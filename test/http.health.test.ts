@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import Fastify from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Metrics, registerRequestLog, serveMetrics } from '../src/http/metrics.ts'
+import { Answers } from '../src/http/answers.ts'
+import { Metrics, serveMetrics } from '../src/http/metrics.ts'
+import { createLog } from '../src/log.ts'
 import { startServer } from '../src/server.ts'
 import { readSettings } from '../src/settings.ts'
 import { until } from './support/command.ts'
@@ -142,7 +144,7 @@ describe('the metrics', () => {
   test('count each answer by its operation and status, and never by what was asked', async () => {
     const metrics = new Metrics()
     const app = Fastify()
-    registerRequestLog(app, metrics)
+    new Answers(createLog('info', { write: () => undefined }), metrics).watch(app)
     app.get('/things/:id', { config: { operation: 'things' } }, async () => 'a thing')
     for (const url of ['/things/1', '/things/2', '/nowhere/secret']) await app.inject(url)
     const { body } = await read(metrics)

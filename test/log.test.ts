@@ -6,7 +6,8 @@ const JWT = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzZWNyZXQifQ.c2lnbmVk'
 
 function collect() {
   const lines: string[] = []
-  return { lines, log: createLog('trace', { write: (line: string) => void lines.push(line) }) }
+  const { logger } = createLog('trace', { write: (line: string) => void lines.push(line) })
+  return { lines, log: logger }
 }
 
 test('an error is its message and where it came from, without what a driver adds', () => {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-import { type Metrics, recordAnswer } from './metrics.ts'
+import type { FastifyRequest } from 'fastify'
+import type { Answers } from './answers.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './version.ts'
@@ -29,12 +29,10 @@ type Connection = Duplex & { [LAST]?: ServerResponse }
 
 /** Answers what Node's parser gives up on, or would answer by itself without a problem body. */
 export class BrokenRequests {
-  readonly #log: FastifyBaseLogger
-  readonly #metrics: Metrics
+  readonly #answers: Answers
 
-  constructor(log: FastifyBaseLogger, metrics: Metrics) {
-    this.#log = log
-    this.#metrics = metrics
+  constructor(answers: Answers) {
+    this.#answers = answers
   }
 
   watch(server: Server): void {
@@ -92,7 +90,7 @@ export class BrokenRequests {
         `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
       )
     }
-    recordAnswer(this.#log, this.#metrics, { id, operation: 'broken-request', status: problem.status, ms: 0 })
+    this.#answers.record({ id, operation: 'broken-request', status: problem.status, ms: 0 })
   }
 }
 

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Cors } from './cors.ts'
+import { HeaderBlock, renderFields } from './header-block.ts'
 import type { Life } from './health.ts'
+import { remember } from './remember.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './version.ts'
 
@@ -15,24 +17,33 @@ declare module 'fastify' {
 export class CommonHeaders {
   readonly #life: Life
   readonly #cors: Cors
-  readonly #fixed: readonly string[] = [
-    ...Object.entries(VERSION_HEADERS).flat(),
-    ...Object.entries(SECURITY_HEADERS).flat(),
-  ]
+  /** Those that depend on nothing but the page that asks, by its origin. */
+  readonly #fixed: (origin: string) => HeaderBlock
 
   constructor(life: Life, cors: Cors) {
     this.#life = life
     this.#cors = cors
+    const fixed = [...Object.entries(VERSION_HEADERS), ...Object.entries(SECURITY_HEADERS)].flat()
+    this.#fixed = remember((origin) => new HeaderBlock([...fixed, ...cors.headersFor(origin)]))
+  }
+
+  /** Whether every connection is to end with the answer: a balancer is to send what comes next to another process. */
+  get endsConnections(): boolean {
+    return this.#life.stopping
   }
 
   /** Names and values in turn, as `writeHead` takes them, without `Vary`. */
   of(request: FastifyRequest): string[] {
-    const headers = ['x-request-id', request.id]
-    headers.push(...this.#fixed, ...this.#cors.headersFor(request.headers.origin))
+    const headers = ['x-request-id', request.id, ...this.#fixed(request.headers.origin ?? '').list]
     if (request.limitHeaders !== undefined) headers.push(...request.limitHeaders)
-    // A balancer that keeps connections open is to send what comes next to another process.
-    if (this.#life.stopping) headers.push('connection', 'close')
+    if (this.endsConnections) headers.push('connection', 'close')
     return headers
+  }
+
+  /** The same as they go over the wire, for a connection that does not end. */
+  render(request: FastifyRequest): string {
+    const limit = request.limitHeaders === undefined ? '' : renderFields(request.limitHeaders)
+    return `x-request-id: ${request.id}\r\n${this.#fixed(request.headers.origin ?? '').text}${limit}`
   }
 
   /** The `Vary` of an answer that depends on `own` headers. */

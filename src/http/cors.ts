@@ -28,10 +28,10 @@ export class Cors {
     return this.#origins !== undefined
   }
 
-  /** What an answer to a page of that origin carries, as names and values in turn. */
-  headersFor(origin: string | undefined): readonly string[] {
+  /** What an answer to a page of that origin carries, as names and values in turn; `''` is no page. */
+  headersFor(origin: string): readonly string[] {
     if (this.#origins === undefined) return ANY
-    if (origin === undefined || !this.#origins.has(origin)) return EXPOSE
+    if (!this.#origins.has(origin)) return EXPOSE
     return ['access-control-allow-origin', origin, ...EXPOSE]
   }
 }

@@ -1,13 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The name of the operation, in logs and metrics. */
-    operation?: string
-  }
-}
 
 /** What the process counts about itself, for Prometheus. */
 export class Metrics {
@@ -75,37 +67,4 @@ export async function serveMetrics(metrics: Metrics, port: number): Promise<Serv
   })
   server.unref()
   return server
-}
-
-export interface Answer {
-  readonly id: string
-  readonly operation: string
-  readonly status: number
-  /** From the arrival of the request to the end of the answer, in milliseconds. */
-  readonly ms: number
-  readonly client?: string | undefined
-}
-
-/** Counts and logs an answer: nothing of it is what the caller sent. */
-export function recordAnswer(log: FastifyBaseLogger, metrics: Metrics, answer: Answer): void {
-  metrics.count(answer.operation, answer.status, answer.ms / 1000)
-  log.info(answer)
-}
-
-/** Counts and logs the answer of a request. */
-export function recordReply(request: FastifyRequest, reply: FastifyReply, metrics: Metrics): void {
-  recordAnswer(request.log, metrics, {
-    id: request.id,
-    operation: request.routeOptions.config?.operation ?? 'unknown',
-    status: reply.statusCode,
-    ms: Math.round(reply.elapsedTime * 1000) / 1000,
-    client: request.principal?.client,
-  })
-}
-
-export function registerRequestLog(app: FastifyInstance, metrics: Metrics): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    recordReply(request, reply, metrics)
-    done()
-  })
 }

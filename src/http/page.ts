@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { HeaderBlock } from './header-block.ts'
 
 /** Encodings that a page is sent in, the preferred one first. */
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const
@@ -26,8 +27,8 @@ export class Page {
   readonly etag: string
   /** RFC 8288: where the next page is. */
   readonly link: string | undefined
-  /** The headers in each encoding, as names and values in turn: written once, by whoever sends the page. */
-  readonly headers: Partial<Record<Encoding, readonly string[]>> = {}
+  /** The headers of its own in each encoding: made once, by whoever sends the page. */
+  readonly headers: Partial<Record<Encoding, HeaderBlock>> = {}
   readonly #bodies: Partial<Record<Encoding, readonly Buffer[]>> & { identity: readonly Buffer[] }
   readonly #pending = new Map<Encoding, Promise<boolean>>()
 

@@ -3,9 +3,11 @@ import Negotiator from 'negotiator'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Backlog } from './backlog.ts'
 import type { CommonHeaders } from './common-headers.ts'
+import { HeaderBlock } from './header-block.ts'
 import { ENCODINGS, type Encoding, lengthOf, type Page } from './page.ts'
 import { Problem } from './problems.ts'
 import { remember } from './remember.ts'
+import { writeHead } from './write-head.ts'
 import { writeTogether } from './write-together.ts'
 
 export interface SendOptions {
@@ -18,13 +20,15 @@ export interface SendOptions {
 /** Sends the finished pages of an operation. They go out past Fastify, which would look again at each header. */
 export class PageSender {
   readonly #options: SendOptions
-  readonly #cacheControl: string
-  readonly #vary: string
+  /** What callers and proxies may do with every page. */
+  readonly #caching: readonly string[]
+  /** The headers of a 304, by its ETag. */
+  readonly #describeEtag = remember((etag) => new HeaderBlock(['etag', etag, ...this.#caching]))
 
   constructor(options: SendOptions, cacheControl: string) {
     this.#options = options
-    this.#cacheControl = cacheControl
-    this.#vary = options.common.vary('accept-encoding') ?? ''
+    const vary = options.common.vary('accept-encoding') ?? ''
+    this.#caching = ['cache-control', cacheControl, 'vary', vary]
   }
 
   /**
@@ -55,19 +59,22 @@ export class PageSender {
 
   sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): FastifyReply {
     reply.hijack()
-    const headers = [...this.#options.common.of(request), ...this.#describe(etag)]
-    writeTogether(reply, () => reply.raw.writeHead(304, headers).end())
+    const own = this.#describeEtag(etag)
+    writeTogether(reply, () => {
+      writeHead(request, reply.raw, 304, this.#options.common, own)
+      reply.raw.end()
+    })
     return reply
   }
 
   #write(request: FastifyRequest, reply: FastifyReply, page: Page, encoding: Encoding): FastifyReply {
     const body = page.ready(encoding) ?? page.ready('identity')
-    page.headers[encoding] ??= this.#describePage(page, encoding, lengthOf(body))
+    page.headers[encoding] ??= new HeaderBlock(this.#describePage(page, encoding, lengthOf(body)))
+    const own = page.headers[encoding]
     reply.hijack()
-    const headers = [...this.#options.common.of(request), ...page.headers[encoding]]
     writeTogether(reply, () => {
       const { raw } = reply
-      raw.writeHead(200, headers)
+      writeHead(request, raw, 200, this.#options.common, own)
       const last = body.length - 1
       // Node hands the pieces to the socket together.
       for (let index = 0; index < last; index++) raw.write(body[index])
@@ -77,13 +84,11 @@ export class PageSender {
     return reply
   }
 
-  #describe(etag: string): string[] {
-    return ['etag', etag, 'cache-control', this.#cacheControl, 'vary', this.#vary]
-  }
-
   #describePage({ etag, link }: Page, encoding: Encoding, length: number): string[] {
     return [
-      ...this.#describe(etag),
+      'etag',
+      etag,
+      ...this.#caching,
       'content-type',
       'application/json; charset=utf-8',
       'content-length',

@@ -64,7 +64,7 @@ export class Service {
       consume: createMemoryLimiter(rateLimitsOf(settings)),
       metrics: new Metrics(),
       life: { stopping: false },
-      logger: createLog('trace', { write: (line: string) => void log.push(line) }),
+      log: createLog('trace', { write: (line: string) => void log.push(line) }),
     })
     onTestFinished(async () => {
       await app.close()
