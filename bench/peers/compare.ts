@@ -45,6 +45,10 @@ export async function startPeers(address: string, folder: string, records: numbe
       page: (depth) => `/occupations?_page=${depth / 20 + 1}&_per_page=20`,
     },
     {
+      contender: await start('json-server-0.17', file),
+      page: (depth) => `/occupations?_page=${depth / 20 + 1}&_limit=20`,
+    },
+    {
       contender: await start('platformatic', database),
       page: (depth) => `/occupation/?limit=20&offset=${depth}&totalCount=true&orderby.code=asc`,
     },

@@ -21,6 +21,17 @@ const peers = {
     })
   },
 
+  /** `source`: as above. */
+  async 'json-server-0.17'() {
+    const { default: jsonServer } = await import('json-server-0.17')
+    const app = jsonServer.create()
+    app.use(jsonServer.defaults({ logger: false }))
+    app.use(jsonServer.router(source))
+    return await new Promise((resolve) => {
+      const server = app.listen(0, HOST, () => resolve(`http://${HOST}:${server.address().port}`))
+    })
+  },
+
   /** `source`: a PostgreSQL database that holds the table. */
   async platformatic() {
     const { create } = await import('@platformatic/db')

@@ -7,7 +7,7 @@ import { findFreePort } from '../../test/support/free-port.ts'
 
 export const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
 
-/** `mahi serve` as a process of its own, whose log is read and not kept. */
+/** `mahi serve` as `npm start` and the image run it, a process of its own, whose log is read and not kept. */
 export class SoakedServer {
   readonly url: string
   readonly pid: number
@@ -26,7 +26,7 @@ export class SoakedServer {
 
   static async start(settings: Readonly<Record<string, string>>): Promise<SoakedServer> {
     const metricsPort = await findFreePort()
-    const child = spawn(process.execPath, [MAHI, 'serve'], {
+    const child = spawn(process.execPath, ['--max-semi-space-size=8', MAHI, 'serve'], {
       env: { PATH: process.env.PATH, ...settings, PORT: '0', METRICS_PORT: String(metricsPort) },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

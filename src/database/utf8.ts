@@ -24,8 +24,8 @@ export function joinTexts(texts: readonly string[]): Buffer {
   // A character of a string is at most three bytes.
   scratch ??= new Uint8Array(3 * LONGEST)
   let end = 0
-  for (const text of texts) {
-    if (end > 0) scratch[end++] = COMMA
+  for (const [index, text] of texts.entries()) {
+    if (index > 0) scratch[end++] = COMMA
     end += encoder.encodeInto(text, scratch.subarray(end)).written
   }
   return Buffer.from(scratch.subarray(0, end))
