@@ -21,25 +21,26 @@ export async function benchPostgres(run: Run): Promise<void> {
       script('contenders/bare-postgres.ts'),
       url,
     ])
-    await benchAnyPage(run, records, bare, server, headers)
+    const catalogue = { records, bare, server, headers }
+    await benchAnyPage(run, catalogue)
     if (isLargest) {
-      await benchOnePage(run, records, bare, server, headers)
-      await benchResults(run, findings, server, headers)
+      await benchOnePage(run, catalogue)
+      await benchResults(run, findings, catalogue)
     }
     await Promise.all([server.stop(), bare.stop()])
   }
 }
 
-type Headers = Readonly<Record<string, string>>
+/** A catalogue in PostgreSQL, and who serves it. */
+interface Served {
+  readonly records: number
+  readonly bare: Contender
+  readonly server: Contender
+  readonly headers: Readonly<Record<string, string>>
+}
 
 /** Mahi reads a page once for all who ask for it at the same moment, so that these callers ask for many pages. */
-async function benchAnyPage(
-  run: Run,
-  records: number,
-  bare: Contender,
-  server: Contender,
-  headers: Headers,
-): Promise<void> {
+async function benchAnyPage(run: Run, { records, bare, server, headers }: Served): Promise<void> {
   const any = { path: PAGE, script: script('contenders/any-page.lua'), arguments: [String(records)] }
   await compare(run, 'postgres', `page of 20 from PostgreSQL, ${records.toLocaleString('en')} records`, [
     { contender: bare, label: 'bare handler, any page', load: any },
@@ -47,13 +48,7 @@ async function benchAnyPage(
   ])
 }
 
-async function benchOnePage(
-  run: Run,
-  records: number,
-  bare: Contender,
-  server: Contender,
-  headers: Headers,
-): Promise<void> {
+async function benchOnePage(run: Run, { records, bare, server, headers }: Served): Promise<void> {
   const pages = pagesOf(records)
   const name = `one page for 32 callers from PostgreSQL, ${records.toLocaleString('en')} records`
   await compare(run, 'postgres', name, [
@@ -62,7 +57,7 @@ async function benchOnePage(
   ])
 }
 
-async function benchResults(run: Run, findings: number, server: Contender, headers: Headers): Promise<void> {
+async function benchResults(run: Run, findings: number, { server, headers }: Served): Promise<void> {
   const results = (page: number) => `/v1/submissions/${TOKEN}/validation-results?page=${page}&pageSize=100`
   const last = Math.floor(findings / 100)
   await compare(run, 'postgres', `results page of 100 of ${findings.toLocaleString('en')}, PostgreSQL`, [
