@@ -210,3 +210,15 @@ test('so does the answer to what is no request', async () => {
     expect((await exchange(service, bytes)).headers['api-supported-versions']).toBe(SUPPORTED)
   }
 })
+
+test('an address with escaped letters is the same address', async () => {
+  for (const path of ['/%6Fccupations', '/v1/%6fccupations', '/%76%31/occupations']) {
+    expect([path, (await ask(path)).statusCode]).toEqual([path, 200])
+    expect([path, (await ask(path, '9')).statusCode]).toEqual([path, 400])
+  }
+  expect((await ask('/v9/%6Fccupations')).json()).toMatchObject({
+    type: '/problems/unsupported-version',
+  })
+  // What stands for itself alone is left: an escaped slash is no slash.
+  expect((await ask('/v1%2Foccupations')).statusCode).toBe(404)
+})

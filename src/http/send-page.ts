@@ -36,12 +36,7 @@ export class PageSender {
    *
    * @param onGrown called when the page has grown by compressed bytes
    */
-  send(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    page: Page,
-    onGrown: () => void,
-  ): MaybePromise<FastifyReply> {
+  send(request: FastifyRequest, reply: FastifyReply, page: Page, onGrown: () => void): MaybePromise<void> {
     if (isFresh(request, page.etag)) return this.sendNotModified(request, reply, page.etag)
 
     const { compress, backlog } = this.#options
@@ -57,17 +52,16 @@ export class PageSender {
     })
   }
 
-  sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): FastifyReply {
+  sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): void {
     reply.hijack()
     const own = this.#describeEtag(etag)
     writeTogether(reply, () => {
       writeHead(request, reply.raw, 304, this.#options.common, own)
       reply.raw.end()
     })
-    return reply
   }
 
-  #write(request: FastifyRequest, reply: FastifyReply, page: Page, encoding: Encoding): FastifyReply {
+  #write(request: FastifyRequest, reply: FastifyReply, page: Page, encoding: Encoding): void {
     const body = page.ready(encoding) ?? page.ready('identity')
     page.headers[encoding] ??= new HeaderBlock(this.#describePage(page, encoding, lengthOf(body)))
     const own = page.headers[encoding]
@@ -81,7 +75,6 @@ export class PageSender {
       raw.end(body[last])
       this.#options.backlog.hold(raw, body)
     })
-    return reply
   }
 
   #describePage({ etag, link }: Page, encoding: Encoding, length: number): string[] {

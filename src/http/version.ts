@@ -62,11 +62,21 @@ interface Address {
 
 const readAddress = remember((sent): Address => {
   // The absolute form names the host as well (RFC 9112, section 3.2.2).
-  const url = sent.replace(/^https?:\/\/[^/?#]*/i, '')
+  const url = decodeUnreserved(sent.replace(/^https?:\/\/[^/?#]*/i, ''))
   const inUrl = VERSIONED.exec(url)
   const rest = inUrl === null ? url : url.slice(inUrl[0].length)
   return OPERATION.test(rest) ? { url, versionInUrl: inUrl?.[1], rest } : { url }
 })
+
+/** The address with the letters, digits and the like of its path as themselves: it is the same one (RFC 3986, section 6.2.2.2). */
+function decodeUnreserved(url: string): string {
+  return url.replace(/^[^?]*/, (path) =>
+    path.replace(/%[0-9a-f]{2}/gi, (escaped) => {
+      const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16))
+      return /[\w.~-]/.test(character) ? character : escaped
+    }),
+  )
+}
 
 /** @throws {Problem} if the request asked for a version that does not exist */
 export function assertVersion(request: IncomingMessage): void {

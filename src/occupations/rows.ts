@@ -87,10 +87,11 @@ interface DocumentRow extends Head {
 }
 
 /** The rows come in whatever order they are found: to sort them in the database costs more. */
-function documentsStatement({ codes, records = lookUp }: Source, total: string): string {
-  return `with picked as materialized (${codes})
+function documentsStatement({ codes, records }: Source, total: string): string {
+  const picked = records === undefined ? `with picked as materialized (${codes})` : ''
+  return `${picked}
     select r.number, r.changed, ${total} as total, shown.code, shown.document
-    from revision r left join (${records('$2 + 1')}) shown on true where r.name = 'catalogue'`
+    from revision r left join (${(records ?? lookUp)('$2 + 1')}) shown on true where r.name = 'catalogue'`
 }
 
 function fromDocuments(rows: readonly DocumentRow[], limit: number): OccupationRows {
