@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { RateLimit } from './access/rate-limit.ts'
+import { MOST_RECORDS } from './occupations/rows.ts'
 
 /** A setting that makes no sense, or several: every fault at once. */
 export class SettingsRefused extends Error {
@@ -65,8 +66,16 @@ export const SETTINGS = {
     meaning: 'key: every caller needs one; public: the catalogue is open',
     read: readOneOf(['key', 'public']),
   }),
-  OCCUPATIONS_LIMIT_DEFAULT: define({ default: '20', meaning: 'records a page', read: readWhole(1, 1000) }),
-  OCCUPATIONS_LIMIT_MAX: define({ default: '100', meaning: 'most records a page', read: readWhole(1, 1000) }),
+  OCCUPATIONS_LIMIT_DEFAULT: define({
+    default: '20',
+    meaning: 'records a page',
+    read: readWhole(1, MOST_RECORDS),
+  }),
+  OCCUPATIONS_LIMIT_MAX: define({
+    default: '100',
+    meaning: 'most records a page',
+    read: readWhole(1, MOST_RECORDS),
+  }),
   RESULTS_PAGE_SIZE_DEFAULT: define({
     default: '100',
     meaning: 'entries a page',

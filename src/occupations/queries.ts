@@ -25,14 +25,13 @@ export interface PlannedWindow {
 
 const FILTER = 'select id from occupation_filter where major = $3 and minor = $4'
 
-const inOrder = (columns: string, limit: string) =>
-  `select ${columns} from occupation where code >= $1 order by code limit ${limit}`
+const inOrder = (columns: string) => `select ${columns} from occupation where code >= $1 order by code`
 
 /** From the cursor $1 on. */
 const SOURCES: Readonly<Record<'all' | 'filter', Source>> = {
-  all: { codes: inOrder('code', '$2 + 1'), records: (limit) => inOrder('code, document', limit) },
+  all: { codes: inOrder('code'), records: inOrder('code, document') },
   filter: {
-    codes: `select code from occupation_posting where filter = (${FILTER}) and code >= $1 order by code limit $2 + 1`,
+    codes: `select code from occupation_posting where filter = (${FILTER}) and code >= $1 order by code`,
   },
 }
 
@@ -121,7 +120,7 @@ export async function readWindowPage(
   return { ...rows, totalCount }
 }
 
-/** The codes of a page of a window, one more than it shows; $2 is the page's limit whatever the plan. */
+/** The codes of a page of a window in their order; $2 is the page's limit whatever the plan. */
 function windowCodes(
   { dialect }: Reader,
   plan: WindowPlan,
@@ -145,7 +144,7 @@ function windowCodes(
           ) walk${index}`,
       )
       return {
-        codes: `select code from (${walks.join(' union all ')}) walks order by code limit $2 + 1`,
+        codes: `select code from (${walks.join(' union all ')}) walks order by code`,
         parameters: [cursor, limit, filter, ...plan.dates],
       }
     }
@@ -153,7 +152,7 @@ function windowCodes(
       // The expression around the date keeps the planner from the index by date.
       return {
         codes: `select code from occupation_posting
-          where filter = $3 and code >= $1 and updated + 0 between $4 and $5 order by code limit $2 + 1`,
+          where filter = $3 and code >= $1 and updated + 0 between $4 and $5 order by code`,
         parameters: [cursor, limit, filter, window.from, window.to],
       }
   }

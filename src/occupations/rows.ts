@@ -1,4 +1,5 @@
 import type { Reader, Value } from '../database/database.ts'
+import type { Dialect } from '../database/dialect.ts'
 import type { Revision } from '../database/revisions.ts'
 import { joinTexts, toBuffer, type Utf8 } from '../database/utf8.ts'
 import { compareCodePoints } from '../text.ts'
@@ -14,20 +15,25 @@ export interface OccupationRows {
   readonly documents: Buffer | undefined
 }
 
-/** Where the rows of a page come from. The number of records that it shows is $2. */
+/** Where the rows of a page come from, in order of their codes: the first of them are read. */
 export interface Source {
-  /** Codes in their order, one more than the page shows, to know where the next begins. */
+  /** The column `code`. */
   readonly codes: string
-  /** The columns `code` and `document` of the first rows, where they can be had without looking up each code. */
-  readonly records?: (limit: string) => string
+  /** The columns `code` and `document`, where they can be had without looking up each code. */
+  readonly records?: string
 }
 
 /** Columns that tell the state of the catalogue. */
 export const CATALOGUE = `(select number from revision where name = 'catalogue') as number,
   (select changed from revision where name = 'catalogue') as changed`
 
-const lookUp = (limit: string) =>
-  `select p.code, o.document from picked p join occupation o on o.code = p.code order by p.code limit ${limit}`
+const LOOKED_UP =
+  'select p.code, o.document from picked p join occupation o on o.code = p.code order by p.code'
+
+/** Most records that a page may have, whatever the settings. */
+export const MOST_RECORDS = 1_000
+/** Sizes of pages that there are statements for; one between them takes that of the next. */
+const SIZES = [20, 100, MOST_RECORDS]
 
 /**
  * Reads a page in one statement, and so from one state of the database.
@@ -42,9 +48,11 @@ export async function readRows(
   parameters: readonly Value[],
   limit: number,
 ): Promise<OccupationRows> {
-  return reader.dialect.joinsDocuments
-    ? fromJoined(await reader.get(joinedStatement(reader, source, total), parameters), limit)
-    : fromDocuments(await reader.all(documentsStatement(source, total), parameters), limit)
+  const { dialect } = reader
+  const size = SIZES.find((each) => each >= limit) ?? MOST_RECORDS
+  return dialect.joinsDocuments
+    ? fromJoined(await reader.get(joinedStatement(dialect, source, total, size), parameters), limit)
+    : fromDocuments(await reader.all(documentsStatement(dialect, source, total, size), parameters), limit)
 }
 
 interface Head extends Revision {
@@ -58,12 +66,13 @@ interface JoinedRow extends Head {
   readonly documents: Utf8 | null
 }
 
-/** One row, with the documents as one value. */
-function joinedStatement({ dialect }: Reader, { codes, records = lookUp }: Source, total: string): string {
-  return `with picked as materialized (${codes})
+/** One row, with the documents as one value. One code more than the page shows tells where the next begins. */
+function joinedStatement(dialect: Dialect, source: Source, total: string, size: number): string {
+  const documents = dialect.first(source.records ?? LOOKED_UP, '$2', size)
+  return `with picked as materialized (${dialect.first(source.codes, '$2 + 1', size + 1)})
     select ${CATALOGUE}, ${total} as total,
       count(*) as found, min(code) as current, max(code) as last,
-      (select ${dialect.utf8(`string_agg(document, ',')`)} from (${records('$2')}) shown) as documents
+      (select ${dialect.utf8(`string_agg(document, ',')`)} from (${documents}) shown) as documents
     from picked`
 }
 
@@ -87,11 +96,13 @@ interface DocumentRow extends Head {
 }
 
 /** The rows come in whatever order they are found: to sort them in the database costs more. */
-function documentsStatement({ codes, records }: Source, total: string): string {
-  const picked = records === undefined ? `with picked as materialized (${codes})` : ''
+function documentsStatement(dialect: Dialect, source: Source, total: string, size: number): string {
+  const first = (select: string) => dialect.first(select, '$2 + 1', size + 1)
+  const picked = source.records === undefined ? `with picked as materialized (${first(source.codes)})` : ''
+  const shown = source.records === undefined ? LOOKED_UP : first(source.records)
   return `${picked}
     select r.number, r.changed, ${total} as total, shown.code, shown.document
-    from revision r left join (${(records ?? lookUp)('$2 + 1')}) shown on true where r.name = 'catalogue'`
+    from revision r left join (${shown}) shown on true where r.name = 'catalogue'`
 }
 
 function fromDocuments(rows: readonly DocumentRow[], limit: number): OccupationRows {
