@@ -68,6 +68,8 @@ test('a run that stays as it is is told from one that leaks or slows down', () =
   expect(failing((index) => ({ memory: 200e6 + index * 3e6 }))).toEqual(['memory'])
   expect(failing((index) => ({ heap: 25e6 + index * 1e6 }))).toEqual(['heap'])
   expect(failing((index) => ({ handles: 50 + index }))).toEqual(['the number of handles'])
+  expect(failing((index) => ({ database: 50e6 + index * 2e6 }))).toEqual(['the database'])
+  expect(failing((index) => ({ log: 4e6 + index * 2e6 }))).toEqual(['the database'])
   expect(failing((index) => ({ p99: 10 + index }))).toEqual(['the 99th percentile'])
 })
 

@@ -70,14 +70,19 @@ async function makeSchema(folder: string, postgres: string): Promise<Place> {
       count('select count(*) from pg_stat_activity where application_name = $1', `${name}_server`),
     measure: async () => ({
       database: await count(
-        'select coalesce(sum(pg_total_relation_size(oid)), 0) as count from pg_class where relnamespace = $1::regnamespace',
+        `select coalesce(sum(pg_total_relation_size(oid)), 0) as count from pg_class where relkind = 'r' and relnamespace = $1::regnamespace`,
         name,
       ),
       log: undefined,
     }),
     async tidy() {
       const { rows } = await client.query<{ autovacuum: string }>('show autovacuum')
-      if (rows[0]?.autovacuum === 'off') await client.query(`vacuum ${name}.result_entry, ${name}.occupation`)
+      if (rows[0]?.autovacuum !== 'off') return
+      const tables = await client.query<{ list: string }>(
+        `select string_agg(schemaname || '.' || tablename, ', ') as list from pg_tables where schemaname = $1`,
+        [name],
+      )
+      await client.query(`vacuum ${tables.rows[0]?.list}`)
     },
     async remove() {
       await client.query('set client_min_messages = error')

@@ -120,6 +120,13 @@ export function judgeTrends(run: Run): Finding[] {
       1,
       '',
     ),
+    levels(
+      'the database',
+      late.map(({ database, log = 0 }) => database + log),
+      16 * MB,
+      MB,
+      ' MB',
+    ),
     judgeSpeed(windows),
     {
       rule: 'at most one answer in a hundred is 503 for want of time',

@@ -34,7 +34,9 @@ export const sqliteDialect: Dialect = {
   identity: 'integer primary key',
   clustered: 'without rowid',
   tables: `select name from sqlite_master where type = 'table'`,
-  first: (select, limit) => `${select} limit ${limit}`,
+  // A parameter by itself is looked at when the statement is prepared, which is then done anew each time that it is
+  // bound. Measured: a page takes two thirds as long again.
+  first: (select, limit) => `${select} limit 0 + ${limit}`,
   // Measured: a row each takes half as long again, most of it for handing over each value.
   joinsDocuments: true,
   utf8: (expression) => `cast(${expression} as blob)`,
@@ -50,7 +52,7 @@ export const postgresDialect: Dialect = {
   clustered: '',
   tables: 'select tablename as name from pg_tables where schemaname = current_schema()',
   // Not knowing a parameter, the planner takes it for a tenth of the table, and so keeps no plan but makes a new one
-  // for each page. Measured: a page takes the server two thirds as long again.
+  // for each page. Measured: a page takes the server two fifths as long again.
   first: (select, limit, most) => `select * from (${select} limit ${most}) at_most limit ${limit}`,
   // Measured: joined they take the server twice as long.
   joinsDocuments: false,
