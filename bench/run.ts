@@ -73,24 +73,31 @@ export interface Results {
   readonly figures: readonly Figure[]
 }
 
-const suites: Record<string, { date: string; rounds: number; seconds: number; minutes: number }> = {}
+const output = fileURLToPath(new URL(run.quick ? '.data/quick.json' : 'results.json', import.meta.url))
 for (const name of names) {
   const began = performance.now()
+  const [rows, figures] = [run.rows.length, run.figures.length]
   await SUITES[name]?.(run)
   const minutes = Math.round((performance.now() - began) / 6_000) / 10
-  const { rounds, seconds } = run
-  suites[name] = { date: new Date().toISOString().slice(0, 10), rounds, seconds, minutes }
+  await keep(name, run.rows.slice(rows), run.figures.slice(figures), minutes)
 }
 
-const output = fileURLToPath(new URL(run.quick ? '.data/quick.json' : 'results.json', import.meta.url))
-const before = existsSync(output) ? (JSON.parse(readFileSync(output, 'utf8')) as Results) : undefined
-const isKept = ({ suite }: { suite: string }) => !names.includes(suite)
-const results: Results = {
-  suites: { ...before?.suites, ...suites },
-  machine: `${cpus().length} x ${cpus()[0]?.model}`,
-  node: process.version,
-  generator: await nameGenerator(),
-  rows: [...(before?.rows.filter(isKept) ?? []), ...run.rows],
-  figures: [...(before?.figures.filter(isKept) ?? []), ...run.figures],
+/** Puts the figures of a suite in the place of its earlier ones; those of the others stay. */
+async function keep(name: string, rows: readonly Row[], figures: readonly Figure[], minutes: number) {
+  const before = existsSync(output) ? (JSON.parse(readFileSync(output, 'utf8')) as Results) : undefined
+  const order = Object.keys(SUITES)
+  const replace = <T extends { readonly suite: string }>(earlier: readonly T[] = [], now: readonly T[]) =>
+    [...earlier.filter(({ suite }) => suite !== name), ...now].sort(
+      (a, b) => order.indexOf(a.suite) - order.indexOf(b.suite),
+    )
+  const date = new Date().toISOString().slice(0, 10)
+  const results: Results = {
+    suites: { ...before?.suites, [name]: { date, rounds: run.rounds, seconds: run.seconds, minutes } },
+    machine: `${cpus().length} x ${cpus()[0]?.model}`,
+    node: process.version,
+    generator: await nameGenerator(),
+    rows: replace(before?.rows, rows),
+    figures: replace(before?.figures, figures),
+  }
+  writeFileSync(output, `${JSON.stringify(results, null, 2)}\n`)
 }
-writeFileSync(output, `${JSON.stringify(results, null, 2)}\n`)
