@@ -46,7 +46,8 @@ export async function startPeers(address: string, folder: string, records: numbe
     },
     {
       contender: await start('json-server-0.17', file),
-      page: (depth) => `/occupations?_page=${depth / 20 + 1}&_limit=20`,
+      // By `_page` it would look at every record for a field of that name.
+      page: (depth) => `/occupations?_start=${depth}&_limit=20`,
     },
     {
       contender: await start('platformatic', database),
