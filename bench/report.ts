@@ -13,7 +13,7 @@ function tableOf(name: string): string {
   const rows = results.rows.filter((row) => row.case === name)
   const lines = rows.map(
     ({ contender, requestsPerSecond, spread, p99, cpuPerRequest, ratio, cpuRatio }) =>
-      `| ${contender} | ${number(requestsPerSecond)} | ${number(spread[0])} to ${number(spread[1])} | ${number(p99, 1)} | ${number(cpuPerRequest)} | ${ratio.toFixed(2)} | ${cpuRatio.toFixed(2)} |`,
+      `| ${contender} | ${number(requestsPerSecond)} | ${number(spread[0])} to ${number(spread[1])} | ${number(p99, 1)} | ${number(cpuPerRequest)} | ${share(ratio)} | ${share(cpuRatio)} |`,
   )
   return [
     `### ${name.charAt(0).toUpperCase()}${name.slice(1)}`,
@@ -52,6 +52,11 @@ function figureTable(): string {
     '|---|---|',
     ...lines,
   ].join('\n')
+}
+
+/** A ratio; JSON keeps `null` for one with nothing to divide by. */
+function share(ratio: number | null): string {
+  return ratio === null || !Number.isFinite(ratio) ? '–' : ratio.toFixed(2)
 }
 
 /** The rows of the last case whose name begins so: the largest catalogue comes last. */

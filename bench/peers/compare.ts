@@ -11,7 +11,7 @@ import { generateOccupations } from '../data.ts'
 import { type Contender, startContender } from '../measure.ts'
 
 export interface Peer {
-  readonly contender: Contender
+  start(): Promise<Contender>
   /** The address of a page of 20 with the total that begins so many records in, as the peer's documentation shows. */
   page(depth: number): string
 }
@@ -20,12 +20,12 @@ export interface Peer {
 export const peersInstalled = existsSync(fileURLToPath(new URL('node_modules', import.meta.url)))
 
 /**
- * Makes the peers' data where it is not there yet, and starts them.
+ * Makes the peers' data where it is not there yet.
  *
  * @param address a PostgreSQL in which a database may be made
  * @param folder where the file of json-server is kept
  */
-export async function startPeers(address: string, folder: string, records: number): Promise<Peer[]> {
+export async function preparePeers(address: string, folder: string, records: number): Promise<Peer[]> {
   const database = await prepareTable(address, records)
   const file = await prepareFile(folder, records)
   // json-server serves the folder `public` beside its data, and will not start without one.
@@ -41,20 +41,20 @@ export async function startPeers(address: string, folder: string, records: numbe
     `/graphql?query=${encodeURIComponent(`{allOccupations(${page}){totalCount nodes{code document}}}`)}`
   return [
     {
-      contender: await start('json-server', file),
+      start: () => start('json-server', file),
       page: (depth) => `/occupations?_page=${depth / 20 + 1}&_per_page=20`,
     },
     {
-      contender: await start('json-server-0.17', file),
+      start: () => start('json-server-0.17', file),
       // By `_page` it would look at every record for a field of that name.
       page: (depth) => `/occupations?_start=${depth}&_limit=20`,
     },
     {
-      contender: await start('platformatic', database),
+      start: () => start('platformatic', database),
       page: (depth) => `/occupation/?limit=20&offset=${depth}&totalCount=true&orderby.code=asc`,
     },
     {
-      contender: await start('postgraphile', database),
+      start: () => start('postgraphile', database),
       page: (depth) => graphql(`first:20,offset:${depth},orderBy:CODE_ASC`),
     },
   ]

@@ -1,6 +1,6 @@
 import { compare, type Run } from '../compare.ts'
 import { PAGE, prepareDatabase, prepareSchema, startMahi } from '../mahi.ts'
-import { peersInstalled, startPeers } from '../peers/compare.ts'
+import { peersInstalled, preparePeers } from '../peers/compare.ts'
 
 /** What somebody would use instead: the first page of a small catalogue, and a page far into a large one. */
 export async function benchPeers(run: Run): Promise<void> {
@@ -41,12 +41,10 @@ async function benchPage(
     })),
   )
   await Promise.all(mahi.map((contender) => contender.stop()))
-  const peers = await startPeers(address, run.folder, records)
-  await compare(
-    run,
-    'peers',
-    name,
-    peers.map(({ contender, page }) => ({ contender, load: { path: page(depth) } })),
-  )
-  await Promise.all(peers.map(({ contender }) => contender.stop()))
+  // One at a time: some go on with what their callers no longer wait for.
+  for (const { start, page } of await preparePeers(address, run.folder, records)) {
+    const contender = await start()
+    await compare(run, 'peers', name, [{ contender, load: { path: page(depth) } }])
+    await contender.stop()
+  }
 }
