@@ -3,6 +3,7 @@ import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODE
 import type { Duplex } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Answers } from './answers.ts'
+import { renderFields } from './header-block.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './version.ts'
@@ -85,10 +86,8 @@ export class BrokenRequests {
     if (to instanceof ServerResponse) {
       to.writeHead(problem.status, headers).end(body)
     } else {
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-      to.end(
-        `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`,
-      )
+      const fields = renderFields(Object.entries(headers).flat())
+      to.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${fields}\r\n${body}`)
     }
     this.#answers.record({ id, operation: 'broken-request', status: problem.status, ms: 0 })
   }

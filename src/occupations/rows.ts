@@ -27,8 +27,7 @@ export interface Source {
 export const CATALOGUE = `(select number from revision where name = 'catalogue') as number,
   (select changed from revision where name = 'catalogue') as changed`
 
-const LOOKED_UP =
-  'select p.code, o.document from picked p join occupation o on o.code = p.code order by p.code'
+const LOOKED_UP = 'select p.code, o.document from picked p join occupation o on o.code = p.code'
 
 /** Most records that a page may have, whatever the settings. */
 export const MOST_RECORDS = 1_000
@@ -68,7 +67,7 @@ interface JoinedRow extends Head {
 
 /** One row, with the documents as one value. One code more than the page shows tells where the next begins. */
 function joinedStatement(dialect: Dialect, source: Source, total: string, size: number): string {
-  const documents = dialect.first(source.records ?? LOOKED_UP, '$2', size)
+  const documents = dialect.first(source.records ?? `${LOOKED_UP} order by p.code`, '$2', size)
   return `with picked as materialized (${dialect.first(source.codes, '$2 + 1', size + 1)})
     select ${CATALOGUE}, ${total} as total,
       count(*) as found, min(code) as current, max(code) as last,
