@@ -34,9 +34,7 @@ export const sqliteDialect: Dialect = {
   identity: 'integer primary key',
   clustered: 'without rowid',
   tables: `select name from sqlite_master where type = 'table'`,
-  // A parameter by itself is looked at when the statement is prepared, which is then done anew each time that it is
-  // bound. Measured: reading a page takes from a third to three quarters as long again.
-  first: (select, limit) => `${select} limit 0 + ${limit}`,
+  first: (select, limit) => `${select} limit ${limit}`,
   // Measured: a row each takes half as long again, most of it for handing over each value.
   joinsDocuments: true,
   utf8: (expression) => `cast(${expression} as blob)`,

@@ -174,7 +174,9 @@ function prepare(connection: Sqlite.Database, sql: string): Prepared {
   const order: number[] = []
   const positional = sql.replace(/\$(\d+)/g, (_, number: string) => {
     order.push(Number(number) - 1)
-    return '?'
+    // At a parameter by itself the planner looks when a statement is prepared, which is then done anew each time that
+    // the parameter is bound. Measured: a page takes from a fifth to as long again.
+    return '+?'
   })
   return { statement: connection.prepare(positional), order }
 }
