@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { afterAll, inject } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
 import { openDatabase } from '../../src/database/open.ts'
 import { partitionResults } from './partition.ts'
 import { schemas } from './temporary.ts'
@@ -13,24 +13,26 @@ const SCHEMAS = PARTITIONED ? 20 : 150
 
 const server = inject('postgresUrl')
 const names = Array.from({ length: SCHEMAS }, () => `mahi_test_${randomBytes(6).toString('hex')}`)
-const client = new pg.Client({ connectionString: server })
-await client.connect()
-await client.query(names.map((name) => `create schema ${name}`).join(';'))
-await client.end()
-schemas.push(
-  ...names.map((name) => {
-    const url = new URL(server)
-    url.searchParams.set('options', `-c search_path=${name}`)
-    return url.toString().replaceAll('+', '%20')
-  }),
-)
 
-if (PARTITIONED) {
+/** Not at once: of a file whose tests are all skipped neither this is run nor what takes it away again. */
+beforeAll(async () => {
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  await client.query(names.map((name) => `create schema ${name}`).join(';'))
+  await client.end()
+  schemas.push(
+    ...names.map((name) => {
+      const url = new URL(server)
+      url.searchParams.set('options', `-c search_path=${name}`)
+      return url.toString().replaceAll('+', '%20')
+    }),
+  )
+  if (!PARTITIONED) return
   for (const url of schemas) {
     await (await openDatabase(url)).close()
     await partitionResults(url)
   }
-}
+})
 
 afterAll(async () => {
   const cleaner = new pg.Client({ connectionString: server })
