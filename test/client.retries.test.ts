@@ -130,7 +130,7 @@ test('when nobody answers, the deadline ends the call and says what went wrong b
 
   let count = 0
   front.befall = () => (count++ === 0 ? 'reset' : 'hang')
-  expect(await catchFailure(client.occupations.list())).toMatchObject({
+  expect(await catchFailure(client.occupations.list({}, { deadline: 5_000 }))).toMatchObject({
     kind: 'deadline',
     cause: { kind: 'network', cause: expect.any(TypeError) },
   })

@@ -1,5 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Reader } from '../src/database/database.ts'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { Installation, toLines, until } from './support/command.ts'
 import { checkPage, fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
@@ -77,6 +78,25 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     const counts = await load.stop()
     process.stdout.write(load.describe('PostgreSQL cut off without a word'))
     expect(counts.otherwise).toEqual([])
+  })
+
+  test('a process that stood still does not take the server for silent', async () => {
+    const url = await cluster.createDatabase('stood_still')
+    await withDatabase(url, async (database) => {
+      const follower = database.follow(() => undefined)
+      onTestFinished(() => follower.stop())
+      const ask = (reader: Reader) => reader.get('select 1 as one from pg_sleep(1)')
+      // Both have a connection that will be waited for.
+      await Promise.all([ask(database), ask(follower)])
+
+      const reading = Promise.all([ask(database), ask(follower)])
+      await sleep(100)
+      // From here the loop goes on to the timers of the driver, and reads the answers, which have long been there, later.
+      await setImmediate()
+      const end = performance.now() + 5_000
+      while (performance.now() < end);
+      expect(await reading).toEqual([{ one: 1 }, { one: 1 }])
+    })
   })
 
   test('requests take a limited number of connections, and those who would wait in vain are turned away', async () => {

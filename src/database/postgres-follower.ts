@@ -2,7 +2,7 @@ import pg from 'pg'
 import { DatabaseUnavailable, type Follower, type Value } from './database.ts'
 import { postgresDialect } from './dialect.ts'
 import { PostgresReader } from './postgres-connection.ts'
-import { explain } from './postgres-errors.ts'
+import { explain, ServerSilent } from './postgres-errors.ts'
 
 /** The channel on which a commit is told to every process. */
 export const CHANNEL = 'mahi_change'
@@ -19,24 +19,43 @@ export class PostgresFollower implements Follower {
   readonly #options: pg.ClientConfig
   readonly #address: string
   readonly #onChange: () => void
-  readonly #onError: (error: unknown) => void
+  readonly #onSilence: () => void
   #connection: Promise<pg.Client> | undefined
   #stopped = false
 
-  /** @param onError is called with what a read fails of */
+  /** @param onSilence is called when the server has not answered in time, twice */
   constructor(
     options: pg.ClientConfig,
     address: string,
     onChange: () => void,
-    onError: (error: unknown) => void,
+    onSilence: () => void,
   ) {
     this.#options = options
     this.#address = address
     this.#onChange = onChange
-    this.#onError = onError
+    this.#onSilence = onSilence
   }
 
   async all<Row>(sql: string, parameters: readonly Value[] = []): Promise<Row[]> {
+    try {
+      return await this.#read<Row>(sql, parameters)
+    } catch (error) {
+      if (!(error instanceof ServerSilent)) throw error
+    }
+    // Once more: it may have been this process that stood still and could not listen.
+    try {
+      return await this.#read<Row>(sql, parameters)
+    } catch (error) {
+      if (error instanceof ServerSilent) this.#onSilence()
+      throw error
+    }
+  }
+
+  async get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
+    return (await this.all<Row>(sql, parameters))[0]
+  }
+
+  async #read<Row>(sql: string, parameters: readonly Value[]): Promise<Row[]> {
     // A read that was asked for just before the end would open a connection that nobody closes.
     if (this.#stopped) throw new DatabaseUnavailable(`${this.#address} is not followed any more`)
     this.#connection ??= this.#connect()
@@ -46,14 +65,8 @@ export class PostgresFollower implements Follower {
       return await reader.all<Row>(sql, parameters)
     } catch (error) {
       this.#drop(connection)
-      const reason = explain(error, this.#address)
-      this.#onError(reason)
-      throw reason
+      throw explain(error, this.#address)
     }
-  }
-
-  async get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined> {
-    return (await this.all<Row>(sql, parameters))[0]
   }
 
   async stop(): Promise<void> {

@@ -78,6 +78,8 @@ class PostgresDatabase implements Database {
   readonly #names = new Map<string, string>()
   /** Set while the server says nothing at all: whoever asks is told at once, instead of waiting for it too. */
   #silent = false
+  /** Set while it is not known whether the server answers: whether it did in the end. */
+  #probing: Promise<boolean> | undefined
   #closed = false
 
   constructor(url: string, poolSize: number) {
@@ -121,7 +123,7 @@ class PostgresDatabase implements Database {
   }
 
   follow(onChange: () => void): Follower {
-    return new PostgresFollower(this.#options, this.address, onChange, (error) => this.#note(error))
+    return new PostgresFollower(this.#options, this.address, onChange, () => void this.#answers())
   }
 
   async close(): Promise<void> {
@@ -140,8 +142,8 @@ class PostgresDatabase implements Database {
     try {
       return await query(this.#reader)
     } catch (error) {
-      this.#note(error)
-      throw error
+      if (!(error instanceof ServerSilent) || !(await this.#answers())) throw error
+      return await query(this.#reader)
     }
   }
 
@@ -199,29 +201,48 @@ class PostgresDatabase implements Database {
     return new PostgresReader(this.#pool, this.address, this.#names, ANSWER_TIMEOUT)
   }
 
-  /** Finds out whether a server that did not answer in time answers anything, and turns callers away meanwhile. */
-  #note(error: unknown): void {
-    if (!(error instanceof ServerSilent) || this.#silent || this.#closed) return
-    this.#silent = true
-    void this.#untilItAnswers().then(() => {
-      this.#silent = false
+  /**
+   * Finds out whether a server that did not answer in time answers a new connection. Where it does, one answer was
+   * slow, or it was this process that stood still and could not listen.
+   */
+  #answers(): Promise<boolean> {
+    this.#probing ??= this.#probe().then((answered) => {
+      this.#probing = undefined
+      if (this.#closed) return false
+      if (answered) this.#renew()
+      else if (!this.#silent) {
+        this.#silent = true
+        void this.#untilItAnswers()
+      }
+      return answered
     })
+    return this.#probing
   }
 
   async #untilItAnswers(): Promise<void> {
-    while (!this.#closed) {
-      const client = new pg.Client(this.#options)
-      client.on('error', () => undefined)
-      const reason = await client.connect().then(
-        () => undefined,
-        (error: unknown) => explain(error, this.address),
-      )
-      void client.end().catch(() => undefined)
-      if (!(reason instanceof ServerSilent)) break
+    do {
       await sleep(PROBE_PAUSE, undefined, { ref: false })
-    }
+      if (this.#closed) return
+    } while (!(await this.#probe()))
     if (this.#closed) return
-    // Connections from before may lead nowhere: each would let one caller more wait in vain.
+    this.#renew()
+    this.#silent = false
+  }
+
+  /** Whether the server says anything, be it that it is starting up. */
+  async #probe(): Promise<boolean> {
+    const client = new pg.Client(this.#options)
+    client.on('error', () => undefined)
+    const reason = await client.connect().then(
+      () => undefined,
+      (error: unknown) => explain(error, this.address),
+    )
+    void client.end().catch(() => undefined)
+    return !(reason instanceof ServerSilent)
+  }
+
+  /** Connections from before may lead nowhere: each would let one caller more wait in vain. */
+  #renew(): void {
     void this.#pool.end().catch(() => undefined)
     this.#pool = this.#openPool()
     this.#reader = this.#openReader()
