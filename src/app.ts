@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import underPressure from '@fastify/under-pressure'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify'
@@ -11,14 +11,14 @@ import { Audit } from './access/audit.ts'
 import { createJwtVerifier, type JwtOptions } from './access/jwt.ts'
 import { KeyWatch } from './access/key-watch.ts'
 import { KeyVerifier } from './access/keys.ts'
-import type { ConsumeLimit, RateLimits } from './access/rate-limit.ts'
+import { type ConsumeLimit, describeLimits, type RateLimits } from './access/rate-limit.ts'
 import { createBearerVerifier } from './access/verify.ts'
 import type { Database, Reader } from './database/database.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
 import { Answers } from './http/answers.ts'
 import { Backlog } from './http/backlog.ts'
 import { assertWellFormed, BrokenRequests } from './http/broken-requests.ts'
-import { CommonHeaders } from './http/common-headers.ts'
+import { CommonHeaders, IDLE_TIMEOUT } from './http/common-headers.ts'
 import { Cors } from './http/cors.ts'
 import { nameSchemas } from './http/describe.ts'
 import { answerError } from './http/errors.ts'
@@ -29,9 +29,9 @@ import type { Page } from './http/page.ts'
 import { PageCache } from './http/page-cache.ts'
 import { registerProblemPages } from './http/problem-pages.ts'
 import { Problem, ProblemBody, ResultsProblemBody } from './http/problems.ts'
+import { createId } from './http/request-ids.ts'
 import { Unrouted } from './http/routing.ts'
 import { assertVersion, routeVersion, VERSIONS } from './http/version.ts'
-import { KEEP_ALIVE_TIMEOUT } from './http/write-head.ts'
 import type { Log } from './log.ts'
 import { Catalogue } from './occupations/catalogue.ts'
 import { registerOccupations } from './occupations/routes.ts'
@@ -56,6 +56,20 @@ export interface AppOptions {
 const MAX_URL_LENGTH = 8192
 
 const NO_QUERY = {}
+
+/**
+ * Watches how far the process falls behind, and tells whether that is more than so many milliseconds; 0 is never. The
+ * plugin's own hook, which looks up the options of its route at each request, is left in a scope without routes.
+ */
+async function watchPressure(app: FastifyInstance, maxEventLoopDelay: number): Promise<() => boolean> {
+  let isUnderPressure = () => false
+  await app.register(async (scope) => {
+    // A window in which a start or one long task leaves no room for a sample counts as endless delay.
+    await scope.register(underPressure, { maxEventLoopDelay, sampleInterval: 1000 })
+    isUnderPressure = () => scope.isUnderPressure()
+  })
+  return isUnderPressure
+}
 
 /** Turns a request away at once, rather than slowing everybody down; whether the process lives is still told. */
 function shedLoad(request: FastifyRequest): void {
@@ -84,15 +98,22 @@ function jwtOptionsOf(settings: Settings): JwtOptions | undefined {
 /** Builds the service, listening nowhere yet: everything that it answers is registered here, in this order. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { settings, database, reads, revisions, consume, metrics, life, log } = options
+  const logger = log.logger as FastifyBaseLogger
+  /** What is done for each request before anything else. */
+  const begin = (request: FastifyRequest & { log: FastifyBaseLogger }, reply: FastifyReply) => {
+    request.log = logger
+    reply.log = logger
+    answers.begin(request)
+  }
   const answers = new Answers(log, metrics)
   const broken = new BrokenRequests(answers)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const app = Fastify({
-    loggerInstance: log.logger as FastifyBaseLogger,
+    // With a logger Fastify would make one for each request and listen to each response, which costs more than
+    // finding a finished page: it is given ours below, and lines that need the id of a request carry it.
+    logger: false,
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request costs more than finding a finished page; lines that need the id carry it.
-    childLoggerFactory: (root) => root,
-    genReqId: () => randomUUID(),
+    genReqId: createId,
     rewriteUrl: (request) => routeVersion(request as Parameters<typeof routeVersion>[0]),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
     // Tokens of any length get the one answer that tells nothing about them.
@@ -102,9 +123,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-    // A reader that takes nothing for so long is cut off, and does not hold a page in memory for ever.
-    connectionTimeout: 30_000,
+    // A connection on which nothing happens for so long is ended, whether it waits for the next request or its reader
+    // takes nothing, who would hold a page in memory for ever.
+    connectionTimeout: IDLE_TIMEOUT,
     bodyLimit: 1024,
     // A missing Host header is refused by assertWellFormed, with a problem body.
     http: { headersTimeout: 15_000, requireHostHeader: false },
@@ -112,18 +133,22 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // coerce or drop, and answers are finished bytes.
     schemaController: {
       compilersFactory: {
-        buildValidator: (() => () => () => true) as never,
+        buildValidator: (() => () => undefined) as never,
         buildSerializer: () => () => JSON.stringify,
       },
     },
     clientErrorHandler: (error, socket) => broken.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
       // No hook is run for these.
+      begin(request, reply)
       common.addTo(request, reply)
+      answers.recordReply(request, reply)
       answerError(error, request, reply)
-      reply.raw.once('close', () => answers.recordReply(request, reply))
     },
   })
+  app.log = logger
+  // A time of its own for a connection that waits would be set and taken back at each request. To Fastify 0 is no number.
+  app.server.keepAliveTimeout = 0
   broken.watch(app.server)
   app.setErrorHandler(answerError)
   app.decorateRequest('principal', undefined)
@@ -134,15 +159,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     common.addTo(request, reply)
     done()
   })
-  await app.register(underPressure, {
-    maxEventLoopDelay: settings.OVERLOAD_DELAY_MS,
-    // A window in which a start or one long task leaves no room for a sample counts as endless delay.
-    sampleInterval: 1000,
-    pressureHandler: shedLoad,
-  })
+  const isUnderPressure = await watchPressure(app, settings.OVERLOAD_DELAY_MS)
   const unrouted = new Unrouted(app)
   // Before anything is read of a body, which no address takes.
   app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply)
+    if (isUnderPressure()) shedLoad(request)
     assertWellFormed(request)
     if (request.method === 'OPTIONS') return void unrouted.answer(request, reply)
     assertVersion(request.raw)
@@ -160,7 +182,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   registerProblemPages(app)
   nameSchemas(app, { Problem: ProblemBody, ResultsProblem: ResultsProblemBody })
 
-  const audit = new Audit(app.log)
+  const audit = new Audit(logger)
   const keyWatch = await KeyWatch.start(database, audit)
   const keys = new KeyVerifier(database, keyWatch.explain)
   app.addHook('onClose', async () => {
@@ -172,11 +194,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     verifyKey: keys.verify,
     verifyBearer: createBearerVerifier(
       keys.verify,
-      jwt === undefined ? undefined : createJwtVerifier(jwt, app.log),
+      jwt === undefined ? undefined : createJwtVerifier(jwt, logger),
     ),
     audit,
     consume,
-    limits: rateLimitsOf(settings),
+    limits: describeLimits(rateLimitsOf(settings)),
     publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
   }
   const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 2)
@@ -216,7 +238,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         catalogue,
         access,
         limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
-        send: { common, compress, backlog },
+        send: { common, answers, compress, backlog },
       })
       registerValidationResults(scope, {
         reader: reads,
@@ -224,7 +246,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         pages: resultPages,
         access,
         limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
-        send: { common, compress, backlog },
+        send: { common, answers, compress, backlog },
       })
     },
     { prefix: v1.prefix },

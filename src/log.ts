@@ -1,5 +1,6 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Metrics } from './http/metrics.ts'
+import { flatten } from './text.ts'
 
 /** Longest message of an error that is logged, in characters. */
 const MAX_MESSAGE = 1000
@@ -93,7 +94,8 @@ export function createLog(level: string, destination: DestinationStream): Log {
     destination,
   )
   const { info } = pino.levels.values
-  const write = (fields: string) => destination.write(`{"level":${info}${nameTime()},${fields}}\n`)
+  const begin = `{"level":${info}`
+  const write = (fields: string) => destination.write(`${begin}${nameTime()},${fields}}\n`)
   return { logger, writeInfo: logger.isLevelEnabled('info') ? write : () => undefined }
 }
 
@@ -137,7 +139,7 @@ function nameTime(): string {
   const now = Date.now()
   if (now !== last) {
     last = now
-    named = `,"time":"${new Date(now).toISOString()}"`
+    named = flatten(`,"time":"${new Date(now).toISOString()}"`)
   }
   return named
 }

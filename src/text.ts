@@ -61,3 +61,11 @@ export function compareCodePoints(one: string, other: string): number {
   }
   return one.length - other.length
 }
+
+/**
+ * The same text in one piece. What has been put together of others stays in pieces until it is read, and is copied piece
+ * by piece into every text that it is a part of.
+ */
+export function flatten(text: string): string {
+  return Buffer.from(text).toString()
+}

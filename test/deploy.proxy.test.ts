@@ -18,7 +18,7 @@ test('the proxy asks for a health that the service tells', async () => {
 test('the proxy lets go of idle connections before the service does', async () => {
   const [, seconds] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? []
   const service = await Service.start()
-  expect(Number(seconds) * 1000).toBeLessThan(service.app.server.keepAliveTimeout)
+  expect(Number(seconds) * 1000).toBeLessThan(service.app.server.timeout)
 })
 
 describe.skipIf(!hasCaddy)('the proxy itself', () => {

@@ -2,6 +2,7 @@ import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import Fastify from 'fastify'
+import { Histogram, Registry } from 'prom-client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { Answers } from '../src/http/answers.ts'
 import { Metrics, serveMetrics } from '../src/http/metrics.ts'
@@ -139,6 +140,32 @@ describe('the metrics', () => {
     expect(body).toContain('mahi_http_request_duration_seconds_count{operation="occupations"} 2')
     expect(body).toContain('process_cpu_seconds_total')
     expect((await read(metrics, '/')).status).toBe(404)
+  })
+
+  test('tell durations as a histogram of prom-client does', async () => {
+    const metrics = new Metrics()
+    const expected = new Histogram({
+      name: 'mahi_http_request_duration_seconds',
+      help: 'From the arrival of a request to the end of its answer.',
+      labelNames: ['operation'] as const,
+      buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers: [],
+    })
+    for (const [operation, seconds] of [
+      ['livez', 0],
+      ['occupations', 0.0005],
+      ['occupations', 0.000_501],
+      ['occupations', 0.3],
+      ['occupations', 2.5],
+      ['occupations', 2.6],
+    ] as const) {
+      metrics.count(operation, 200, seconds)
+      expected.observe({ operation }, seconds)
+    }
+    const registry = new Registry()
+    registry.registerMetric(expected)
+    const { body } = await read(metrics)
+    expect(body).toContain(await registry.metrics())
   })
 
   test('count each answer by its operation and status, and never by what was asked', async () => {

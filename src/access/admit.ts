@@ -3,7 +3,7 @@ import { Problem } from '../http/problems.ts'
 import { type MaybePromise, whenKnown } from '../maybe-promise.ts'
 import type { Audit, RefusalReason } from './audit.ts'
 import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
-import { type ConsumeLimit, type LimitName, limitHeaders, type RateLimits } from './rate-limit.ts'
+import type { ConsumeLimit, CountedLimits, LimitName } from './rate-limit.ts'
 
 export interface Access {
   /** Verifies an `X-API-Key`. */
@@ -12,7 +12,7 @@ export interface Access {
   readonly verifyBearer: Verify
   readonly audit: Audit
   readonly consume: ConsumeLimit
-  readonly limits: RateLimits
+  readonly limits: CountedLimits
   /** Whether the occupations are open to callers without a credential. */
   readonly publicOccupations: boolean
 }
@@ -141,8 +141,8 @@ function consume(
 ): MaybePromise<void> {
   const limit = access.limits[name]
   return whenKnown(access.consume(name, key), (verdict) => {
-    if (verdict === undefined || limit === 'off') return
-    request.limitHeaders = limitHeaders(name, limit, verdict)
+    if (verdict === undefined || limit === undefined) return
+    request.limitHeaders = limit.describe(verdict)
     if (verdict.allowed) return
     const most = `${limit.requests} ${counted} in ${limit.seconds} seconds`
     throw new Problem('too-many-requests', `More than ${most}. Try again in ${verdict.reset} s.`, {

@@ -1,4 +1,5 @@
 import type { MaybePromise } from '../maybe-promise.ts'
+import { flatten } from '../text.ts'
 
 /** So many requests in each window of so many seconds. */
 export interface RateLimit {
@@ -81,12 +82,37 @@ export function verdict(left: number, ms: number): Verdict {
   return { allowed: left >= 0, remaining: Math.max(0, left), reset: Math.max(1, Math.ceil(ms / 1000)) }
 }
 
-/** The fields of the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers), as names and values in turn. */
-export function limitHeaders(name: LimitName, limit: RateLimit, { remaining, reset }: Verdict): string[] {
-  return [
-    'ratelimit-policy',
-    `"${name}";q=${limit.requests};w=${limit.seconds}`,
-    'ratelimit',
-    `"${name}";r=${remaining};t=${reset}`,
-  ]
+/** The headers of an answer to a request that was counted. */
+export interface LimitHeaders {
+  /** Names and values in turn. */
+  readonly list: readonly string[]
+  /** The same as they go over the wire. */
+  readonly text: string
+}
+
+/** A limit that is on, with what callers are told of it. */
+export interface CountedLimit extends RateLimit {
+  readonly describe: (verdict: Verdict) => LimitHeaders
+}
+
+/** The limits that are on. */
+export type CountedLimits = Readonly<Partial<Record<LimitName, CountedLimit>>>
+
+export function describeLimits(limits: RateLimits): CountedLimits {
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, limit]) =>
+      limit === 'off' ? [] : [[name, { ...limit, describe: describeLimit(name, limit) }]],
+    ),
+  )
+}
+
+/** The fields of the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers). */
+function describeLimit(name: string, { requests, seconds }: RateLimit): CountedLimit['describe'] {
+  const policy = `"${name}";q=${requests};w=${seconds}`
+  const before = flatten(`ratelimit-policy: ${policy}\r\nratelimit: `)
+  const begin = flatten(`"${name}";r=`)
+  return ({ remaining, reset }) => {
+    const left = `${begin}${remaining};t=${reset}`
+    return { list: ['ratelimit-policy', policy, 'ratelimit', left], text: `${before}${left}\r\n` }
+  }
 }

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Answers } from './answers.ts'
 import { renderFields } from './header-block.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'
+import { createId } from './request-ids.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './version.ts'
 
@@ -70,7 +70,7 @@ export class BrokenRequests {
 
   /** @param to an answer in its turn, or a connection on which nothing else is under way */
   #refuse(problem: Problem, to: ServerResponse | Duplex): void {
-    const id = randomUUID()
+    const id = createId()
     const body = renderProblem(problem, id)
     const headers = {
       ...VERSION_HEADERS,

@@ -1,4 +1,6 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { LimitHeaders } from '../access/rate-limit.ts'
 import type { Cors } from './cors.ts'
 import { HeaderBlock, renderFields } from './header-block.ts'
 import type { Life } from './health.ts'
@@ -8,10 +10,18 @@ import { VERSION_HEADERS } from './version.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What is left of the limit that the request was counted under, as names and values of headers in turn. */
-    limitHeaders: readonly string[] | undefined
+    /** What is left of the limit that the request was counted under. */
+    limitHeaders: LimitHeaders | undefined
   }
 }
+
+/** How long a connection on which nothing happens is kept open, in milliseconds. */
+export const IDLE_TIMEOUT = 65_000
+
+/** Tells the caller how long its next request may take to come (RFC 2068, section 19.7.1.1). */
+const KEEP_ALIVE = ['keep-alive', `timeout=${IDLE_TIMEOUT / 1000}`]
+
+const OPEN = renderFields(['connection', 'keep-alive', ...KEEP_ALIVE])
 
 /** The headers that every answer carries, whatever it says. */
 export class CommonHeaders {
@@ -24,7 +34,7 @@ export class CommonHeaders {
     this.#life = life
     this.#cors = cors
     const fixed = [...Object.entries(VERSION_HEADERS), ...Object.entries(SECURITY_HEADERS)].flat()
-    this.#fixed = remember((origin) => new HeaderBlock([...fixed, ...cors.headersFor(origin)]))
+    this.#fixed = remember((origin) => HeaderBlock.of([...fixed, ...cors.headersFor(origin)]))
   }
 
   /** Whether every connection is to end with the answer: a balancer is to send what comes next to another process. */
@@ -33,17 +43,18 @@ export class CommonHeaders {
   }
 
   /** Names and values in turn, as `writeHead` takes them, without `Vary`. */
-  of(request: FastifyRequest): string[] {
+  of(request: FastifyRequest, response: ServerResponse): string[] {
     const headers = ['x-request-id', request.id, ...this.#fixed(request.headers.origin ?? '').list]
-    if (request.limitHeaders !== undefined) headers.push(...request.limitHeaders)
+    if (request.limitHeaders !== undefined) headers.push(...request.limitHeaders.list)
     if (this.endsConnections) headers.push('connection', 'close')
+    else if (response.shouldKeepAlive) headers.push(...KEEP_ALIVE)
     return headers
   }
 
-  /** The same as they go over the wire, for a connection that does not end. */
+  /** The same as they go over the wire, for a connection that stays open. */
   render(request: FastifyRequest): string {
-    const limit = request.limitHeaders === undefined ? '' : renderFields(request.limitHeaders)
-    return `x-request-id: ${request.id}\r\n${this.#fixed(request.headers.origin ?? '').text}${limit}`
+    const { text } = this.#fixed(request.headers.origin ?? '')
+    return `${OPEN}x-request-id: ${request.id}\r\n${text}${request.limitHeaders?.text ?? ''}`
   }
 
   /** The `Vary` of an answer that depends on `own` headers. */
@@ -54,7 +65,7 @@ export class CommonHeaders {
 
   /** Adds them to an answer that Fastify sends, where it has none of its own: pages for people have another policy. */
   addTo(request: FastifyRequest, reply: FastifyReply): void {
-    const headers = this.of(request)
+    const headers = this.of(request, reply.raw)
     for (let index = 0; index < headers.length; index += 2) {
       const name = headers[index] as string
       if (!reply.hasHeader(name)) reply.header(name, headers[index + 1])

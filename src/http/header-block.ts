@@ -1,22 +1,31 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { flatten } from '../text.ts'
 
-/** Header fields that many answers share, checked and rendered once. */
+/** Header fields that many answers share, rendered once. */
 export class HeaderBlock {
   /** Names and values in turn, as `writeHead` takes them. */
   readonly list: readonly string[]
   /** As they go over the wire (RFC 9112, section 5). */
   readonly text: string
 
+  private constructor(list: readonly string[], text: string) {
+    this.list = list
+    this.text = text
+  }
+
   /** @throws {TypeError} if a name or a value can't be sent */
-  constructor(list: readonly string[]) {
+  static of(list: readonly string[]): HeaderBlock {
     for (let index = 0; index < list.length; index += 2) {
       const [name = '', value = ''] = list.slice(index, index + 2)
       validateHeaderName(name)
       validateHeaderValue(name, value)
     }
-    this.list = list
-    // One flat string: what is put together of pieces would be copied piece by piece into each answer.
-    this.text = Buffer.from(renderFields(list), 'latin1').toString('latin1')
+    return new HeaderBlock(list, flatten(renderFields(list)))
+  }
+
+  /** These and others, whose values nobody outside has a say in: nothing is checked. */
+  and(list: readonly string[]): HeaderBlock {
+    return new HeaderBlock([...this.list, ...list], this.text + renderFields(list))
   }
 }
 

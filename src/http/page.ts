@@ -57,9 +57,10 @@ export class Page {
 
   /** Makes the bytes one piece, for a page that is kept: it is sent many times. */
   join(): Buffer {
-    const [first, ...rest] = this.#bodies.identity
-    if (first !== undefined && rest.length === 0) return first
-    const body = Buffer.concat(this.#bodies.identity)
+    const { identity } = this.#bodies
+    const [first] = identity
+    if (first !== undefined && identity.length === 1) return first
+    const body = Buffer.concat(identity)
     this.#bodies.identity = [body]
     return body
   }

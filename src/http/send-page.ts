@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import type { MaybePromise } from '../maybe-promise.ts'
+import type { Answers } from './answers.ts'
 import type { Backlog } from './backlog.ts'
 import type { CommonHeaders } from './common-headers.ts'
 import { HeaderBlock } from './header-block.ts'
@@ -12,6 +13,7 @@ import { writeTogether } from './write-together.ts'
 
 export interface SendOptions {
   readonly common: CommonHeaders
+  readonly answers: Answers
   /** Whether compressed bytes are kept, and so worth making. */
   readonly compress: boolean
   readonly backlog: Backlog
@@ -20,15 +22,24 @@ export interface SendOptions {
 /** Sends the finished pages of an operation. They go out past Fastify, which would look again at each header. */
 export class PageSender {
   readonly #options: SendOptions
+  readonly #operation: string
   /** What callers and proxies may do with every page. */
-  readonly #caching: readonly string[]
+  readonly #caching: HeaderBlock
+  readonly #ofEveryPage: HeaderBlock
   /** The headers of a 304, by its ETag. */
-  readonly #describeEtag = remember((etag) => new HeaderBlock(['etag', etag, ...this.#caching]))
+  readonly #describeEtag = remember((etag) => HeaderBlock.of([...this.#caching.list, 'etag', etag]))
 
-  constructor(options: SendOptions, cacheControl: string) {
+  /** @param operation its name, in logs and metrics */
+  constructor(options: SendOptions, operation: string, cacheControl: string) {
     this.#options = options
+    this.#operation = operation
     const vary = options.common.vary('accept-encoding') ?? ''
-    this.#caching = ['cache-control', cacheControl, 'vary', vary]
+    this.#caching = HeaderBlock.of(['cache-control', cacheControl, 'vary', vary])
+    this.#ofEveryPage = HeaderBlock.of([
+      ...this.#caching.list,
+      'content-type',
+      'application/json; charset=utf-8',
+    ])
   }
 
   /**
@@ -54,41 +65,43 @@ export class PageSender {
 
   sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): void {
     reply.hijack()
+    const { common, answers } = this.#options
     const own = this.#describeEtag(etag)
     writeTogether(reply, () => {
-      writeHead(request, reply.raw, 304, this.#options.common, own)
-      reply.raw.end()
+      const { raw } = reply
+      writeHead(request, raw, 304, common, own)
+      raw.end()
+      answers.recordPage(request, raw, this.#operation)
     })
   }
 
   #write(request: FastifyRequest, reply: FastifyReply, page: Page, encoding: Encoding): void {
     const body = page.ready(encoding) ?? page.ready('identity')
-    page.headers[encoding] ??= new HeaderBlock(this.#describePage(page, encoding, lengthOf(body)))
+    page.headers[encoding] ??= this.#describe(page, encoding, lengthOf(body))
     const own = page.headers[encoding]
     reply.hijack()
+    const { common, backlog, answers } = this.#options
     writeTogether(reply, () => {
       const { raw } = reply
-      writeHead(request, raw, 200, this.#options.common, own)
+      writeHead(request, raw, 200, common, own)
       const last = body.length - 1
       // Node hands the pieces to the socket together.
       for (let index = 0; index < last; index++) raw.write(body[index])
       raw.end(body[last])
-      this.#options.backlog.hold(raw, body)
+      backlog.hold(raw, body)
+      answers.recordPage(request, raw, this.#operation)
     })
   }
 
-  #describePage({ etag, link }: Page, encoding: Encoding, length: number): string[] {
-    return [
+  #describe({ etag, link }: Page, encoding: Encoding, length: number): HeaderBlock {
+    return this.#ofEveryPage.and([
       'etag',
       etag,
-      ...this.#caching,
-      'content-type',
-      'application/json; charset=utf-8',
       'content-length',
       String(length),
       ...(link === undefined ? [] : ['link', link]),
       ...(encoding === 'identity' ? [] : ['content-encoding', encoding]),
-    ]
+    ])
   }
 }
 

@@ -3,11 +3,6 @@ import type { FastifyRequest } from 'fastify'
 import type { CommonHeaders } from './common-headers.ts'
 import type { HeaderBlock } from './header-block.ts'
 
-/** How long a connection is kept open for the next request, in milliseconds. */
-export const KEEP_ALIVE_TIMEOUT = 65_000
-
-const KEEP_ALIVE = `connection: keep-alive\r\nkeep-alive: timeout=${KEEP_ALIVE_TIMEOUT / 1000}\r\n\r\n`
-
 /**
  * Writes the head of an answer with a status and the headers of its own, as `response.writeHead` does. That checks each
  * header anew at each answer and adds it to the others, which takes longer than everything else that is done for a
@@ -21,13 +16,12 @@ export function writeHead(
   own: HeaderBlock,
 ): void {
   if (!takesPrepared(response) || common.endsConnections) {
-    response.writeHead(status, [...common.of(request), ...own.list])
+    response.writeHead(status, [...common.of(request, response), ...own.list])
     return
   }
   response.statusCode = status
   const line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
-  prepared(response)._header =
-    `${line}${common.render(request)}${own.text}date: ${nameDate()}\r\n${KEEP_ALIVE}`
+  prepared(response)._header = `${line}${common.render(request)}${own.text}date: ${nameDate()}\r\n\r\n`
 }
 
 /** Where the connection is to end, Node has to know; and whoever has put a `writeHead` of its own there, to be told. */

@@ -2,6 +2,7 @@ import type { Reader } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
 import { makeEtag, Page, surround } from '../http/page.ts'
 import { PageCache } from '../http/page-cache.ts'
+import { remember } from '../http/remember.ts'
 import { SharedReads } from '../http/shared-reads.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
@@ -21,13 +22,14 @@ export class Catalogue {
   readonly #readings = new SharedReads<Page>()
   /** The newest revision that this process has seen. */
   #revision: Revision
-  #revisionName: string
+  /** Names the ETag of a page in that revision, by the digest of its query. */
+  #nameEtag: (digest: string) => string
 
   /** @param path the address of the operation, for links */
   constructor(reader: Reader, revision: Revision, pages: PageCache<Page>, path: string) {
     this.#reader = reader
     this.#revision = revision
-    this.#revisionName = nameRevision(revision)
+    this.#nameEtag = namesEtagsOf(revision)
     this.#pages = pages
     this.#path = path
   }
@@ -36,14 +38,14 @@ export class Catalogue {
   advance(revision: Revision): void {
     if (isSameRevision(revision, this.#revision)) return
     this.#revision = revision
-    this.#revisionName = nameRevision(revision)
+    this.#nameEtag = namesEtagsOf(revision)
     this.#pages.clear()
     this.#plans.clear()
   }
 
   /** The ETag that a page has now, as far as this process knows. */
   etag({ digest }: NamedQuery): string {
-    return makeEtag(this.#revisionName, digest)
+    return this.#nameEtag(digest)
   }
 
   /** The page that a query asks for. */
@@ -126,4 +128,9 @@ function renderPage({
 
 function nameRevision({ number, changed }: Revision): string {
   return `c${number}.${changed.toString(36)}`
+}
+
+function namesEtagsOf(revision: Revision): (digest: string) => string {
+  const name = nameRevision(revision)
+  return remember((digest) => makeEtag(name, digest))
 }

@@ -41,6 +41,7 @@ export function registerOccupations(
   })
   const sender = new PageSender(
     send,
+    'occupations',
     access.publicOccupations ? 'public, max-age=60, stale-while-revalidate=600' : 'private, no-cache',
   )
 

@@ -47,7 +47,7 @@ export function registerValidationResults(
   const readQuery = compileQuery<Pagination>(querySchema)
   const readers = reader === primary ? [reader] : [reader, primary]
   const readings = new SharedReads<Page | undefined>()
-  const sender = new PageSender(send, 'private, no-cache')
+  const sender = new PageSender(send, 'validation-results', 'private, no-cache')
 
   nameSchemas(app, { ValidationEntry, ValidationResultsPage })
   app.get<{ Params: { submissionToken: string } }>(

@@ -1,0 +1,78 @@
+import { Counter, type Histogram, type Registry } from 'prom-client'
+
+/** Upper bounds of the buckets of durations, in seconds. */
+const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+
+/**
+ * Counts answers by operation and status, and how long they took. prom-client looks its labels up anew each time that
+ * it is told something, which takes longer than finding a page: it is told the sums when somebody asks for them.
+ */
+export class Tallies {
+  readonly #tallies = new Map<string, Tally>()
+
+  count(operation: string, status: number, seconds: number): void {
+    let tally = this.#tallies.get(operation)
+    if (tally === undefined) {
+      tally = new Tally()
+      this.#tallies.set(operation, tally)
+    }
+    tally.count(status, seconds)
+  }
+
+  /** Has a registry read the sums. */
+  register(registry: Registry): void {
+    const tallies = this.#tallies
+    new Counter({
+      name: 'mahi_http_requests_total',
+      help: 'Requests answered.',
+      labelNames: ['operation', 'status'] as const,
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const [operation, { statuses }] of tallies)
+          for (const [status, count] of statuses) this.inc({ operation, status }, count)
+      },
+    })
+    // A histogram of prom-client's takes observations one by one; a registry asks no more of a metric than these.
+    const durations = {
+      name: 'mahi_http_request_duration_seconds',
+      help: 'From the arrival of a request to the end of its answer.',
+      type: 'histogram',
+    }
+    const get = async () => ({
+      ...durations,
+      values: [...tallies].flatMap(([operation, tally]) => tally.describe(durations.name, operation)),
+    })
+    registry.registerMetric({ ...durations, get } as unknown as Histogram<string>)
+  }
+}
+
+class Tally {
+  readonly statuses = new Map<number, number>()
+  /** How many fell into each bucket and none below it. */
+  readonly #buckets = BOUNDS.map(() => 0)
+  #seconds = 0
+
+  count(status: number, seconds: number): void {
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    this.#seconds += seconds
+    const bucket = BOUNDS.findIndex((bound) => seconds <= bound)
+    if (bucket !== -1) this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1
+  }
+
+  /** As Prometheus names the parts of a histogram: each bucket counts those below it as well. */
+  describe(name: string, operation: string) {
+    const total = this.statuses.values().reduce((sum, count) => sum + count, 0)
+    let below = 0
+    const buckets = BOUNDS.map((bound, index) => {
+      below += this.#buckets[index] ?? 0
+      return { metricName: `${name}_bucket`, labels: { le: bound, operation }, value: below }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_bucket`, labels: { le: '+Inf', operation }, value: total },
+      { metricName: `${name}_sum`, labels: { operation }, value: this.#seconds },
+      { metricName: `${name}_count`, labels: { operation }, value: total },
+    ]
+  }
+}
