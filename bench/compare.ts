@@ -46,6 +46,10 @@ export interface Run {
   readonly figures: Figure[]
 }
 
+/** How long a process is driven before it is measured for the first time, in seconds: its compiler takes so long. */
+const WARM_UP = 3
+const warm = new WeakSet<Contender>()
+
 /** Runs contenders in turn, round after round; the first is the floor of the others. */
 export async function compare(
   run: Run,
@@ -56,9 +60,11 @@ export async function compare(
   const results = entries.map((): Measurement[] => [])
   for (let round = 0; round <= run.rounds; round++) {
     for (const [index, { contender, load }] of entries.entries()) {
-      const { seconds, connections } = run
+      const { connections } = run
+      const seconds = warm.has(contender) || run.quick ? run.seconds : Math.max(run.seconds, WARM_UP)
+      warm.add(contender)
       const result = await measure(contender, { ...load, seconds, connections })
-      // The first round warms up: compilers, caches and connections.
+      // The first round warms up: caches and connections.
       if (round > 0) results[index]?.push(result)
     }
   }

@@ -100,8 +100,9 @@ export async function fetchPage(
 }
 
 /** Places in a generated catalogue: codes rise with the records, and dates are spread evenly over five years. */
-export const middleOf = (records: number) => `O${String(Math.floor(records / 2)).padStart(7, '0')}`
-export const lastOf = (records: number) => `O${String(records - 20).padStart(7, '0')}`
+export const codeOf = (record: number) => `O${String(record).padStart(7, '0')}`
+export const middleOf = (records: number) => codeOf(Math.floor(records / 2))
+export const lastOf = (records: number) => codeOf(records - 20)
 const dateAt = (part: number) => new Date(FIRST_DATE + part * (LAST_DATE - FIRST_DATE)).toISOString()
 export const windowOf = (part: number) =>
   `Filter.LastUpdatedAfter=${dateAt(0.4)}&Filter.LastUpdatedBefore=${dateAt(0.4 + part)}`

@@ -5,7 +5,10 @@ import { PAGE, prepareDatabase, startMahi } from '../mahi.ts'
 /** Parts of a request: the first pattern that matches a function, from the innermost outwards, says whose time it is. */
 const PARTS: readonly [string, RegExp][] = [
   ['collecting garbage', /^\(garbage collector\)/],
-  ['log line and metrics', /src\/http\/metrics\.ts|\/pino\/|\/sonic-boom\/|\/prom-client\/|src\/log\.ts/],
+  [
+    'log line and metrics',
+    /src\/http\/(?:metrics|tallies|answers)\.ts|\/pino\/|\/sonic-boom\/|\/prom-client\/|src\/log\.ts/,
+  ],
   ['key', /^(verifyCredential|readCredential) |src\/access\/(keys|remembered|verify)\.ts/],
   ['limit', /src\/access\/rate-limit\.ts/],
   ['query', /src\/database\/|\/better-sqlite3\//],
