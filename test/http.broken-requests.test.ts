@@ -1,5 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type Answer, Connection, exchange } from './support/connection.ts'
+import { type Answer, Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
 let service: Service
@@ -127,6 +130,21 @@ describe('a connection that has had good requests', () => {
     assertProblem(await connection.read(), 400, 'malformed-request')
     expect(await connection.readToEnd()).toBe('')
   })
+})
+
+test('a connection that waits keeps nothing of the requests that it has had', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  await listen(service)
+  const answers: WeakRef<object>[] = []
+  service.app.server.on('request', (_, response) => answers.push(new WeakRef(response)))
+
+  const connection = await Connection.open(service)
+  for (const path of ['/livez', '/v1/occupations', '/nowhere'])
+    await connection.send(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`).read()
+  await nextTurn()
+  collectGarbage()
+  expect(answers.map((answer) => answer.deref())).toEqual([undefined, undefined, undefined])
 })
 
 test('a method of another protocol has its answer in its turn, and the log does not complain', async () => {

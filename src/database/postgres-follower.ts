@@ -24,12 +24,7 @@ export class PostgresFollower implements Follower {
   #stopped = false
 
   /** @param onSilence is called when the server has not answered in time, twice */
-  constructor(
-    options: pg.ClientConfig,
-    address: string,
-    onChange: () => void,
-    onSilence: () => void,
-  ) {
+  constructor(options: pg.ClientConfig, address: string, onChange: () => void, onSilence: () => void) {
     this.#options = options
     this.#address = address
     this.#onChange = onChange

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
 import { flatten } from '../text.ts'
+import { endAnswer } from './last-answer.ts'
 import type { Metrics } from './metrics.ts'
 import { remember } from './remember.ts'
 
@@ -77,6 +78,7 @@ export class Answers {
   }
 
   #recordSent(request: FastifyRequest, response: ServerResponse, operation: string): void {
+    endAnswer(request.raw, response)
     const { id, arrived, principal } = request
     const ms = performance.now() - arrived
     this.record({ id, operation, status: response.statusCode, ms, client: principal?.client })

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { Answers } from './answers.ts'
 import { renderFields } from './header-block.ts'
+import { beginAnswer, lastAnswerOn, SENT } from './last-answer.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'
 import { createId } from './request-ids.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -24,10 +25,6 @@ const CONNECT = new Problem('method-not-allowed', 'CONNECT is not taken here: th
   headers: { allow: 'GET, HEAD, OPTIONS' },
 })
 
-/** The last answer on a connection that has had a request. */
-const LAST = Symbol('last answer')
-type Connection = Duplex & { [LAST]?: ServerResponse }
-
 /** Answers what Node's parser gives up on, or would answer by itself without a problem body. */
 export class BrokenRequests {
   readonly #answers: Answers
@@ -40,8 +37,7 @@ export class BrokenRequests {
     const handlers = server.listeners('request')
     server.removeAllListeners('request')
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      const socket: Connection = request.socket
-      socket[LAST] = response
+      beginAnswer(request, response)
       // The parser takes methods of RTSP too, which the router would answer without a hook, and complain about.
       if (!HTTP_METHODS.has(request.method ?? '')) this.#refuse(MALFORMED, response)
       else for (const handle of handlers) handle.call(server, request, response)
@@ -54,17 +50,18 @@ export class BrokenRequests {
   }
 
   /** Answers an error of the parser, after the answers that are still under way on the connection. */
-  answer(error: Error & { code?: string }, socket: Connection & { bytesWritten?: number }): void {
+  answer(error: Error & { code?: string }, socket: Duplex & { bytesWritten?: number }): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
-    const last = socket[LAST]
+    const last = lastAnswerOn(socket)
     if (last === undefined && (socket.bytesWritten ?? 0) > 0) socket.destroy()
-    else if (last !== undefined && !last.writableFinished)
-      last.once('close', () => this.answer(error, socket))
+    else if (last === undefined || last === SENT)
+      this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
+    else if (!last.writableFinished) last.once('close', () => this.answer(error, socket))
     // What is broken is the body of a request that has had its answer.
-    else if (last?.req.complete === false) socket.end()
+    else if (!last.req.complete) socket.end()
     else this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
   }
 
