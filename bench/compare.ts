@@ -90,14 +90,18 @@ export async function compare(
       errors: own.reduce((sum, { errors }) => sum + errors, 0),
     }
     run.rows.push(row)
-    print(row)
+    print(row, index > 0)
   }
 }
 
-function print(row: Row): void {
+function print(row: Row, hasFloor: boolean): void {
+  const [middle, least, most] = [row.requestsPerSecond, ...row.spread].map((rate) =>
+    Math.round(rate).toLocaleString('en').padStart(7),
+  )
   process.stdout.write(
-    `${row.case.padEnd(44)} ${row.contender.padEnd(26)} ${Math.round(row.requestsPerSecond).toLocaleString('en').padStart(8)}/s` +
-      `  p99 ${row.p99.toFixed(1).padStart(6)} ms  ${row.cpuPerRequest.toFixed(0).padStart(6)} µs  ${row.ratio.toFixed(2)} of the floor (${row.cpuRatio.toFixed(2)} by processor time)` +
+    `${row.case.padEnd(44)} ${row.contender.padEnd(26)} ${middle}/s (${least} to ${most})` +
+      `  p99 ${row.p99.toFixed(1).padStart(6)} ms  ${row.cpuPerRequest.toFixed(0).padStart(6)} µs` +
+      `${hasFloor ? `  ${row.ratio.toFixed(2)} of the floor (${row.cpuRatio.toFixed(2)} by processor time)` : ''}` +
       `${row.errors === 0 ? '' : `  ${row.errors} ERRORS`}\n`,
   )
 }
