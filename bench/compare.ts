@@ -57,17 +57,68 @@ export async function compare(
   name: string,
   entries: readonly Entry[],
 ): Promise<void> {
+  const warmUp = run.quick ? 0 : WARM_UP
+  conclude(run, suite, name, entries, await drive(run, run.rounds, warmUp, entries))
+}
+
+/** Rounds for which one process is driven, where every few rounds have new ones. */
+const ROUNDS_PER_PROCESS = 2
+
+/**
+ * Likewise, with new processes every other round, for figures that lie close together: two processes of one program
+ * may differ by a tenth for as long as they live.
+ */
+export async function compareAnew(
+  run: Run,
+  suite: string,
+  name: string,
+  start: () => Promise<Entry[]>,
+): Promise<void> {
+  let entries: Entry[] = []
+  const results: Measurement[][] = []
+  for (let left = run.rounds; left > 0; left -= ROUNDS_PER_PROCESS) {
+    entries = await start()
+    const more = await drive(run, Math.min(run.rounds, ROUNDS_PER_PROCESS), WARM_UP, entries)
+    for (const [index, measurements] of more.entries())
+      results[index] = [...(results[index] ?? []), ...measurements]
+    await Promise.all(entries.map(({ contender }) => contender.stop()))
+  }
+  conclude(run, suite, name, entries, results)
+}
+
+/**
+ * Answers what was measured of each entry, round by round.
+ *
+ * @param warmUp how long a process is driven before anything else, in seconds
+ */
+async function drive(
+  run: Run,
+  rounds: number,
+  warmUp: number,
+  entries: readonly Entry[],
+): Promise<Measurement[][]> {
   const results = entries.map((): Measurement[] => [])
-  for (let round = 0; round <= run.rounds; round++) {
+  for (let round = 0; round <= rounds; round++) {
     for (const [index, { contender, load }] of entries.entries()) {
       const { connections } = run
-      const seconds = warm.has(contender) || run.quick ? run.seconds : Math.max(run.seconds, WARM_UP)
+      const seconds = warm.has(contender) ? run.seconds : Math.max(run.seconds, warmUp)
       warm.add(contender)
       const result = await measure(contender, { ...load, seconds, connections })
       // The first round warms up: caches and connections.
       if (round > 0) results[index]?.push(result)
     }
   }
+  return results
+}
+
+/** Keeps the medians of what was measured, and prints them. */
+function conclude(
+  run: Run,
+  suite: string,
+  name: string,
+  entries: readonly Entry[],
+  results: readonly (readonly Measurement[])[],
+): void {
   const floor = results[0] ?? []
   for (const [index, { contender, label }] of entries.entries()) {
     const own = results[index] ?? []

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { compare, type Run, report } from '../compare.ts'
+import { compare, compareAnew, type Run, report } from '../compare.ts'
 import { fetchPage, PAGE, prepareDatabase, script, startMahi } from '../mahi.ts'
 import { ownMemory, peakMemory, startContender } from '../measure.ts'
 
@@ -9,10 +9,12 @@ export async function benchMemory(run: Run): Promise<void> {
   const url = `sqlite:${run.folder}occupations-1000.db`
   const { key } = await prepareDatabase(url, { records: 1_000 })
   const headers = { 'X-API-Key': key }
-  const server = await startMahi(url, 'Mahi')
+  const start = () => startMahi(url, 'Mahi')
+  const server = await start()
   const response = await fetchPage(server, PAGE, { ...headers, 'accept-encoding': 'identity' })
   const etag = response.headers.get('etag') ?? ''
   const body = Buffer.from(await response.arrayBuffer())
+  await server.stop()
   for (const [encoding, bytes] of [
     ['identity', body],
     ['gzip', gzipSync(body, { level: 6 })],
@@ -22,27 +24,20 @@ export async function benchMemory(run: Run): Promise<void> {
     writeFileSync(file, bytes)
     const floor = (name: string, program: string) =>
       startContender(name, [process.execPath, script(`contenders/${program}`), file, encoding])
-    const fastify = await floor('Fastify, one buffer', 'floor-fastify.ts')
-    const http = await floor('node:http, one buffer', 'floor-http.ts')
-    await compare(run, 'memory', `page of 20 from memory, ${encoding}`, [
-      { contender: fastify, load: { path: PAGE } },
-      { contender: http, load: { path: PAGE } },
-      { contender: server, load: { path: PAGE, headers: { ...headers, 'Accept-Encoding': encoding } } },
+    await compareAnew(run, 'memory', `page of 20 from memory, ${encoding}`, async () => [
+      { contender: await floor('Fastify, one buffer', 'floor-fastify.ts'), load: { path: PAGE } },
+      { contender: await floor('node:http, one buffer', 'floor-http.ts'), load: { path: PAGE } },
+      {
+        contender: await start(),
+        load: { path: PAGE, headers: { ...headers, 'Accept-Encoding': encoding } },
+      },
     ])
-    await Promise.all([fastify.stop(), http.stop()])
   }
-  const empty = await startContender('Fastify, empty 304', [
-    process.execPath,
-    script('contenders/floor-fastify.ts'),
-    '',
-    'identity',
-    '304',
+  const floor = [process.execPath, script('contenders/floor-fastify.ts'), '', 'identity', '304']
+  await compareAnew(run, 'memory', '304', async () => [
+    { contender: await startContender('Fastify, empty 304', floor), load: { path: PAGE } },
+    { contender: await start(), load: { path: PAGE, headers: { ...headers, 'If-None-Match': etag } } },
   ])
-  await compare(run, 'memory', '304', [
-    { contender: empty, load: { path: PAGE } },
-    { contender: server, load: { path: PAGE, headers: { ...headers, 'If-None-Match': etag } } },
-  ])
-  await Promise.all([empty.stop(), server.stop()])
   await benchPeak(run)
 }
 
