@@ -234,7 +234,7 @@ const suites = Object.entries(results.suites).map(
 const generated = [
   goalTable(),
   '',
-  `Measured on ${results.machine}, Node ${results.node}, load by ${results.generator} with 32 connections, each process driven for three seconds and a round first, medians (${suites.join('; ')}). The first line of each table below is what the others are compared with, round by round.`,
+  `Measured on ${results.machine}, Node ${results.node}, load by ${results.generator} with 32 connections, each process driven for three seconds first, medians (${suites.join('; ')}). The first line of each table below is what the others are compared with, round by round.`,
   '',
   ...cases.flatMap((name) => [tableOf(name), '']),
   partsTable(),
