@@ -61,7 +61,7 @@ export async function compare(
   conclude(run, suite, name, entries, await drive(run, run.rounds, warmUp, entries))
 }
 
-/** Rounds for which one process is driven, where every few rounds have new ones. */
+/** Most rounds for which one process is driven, where every few rounds have new ones. */
 const ROUNDS_PER_PROCESS = 2
 
 /**
@@ -78,7 +78,7 @@ export async function compareAnew(
   const results: Measurement[][] = []
   for (let left = run.rounds; left > 0; left -= ROUNDS_PER_PROCESS) {
     entries = await start()
-    const more = await drive(run, Math.min(run.rounds, ROUNDS_PER_PROCESS), WARM_UP, entries)
+    const more = await drive(run, Math.min(left, ROUNDS_PER_PROCESS), WARM_UP, entries)
     for (const [index, measurements] of more.entries())
       results[index] = [...(results[index] ?? []), ...measurements]
     await Promise.all(entries.map(({ contender }) => contender.stop()))
