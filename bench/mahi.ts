@@ -14,6 +14,11 @@ export const PAGE = '/v1/occupations?Limit=20'
 
 export const script = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
+/** Starts a program of `contenders/`, beside which Mahi is measured. */
+export function startProgram(name: string, file: string, ...rest: string[]): Promise<Contender> {
+  return startContender(name, [process.execPath, script(`contenders/${file}`), ...rest])
+}
+
 /** No request of a benchmark is turned away, and each is counted all the same. */
 const ENVIRONMENT = {
   PORT: '0',

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { compare, compareAnew, type Run, report } from '../compare.ts'
-import { fetchPage, PAGE, prepareDatabase, script, startMahi } from '../mahi.ts'
-import { ownMemory, peakMemory, startContender } from '../measure.ts'
+import { fetchPage, PAGE, prepareDatabase, script, startMahi, startProgram } from '../mahi.ts'
+import { ownMemory, peakMemory } from '../measure.ts'
 
 /** Pages that are kept in memory, everything on, beside servers that send the same bytes and do nothing else. */
 export async function benchMemory(run: Run): Promise<void> {
@@ -22,8 +22,7 @@ export async function benchMemory(run: Run): Promise<void> {
   ] as const) {
     const file = `${run.folder}page.${encoding}`
     writeFileSync(file, bytes)
-    const floor = (name: string, program: string) =>
-      startContender(name, [process.execPath, script(`contenders/${program}`), file, encoding])
+    const floor = (name: string, program: string) => startProgram(name, program, file, encoding)
     await compareAnew(run, 'memory', `page of 20 from memory, ${encoding}`, async () => [
       { contender: await floor('Fastify, one buffer', 'floor-fastify.ts'), load: { path: PAGE } },
       { contender: await floor('node:http, one buffer', 'floor-http.ts'), load: { path: PAGE } },
@@ -33,9 +32,11 @@ export async function benchMemory(run: Run): Promise<void> {
       },
     ])
   }
-  const floor = [process.execPath, script('contenders/floor-fastify.ts'), '', 'identity', '304']
   await compareAnew(run, 'memory', '304', async () => [
-    { contender: await startContender('Fastify, empty 304', floor), load: { path: PAGE } },
+    {
+      contender: await startProgram('Fastify, empty 304', 'floor-fastify.ts', '', 'identity', '304'),
+      load: { path: PAGE },
+    },
     { contender: await start(), load: { path: PAGE, headers: { ...headers, 'If-None-Match': etag } } },
   ])
   await benchPeak(run)
@@ -46,11 +47,8 @@ async function benchPeak(run: Run): Promise<void> {
   const records = run.quick ? 20_000 : 100_000
   const url = `sqlite:${run.folder}occupations-${records}.db`
   const { key } = await prepareDatabase(url, { records })
-  const fastify = await startContender('Fastify, one buffer', [
-    process.execPath,
-    script('contenders/floor-fastify.ts'),
-    `${run.folder}page.identity`,
-  ])
+  const page = `${run.folder}page.identity`
+  const fastify = await startProgram('Fastify, one buffer', 'floor-fastify.ts', page)
   const server = await startMahi(url, 'Mahi, 64 MB of pages', { PAGE_CACHE_MB: '64' })
   const atRest = peakMemory(server.pid)
   const script_ = script('contenders/any-page.lua')

@@ -1,6 +1,16 @@
 import { compare, type Run } from '../compare.ts'
-import { EID, PAGE, pagesOf, prepareDatabase, prepareSchema, script, startMahi, TOKEN } from '../mahi.ts'
-import { type Contender, startContender } from '../measure.ts'
+import {
+  EID,
+  PAGE,
+  pagesOf,
+  prepareDatabase,
+  prepareSchema,
+  script,
+  startMahi,
+  startProgram,
+  TOKEN,
+} from '../mahi.ts'
+import type { Contender } from '../measure.ts'
 
 /** Pages read from PostgreSQL, nothing kept in memory, beside a handler that runs one query and joins the texts. */
 export async function benchPostgres(run: Run): Promise<void> {
@@ -16,11 +26,7 @@ export async function benchPostgres(run: Run): Promise<void> {
     const { key } = await prepareDatabase(url, { records, findings: isLargest ? findings : 0 })
     const headers = { 'X-API-Key': key, EID }
     const server = await startMahi(url, 'Mahi, no page cache', { PAGE_CACHE_MB: '0' })
-    const bare = await startContender('bare handler', [
-      process.execPath,
-      script('contenders/bare-postgres.ts'),
-      url,
-    ])
+    const bare = await startProgram('bare handler', 'bare-postgres.ts', url)
     const catalogue = { records, bare, server, headers }
     await benchAnyPage(run, catalogue)
     if (isLargest) {

@@ -2,8 +2,19 @@ import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { compare, type Run, report } from '../compare.ts'
-import { EID, fetchPage, makeKey, PAGE, pagesOf, prepareDatabase, script, startMahi, TOKEN } from '../mahi.ts'
-import { median, peakMemory, startContender } from '../measure.ts'
+import {
+  EID,
+  fetchPage,
+  makeKey,
+  PAGE,
+  pagesOf,
+  prepareDatabase,
+  script,
+  startMahi,
+  startProgram,
+  TOKEN,
+} from '../mahi.ts'
+import { median, peakMemory } from '../measure.ts'
 
 const execute = promisify(execFile)
 
@@ -22,16 +33,8 @@ export async function benchStore(run: Run): Promise<void> {
     const server = await startMahi(url, 'Mahi, no page cache', { PAGE_CACHE_MB: '0' })
     const file = `${run.folder}page.${records}`
     writeFileSync(file, Buffer.from(await (await fetchPage(server, PAGE, headers)).arrayBuffer()))
-    const fastify = await startContender('Fastify, one buffer', [
-      process.execPath,
-      script('contenders/floor-fastify.ts'),
-      file,
-    ])
-    const bare = await startContender('bare handler', [
-      process.execPath,
-      script('contenders/bare-sqlite.ts'),
-      url.slice('sqlite:'.length),
-    ])
+    const fastify = await startProgram('Fastify, one buffer', 'floor-fastify.ts', file)
+    const bare = await startProgram('bare handler', 'bare-sqlite.ts', url.slice('sqlite:'.length))
     await compare(run, 'store', `page of 20 from SQLite, ${records.toLocaleString('en')} records`, [
       { contender: fastify, load: { path: PAGE } },
       { contender: bare, load: { path: PAGE } },
@@ -70,11 +73,7 @@ async function benchOnet(run: Run): Promise<void> {
   const read = await startMahi(url, 'Mahi, no page cache', { PAGE_CACHE_MB: '0' })
   const file = `${run.folder}page.onet`
   writeFileSync(file, Buffer.from(await (await fetchPage(kept, PAGE, headers)).arrayBuffer()))
-  const fastify = await startContender('Fastify, one buffer', [
-    process.execPath,
-    script('contenders/floor-fastify.ts'),
-    file,
-  ])
+  const fastify = await startProgram('Fastify, one buffer', 'floor-fastify.ts', file)
   await compare(run, 'store', 'page of 20 of the O*NET catalogue', [
     { contender: fastify, load: { path: PAGE } },
     { contender: kept, load: { path: PAGE, headers } },
