@@ -1,6 +1,5 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import type { Metrics } from './http/metrics.ts'
-import { flatten } from './text.ts'
 
 /** Longest message of an error that is logged, in characters. */
 const MAX_MESSAGE = 1000
@@ -139,7 +138,7 @@ function nameTime(): string {
   const now = Date.now()
   if (now !== last) {
     last = now
-    named = flatten(`,"time":"${new Date(now).toISOString()}"`)
+    named = `,"time":"${new Date(now).toISOString()}"`
   }
   return named
 }

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
-import { formatTimestamp } from '../timestamp.ts'
+import { formatTimestamp } from '../text/timestamp.ts'
 import type { LimitName } from './rate-limit.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { Reader } from '../database/database.ts'
-import { formatTimestamp } from '../timestamp.ts'
+import { formatTimestamp } from '../text/timestamp.ts'
 import type { Audit } from './audit.ts'
 import type { Explain } from './keys.ts'
 import { isClient } from './remembered.ts'

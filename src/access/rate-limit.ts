@@ -1,5 +1,4 @@
 import type { MaybePromise } from '../maybe-promise.ts'
-import { flatten } from '../text.ts'
 
 /** So many requests in each window of so many seconds. */
 export interface RateLimit {
@@ -109,8 +108,8 @@ export function describeLimits(limits: RateLimits): CountedLimits {
 /** The fields of the IETF draft "RateLimit header fields for HTTP" (draft-ietf-httpapi-ratelimit-headers). */
 function describeLimit(name: string, { requests, seconds }: RateLimit): CountedLimit['describe'] {
   const policy = `"${name}";q=${requests};w=${seconds}`
-  const before = flatten(`ratelimit-policy: ${policy}\r\nratelimit: `)
-  const begin = flatten(`"${name}";r=`)
+  const before = `ratelimit-policy: ${policy}\r\nratelimit: `
+  const begin = `"${name}";r=`
   return ({ remaining, reset }) => {
     const left = `${begin}${remaining};t=${reset}`
     return { list: ['ratelimit-policy', policy, 'ratelimit', left], text: `${before}${left}\r\n` }

@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
-import { flatten } from '../text.ts'
+import { remember } from '../text/remember.ts'
 import { endAnswer } from './last-answer.ts'
 import type { Metrics } from './metrics.ts'
-import { remember } from './remember.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -108,13 +107,13 @@ function renderKind(operation: string, status: number): string {
   }
   let text = known.get(status)
   if (text === undefined) {
-    text = flatten(`","operation":"${operation}","status":${status},"ms":`)
+    text = `","operation":"${operation}","status":${status},"ms":`
     known.set(status, text)
   }
   return text
 }
 
-const renderClient = remember((client) => flatten(`,"client":${JSON.stringify(client)}`))
+const renderClient = remember((client) => `,"client":${JSON.stringify(client)}`)
 
 /** Rendering a number with a fraction takes longer than everything else of a line. */
 const THOUSANDTHS = Array.from({ length: 1000 }, (_, number) => `.${String(number).padStart(3, '0')}`)

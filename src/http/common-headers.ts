@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitHeaders } from '../access/rate-limit.ts'
+import { remember } from '../text/remember.ts'
 import type { Cors } from './cors.ts'
 import { HeaderBlock, renderFields } from './header-block.ts'
 import type { Life } from './health.ts'
-import { remember } from './remember.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './version.ts'
 

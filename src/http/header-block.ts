@@ -1,5 +1,4 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { flatten } from '../text.ts'
 
 /** Header fields that many answers share, rendered once. */
 export class HeaderBlock {
@@ -20,7 +19,7 @@ export class HeaderBlock {
       validateHeaderName(name)
       validateHeaderValue(name, value)
     }
-    return new HeaderBlock(list, flatten(renderFields(list)))
+    return new HeaderBlock(list, renderFields(list))
   }
 
   /** These and others, whose values nobody outside has a say in: nothing is checked. */

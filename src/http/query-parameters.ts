@@ -1,6 +1,8 @@
 import type { TObject, TSchema } from 'typebox'
-import { findTextFault, isClean, quote, suggest } from '../text.ts'
-import { parseTimestamp } from '../timestamp.ts'
+import { findTextFault, isClean } from '../text/normalise.ts'
+import { quote } from '../text/quote.ts'
+import { suggest } from '../text/suggest.ts'
+import { parseTimestamp } from '../text/timestamp.ts'
 
 export interface ParameterFault {
   /** The parameter's name as the interface spells it; an unknown one as it was received. */

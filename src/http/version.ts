@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { remember } from '../text/remember.ts'
 import { Problem } from './problems.ts'
-import { remember } from './remember.ts'
 
 /** A version of the interface: a new one is a new entry here and routes of its own under its prefix. */
 export interface ApiVersion {

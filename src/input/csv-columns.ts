@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { quote } from '../text.ts'
+import { quote } from '../text/quote.ts'
 
 /** A column of a CSV file. */
 export interface CsvColumn {

@@ -1,6 +1,8 @@
 import type { TSchema } from 'typebox'
-import { findTextFault, isClean, normaliseText, quote, suggest } from '../text.ts'
-import { formatTimestamp, parseTimestamp } from '../timestamp.ts'
+import { findTextFault, isClean, normaliseText } from '../text/normalise.ts'
+import { quote } from '../text/quote.ts'
+import { suggest } from '../text/suggest.ts'
+import { formatTimestamp, parseTimestamp } from '../text/timestamp.ts'
 
 /** A value in the form in which it is stored, or `undefined` where nothing is left of it. */
 export interface Reading {

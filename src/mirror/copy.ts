@@ -3,7 +3,7 @@ import { type FileHandle, open, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InputRefused } from '../input/faults.ts'
 import { BufferedWriter, explainFileError, replaceFile } from '../output-file.ts'
-import { compareCodePoints } from '../text.ts'
+import { compareCodePoints } from '../text/code-points.ts'
 import type { MirroredRecord } from './source.ts'
 
 /** A line of a mirror's file: a record's JSON text, and what is needed of it without keeping the text. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { explainFileError } from '../output-file.ts'
-import { compareCodePoints } from '../text.ts'
+import { compareCodePoints } from '../text/code-points.ts'
 import {
   CopyDamaged,
   FILE,

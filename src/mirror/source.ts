@@ -1,7 +1,7 @@
 import { MahiError } from '../../client/src/errors.ts'
 import { createSendRequest } from '../../client/src/request.ts'
 import type { OccupationPage, OccupationRecord } from '../../client/src/types.ts'
-import { compareCodePoints } from '../text.ts'
+import { compareCodePoints } from '../text/code-points.ts'
 
 /** What a mirror asks a service for: the parameters of section 4.1 of the interface, in short. */
 export interface SourceQuery {

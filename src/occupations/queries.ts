@@ -1,6 +1,6 @@
 import type { Reader, Value } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
-import { compareCodePoints } from '../text.ts'
+import { compareCodePoints } from '../text/code-points.ts'
 import { CATALOGUE, type OccupationRows, readRows, type Source, toRevision } from './rows.ts'
 import { choosePlan, MAX_DATES, splitWindow, type Window, type WindowPlan } from './window.ts'
 

@@ -2,7 +2,7 @@ import type { Reader, Value } from '../database/database.ts'
 import type { Dialect } from '../database/dialect.ts'
 import type { Revision } from '../database/revisions.ts'
 import { joinTexts, toBuffer, type Utf8 } from '../database/utf8.ts'
-import { compareCodePoints } from '../text.ts'
+import { compareCodePoints } from '../text/code-points.ts'
 
 /** A page as it was at one moment, with the catalogue's revision at that moment. */
 export interface OccupationRows {

@@ -1,4 +1,4 @@
-import { parseTimestamp } from '../timestamp.ts'
+import { parseTimestamp } from '../text/timestamp.ts'
 import { SPAN_BITS } from './merge.ts'
 
 /** A stretch of last-updated dates: whole milliseconds, both ends within. */

@@ -5,7 +5,7 @@ import { listColumns } from '../input/csv-columns.ts'
 import { type Fault, InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
 import { compileShape } from '../input/shape.ts'
 import type { SourceRecord } from '../input/source-record.ts'
-import { quote } from '../text.ts'
+import { quote } from '../text/quote.ts'
 import { findSubmission } from './queries.ts'
 import { ValidationEntry } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InputRefused, refuse } from '../../input/faults.ts'
-import { quote } from '../../text.ts'
+import { quote } from '../../text/quote.ts'
 import { type Row, readTable } from './table.ts'
 import type { AlternateTitle } from './titles.ts'
 

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { InputRefused, refuse } from '../../input/faults.ts'
 import { MAX_RECORD_BYTES } from '../../input/read-bytes.ts'
-import { quote } from '../../text.ts'
+import { quote } from '../../text/quote.ts'
 
 export interface Row<Column extends string> {
   readonly line: number

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { type Fault, refuse } from '../../input/faults.ts'
 import { MAX_RECORD_BYTES } from '../../input/read-bytes.ts'
-import { quote } from '../../text.ts'
+import { quote } from '../../text/quote.ts'
 import type { OccupationRecord } from '../schema.ts'
 import { locateColumns, type Row, refuseUnreadable } from './table.ts'
 

@@ -1,0 +1,14 @@
+/**
+ * Compares as the databases do, by code point. JavaScript's own order is by UTF-16 unit, which puts the characters
+ * beyond U+FFFF before those from U+E000 on.
+ */
+export function compareCodePoints(one: string, other: string): number {
+  const length = Math.min(one.length, other.length)
+  for (let index = 0; index < length; index++) {
+    const [a, b] = [one.charCodeAt(index), other.charCodeAt(index)]
+    if (a === b) continue
+    const surrogates = Number(a >= 0xd800 && a <= 0xdfff) - Number(b >= 0xd800 && b <= 0xdfff)
+    return surrogates === 0 ? a - b : surrogates
+  }
+  return one.length - other.length
+}
