@@ -5,10 +5,10 @@ import { createMemoryLimiter } from './access/rate-limit.ts'
 import { buildApp, rateLimitsOf } from './app.ts'
 import { openDatabase } from './database/open.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
-import { Metrics } from './http/metrics.ts'
-import { createLog } from './log.ts'
 import { PACKAGE_ROOT } from './package-root.ts'
 import { readSettings } from './settings.ts'
+import { createLog } from './telemetry/log.ts'
+import { Metrics } from './telemetry/metrics.ts'
 
 /** The OpenAPI document of the service with its default settings, as text. */
 export async function generateOpenApi(): Promise<string> {

@@ -12,10 +12,10 @@ import { RevisionWatch } from './database/revision-watch.ts'
 import { StandbyReader } from './database/standby.ts'
 import { Connections } from './http/connections.ts'
 import type { Life } from './http/health.ts'
-import { Metrics, serveMetrics } from './http/metrics.ts'
 import { listen } from './listen.ts'
-import { openLog } from './log.ts'
 import type { Settings } from './settings.ts'
+import { openLog } from './telemetry/log.ts'
+import { Metrics, serveMetrics } from './telemetry/metrics.ts'
 
 export interface RunningServer {
   readonly app: FastifyInstance

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Metrics, serveMetrics } from '../src/http/metrics.ts'
+import { Metrics, serveMetrics } from '../src/telemetry/metrics.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 

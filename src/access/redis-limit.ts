@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis } from 'ioredis'
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
-import type { Metrics } from '../http/metrics.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import {
   type ConsumeLimit,
   createLimiter,

@@ -1,7 +1,7 @@
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import type { Answers } from './answers.ts'
+import type { Answers } from '../telemetry/answers.ts'
 import { renderFields } from './header-block.ts'
 import { beginAnswer, lastAnswerOn, SENT } from './last-answer.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'

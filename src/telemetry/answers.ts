@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../log.ts'
+import { endAnswer } from '../http/last-answer.ts'
 import { remember } from '../text/remember.ts'
-import { endAnswer } from './last-answer.ts'
+import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
 declare module 'fastify' {

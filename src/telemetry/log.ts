@@ -1,5 +1,5 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
-import type { Metrics } from './http/metrics.ts'
+import type { Metrics } from './metrics.ts'
 
 /** Longest message of an error that is logged, in characters. */
 const MAX_MESSAGE = 1000
