@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import cliProgress from 'cli-progress'
+import { CannotListen } from './connection/listen.ts'
 import { DatabaseUnavailable, DatabaseUnusable } from './database/database.ts'
 import { type Fault, formatFault, InputRefused, MAX_FAULTS } from './input/faults.ts'
-import { CannotListen } from './listen.ts'
 import { FileUnusable } from './output-file.ts'
 import { SettingsRefused } from './settings.ts'
 

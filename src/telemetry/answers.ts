@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { endAnswer } from '../http/last-answer.ts'
+import { endAnswer } from '../connection/last-answer.ts'
 import { remember } from '../text/remember.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'

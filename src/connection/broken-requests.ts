@@ -1,13 +1,13 @@
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
+import { renderFields } from '../http/header-block.ts'
+import { PROBLEM_TYPE, Problem, renderProblem } from '../http/problems.ts'
+import { createId } from '../http/request-ids.ts'
+import { SECURITY_HEADERS } from '../http/security-headers.ts'
+import { VERSION_HEADERS } from '../http/version.ts'
 import type { Answers } from '../telemetry/answers.ts'
-import { renderFields } from './header-block.ts'
 import { beginAnswer, lastAnswerOn, SENT } from './last-answer.ts'
-import { PROBLEM_TYPE, Problem, renderProblem } from './problems.ts'
-import { createId } from './request-ids.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
-import { VERSION_HEADERS } from './version.ts'
 
 const MALFORMED = new Problem(
   'malformed-request',
