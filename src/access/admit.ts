@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Problem } from '../http/problems.ts'
-import { type MaybePromise, whenKnown } from '../maybe-promise.ts'
+import { type MaybePromise, whenKnown } from '../pages/maybe-promise.ts'
 import type { Audit, RefusalReason } from './audit.ts'
 import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
 import type { ConsumeLimit, CountedLimits, LimitName } from './rate-limit.ts'

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../maybe-promise.ts'
+import type { MaybePromise } from '../pages/maybe-promise.ts'
 import type { RefusalReason } from './audit.ts'
 
 /** What a credential may be used for. */

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../maybe-promise.ts'
+import type { MaybePromise } from '../pages/maybe-promise.ts'
 
 /** So many requests in each window of so many seconds. */
 export interface RateLimit {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { MaybePromise } from '../maybe-promise.ts'
+import type { MaybePromise } from '../pages/maybe-promise.ts'
 import { isRefused, type Principal, type Refused } from './principal.ts'
 
 /** Most credentials remembered at once: a caller that is pushed out is only verified anew. */

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { digestQuery } from '../http/page.ts'
+import { digestQuery } from '../pages/page.ts'
 import type { occupationQuery } from './schema.ts'
 
 /** The parameters of section 4.1, read and checked, with their defaults. */

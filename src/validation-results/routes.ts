@@ -10,8 +10,6 @@ import {
   SECURITY,
   VERSION_HEADER,
 } from '../http/describe.ts'
-import { digestQuery, makeEtag, Page, surround } from '../http/page.ts'
-import type { PageCache } from '../http/page-cache.ts'
 import { Problem } from '../http/problems.ts'
 import {
   compileQuery,
@@ -20,8 +18,10 @@ import {
   type QueryReading,
   queryOf,
 } from '../http/query-parameters.ts'
-import { assertAcceptsJson, isFresh, PageSender, type SendOptions } from '../http/send-page.ts'
-import { SharedReads } from '../http/shared-reads.ts'
+import { digestQuery, makeEtag, Page, surround } from '../pages/page.ts'
+import type { PageCache } from '../pages/page-cache.ts'
+import { assertAcceptsJson, isFresh, PageSender, type SendOptions } from '../pages/send.ts'
+import { SharedReads } from '../pages/shared-reads.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { findSubmissionOf, readEntries, type Submission } from './queries.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'

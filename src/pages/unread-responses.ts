@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { Problem } from '../http/problems.ts'
 import { lengthOf } from './page.ts'
-import { Problem } from './problems.ts'
 
 /** Bytes of answers that may wait for their readers. */
 const CAPACITY = 128 * 2 ** 20
