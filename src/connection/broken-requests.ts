@@ -1,11 +1,11 @@
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { renderFields } from '../http/header-block.ts'
+import { renderFields } from '../http/headers.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from '../http/problems.ts'
 import { createId } from '../http/request-ids.ts'
 import { SECURITY_HEADERS } from '../http/security-headers.ts'
-import { VERSION_HEADERS } from '../http/version.ts'
+import { VERSION_HEADERS } from '../http/versions.ts'
 import type { Answers } from '../telemetry/answers.ts'
 import { beginAnswer, lastAnswerOn, SENT } from './last-answer.ts'
 

@@ -3,10 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LimitHeaders } from '../access/rate-limit.ts'
 import { remember } from '../text/remember.ts'
 import type { Cors } from './cors.ts'
-import { HeaderBlock, renderFields } from './header-block.ts'
+import { HeaderBlock, renderFields } from './headers.ts'
 import type { Life } from './health.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
-import { VERSION_HEADERS } from './version.ts'
+import { VERSION_HEADERS } from './versions.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
-import { VERSIONS } from './version.ts'
+import { VERSIONS } from './versions.ts'
 
 /** `/openapi.json`, generated from the routes registered after this, and `/docs`, a page that shows it. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {

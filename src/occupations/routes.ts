@@ -10,8 +10,8 @@ import {
   SECURITY,
   VERSION_HEADER,
 } from '../http/describe.ts'
+import { compileQuery, describeFaults, queryOf } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { compileQuery, describeFaults, queryOf } from '../http/query-parameters.ts'
 import { whenKnown } from '../pages/maybe-promise.ts'
 import { assertAcceptsJson, isFresh, PageSender, type SendOptions } from '../pages/send.ts'
 import { remember } from '../text/remember.ts'

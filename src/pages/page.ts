@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import type { HeaderBlock } from '../http/header-block.ts'
+import type { HeaderBlock } from '../http/headers.ts'
 
 /** Encodings that a page is sent in, the preferred one first. */
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const

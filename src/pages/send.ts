@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import type { CommonHeaders } from '../http/common-headers.ts'
-import { HeaderBlock } from '../http/header-block.ts'
+import { HeaderBlock } from '../http/headers.ts'
 import { Problem } from '../http/problems.ts'
 import type { Answers } from '../telemetry/answers.ts'
 import { remember } from '../text/remember.ts'

@@ -1,7 +1,7 @@
 import { ServerResponse, STATUS_CODES } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { CommonHeaders } from '../http/common-headers.ts'
-import type { HeaderBlock } from '../http/header-block.ts'
+import type { HeaderBlock } from '../http/headers.ts'
 
 /**
  * Writes the head of an answer with a status and the headers of its own, as `response.writeHead` does. That checks each

@@ -10,14 +10,14 @@ import {
   SECURITY,
   VERSION_HEADER,
 } from '../http/describe.ts'
-import { Problem } from '../http/problems.ts'
 import {
   compileQuery,
   describeFaults,
   type ParameterFault,
   type QueryReading,
   queryOf,
-} from '../http/query-parameters.ts'
+} from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
 import { digestQuery, makeEtag, Page, surround } from '../pages/page.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import { assertAcceptsJson, isFresh, PageSender, type SendOptions } from '../pages/send.ts'
