@@ -1,13 +1,13 @@
 import { Command, CommanderError } from 'commander'
 import { addKeyCommands } from './access/commands.ts'
-import { action, jsonOption, report, type WithDatabase } from './command.ts'
+import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
+import { describeFailure, reportFailure, writeOut } from './command-line/terminal.ts'
 import { openDatabase } from './database/open.ts'
 import { DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo.ts'
 import { addMirrorCommands } from './mirror/commands.ts'
 import { addOccupationCommands } from './occupations/commands.ts'
 import { VERSION } from './package-root.ts'
 import { listSettings, readSettings } from './settings.ts'
-import { describeFailure, reportFailure, writeOut } from './terminal.ts'
 import { addResultsCommands } from './validation-results/commands.ts'
 
 const json = process.argv.includes('--json')

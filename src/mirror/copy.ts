@@ -1,8 +1,8 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { type FileHandle, open, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
+import { BufferedWriter, explainFileError, replaceFile } from '../command-line/output-file.ts'
 import { InputRefused } from '../input/faults.ts'
-import { BufferedWriter, explainFileError, replaceFile } from '../output-file.ts'
 import { compareCodePoints } from '../text/code-points.ts'
 import type { MirroredRecord } from './source.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { explainFileError } from '../output-file.ts'
+import { explainFileError } from '../command-line/output-file.ts'
 import { compareCodePoints } from '../text/code-points.ts'
 import {
   CopyDamaged,

@@ -1,10 +1,17 @@
 import { type Command, Option } from 'commander'
-import { action, jsonOption, keepHeapSmall, report, type WithDatabase, waitingNotice } from '../command.ts'
+import {
+  action,
+  jsonOption,
+  keepHeapSmall,
+  report,
+  type WithDatabase,
+  waitingNotice,
+} from '../command-line/command.ts'
+import { replaceFile } from '../command-line/output-file.ts'
+import { Progress, say, writeOut } from '../command-line/terminal.ts'
 import type { Fault } from '../input/faults.ts'
 import { readRecords } from '../input/read-records.ts'
 import type { SourceRecord } from '../input/source-record.ts'
-import { replaceFile } from '../output-file.ts'
-import { Progress, say, writeOut } from '../terminal.ts'
 import { countFields } from './coverage.ts'
 import { exportOccupations, OCCUPATION_COLUMNS } from './export.ts'
 import { type ImportSummary, importOccupations } from './import.ts'

@@ -1,7 +1,13 @@
 import type { Command } from 'commander'
-import { action, jsonOption, keepHeapSmall, type WithDatabase, waitingNotice } from '../command.ts'
+import {
+  action,
+  jsonOption,
+  keepHeapSmall,
+  type WithDatabase,
+  waitingNotice,
+} from '../command-line/command.ts'
+import { Progress, say, writeOut } from '../command-line/terminal.ts'
 import { readRecords } from '../input/read-records.ts'
-import { Progress, say, writeOut } from '../terminal.ts'
 import { ENTRY_COLUMNS, publishResults } from './publish.ts'
 
 interface PublishFlags {

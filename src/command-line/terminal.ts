@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 import cliProgress from 'cli-progress'
-import { CannotListen } from './connection/listen.ts'
-import { DatabaseUnavailable, DatabaseUnusable } from './database/database.ts'
-import { type Fault, formatFault, InputRefused, MAX_FAULTS } from './input/faults.ts'
+import { CannotListen } from '../connection/listen.ts'
+import { DatabaseUnavailable, DatabaseUnusable } from '../database/database.ts'
+import { type Fault, formatFault, InputRefused, MAX_FAULTS } from '../input/faults.ts'
+import { SettingsRefused } from '../settings.ts'
 import { FileUnusable } from './output-file.ts'
-import { SettingsRefused } from './settings.ts'
 
 /** Standard output can't take more; `closed` where its reader has read enough, as `head` does. */
 export class OutputFailed extends Error {

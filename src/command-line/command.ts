@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
-import type { Database } from './database/database.ts'
+import type { Database } from '../database/database.ts'
 import { OutputFailed, reportFailure, say, writeOut } from './terminal.ts'
 
 /** Runs work on the database that the settings name, and closes it. */
