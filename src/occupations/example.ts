@@ -1,4 +1,4 @@
-import { readSample } from '../samples.ts'
+import { readSample } from '../package/samples.ts'
 
 const [record] = readSample('occupations.ndjson', 1)
 

@@ -1,4 +1,4 @@
-import { readSample } from '../samples.ts'
+import { readSample } from '../package/samples.ts'
 
 /** An answer of the demo, for the reference. */
 export const EXAMPLE_PAGE = {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { PACKAGE_ROOT } from './package-root.ts'
+import { PACKAGE_ROOT } from './root.ts'
 
 /** The illustrative data that comes with the package: one JSON object a line. */
 export type SampleName = 'occupations.ndjson' | 'validation-results.ndjson'
