@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { generateOpenApi } from '../.ci/write-openapi.ts'
+import { generateOpenApi } from './support/write-openapi.ts'
 
 test('openapi.json is what the running app generates (npm run openapi renews it)', async () => {
   const committed = readFileSync(new URL('../openapi.json', import.meta.url), 'utf8')

@@ -12,10 +12,10 @@ import { Progress, say, writeOut } from '../command-line/terminal.ts'
 import type { Fault } from '../input/faults.ts'
 import { readRecords } from '../input/read-records.ts'
 import type { SourceRecord } from '../input/source-record.ts'
-import { countFields } from './coverage.ts'
 import { exportOccupations, OCCUPATION_COLUMNS } from './export.ts'
 import { type ImportSummary, importOccupations } from './import.ts'
-import { ONET_ATTRIBUTION, readOnet } from './onet.ts'
+import { countFields } from './onet/coverage.ts'
+import { ONET_ATTRIBUTION, readOnet } from './onet/import.ts'
 
 interface ImportFlags {
   replace?: true

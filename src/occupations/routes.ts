@@ -17,7 +17,7 @@ import { assertAcceptsJson, isFresh, PageSender, type SendOptions } from '../pag
 import { remember } from '../text/remember.ts'
 import type { Catalogue } from './catalogue.ts'
 import { EXAMPLE_PAGE } from './example.ts'
-import { nameQuery, type OccupationQuery } from './query.ts'
+import { nameQuery, type OccupationQuery } from './list-query.ts'
 import { OccupationPage, OccupationRecord, occupationQuery } from './schema.ts'
 
 export interface OccupationRouteOptions {

@@ -1,16 +1,16 @@
 import { join } from 'node:path'
-import type { SourceRecord } from '../input/source-record.ts'
-import { minorGroupOf, relateMinorGroup } from './onet/groups.ts'
+import type { SourceRecord } from '../../input/source-record.ts'
+import type { OccupationRecord } from '../schema.ts'
+import { minorGroupOf, relateMinorGroup } from './groups.ts'
 import {
   OCCUPATION_FILE,
   type OnetJobZone,
   type OnetOccupation,
   type OnetTask,
   readRelease,
-} from './onet/release.ts'
-import { isPlural, pickAlternateTitles } from './onet/titles.ts'
-import { readWages, type Wages } from './onet/wages.ts'
-import type { OccupationRecord } from './schema.ts'
+} from './release.ts'
+import { isPlural, pickAlternateTitles } from './titles.ts'
+import { readWages, type Wages } from './wages.ts'
 
 /** What the licence, CC BY 4.0, asks to be shown wherever records made from O*NET are shown. */
 export const ONET_ATTRIBUTION =

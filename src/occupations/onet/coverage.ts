@@ -1,4 +1,4 @@
-import type { SourceRecord } from '../input/source-record.ts'
+import type { SourceRecord } from '../../input/source-record.ts'
 
 /** Passes records on and counts, for each field by its path, the records on which it is present. */
 export function countFields(source: AsyncIterable<SourceRecord>): {

@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createMemoryLimiter } from '../src/access/rate-limit.ts'
-import { buildApp, rateLimitsOf } from '../src/app.ts'
-import { openDatabase } from '../src/database/open.ts'
-import { RevisionWatch } from '../src/database/revision-watch.ts'
-import { PACKAGE_ROOT } from '../src/package/root.ts'
-import { readSettings } from '../src/settings.ts'
-import { createLog } from '../src/telemetry/log.ts'
-import { Metrics } from '../src/telemetry/metrics.ts'
+import { createMemoryLimiter } from '../../src/access/rate-limit.ts'
+import { buildApp, rateLimitsOf } from '../../src/app.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { RevisionWatch } from '../../src/database/revision-watch.ts'
+import { PACKAGE_ROOT } from '../../src/package/root.ts'
+import { readSettings } from '../../src/settings.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { Metrics } from '../../src/telemetry/metrics.ts'
 
 /** The OpenAPI document of the service with its default settings, as text. */
 export async function generateOpenApi(): Promise<string> {
