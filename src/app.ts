@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import underPressure from '@fastify/under-pressure'
 import Fastify, {
   type FastifyBaseLogger,
@@ -14,6 +15,7 @@ import { KeyVerifier } from './access/keys.ts'
 import { type ConsumeLimit, describeLimits, type RateLimits } from './access/rate-limit.ts'
 import { createBearerVerifier } from './access/verify.ts'
 import { assertWellFormed, BrokenRequests } from './connection/broken-requests.ts'
+import { endResponse } from './connection/last-response.ts'
 import type { Database, Reader } from './database/database.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
 import { CommonHeaders, IDLE_TIMEOUT } from './http/common-headers.ts'
@@ -24,7 +26,7 @@ import { type Life, registerHealth } from './http/health.ts'
 import { registerOpenApi } from './http/openapi.ts'
 import { registerProblemPages } from './http/problem-pages.ts'
 import { Problem, ProblemBody, ResultsProblemBody } from './http/problems.ts'
-import { createId } from './http/request-ids.ts'
+
 import { Unrouted } from './http/routing.ts'
 import { assertVersion, routeVersion, VERSIONS } from './http/versions.ts'
 import { Catalogue } from './occupations/catalogue.ts'
@@ -105,7 +107,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     reply.log = logger
     answers.begin(request)
   }
-  const answers = new Answers(log, metrics)
+  const answers = new Answers(log, metrics, endResponse)
   const broken = new BrokenRequests(answers)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const app = Fastify({
@@ -113,7 +115,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // finding a finished page: it is given ours below, and lines that need the id of a request carry it.
     logger: false,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: createId,
+    genReqId: () => randomUUID(),
     rewriteUrl: (request) => routeVersion(request as Parameters<typeof routeVersion>[0]),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
     // Tokens of any length get the one answer that tells nothing about them.

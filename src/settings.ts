@@ -1,15 +1,12 @@
 import { isIP } from 'node:net'
 import type { RateLimit } from './access/rate-limit.ts'
-import { MOST_RECORDS } from './occupations/rows.ts'
+import { MOST_RECORDS } from './occupations/limits.ts'
+import { UserError } from './text/user-error.ts'
 
 /** A setting that makes no sense, or several: every fault at once. */
-export class SettingsRefused extends Error {
-  readonly faults: readonly string[]
-
+export class SettingsRefused extends UserError {
   constructor(faults: readonly string[]) {
-    super(faults.join('\n'))
-    this.name = 'SettingsRefused'
-    this.faults = faults
+    super(faults.map((message) => ({ message })))
   }
 }
 

@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Fault, InputRefused } from '../src/input/faults.ts'
+import { InputRefused } from '../src/input/faults.ts'
 import { ONET_ATTRIBUTION, readOnet } from '../src/occupations/onet/import.ts'
 import { isPlural, pickAlternateTitles } from '../src/occupations/onet/titles.ts'
 import { renderRecord } from '../src/occupations/record.ts'
 import type { OccupationRecord } from '../src/occupations/schema.ts'
+import type { Fault } from '../src/text/user-error.ts'
 
 /**
  * A small release in O*NET's form. Its occupations are made up, and so are their codes within real groups.

@@ -7,7 +7,7 @@ function complain(environment: Record<string, string>): readonly string[] {
     readSettings(environment)
     return []
   } catch (error) {
-    if (error instanceof SettingsRefused) return error.faults
+    if (error instanceof SettingsRefused) return error.faults.map(({ message }) => message)
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import type { LimitHeaders } from '../http/common-headers.ts'
 import type { MaybePromise } from '../pages/maybe-promise.ts'
 
 /** So many requests in each window of so many seconds. */
@@ -79,14 +80,6 @@ class Windows {
  */
 export function verdict(left: number, ms: number): Verdict {
   return { allowed: left >= 0, remaining: Math.max(0, left), reset: Math.max(1, Math.ceil(ms / 1000)) }
-}
-
-/** The headers of an answer to a request that was counted. */
-export interface LimitHeaders {
-  /** Names and values in turn. */
-  readonly list: readonly string[]
-  /** The same as they go over the wire. */
-  readonly text: string
 }
 
 /** A limit that is on, with what callers are told of it. */

@@ -1,14 +1,10 @@
 import { statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { UserError } from '../text/user-error.ts'
 
 /** A file can't be written; the message says what to do about it. */
-export class FileUnusable extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'FileUnusable'
-  }
-}
+export class FileUnusable extends UserError {}
 
 /**
  * Writes a file so that at every moment the old one or the new one stands in its place, also after a power cut. The

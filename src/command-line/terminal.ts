@@ -1,13 +1,10 @@
 import { statSync } from 'node:fs'
 import cliProgress from 'cli-progress'
-import { CannotListen } from '../connection/listen.ts'
-import { DatabaseUnavailable, DatabaseUnusable } from '../database/database.ts'
-import { type Fault, formatFault, InputRefused, MAX_FAULTS } from '../input/faults.ts'
-import { SettingsRefused } from '../settings.ts'
-import { FileUnusable } from './output-file.ts'
+import { InputRefused, MAX_FAULTS } from '../input/faults.ts'
+import { type Fault, formatFault, UserError } from '../text/user-error.ts'
 
 /** Standard output can't take more; `closed` where its reader has read enough, as `head` does. */
-export class OutputFailed extends Error {
+export class OutputFailed extends UserError {
   readonly closed: boolean
 
   constructor(error: NodeJS.ErrnoException) {
@@ -98,18 +95,7 @@ function sizeOf(files: readonly string[]): number | undefined {
 
 /** What a failed command says, as a list of faults; `undefined` for what nobody expected. */
 export function describeFailure(error: unknown): readonly Fault[] | undefined {
-  if (error instanceof InputRefused) return error.faults
-  if (error instanceof SettingsRefused) return error.faults.map((message) => ({ message }))
-  if (
-    error instanceof DatabaseUnavailable ||
-    error instanceof DatabaseUnusable ||
-    error instanceof CannotListen ||
-    error instanceof FileUnusable ||
-    error instanceof OutputFailed
-  ) {
-    return [{ message: error.message }]
-  }
-  return undefined
+  return error instanceof UserError ? error.faults : undefined
 }
 
 /** Tells why a command failed and sets the exit status: each fault on a line, or as one JSON object. */

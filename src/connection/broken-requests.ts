@@ -1,13 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { renderFields } from '../http/headers.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from '../http/problems.ts'
-import { createId } from '../http/request-ids.ts'
 import { SECURITY_HEADERS } from '../http/security-headers.ts'
 import { VERSION_HEADERS } from '../http/versions.ts'
 import type { Answers } from '../telemetry/answers.ts'
-import { beginAnswer, lastAnswerOn, SENT } from './last-answer.ts'
+import { beginResponse, lastResponseOn, SENT } from './last-response.ts'
 
 const MALFORMED = new Problem(
   'malformed-request',
@@ -37,7 +37,7 @@ export class BrokenRequests {
     const handlers = server.listeners('request')
     server.removeAllListeners('request')
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      beginAnswer(request, response)
+      beginResponse(request, response)
       // The parser takes methods of RTSP too, which the router would answer without a hook, and complain about.
       if (!HTTP_METHODS.has(request.method ?? '')) this.#refuse(MALFORMED, response)
       else for (const handle of handlers) handle.call(server, request, response)
@@ -55,7 +55,7 @@ export class BrokenRequests {
       socket.destroy()
       return
     }
-    const last = lastAnswerOn(socket)
+    const last = lastResponseOn(socket)
     if (last === undefined && (socket.bytesWritten ?? 0) > 0) socket.destroy()
     else if (last === undefined || last === SENT)
       this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
@@ -67,7 +67,7 @@ export class BrokenRequests {
 
   /** @param to an answer in its turn, or a connection on which nothing else is under way */
   #refuse(problem: Problem, to: ServerResponse | Duplex): void {
-    const id = createId()
+    const id = randomUUID()
     const body = renderProblem(problem, id)
     const headers = {
       ...VERSION_HEADERS,

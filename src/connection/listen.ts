@@ -1,5 +1,7 @@
+import { UserError } from '../text/user-error.ts'
+
 /** The port is taken, or can't be had; the message says what to do. */
-export class CannotListen extends Error {}
+export class CannotListen extends UserError {}
 
 /**
  * Starts to listen.

@@ -1,3 +1,4 @@
+import { UserError } from '../text/user-error.ts'
 import type { Dialect } from './dialect.ts'
 
 /** What a query may be given: times are whole milliseconds since 1970, as numbers. */
@@ -53,20 +54,10 @@ export interface Database extends Reader {
 }
 
 /** The database can't be used as it is; the message says what to do about it. */
-export class DatabaseUnusable extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'DatabaseUnusable'
-  }
-}
+export class DatabaseUnusable extends UserError {}
 
 /** The database is away for the moment, or too busy: the same call may succeed later. */
-export class DatabaseUnavailable extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.name = 'DatabaseUnavailable'
-  }
-}
+export class DatabaseUnavailable extends UserError {}
 
 /** So many callers wait for the database already that one more is turned away, for it would only wait in vain. */
 export class DatabaseBusy extends DatabaseUnavailable {}

@@ -1,12 +1,19 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LimitHeaders } from '../access/rate-limit.ts'
 import { remember } from '../text/remember.ts'
 import type { Cors } from './cors.ts'
 import { HeaderBlock, renderFields } from './headers.ts'
 import type { Life } from './health.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './versions.ts'
+
+/** The headers of a response to a request that was counted under a limit. */
+export interface LimitHeaders {
+  /** Names and values in turn. */
+  readonly list: readonly string[]
+  /** The same as they go over the wire. */
+  readonly text: string
+}
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { type Fault, isFault, refuse } from './faults.ts'
+import type { Fault } from '../text/user-error.ts'
+import { isFault, refuse } from './faults.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
 

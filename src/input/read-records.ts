@@ -1,5 +1,6 @@
+import type { Fault } from '../text/user-error.ts'
 import type { CsvColumn } from './csv-columns.ts'
-import { type Fault, InputRefused } from './faults.ts'
+import { InputRefused } from './faults.ts'
 import { MAX_RECORD_BYTES, prepend, readBytes, STANDARD_INPUT } from './read-bytes.ts'
 import { readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'

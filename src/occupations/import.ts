@@ -1,9 +1,10 @@
 import type { Database, Writer } from '../database/database.ts'
 import { bumpRevision, readRevisions } from '../database/revisions.ts'
-import { type Fault, InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
+import { InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { quote } from '../text/quote.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
+import type { Fault } from '../text/user-error.ts'
 import { loadStaged, mergeStaged, type StagedRow } from './merge.ts'
 import { renderDocument, renderRecord } from './record.ts'
 

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { Fault } from '../input/faults.ts'
 import { compileShape } from '../input/shape.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
+import type { Fault } from '../text/user-error.ts'
 import { OccupationRecord } from './schema.ts'
 
 /** A record that has been checked and rendered, ready to be stored. */

@@ -3,6 +3,7 @@ import type { Dialect } from '../database/dialect.ts'
 import type { Revision } from '../database/revisions.ts'
 import { joinTexts, toBuffer, type Utf8 } from '../database/utf8.ts'
 import { compareCodePoints } from '../text/code-points.ts'
+import { MOST_RECORDS } from './limits.ts'
 
 /** A page as it was at one moment, with the catalogue's revision at that moment. */
 export interface OccupationRows {
@@ -29,8 +30,6 @@ export const CATALOGUE = `(select number from revision where name = 'catalogue')
 
 const LOOKED_UP = 'select p.code, o.document from picked p join occupation o on o.code = p.code'
 
-/** Most records that a page may have, whatever the settings. */
-export const MOST_RECORDS = 1_000
 /** Sizes of pages that there are statements for; one between them takes that of the next. */
 const SIZES = [20, 100, MOST_RECORDS]
 

@@ -1,6 +1,5 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { endAnswer } from '../connection/last-answer.ts'
 import { remember } from '../text/remember.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -29,12 +28,19 @@ export interface Answer {
 export class Answers {
   readonly #log: Log
   readonly #metrics: Metrics
+  readonly #release: (request: IncomingMessage, response: ServerResponse) => void
   /** Answers of Fastify's that are recorded once they have been sent. */
   readonly #expected = new WeakSet<ServerResponse>()
 
-  constructor(log: Log, metrics: Metrics) {
+  /** @param release called with each response that was sent */
+  constructor(
+    log: Log,
+    metrics: Metrics,
+    release: (request: IncomingMessage, response: ServerResponse) => void = () => undefined,
+  ) {
     this.#log = log
     this.#metrics = metrics
+    this.#release = release
   }
 
   record(answer: Answer): void {
@@ -77,7 +83,7 @@ export class Answers {
   }
 
   #recordSent(request: FastifyRequest, response: ServerResponse, operation: string): void {
-    endAnswer(request.raw, response)
+    this.#release(request.raw, response)
     const { id, arrived, principal } = request
     const ms = performance.now() - arrived
     this.record({ id, operation, status: response.statusCode, ms, client: principal?.client })

@@ -1,5 +1,6 @@
-import { type Fault, InputRefused, isFault } from '../../src/input/faults.ts'
+import { InputRefused, isFault } from '../../src/input/faults.ts'
 import type { SourceRecord } from '../../src/input/source-record.ts'
+import type { Fault } from '../../src/text/user-error.ts'
 
 /** What a reader comes upon, in its order; a refusal of the whole file comes last. */
 export interface Read {

@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { type Fault, refuse } from '../../input/faults.ts'
+import { refuse } from '../../input/faults.ts'
 import { MAX_RECORD_BYTES } from '../../input/read-bytes.ts'
 import { quote } from '../../text/quote.ts'
+import type { Fault } from '../../text/user-error.ts'
 import type { OccupationRecord } from '../schema.ts'
 import { locateColumns, type Row, refuseUnreadable } from './table.ts'
 

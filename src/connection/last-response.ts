@@ -1,0 +1,25 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+const LAST = Symbol('last response')
+
+/** A response that has been handed over to the system, to a request that had arrived completely. */
+export const SENT = 'sent'
+
+type Connection = Duplex & { [LAST]?: ServerResponse | typeof SENT }
+
+/** The last response on a connection; `undefined` where it has had no request. */
+export function lastResponseOn(connection: Duplex): ServerResponse | typeof SENT | undefined {
+  return (connection as Connection)[LAST]
+}
+
+export function beginResponse(request: IncomingMessage, response: ServerResponse): void {
+  const connection: Connection = request.socket
+  connection[LAST] = response
+}
+
+/** Releases a response that was sent: a connection that waits for its next request keeps nothing of the last one. */
+export function endResponse(request: IncomingMessage, response: ServerResponse): void {
+  const connection: Connection = request.socket
+  if (connection[LAST] === response && request.complete) connection[LAST] = SENT
+}
