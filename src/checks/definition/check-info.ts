@@ -1,0 +1,50 @@
+import type { Check } from './definition.ts'
+import type { Node } from './node.ts'
+
+/** The properties that describe a check, wherever a definition can state them. */
+export const CHECK_PROPERTIES = [
+  'code',
+  'severity',
+  'message',
+  'why',
+  'fix',
+  'source',
+  'replaces',
+  'basis',
+  'since',
+  'until',
+  'status',
+]
+
+/** Reads the properties of a check; what is absent keeps its default. */
+export function readCheck(
+  node: Node,
+  { code, kind, fields }: { code: string; kind: string; fields: readonly string[] },
+): Check {
+  const given = node.get('code').text()
+  if (given !== undefined && !/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(given)) {
+    node.get('code').fault('must be 1 to 64 letters, digits and hyphens')
+  }
+  return {
+    code: given ?? code,
+    kind,
+    fields,
+    severity: node.get('severity').oneOf(['Error', 'Warning']) ?? 'Error',
+    message: node.get('message').text(),
+    why: node.get('why').text(),
+    fix: node.get('fix').text(),
+    source: node.get('source').text(),
+    replaces: node.get('replaces').text(),
+    basis: node.get('basis').oneOf(['stated', 'inferred', 'own']),
+    since: node.get('since').date(),
+    until: node.get('until').date(),
+    status: node.get('status').oneOf(['active', 'draft', 'retired']) ?? 'active',
+  }
+}
+
+/** The fields that a message template names, such as `{courseCode}`. */
+export function listPlaceholders(message: string): string[] {
+  return [...message.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+}
+
+export const PARAMETERS = ['returnId', 'returnYear', 'returnMonth', 'returnStart', 'returnEnd', 'asOf'] as const

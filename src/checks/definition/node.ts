@@ -1,0 +1,161 @@
+import { type Fault, InputRefused } from '../../input/faults.ts'
+import { quote, suggest } from '../../text.ts'
+
+/** A definition has faults; none of it is used. */
+export class DefinitionRefused extends InputRefused {
+  constructor(faults: readonly Fault[]) {
+    super(faults)
+    this.name = 'DefinitionRefused'
+  }
+}
+
+/** A value of a JSON or YAML document with its location, which reports what is wrong with it. */
+export class Node {
+  readonly value: unknown
+  readonly #file: string
+  readonly #path: string
+  readonly #faults: Fault[]
+
+  constructor(value: unknown, file: string, faults: Fault[], path = '') {
+    this.value = value
+    this.#file = file
+    this.#path = path
+    this.#faults = faults
+  }
+
+  get present(): boolean {
+    return this.value !== undefined
+  }
+
+  fault(message: string): undefined {
+    const place = this.#path === '' ? {} : { field: this.#path }
+    this.#faults.push({ file: this.#file, ...place, message })
+    return undefined
+  }
+
+  get(name: string): Node {
+    const value = isObject(this.value) ? this.value[name] : undefined
+    const step = /^[\w]+$/.test(name) ? (this.#path === '' ? name : `.${name}`) : `[${JSON.stringify(name)}]`
+    return new Node(value, this.#file, this.#faults, this.#path + step)
+  }
+
+  /** Reports every property that is not known; where only `mahi:` properties are checked, the others are accepted. */
+  knows(names: readonly string[], { strict = false } = {}): void {
+    if (!isObject(this.value)) return
+    for (const name of Object.keys(this.value)) {
+      if (names.includes(name) || (!strict && !name.startsWith('mahi:'))) continue
+      this.get(name).fault(`is not a known property${suggest(name, names)}`)
+    }
+  }
+
+  object(): Node | undefined {
+    if (isObject(this.value)) return this
+    return this.present ? this.fault(`must be an object, not ${describe(this.value)}`) : undefined
+  }
+
+  names(): string[] {
+    return isObject(this.value) ? Object.keys(this.value) : []
+  }
+
+  list(): Node[] {
+    if (!this.present) return []
+    if (!Array.isArray(this.value)) {
+      this.fault(`must be a list, not ${describe(this.value)}`)
+      return []
+    }
+    return this.value.map((item, index) => this.#item(item, index))
+  }
+
+  #item(item: unknown, index: number): Node {
+    return new Node(item, this.#file, this.#faults, `${this.#path}[${index}]`)
+  }
+
+  /** A list, or one value that stands for a list of one. */
+  listOrOne(): Node[] {
+    return this.present && !Array.isArray(this.value) ? [this] : this.list()
+  }
+
+  text(): string | undefined {
+    if (!this.present) return undefined
+    if (typeof this.value === 'string') return this.value
+    return this.fault(`must be text, not ${describe(this.value)}`)
+  }
+
+  requiredText(): string {
+    const text = this.text()
+    if (text !== undefined && text !== '') return text
+    if (!this.present || text === '') this.fault('is missing')
+    return ''
+  }
+
+  /** Text or a number, as text: the standard accepts either for minimum and enum. */
+  scalar(): string | undefined {
+    if (!this.present) return undefined
+    const { value } = this
+    if (typeof value === 'string') return value
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+    return this.fault(`must be text or a number, not ${describe(value)}`)
+  }
+
+  whole(): number | undefined {
+    if (!this.present) return undefined
+    if (typeof this.value === 'number' && Number.isInteger(this.value) && this.value >= 0) return this.value
+    return this.fault(`must be a whole number from 0, not ${describe(this.value)}`)
+  }
+
+  flag(): boolean {
+    if (!this.present) return false
+    if (typeof this.value === 'boolean') return this.value
+    this.fault(`must be true or false, not ${describe(this.value)}`)
+    return false
+  }
+
+  oneOf<const T extends string>(names: readonly T[]): T | undefined {
+    const text = this.text()
+    if (text === undefined) return undefined
+    const name = names.find((each) => each === text)
+    if (name !== undefined) return name
+    return this.fault(`must be ${listNames(names)}, not ${quote(text)}${suggest(text, names)}`)
+  }
+
+  texts(): string[] {
+    return this.list().flatMap((node) => node.text() ?? [])
+  }
+
+  pattern(): string | undefined {
+    const text = this.text()
+    if (text === undefined) return undefined
+    try {
+      compilePattern(text)
+      return text
+    } catch (error) {
+      return this.fault(`is not a valid pattern: ${(error as Error).message}`)
+    }
+  }
+
+  date(): string | undefined {
+    const text = this.text()
+    if (text === undefined || /^\d{4}-\d{2}-\d{2}$/.test(text)) return text
+    return this.fault(`must be a date such as 2025-12-31, not ${quote(text)}`)
+  }
+}
+
+/** A pattern applies to the whole value, as in XML Schema. */
+export function compilePattern(pattern: string): RegExp {
+  return new RegExp(`^(?:${pattern})$`, 'u')
+}
+
+export function listNames(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  return typeof value === 'string' ? quote(value) : String(value)
+}

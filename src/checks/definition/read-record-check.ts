@@ -1,0 +1,116 @@
+import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
+import type { Operand, ParameterName, RecordCheck } from './definition.ts'
+import type { Node } from './node.ts'
+import { readCondition } from './read-field.ts'
+
+const OPERAND_PARAMETERS: readonly ParameterName[] = ['returnStart', 'returnEnd', 'returnYear', 'asOf']
+
+const OWN_PROPERTIES: Record<RecordCheck['kind'], readonly string[]> = {
+  order: ['fields', 'strict'],
+  sum: ['total', 'parts', 'tolerance', 'compare'],
+  oneOf: ['fields', 'count'],
+  equal: ['fields', 'not'],
+  referenced: ['fields', 'by'],
+}
+const KINDS = Object.keys(OWN_PROPERTIES) as RecordCheck['kind'][]
+
+/** Finds the positions of the fields that a node lists. */
+export function readFieldPositions(node: Node, names: readonly string[]): number[] {
+  return node.listOrOne().flatMap((item) => readFieldPosition(item, names) ?? [])
+}
+
+export function readFieldPosition(node: Node, names: readonly string[]): number | undefined {
+  const name = node.requiredText()
+  if (name === '') return undefined
+  const position = names.indexOf(name)
+  return position === -1 ? node.fault(`names ${name}, which is not a field of this file`) : position
+}
+
+/**
+ * Reads a check across the fields of a record.
+ *
+ * @param fieldsOf the names of the fields of another resource, if it exists
+ */
+export function readRecordCheck(
+  node: Node,
+  names: readonly string[],
+  fieldsOf: (resource: string) => readonly string[] | undefined,
+): RecordCheck | undefined {
+  const kind = node.get('kind').requiredText() === '' ? undefined : node.get('kind').oneOf(KINDS)
+  if (kind === undefined) return undefined
+  node.knows(['kind', 'when', ...OWN_PROPERTIES[kind], ...CHECK_PROPERTIES], { strict: true })
+  const code = node.get('code').requiredText()
+  const listed = kind === 'sum' ? [node.get('total'), ...node.get('parts').list()] : node.get('fields').list()
+  const concerned = listed.flatMap((item) => {
+    const text = item.text()
+    return text === undefined || text.startsWith(':') ? [] : [text]
+  })
+  const check = readCheck(node, { code, kind, fields: concerned })
+  const common = { check, when: readCondition(node.get('when'), names) }
+  const needsTwo = kind === 'order' || kind === 'equal' || kind === 'oneOf'
+  if (needsTwo && listed.length < 2) node.get('fields').fault('must have at least two fields')
+  if (kind === 'equal' && listed.length > 2) node.get('fields').fault('must have exactly two operands')
+  switch (kind) {
+    case 'order':
+      return { ...common, kind, operands: readOperands(node, names), strict: node.get('strict').flag() }
+    case 'equal':
+      return { ...common, kind, operands: readOperands(node, names), not: node.get('not').flag() }
+    case 'oneOf':
+      return {
+        ...common,
+        kind,
+        fields: readFieldPositions(node.get('fields'), names),
+        count: node.get('count').oneOf(['atLeast', 'exactly', 'atMost']) ?? 'atLeast',
+      }
+    case 'sum':
+      return {
+        ...common,
+        kind,
+        total: readFieldPosition(node.get('total'), names) ?? 0,
+        parts: readFieldPositions(node.get('parts'), names),
+        tolerance: readTolerance(node.get('tolerance')),
+        compare: node.get('compare').oneOf(['=', '<=']) ?? '=',
+      }
+    case 'referenced':
+      return {
+        ...common,
+        kind,
+        fields: readFieldPositions(node.get('fields'), names),
+        by: node.get('by').list().flatMap((item) => readReferrer(item, fieldsOf) ?? []),
+      }
+  }
+}
+
+function readTolerance(node: Node): string {
+  const text = node.scalar() ?? '0'
+  if (!/^\d+(\.\d{1,6})?$/.test(text)) node.fault('must be a number from 0 with at most 6 decimal places')
+  return text
+}
+
+function readOperands(node: Node, names: readonly string[]): Operand[] {
+  return node
+    .get('fields')
+    .list()
+    .flatMap((item): Operand[] => {
+      const text = item.text()
+      if (text?.startsWith(':')) {
+        const parameter = OPERAND_PARAMETERS.find((name) => `:${name}` === text)
+        if (parameter !== undefined) return [{ parameter }]
+        item.fault(`must be a field or one of ${OPERAND_PARAMETERS.map((name) => `:${name}`).join(', ')}`)
+        return []
+      }
+      const field = readFieldPosition(item, names)
+      return field === undefined ? [] : [{ field }]
+    })
+}
+
+function readReferrer(
+  node: Node,
+  fieldsOf: (resource: string) => readonly string[] | undefined,
+): { resource: string; fields: number[] } | undefined {
+  node.knows(['resource', 'fields'], { strict: true })
+  const resource = node.get('resource').requiredText()
+  const names = fieldsOf(resource)
+  if (names === undefined) return node.get('resource').fault('is not the name of a resource')
+  return { resource, fields: readFieldPositions(node.get('fields'), names) }
+}

@@ -1,0 +1,216 @@
+import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
+import type {
+  Check,
+  Field,
+  FileType,
+  ForeignKey,
+  Key,
+  PermittedValue,
+  RecordCheck,
+  Resource,
+  SqlRule,
+} from './definition.ts'
+import type { Node } from './node.ts'
+import { readField } from './read-field.ts'
+import { readFieldPosition, readFieldPositions, readRecordCheck } from './read-record-check.ts'
+
+const PROPERTIES = [
+  'mahi:code',
+  'mahi:fileType',
+  'mahi:record',
+  'mahi:fileNames',
+  'mahi:optional',
+  'mahi:checks',
+]
+const FILE_TYPES: readonly FileType[] = [
+  'Course',
+  'Enrolment',
+  'CourseCompletion',
+  'QualificationCompletion',
+  'Learner',
+  'Unknown',
+]
+
+/** What a resource needs from the rest of the definition. */
+export interface ResourceContext {
+  readonly fieldsOf: (resource: string) => readonly string[] | undefined
+  readonly readCodelist: (name: string, node: Node) => readonly PermittedValue[]
+  readonly rulesOf: (resource: string) => readonly SqlRule[]
+}
+
+/** The names of the fields that a resource's schema lists, before anything else about it is read. */
+export function listFieldNames(resource: Node): string[] {
+  return resource
+    .get('schema')
+    .get('fields')
+    .list()
+    .map((field) => (typeof field.get('name').value === 'string' ? String(field.get('name').value) : ''))
+}
+
+/** Reads a resource: a file, its fields and its checks. */
+export function readResource(node: Node, context: ResourceContext): Resource {
+  node.knows(PROPERTIES)
+  const name = node.get('name').requiredText()
+  if (name !== '' && !/^[a-z][a-z0-9-]*$/.test(name)) {
+    node.get('name').fault('must consist of lower-case letters, digits and -')
+  }
+  const prefix = node.get('mahi:code').requiredText()
+  if (prefix !== '' && !/^[A-Z0-9]{2,6}$/.test(prefix))
+    node.get('mahi:code').fault('must be 2 to 6 capital letters or digits')
+  const schema = node.get('schema')
+  if (!schema.present) schema.fault('is missing')
+  schema.object()?.knows(['mahi:recordChecks'])
+  const names = listFieldNames(node)
+  for (const [index, each] of names.entries()) {
+    if (names.indexOf(each) !== index) schema.get('fields').fault(`has ${each} twice`)
+  }
+  const missingValues = schema.get('missingValues').present ? schema.get('missingValues').texts() : ['']
+  const fields = schema
+    .get('fields')
+    .list()
+    .map((field, position) => {
+      field.object()
+      return readField(field, position, {
+        prefix,
+        names,
+        missingValues,
+        readCodelist: context.readCodelist,
+      })
+    })
+  if (fields.length === 0 && schema.present) schema.get('fields').fault('is missing')
+
+  const overrides = node.get('mahi:checks')
+  const derive = (kind: string, place: Node, concerned: readonly string[] = []): Check => {
+    place.object()?.knows([...CHECK_PROPERTIES, 'field', 'reference'], { strict: true })
+    return readCheck(place, { code: `${prefix}-00-${kind}`, kind, fields: concerned })
+  }
+  const fileCheck = derive('file', overrides.get('file'))
+  const headerCheck = derive('header', overrides.get('header'))
+  const recordCheck = derive('record', overrides.get('record'))
+  const hasPrimaryKey = schema.get('primaryKey').present
+  const keys = readKeys(schema, names, (kind, concerned) => derive(kind, overrides.get(kind), concerned))
+  overrides.object()?.knows(['file', 'header', 'record', ...keys.map(({ check }) => check.kind)], {
+    strict: true,
+  })
+  const foreignKeys = readForeignKeys(schema, names, context, name, derive)
+  const recordChecks = schema
+    .get('mahi:recordChecks')
+    .list()
+    .flatMap((item): RecordCheck[] => {
+      const check = readRecordCheck(item, names, context.fieldsOf)
+      return check === undefined ? [] : [check]
+    })
+  const match = node.get('schema').get('fieldsMatch')
+  const fieldsMatch = match.listOrOne()[0]?.oneOf(['exact', 'equal', 'subset', 'superset', 'partial'])
+  const rules = context.rulesOf(name)
+  const checks = [
+    fileCheck,
+    headerCheck,
+    recordCheck,
+    ...fields.flatMap((field) => Object.values(field.checks)),
+    ...keys.map(({ check }) => check),
+    ...foreignKeys.flatMap(({ check, matches }) => [check, ...matches.map((each) => each.check)]),
+    ...recordChecks.map(({ check }) => check),
+    ...rules.map(({ check }) => check),
+  ]
+  return {
+    name,
+    table: name.replaceAll('-', '_'),
+    path: node.get('path').requiredText(),
+    title: node.get('title').text() ?? name,
+    prefix,
+    fileType: node.get('mahi:fileType').oneOf(FILE_TYPES) ?? 'Unknown',
+    record: readRecordFields(node.get('mahi:record'), names),
+    fileNames: node.get('mahi:fileNames').texts(),
+    optional: node.get('mahi:optional').flag(),
+    unknownColumns: fieldsMatch === 'subset' || fieldsMatch === 'partial',
+    missingColumns: fieldsMatch === 'superset' || fieldsMatch === 'partial',
+    fields: markLocalId(fields, node.get('mahi:record').get('localId').value),
+    fileCheck,
+    headerCheck,
+    recordCheck,
+    keys,
+    hasPrimaryKey,
+    foreignKeys,
+    recordChecks,
+    rules,
+    checks,
+  }
+}
+
+/** The column of the local ID may be absent: the record's line number then replaces it. */
+function markLocalId(fields: readonly Field[], localId: unknown): Field[] {
+  return fields.map((field) => (field.name === localId ? { ...field, mayBeAbsent: true } : field))
+}
+
+function readRecordFields(node: Node, names: readonly string[]): Resource['record'] {
+  node.object()?.knows(['localId', 'courseCode', 'studentId'], { strict: true })
+  const positions: Record<string, number> = {}
+  for (const name of ['localId', 'courseCode', 'studentId']) {
+    const position = node.get(name).present ? readFieldPosition(node.get(name), names) : undefined
+    if (position !== undefined) positions[name] = position
+  }
+  return positions
+}
+
+function readKeys(
+  schema: Node,
+  names: readonly string[],
+  derive: (kind: string, concerned: readonly string[]) => Check,
+): Key[] {
+  const primary = schema.get('primaryKey')
+  const nodes = [...(primary.present ? [primary] : []), ...schema.get('uniqueKeys').list()]
+  return nodes.map((node, index) => {
+    const fields = readFieldPositions(node, names)
+    // The kind of the first unique key is key2, also without a primary key: the standard's order decides.
+    const place = primary.present ? index + 1 : index + 2
+    const kind = place === 1 ? 'key' : `key${place}`
+    return { fields, check: derive(kind, toNames(fields, names)) }
+  })
+}
+
+function readForeignKeys(
+  schema: Node,
+  names: readonly string[],
+  { fieldsOf }: ResourceContext,
+  self: string,
+  derive: (kind: string, place: Node, concerned: readonly string[]) => Check,
+): ForeignKey[] {
+  return schema
+    .get('foreignKeys')
+    .list()
+    .flatMap((node, index): ForeignKey[] => {
+      node.knows(['mahi:check', 'mahi:matches'])
+      const fields = readFieldPositions(node.get('fields'), names)
+      const reference = node.get('reference')
+      const resource = reference.get('resource').text() || self
+      const others = fieldsOf(resource)
+      if (others === undefined) {
+        reference.get('resource').fault('is not the name of a resource')
+        return []
+      }
+      const references = readFieldPositions(reference.get('fields'), others)
+      if (references.length !== fields.length)
+        reference.get('fields').fault(`must have as many fields as the key (${fields.length})`)
+      const matches = node.get('mahi:matches').list()
+      return [
+        {
+          fields,
+          resource,
+          references,
+          check: derive(`reference${index + 1}`, node.get('mahi:check'), toNames(fields, names)),
+          matches: matches.flatMap((match, order) => {
+            const field = readFieldPosition(match.get('field'), names)
+            const other = readFieldPosition(match.get('reference'), others)
+            if (field === undefined || other === undefined) return []
+            const kind = `match${index + 1}${order === 0 ? '' : `-${order + 1}`}`
+            return [{ field, reference: other, check: derive(kind, match, toNames([field], names)) }]
+          }),
+        },
+      ]
+    })
+}
+
+function toNames(positions: readonly number[], names: readonly string[]): string[] {
+  return positions.map((position) => names[position] ?? '')
+}
