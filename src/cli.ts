@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { addKeyCommands } from './access/commands.ts'
+import { addDefinitionCommands } from './checks/definition-commands.ts'
 import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './command-line/terminal.ts'
 import { openDatabase } from './database/open.ts'
@@ -69,6 +70,7 @@ program
 addOccupationCommands(program, withDatabase)
 const results = addResultsCommands(program, withDatabase)
 addKeyCommands(program, withDatabase)
+addDefinitionCommands(program)
 addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 
 program

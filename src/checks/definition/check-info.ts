@@ -47,4 +47,11 @@ export function listPlaceholders(message: string): string[] {
   return [...message.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
 }
 
-export const PARAMETERS = ['returnId', 'returnYear', 'returnMonth', 'returnStart', 'returnEnd', 'asOf'] as const
+export const PARAMETERS = [
+  'returnId',
+  'returnYear',
+  'returnMonth',
+  'returnStart',
+  'returnEnd',
+  'asOf',
+] as const

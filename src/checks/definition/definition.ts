@@ -188,12 +188,15 @@ export interface SqlRule {
 export interface RuleExample {
   readonly name: string
   /** Partial records by the name of their resource. */
-  readonly records: Readonly<Record<string, readonly Readonly<Record<string, string>>[]>>
+  readonly records: Readonly<Record<string, readonly ExampleRecord[]>>
   /** Positions, from 1, of the records of the rule's file that it finds. */
   readonly finds: readonly number[]
   readonly returnId: string | undefined
   readonly asOf: string | undefined
 }
+
+/** The values of a record by field; a list may be given as its items. */
+export type ExampleRecord = Readonly<Record<string, string | readonly string[]>>
 
 /** Every check of a definition with its resource, in the order of the findings. */
 export function* listChecks(definition: Definition): Generator<{ resource: Resource; check: Check }> {

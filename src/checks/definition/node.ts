@@ -1,13 +1,9 @@
-import { type Fault, InputRefused } from '../../input/faults.ts'
-import { quote, suggest } from '../../text.ts'
+import { quote } from '../../text/quote.ts'
+import { suggest } from '../../text/suggest.ts'
+import { type Fault, UserError } from '../../text/user-error.ts'
 
 /** A definition has faults; none of it is used. */
-export class DefinitionRefused extends InputRefused {
-  constructor(faults: readonly Fault[]) {
-    super(faults)
-    this.name = 'DefinitionRefused'
-  }
-}
+export class DefinitionRefused extends UserError {}
 
 /** A value of a JSON or YAML document with its location, which reports what is wrong with it. */
 export class Node {

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
-import type { Fault } from '../../input/faults.ts'
-import { suggest } from '../../text.ts'
+import { suggest } from '../../text/suggest.ts'
+import type { Fault } from '../../text/user-error.ts'
 import type { PermittedValue } from './definition.ts'
 
 /** Reads a code list: CSV with the columns code and label, and optionally from and until. */

@@ -144,12 +144,9 @@ function listKinds(field: Omit<Field, 'checks'>, unique: boolean, hasItems: bool
     type: type !== 'string' && type !== 'any' && !(isList && field.itemType === 'string'),
     length: limits.minLength !== undefined || limits.maxLength !== undefined,
     pattern: limits.pattern !== undefined,
-    range: [
-      limits.minimum,
-      limits.maximum,
-      limits.exclusiveMinimum,
-      limits.exclusiveMaximum,
-    ].some((limit) => limit !== undefined),
+    range: [limits.minimum, limits.maximum, limits.exclusiveMinimum, limits.exclusiveMaximum].some(
+      (limit) => limit !== undefined,
+    ),
     decimals: field.decimals !== undefined,
     enum: field.permitted !== undefined && !isList,
     items: isList && (hasItems || field.permitted !== undefined),

@@ -76,7 +76,10 @@ export function readRecordCheck(
         ...common,
         kind,
         fields: readFieldPositions(node.get('fields'), names),
-        by: node.get('by').list().flatMap((item) => readReferrer(item, fieldsOf) ?? []),
+        by: node
+          .get('by')
+          .list()
+          .flatMap((item) => readReferrer(item, fieldsOf) ?? []),
       }
   }
 }

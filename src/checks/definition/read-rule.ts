@@ -1,5 +1,5 @@
 import { LineCounter, parseDocument } from 'yaml'
-import type { Fault } from '../../input/faults.ts'
+import type { Fault } from '../../text/user-error.ts'
 import { CHECK_PROPERTIES, listPlaceholders, readCheck } from './check-info.ts'
 import type { RuleExample, SqlRule } from './definition.ts'
 import { Node } from './node.ts'
@@ -33,11 +33,14 @@ export function readRule(
   const resource = node.get('file').requiredText()
   const names = fieldsOf(resource)
   if (names === undefined && resource !== '') node.get('file').fault('is not the name of a resource')
-  const fields = node.get('fields').listOrOne().flatMap((item) => {
-    const name = item.text() ?? ''
-    if (names !== undefined && !names.includes(name)) item.fault(`is not a field of ${resource}`)
-    return name
-  })
+  const fields = node
+    .get('fields')
+    .listOrOne()
+    .flatMap((item) => {
+      const name = item.text() ?? ''
+      if (names !== undefined && !names.includes(name)) item.fault(`is not a field of ${resource}`)
+      return name
+    })
   if (fields.length === 0) node.get('fields').fault('must name at least one field')
   for (const name of ['message', 'why', 'fix']) node.get(name).requiredText()
   const code = node.get('code').requiredText()
@@ -45,14 +48,25 @@ export function readRule(
     node.get('code').fault(`is ${code}, but the file must then be named ${code}.sql`)
   const check = readCheck(node, { code, kind: 'rule', fields })
 
-  const sql = text.slice(comment.index + comment[0].length).trim().replace(/;\s*$/, '')
+  const sql = text
+    .slice(comment.index + comment[0].length)
+    .trim()
+    .replace(/;\s*$/, '')
   checkQuery(sql, listPlaceholders(check.message ?? ''), names ?? [], new Node(sql, file, faults))
-  const examples = node.get('examples').list().map((item, index) => readExample(item, index, resource, fieldsOf))
+  const examples = node
+    .get('examples')
+    .list()
+    .map((item, index) => readExample(item, index, resource, fieldsOf))
   return { resource, rule: { check, file, sql, examples } }
 }
 
 /** Reports what can be seen in the text of a query; the rest is seen when SQLite prepares it. */
-function checkQuery(sql: string, placeholders: readonly string[], names: readonly string[], node: Node): void {
+function checkQuery(
+  sql: string,
+  placeholders: readonly string[],
+  names: readonly string[],
+  node: Node,
+): void {
   const bare = stripSql(sql)
   if (!/^\s*(?:select|with)\b/i.test(bare)) node.fault('the query must start with select or with')
   if (/\bselect\s+(?:distinct\s+)?(?:\w+\.)?\*/i.test(bare))
@@ -89,8 +103,7 @@ function readExample(
       return Object.fromEntries(
         row.names().map((field) => {
           const value = row.get(field)
-          // A list in YAML is easier to read than its text form.
-          return [field, Array.isArray(value.value) ? value.texts().join(';') : (value.text() ?? '')]
+          return [field, Array.isArray(value.value) ? value.texts() : (value.text() ?? '')] as const
         }),
       )
     })

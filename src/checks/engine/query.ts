@@ -1,0 +1,45 @@
+import type Database from 'better-sqlite3'
+import type { SqlRule } from '../definition/definition.ts'
+import type { Parameters } from '../parameters.ts'
+
+/** A rule's query, ready to run. */
+export interface Query {
+  readonly statement: Database.Statement
+  /** The names of its columns; the first is the number of the record. */
+  readonly columns: readonly string[]
+}
+
+/** A query cannot be run; the message says why. */
+export class QueryRefused extends Error {}
+
+/**
+ * Prepares the query of a rule on a database that only it may read.
+ *
+ * @throws {QueryRefused} if it is not one query that only reads and whose first column is `row`
+ */
+export function prepareQuery(database: Database.Database, { sql }: Pick<SqlRule, 'sql'>): Query {
+  const statement = prepare(database, sql)
+  // SQLite counts attach and some pragmas as reading; they are not queries, so the text must start like one.
+  if (!statement.reader || !statement.readonly || !/^(?:select|with)\b/i.test(withoutLeadingComments(sql)))
+    throw new QueryRefused('The query must be one select that only reads.')
+  const columns = statement.columns().map(({ name }) => name)
+  if (columns[0] !== 'row') throw new QueryRefused('The first column of the query must be row.')
+  return { statement: statement.raw(true), columns }
+}
+
+function prepare(database: Database.Database, sql: string): Database.Statement {
+  try {
+    return database.prepare(sql)
+  } catch (error) {
+    throw new QueryRefused(`SQLite refuses the query: ${(error as Error).message}.`)
+  }
+}
+
+function withoutLeadingComments(sql: string): string {
+  return sql.replace(/^(?:\s+|--[^\n]*\n|\/\*[\s\S]*?\*\/)*/, '')
+}
+
+/** The parameters that a query may use, by their names without the colon. */
+export function bindings(parameters: Parameters): Record<string, string | number | null> {
+  return { ...parameters }
+}

@@ -1,0 +1,154 @@
+import type { Check, Definition, Field, Limits, Resource } from './definition/definition.ts'
+import { listNames } from './definition/node.ts'
+
+/** A check for people and for the rule catalogue. */
+export interface CheckDescription {
+  readonly code: string
+  readonly severity: Check['severity']
+  readonly file: string
+  readonly fileType: Resource['fileType']
+  readonly fields: readonly string[]
+  readonly kind: string
+  /** What it finds; the placeholders of a template stay as they are. */
+  readonly message: string
+  readonly why?: string
+  readonly fix?: string
+  readonly source?: string
+  readonly replaces?: string
+  readonly basis?: string
+  readonly since?: string
+  readonly until?: string
+  readonly status: Check['status']
+}
+
+/** Describes a check of a definition. */
+export function describeCheck(_definition: Definition, resource: Resource, check: Check): CheckDescription {
+  const { code, severity, fields, kind, why, fix, source, replaces, basis, since, until, status } = check
+  const optional = { why, fix: fix ?? DEFAULT_FIX[kind], source, replaces, basis, since, until }
+  return {
+    code,
+    severity,
+    file: resource.name,
+    fileType: resource.fileType,
+    fields,
+    kind,
+    message: check.message ?? describeKind(resource, check),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
+    status,
+  }
+}
+
+/** What to do about the findings of a derived check that does not say it itself. */
+export const DEFAULT_FIX: Readonly<Record<string, string>> = {
+  file: 'Export the file again as CSV in UTF-8.',
+  header: 'Give the column the name that the definition states.',
+  record: 'Correct the record in the file, or export it again.',
+  required: 'Enter the value in the student management system and export the file again.',
+  empty: 'Remove the value.',
+  spaces: 'Remove the spaces.',
+  type: 'Write the value in the expected form.',
+  length: 'Correct the value.',
+  pattern: 'Write the value in the expected form.',
+  range: 'Correct the value.',
+  decimals: 'Round the value.',
+  enum: 'Use one of the permitted values.',
+  items: 'Correct the list.',
+  unique: 'Make the value unique.',
+  key: 'Keep one record for each key.',
+}
+
+/** What a derived check finds, in one sentence. */
+export function describeKind(resource: Resource, { kind, fields }: Check): string {
+  const [name = ''] = fields
+  const field = resource.fields.find((each) => each.name === name)
+  const listed = fields.join(', ')
+  if (kind === 'file') return `The file ${resource.path} is missing or cannot be read.`
+  if (kind === 'header') return `The header of ${resource.path} has a missing, unknown or repeated column.`
+  if (kind === 'record') return 'The record cannot be read.'
+  if (kind.startsWith('key')) return `An earlier record has the same ${listed}.`
+  if (kind.startsWith('reference')) return `No record is referred to by ${listed}.`
+  if (kind.startsWith('match')) return `${name} differs from the referenced record.`
+  if (kind === 'order') return `${listed} must be in ascending order.`
+  if (kind === 'sum') return `${name} must agree with the sum of its parts.`
+  if (kind === 'oneOf') return `Values are required or excluded among ${listed}.`
+  if (kind === 'equal') return `${listed} do not agree.`
+  if (kind === 'referenced') return `No other record refers to this ${listed}.`
+  return field === undefined ? `${name} is not valid.` : `${name} ${describeFieldKind(kind, field)}`
+}
+
+function describeFieldKind(kind: string, field: Field): string {
+  switch (kind) {
+    case 'required':
+      return field.requiredWhen === undefined ? 'must have a value.' : 'must have a value in this record.'
+    case 'empty':
+      return 'must be empty in this record.'
+    case 'spaces':
+      return 'must not have spaces at either end.'
+    case 'type':
+      return `must be ${describeType(field)}.`
+    case 'length':
+      return `must have ${describeLength(field.limits)} ${field.type === 'list' ? 'values' : 'characters'}.`
+    case 'pattern':
+      return `must have the form ${field.limits.pattern}.`
+    case 'range':
+      return `must be ${describeRange(field.limits)}.`
+    case 'decimals':
+      return `must have at most ${field.decimals} decimal places.`
+    case 'enum':
+      return `must be ${describePermitted(field)}.`
+    case 'items':
+      return 'must have permitted values only.'
+    default:
+      return 'must be unique.'
+  }
+}
+
+/** The expected form of a type, with an example. */
+export function describeType({ type, format, trueValues, falseValues }: Field): string {
+  switch (type) {
+    case 'integer':
+      return 'a whole number such as 2025'
+    case 'number':
+      return 'a number such as 1250.50'
+    case 'boolean':
+      return listNames([...trueValues, ...falseValues])
+    case 'date':
+      return format === 'default'
+        ? 'a date such as 2025-02-17'
+        : `a date such as ${format.replace('%Y', '2025').replace('%m', '02').replace('%d', '17')}`
+    case 'datetime':
+      return 'a date and time such as 2025-02-17T09:30:00Z'
+    case 'time':
+      return 'a time such as 09:30:00'
+    case 'year':
+      return 'a year such as 2025'
+    case 'yearmonth':
+      return 'a month such as 2025-02'
+    case 'list':
+      return 'a list of whole numbers'
+    default:
+      return 'text'
+  }
+}
+
+export function describeLength({ minLength, maxLength }: Limits): string {
+  if (minLength !== undefined && minLength === maxLength) return `exactly ${maxLength}`
+  if (minLength === undefined || minLength === 0) return `at most ${maxLength}`
+  return maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${maxLength}`
+}
+
+export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Limits): string {
+  const bounds = [
+    minimum === undefined ? [] : [`at least ${minimum}`],
+    exclusiveMinimum === undefined ? [] : [`more than ${exclusiveMinimum}`],
+    maximum === undefined ? [] : [`at most ${maximum}`],
+    exclusiveMaximum === undefined ? [] : [`less than ${exclusiveMaximum}`],
+  ]
+  return bounds.flat().join(' and ')
+}
+
+/** The permitted values, where they are few enough to be listed. */
+export function describePermitted({ permitted = [] }: Field): string {
+  const values = [...new Set(permitted.map(({ value }) => value))]
+  return values.length <= 12 ? listNames(values) : `one of the ${values.length} permitted values`
+}

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { listChecks } from '../src/checks/definition/definition.ts'
+import { findDefinition, listOwnDefinitions, loadDefinition } from '../src/checks/definition/load.ts'
+import { DefinitionRefused } from '../src/checks/definition/node.ts'
+import { findProfileFaults } from '../src/checks/definition/profile.ts'
+import { testRules } from '../src/checks/definition/test-rules.ts'
+import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+
+function faultsOf(folder: string): readonly string[] {
+  try {
+    loadDefinition(folder)
+  } catch (error) {
+    if (error instanceof DefinitionRefused) return error.message.split('\n')
+    throw error
+  }
+  return []
+}
+
+function withLibrary(change: (library: typeof LIBRARY) => void): string {
+  const library = structuredClone(LIBRARY)
+  change(library)
+  return writeDefinition(library)
+}
+
+test('the codes of derived checks come from the position of the field and the kind of the check', () => {
+  const codes = [...listChecks(loadDefinition(writeDefinition()))].map(({ check }) => check.code)
+  expect(codes.slice(0, 12)).toEqual([
+    'MEM-00-file',
+    'MEM-00-header',
+    'MEM-00-record',
+    'MEM-01-required',
+    'MEM-01-spaces',
+    'MEM-01-length',
+    'MEM-02-spaces',
+    'MEM-02-type',
+    'MEM-03-spaces',
+    'MEM-03-enum',
+    'MEM-00-key',
+    'LOA-00-file',
+  ])
+  expect(codes.slice(-4)).toEqual(['LOA-00-key', 'LOA-00-reference1', 'LOA-101', 'LOA-201'])
+})
+
+test('every fault of a definition is reported with its file and location', () => {
+  const folder = withLibrary((library) => {
+    const [members, loans] = library.resources
+    Object.assign(members?.schema.fields[0] ?? {}, { type: 'text' })
+    Object.assign(members?.schema.fields[1] ?? {}, { 'mahi:requiredIf': {} })
+    Object.assign(loans ?? {}, { 'mahi:code': 'loans' })
+    Object.assign(loans?.schema ?? {}, { primaryKey: ['loanID'] })
+  })
+  expect(faultsOf(folder)).toEqual([
+    expect.stringMatching(/^datapackage\.json: resources\[0\]\.schema\.fields\[0\]\.type: must be string, /),
+    expect.stringMatching(/fields\[1\]\["mahi:requiredIf"\]: is not a known property/),
+    expect.stringMatching(
+      /^datapackage\.json: resources\[1\]\["mahi:code"\]: must be 2 to 6 capital letters/,
+    ),
+    expect.stringMatching(/resources\[1\]\.schema\.primaryKey\[0\]: names loanID, which is not a field/),
+  ])
+})
+
+test('faults of rules and code lists are reported with their line', () => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[0]?.schema.fields[1] ?? {}, { 'mahi:codelist': 'days' })
+  const folder = writeDefinition(library, {
+    'rules/LOA-201.sql': LONG_LOAN.replace('fields: [returned]', 'fields: [return]').replace(
+      'why: Others wait.\n',
+      '',
+    ),
+    'rules/LOA-202.sql': '/*\ncode: LOA-202\nfile: [\n*/\nselect row from members',
+    'rules/LOA-203.sql': 'select row from members',
+    'codelists/days.csv': 'code,label,from\n1,Monday,\n1,Monday,\n2,Tuesday,soon\n',
+  })
+  expect(faultsOf(folder)).toEqual([
+    expect.stringMatching(/^rules\/LOA-201\.sql: fields\[0\]: is not a field of book-loans$/),
+    expect.stringMatching(/^rules\/LOA-201\.sql: why: is missing$/),
+    expect.stringMatching(/^rules\/LOA-202\.sql:\d: front matter: /),
+    expect.stringMatching(/^rules\/LOA-203\.sql:1: must start with a comment/),
+    expect.stringMatching(/^codelists\/days\.csv:3: code: has "1" twice$/),
+    expect.stringMatching(/^codelists\/days\.csv:4: from: must be a date/),
+  ])
+})
+
+test('a folder without a descriptor is reported', () => {
+  expect(faultsOf('/nowhere')).toEqual([
+    '/nowhere/datapackage.json: does not exist; a definition is a folder with this file',
+  ])
+})
+
+test('a rule passes if its examples agree with it and detect every changed comparison', () => {
+  const definition = loadDefinition(writeDefinition())
+  expect(testRules(definition)).toEqual({ rules: 1, examples: 2, mutants: 2, faults: [] })
+})
+
+test.each([
+  ['an example that expects another record', (sql: string) => sql.replace('finds: [1]', 'finds: [2]')],
+  ['a changed comparison', (sql: string) => sql.replace('2025-01-31 }', '2025-01-30 }')],
+  [
+    'no example that finds nothing',
+    (sql: string) => sql.replace(/ {2}- records:\n.*\n.*lent: 2025-01-01 }\n.*finds: \[\]\n/, ''),
+  ],
+  ['a query that SQLite refuses', (sql: string) => sql.replace('from book_loans', 'from book_loan')],
+  [
+    'a query that writes',
+    (sql: string) => `${sql.slice(0, sql.indexOf('select'))}with x as (select 1 as days) delete from members`,
+  ],
+])('the test of a definition fails on %s', (_case, change) => {
+  const definition = loadDefinition(writeDefinition(LIBRARY, { 'rules/LOA-201.sql': change(LONG_LOAN) }))
+  expect(testRules(definition).faults).not.toEqual([])
+})
+
+test('two rules that find the same records in every example are reported', () => {
+  const twin = LONG_LOAN.replace('LOA-201', 'LOA-202')
+  const rules = { 'rules/LOA-201.sql': LONG_LOAN, 'rules/LOA-202.sql': twin }
+  expect(testRules(loadDefinition(writeDefinition(LIBRARY, rules))).faults).toEqual([
+    { file: 'rules/LOA-201.sql', message: expect.stringContaining('LOA-202') },
+  ])
+})
+
+test.each(listOwnDefinitions())('the definition %s is valid and its rules pass their test', (name) => {
+  const folder = findDefinition(name)
+  expect(testRules(loadDefinition(folder)).faults).toEqual([])
+  expect(findProfileFaults(folder)).toEqual([])
+})
