@@ -9,7 +9,7 @@ import Fastify, {
 } from 'fastify'
 import type { Access } from './access/admit.ts'
 import { Audit } from './access/audit.ts'
-import { createJwtVerifier, type JwtOptions } from './access/jwt.ts'
+import { createJwtVerifier, createKeyedHash, type JwtOptions } from './access/jwt.ts'
 import { KeyWatch } from './access/key-watch.ts'
 import { KeyVerifier } from './access/keys.ts'
 import { type ConsumeLimit, describeLimits, type RateLimits } from './access/rate-limit.ts'
@@ -17,6 +17,7 @@ import { createBearerVerifier } from './access/verify.ts'
 import { assertWellFormed, BrokenRequests } from './connection/broken-requests.ts'
 import { endResponse } from './connection/last-response.ts'
 import type { Database, Reader } from './database/database.ts'
+import { readHashKey } from './database/instance.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
 import { CommonHeaders, IDLE_TIMEOUT } from './http/common-headers.ts'
 import { Cors } from './http/cors.ts'
@@ -196,7 +197,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     verifyKey: keys.verify,
     verifyBearer: createBearerVerifier(
       keys.verify,
-      jwt === undefined ? undefined : createJwtVerifier(jwt, logger),
+      jwt === undefined
+        ? undefined
+        : createJwtVerifier(jwt, createKeyedHash(await readHashKey(database)), logger),
     ),
     audit,
     consume,

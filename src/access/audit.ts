@@ -30,9 +30,9 @@ export interface Refusal {
   readonly client?: string | undefined
 }
 
-/** A key that was made or revoked. */
+/** A key that was made, revoked, or given another name or end. */
 export interface KeyChange {
-  readonly audit: 'made' | 'revoked'
+  readonly audit: 'made' | 'revoked' | 'changed'
   /** The key's id. */
   readonly key: string
   readonly client: string
