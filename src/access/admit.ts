@@ -5,7 +5,7 @@ import { remember } from '../text/remember.ts'
 import { normaliseAddress } from './address.ts'
 import type { Audit, RefusalReason } from './audit.ts'
 import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
-import type { ConsumeLimit, CountedLimits, LimitName } from './rate-limit.ts'
+import type { ConsumeLimit, CountedLimits, LimitName, OperationLimit } from './rate-limit.ts'
 
 export interface Access {
   /** Verifies an `X-API-Key`. */
@@ -21,7 +21,9 @@ export interface Access {
 
 /** What an operation asks of its callers. */
 export interface Admission {
-  readonly operation: Exclude<LimitName, 'failed-credentials'>
+  /** Its name, in the audit. */
+  readonly operation: string
+  readonly limit: OperationLimit
   /** `undefined` where the operation asks for it by itself. */
   readonly scope: Scope | undefined
   /** Whether a caller without a credential is let in; one with a wrong credential never is. */
@@ -39,9 +41,9 @@ declare module 'fastify' {
  * Makes the hook that lets a caller in, in the order of the design: credential (401), rate limit (429), scope (401).
  * What the caller may see of the data is the operation's own question.
  */
-export function admit(access: Access, { operation, scope, anonymous }: Admission) {
+export function admit(access: Access, { operation, limit, scope, anonymous }: Admission) {
   const count = (request: FastifyRequest, principal: Principal | undefined) =>
-    whenKnown(consume(access, request, operation, principal?.id ?? addressOf(request), 'requests'), () => {
+    whenKnown(consume(access, request, limit, principal?.id ?? addressOf(request), 'requests'), () => {
       if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
         throw forbidden(access, request, operation, 'scope')
     })
@@ -71,7 +73,7 @@ export function admit(access: Access, { operation, scope, anonymous }: Admission
 export function forbidden(
   { audit }: Access,
   request: FastifyRequest,
-  operation: Admission['operation'],
+  operation: string,
   reason: RefusalReason,
 ): Problem {
   const { id: key, client } = request.principal ?? {}
@@ -117,7 +119,7 @@ function verifyCredential(
 function refuse(
   access: Access,
   request: FastifyRequest,
-  operation: Admission['operation'],
+  operation: string,
   { refused: reason, id: key, client }: Refused,
 ): MaybePromise<never> {
   const address = addressOf(request)

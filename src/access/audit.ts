@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { formatTimestamp } from '../text/timestamp.ts'
-import type { LimitName } from './rate-limit.ts'
 
 /**
  * Why a request was refused: it carries no credential; no such key; the id of a key and
@@ -22,7 +21,7 @@ export type RefusalReason =
 
 export interface Refusal {
   readonly reason: RefusalReason
-  readonly operation: LimitName
+  readonly operation: string
   /** Where it came from, as far as callers are told apart by address. */
   readonly address: string
   /** The id of the credential, if it is one that there is. */

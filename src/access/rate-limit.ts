@@ -10,6 +10,9 @@ export interface RateLimit {
 /** What is counted apart: each operation by credential, and failed credentials by address. */
 export type LimitName = 'occupations' | 'validation-results' | 'failed-credentials'
 
+/** A limit that operations are counted under. */
+export type OperationLimit = Exclude<LimitName, 'failed-credentials'>
+
 export type RateLimits = Readonly<Record<LimitName, RateLimit | 'off'>>
 
 export interface Verdict {
