@@ -39,7 +39,15 @@ function withoutLeadingComments(sql: string): string {
   return sql.replace(/^(?:\s+|--[^\n]*\n|\/\*[\s\S]*?\*\/)*/, '')
 }
 
-/** The parameters that a query may use, by their names without the colon. */
-export function bindings(parameters: Parameters): Record<string, string | number | null> {
-  return { ...parameters }
+/**
+ * The parameters that a query may use, by their names without the colon. better-sqlite3 binds a number as REAL,
+ * which makes every division exact; a query expects the year and the month to be integers.
+ */
+export function bindings(parameters: Parameters): Record<string, string | bigint | null> {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, value]: [string, string | number | null]) => [
+      name,
+      typeof value === 'number' ? BigInt(value) : value,
+    ]),
+  )
 }
