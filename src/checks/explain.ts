@@ -24,7 +24,7 @@ export interface CheckDescription {
 /** Describes a check of a definition. */
 export function describeCheck(_definition: Definition, resource: Resource, check: Check): CheckDescription {
   const { code, severity, fields, kind, why, fix, source, replaces, basis, since, until, status } = check
-  const optional = { why, fix: fix ?? DEFAULT_FIX[kind], source, replaces, basis, since, until }
+  const optional = { why: why ?? DEFAULT_WHY[kind], fix: fix ?? DEFAULT_FIX[kind], source, replaces, basis, since, until }
   return {
     code,
     severity,
@@ -36,6 +36,15 @@ export function describeCheck(_definition: Definition, resource: Resource, check
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
     status,
   }
+}
+
+/** Why a derived check matters, unless the definition says it. */
+const DEFAULT_WHY: Readonly<Record<string, string>> = {
+  file: 'Without the file, its records and the rules that need them are not checked.',
+  header: 'The values of a column without its expected name are not checked.',
+  record: 'The values of the record cannot be assigned to columns, so they are not checked.',
+  spaces: 'A system that compares values exactly treats the value as a different one.',
+  type: 'The value cannot be read as what the column contains.',
 }
 
 /** What to do about the findings of a derived check that does not say it itself. */
