@@ -1,0 +1,27 @@
+/*
+code: ENR-202
+file: enrolments
+fields: [courseEndDate, courseStartDate]
+severity: Warning
+message: 'The enrolment lasts from {courseStartDate} to {courseEndDate}, longer than 12 months.'
+why: Enrolments of more than 12 months can lower the retention indicator.
+fix: Check both dates.
+source: http://www.tec.govt.nz/Resource-Centre/Software-tools/Data-Accuracy-Report-guidance/
+basis: stated
+examples:
+  - name: a year and a day
+    records:
+      enrolments:
+        - { courseStartDate: 2025-01-01, courseEndDate: 2026-01-02 }
+        - { courseStartDate: 2025-01-01, courseEndDate: 2026-01-01 }
+        - { courseStartDate: 2025-01-01, courseEndDate: 2025-12-31 }
+    finds: [1]
+  - name: no end
+    records:
+      enrolments:
+        - { courseStartDate: 2025-01-01 }
+    finds: []
+*/
+select row
+from enrolments
+where courseEndDate > date(courseStartDate, '+12 months')
