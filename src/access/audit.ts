@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { formatTimestamp } from '../text/timestamp.ts'
+import type { LimitName } from './rate-limit.ts'
 
 /**
  * Why a request was refused: it carries no credential; no such key; the id of a key and
@@ -21,7 +22,7 @@ export type RefusalReason =
 
 export interface Refusal {
   readonly reason: RefusalReason
-  readonly operation: string
+  readonly operation: LimitName
   /** Where it came from, as far as callers are told apart by address. */
   readonly address: string
   /** The id of the credential, if it is one that there is. */
@@ -29,9 +30,9 @@ export interface Refusal {
   readonly client?: string | undefined
 }
 
-/** A key that was made, revoked, or given another name or end. */
+/** A key that was made or revoked. */
 export interface KeyChange {
-  readonly audit: 'made' | 'revoked' | 'changed'
+  readonly audit: 'made' | 'revoked'
   /** The key's id. */
   readonly key: string
   readonly client: string

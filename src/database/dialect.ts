@@ -3,10 +3,6 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
   /** Column type for text that is compared and sorted by code point. */
   readonly text: string
-  /** Column type for bytes. */
-  readonly bytes: string
-  /** Ends a `select` whose rows other transactions are to pass over until this one ends, where they run at once. */
-  readonly skipLocked: string
   /** Column type of a row number that the database hands out. */
   readonly identity: string
   /** Ends a `create table` whose rows are kept in the order of their primary key, where the engine can. */
@@ -35,8 +31,6 @@ export interface Dialect {
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   text: 'text',
-  bytes: 'blob',
-  skipLocked: '',
   identity: 'integer primary key',
   clustered: 'without rowid',
   tables: `select name from sqlite_master where type = 'table'`,
@@ -52,8 +46,6 @@ export const sqliteDialect: Dialect = {
 export const postgresDialect: Dialect = {
   name: 'postgres',
   text: 'text collate "C"',
-  bytes: 'bytea',
-  skipLocked: 'for update skip locked',
   identity: 'bigint generated always as identity primary key',
   clustered: '',
   tables: 'select tablename as name from pg_tables where schemaname = current_schema()',

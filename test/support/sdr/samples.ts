@@ -1,0 +1,66 @@
+import { makeCourses, makeGroups, SAMPLE } from './clean.ts'
+import { FILES, type FileName, formatRow, type Row, readFiles } from './columns.ts'
+import { Faulty } from './faulty.ts'
+import { breakFields } from './field-faults.ts'
+import { breakFiles, breakRules } from './rule-faults.ts'
+
+/** The contents of a folder, by file name. */
+export type Folder = Record<string, string>
+
+/** The samples in the repository: `samples/sdr/clean` and `samples/sdr/faulty`. */
+export function renderSamples(): { clean: Folder; faulty: Folder } {
+  return { clean: renderClean(), faulty: renderFaulty() }
+}
+
+function renderClean(): Folder {
+  const courses = makeCourses(SAMPLE)
+  const groups = [...makeGroups(SAMPLE, courses)]
+  const rows: Record<FileName, Row[]> = {
+    learners: groups.map((group) => group.learner),
+    courses: courses.map((course) => course.row),
+    enrolments: groups.flatMap((group) => group.enrolments),
+    'course-completions': groups.flatMap((group) => group.completions),
+    'qualification-completions': groups.flatMap((group) => group.qualifications),
+  }
+  return Object.fromEntries(
+    readFiles().map((file) => {
+      const columns = file.fields.map((field) => field.name)
+      return [
+        `${file.name}.csv`,
+        [header(columns), ...rows[file.name].map((row) => formatRow(columns, row))].join(''),
+      ]
+    }),
+  )
+}
+
+/** `faults.csv` names every finding: its code, its file and the line of the record. */
+function renderFaulty(): Folder {
+  const data = new Faulty()
+  breakRules(data)
+  breakFields(data)
+  breakFiles(data)
+  const folder: Folder = {}
+  const lines = new Map<Row | string, number>()
+  for (const file of data.files) {
+    const columns = [...file.fields.map((field) => field.name), 'notes']
+    const rows = data.rowsOf(file.name)
+    for (const [index, row] of rows.entries()) lines.set(row, index + 2)
+    const text = rows.map((row) => (typeof row === 'string' ? `${row}\n` : formatRow(columns, row)))
+    folder[`${file.name}.csv`] = [header(columns), ...text].join('')
+  }
+  const faults = data.faults.map(({ code, file, at }) => ({
+    code,
+    file,
+    line: at === undefined ? 1 : (lines.get(at) ?? 0),
+  }))
+  faults.sort(
+    (a, b) => FILES.indexOf(a.file) - FILES.indexOf(b.file) || a.line - b.line || (a.code < b.code ? -1 : 1),
+  )
+  folder['faults.csv'] =
+    `code,file,line\n${faults.map((fault) => `${fault.code},${fault.file}.csv,${fault.line}\n`).join('')}`
+  return folder
+}
+
+function header(columns: readonly string[]): string {
+  return `${columns.join(',')}\n`
+}
