@@ -24,7 +24,15 @@ export interface CheckDescription {
 /** Describes a check of a definition. */
 export function describeCheck(_definition: Definition, resource: Resource, check: Check): CheckDescription {
   const { code, severity, fields, kind, why, fix, source, replaces, basis, since, until, status } = check
-  const optional = { why: why ?? DEFAULT_WHY[kind], fix: fix ?? DEFAULT_FIX[kind], source, replaces, basis, since, until }
+  const optional = {
+    why: why ?? DEFAULT_WHY[kind],
+    fix: fix ?? DEFAULT_FIX[kind],
+    source,
+    replaces,
+    basis,
+    since,
+    until,
+  }
   return {
     code,
     severity,
