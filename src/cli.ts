@@ -67,7 +67,10 @@ program
     }),
   )
 
-addOccupationCommands(program, withDatabase)
+addOccupationCommands(program, withDatabase, () => {
+  const settings = readSettings(process.env)
+  return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
+})
 const results = addResultsCommands(program, withDatabase)
 addKeyCommands(program, withDatabase)
 addDefinitionCommands(program)

@@ -73,6 +73,17 @@ export const SETTINGS = {
     meaning: 'most records a page',
     read: readWhole(1, MOST_RECORDS),
   }),
+  HISTORY_DAYS: define({
+    default: '90',
+    meaning:
+      'days for which a superseded revision of the catalogue stays readable; tokens of the change feed last as long',
+    read: readWhole(1, 36_500),
+  }),
+  REMOVED_CODES_DAYS: define({
+    default: undefined,
+    meaning: 'days for which a removed code is reported; without it, for ever',
+    read: readWhole(1, 36_500),
+  }),
   RESULTS_PAGE_SIZE_DEFAULT: define({
     default: '100',
     meaning: 'entries a page',

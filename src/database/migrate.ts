@@ -1,9 +1,10 @@
 import { type Database, DatabaseUnusable, type Reader } from './database.ts'
 import { initial } from './migrations/0001-initial.ts'
+import { history } from './migrations/0002-history.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** Every migration there is, oldest first. One that has been released is never changed or removed. */
-const MIGRATIONS: readonly Migration[] = [initial]
+const MIGRATIONS: readonly Migration[] = [initial, history]
 
 /**
  * Brings the tables up to date and answers the names of the migrations it applied. Any number of processes may do

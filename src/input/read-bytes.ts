@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
@@ -10,19 +11,31 @@ export const STANDARD_INPUT = '-'
 /** The largest record, in bytes: many times any real one, and little enough to be held in memory. */
 export const MAX_RECORD_BYTES = 1024 * 1024
 
+/** A file that was read from beginning to end. */
+export interface ReadFile {
+  /** As the caller named it. */
+  readonly name: string
+  /** SHA-256 of its bytes as they are, in hexadecimal. */
+  readonly sha256: string
+}
+
+/** What a reader of files reports. */
+export interface ReadBytesOptions {
+  /** Called with the number of bytes read from the files themselves, as they are read. */
+  readonly onBytes?: (count: number) => void
+  /** Called with each file that was read to its end. */
+  readonly onFile?: (file: ReadFile) => void
+}
+
 /**
  * The bytes of a file or of standard input, unpacked if they are gzip, without a byte order mark.
  *
- * @param onBytes called with the number of bytes read from the file itself, as they are read
  * @throws {InputRefused} if the file can't be read, is empty, or is no whole gzip
  */
-export async function* readBytes(
-  file: string,
-  onBytes?: (count: number) => void,
-): AsyncGenerator<Buffer, void> {
+export async function* readBytes(file: string, options: ReadBytesOptions = {}): AsyncGenerator<Buffer, void> {
   let atStart = true
   let empty = true
-  for await (const chunk of joinStart(unpack(file, onBytes), 3)) {
+  for await (const chunk of joinStart(unpack(file, options), 3)) {
     const text = atStart ? dropMark(chunk, file) : chunk
     atStart = false
     if (text.length === 0) continue
@@ -48,8 +61,8 @@ export async function* joinStart(chunks: AsyncIterable<Buffer>, least: number): 
   if (start !== undefined && start.length > 0) yield start
 }
 
-async function* unpack(file: string, onBytes?: (count: number) => void): AsyncGenerator<Buffer, void> {
-  const source = joinStart(readSource(file, onBytes), 2)
+async function* unpack(file: string, options: ReadBytesOptions): AsyncGenerator<Buffer, void> {
+  const source = joinStart(readSource(file, options), 2)
   const { value: first } = await source.next()
   if (first === undefined) return
   if (first[0] !== 0x1f || first[1] !== 0x8b) return yield* prepend(first, source)
@@ -105,12 +118,15 @@ export async function* prepend(
   }
 }
 
-async function* readSource(file: string, onBytes?: (count: number) => void): AsyncGenerator<Buffer> {
+async function* readSource(file: string, { onBytes, onFile }: ReadBytesOptions): AsyncGenerator<Buffer> {
+  const digest = onFile && createHash('sha256')
   try {
     for await (const chunk of file === STANDARD_INPUT ? process.stdin : await openFile(file)) {
       onBytes?.(chunk.length)
+      digest?.update(chunk)
       yield chunk
     }
+    if (digest !== undefined) onFile?.({ name: file, sha256: digest.digest('hex') })
   } catch (error) {
     if (error instanceof InputRefused || !(error instanceof Error) || !('syscall' in error)) throw error
     const { code = '' } = error as NodeJS.ErrnoException

@@ -1,17 +1,15 @@
 import type { Fault } from '../text/user-error.ts'
 import type { CsvColumn } from './csv-columns.ts'
 import { InputRefused } from './faults.ts'
-import { MAX_RECORD_BYTES, prepend, readBytes, STANDARD_INPUT } from './read-bytes.ts'
+import { MAX_RECORD_BYTES, prepend, type ReadBytesOptions, readBytes, STANDARD_INPUT } from './read-bytes.ts'
 import { readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 import { readNdjson } from './read-ndjson.ts'
 import type { SourceRecord } from './source-record.ts'
 
-export interface ReadOptions {
+export interface ReadOptions extends ReadBytesOptions {
   /** The columns that a CSV file may have. */
   readonly columns: readonly CsvColumn[]
-  /** Called with the number of bytes read from the files, as they are read. */
-  readonly onBytes?: (count: number) => void
 }
 
 /**
@@ -39,11 +37,9 @@ export async function* readRecords(
 
 type Format = 'json' | 'ndjson' | 'csv'
 
-async function* readFile(
-  file: string,
-  { columns, onBytes }: ReadOptions,
-): AsyncGenerator<SourceRecord | Fault> {
-  const source = readBytes(file, onBytes)
+async function* readFile(file: string, options: ReadOptions): AsyncGenerator<SourceRecord | Fault> {
+  const { columns } = options
+  const source = readBytes(file, options)
   const ending = formatOfName(file)
   const start = ending === undefined ? await readStart(source) : Buffer.alloc(0)
   const chunks = start.length === 0 ? source : prepend(start, source)

@@ -9,10 +9,16 @@ import {
 } from '../command-line/command.ts'
 import { replaceFile } from '../command-line/output-file.ts'
 import { Progress, say, writeOut } from '../command-line/terminal.ts'
+import type { ReadFile } from '../input/read-bytes.ts'
 import { readRecords } from '../input/read-records.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import type { Fault } from '../text/user-error.ts'
 import { exportOccupations, OCCUPATION_COLUMNS } from './export.ts'
+import { addHistoryCommands } from './history/commands.ts'
+import { describePreview } from './history/describe.ts'
+import type { ChangePreview, RecordChange } from './history/preview.ts'
+import { REPLACED_BY_COLUMN } from './history/replacements.ts'
+import type { Origin, Retention } from './history/revision-log.ts'
 import { type ImportSummary, importOccupations } from './import.ts'
 import { countFields } from './onet/coverage.ts'
 import { ONET_ATTRIBUTION, readOnet } from './onet/import.ts'
@@ -24,8 +30,12 @@ interface ImportFlags {
   json?: true
 }
 
-/** Adds `occupations import`, `import-onet` and `export`. */
-export function addOccupationCommands(program: Command, withDatabase: WithDatabase): void {
+/** Adds `occupations import`, `import-onet`, `export` and the commands of the history. */
+export function addOccupationCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  retention: () => Retention,
+): void {
   const occupations = program.command('occupations').description('import and export the occupation catalogue')
 
   withImportOptions(occupations.command('import'))
@@ -34,9 +44,18 @@ export function addOccupationCommands(program: Command, withDatabase: WithDataba
     .action(
       action(async (files: string[], flags: ImportFlags) => {
         const progress = new Progress('records', files)
-        const records = readRecords(files, { columns: OCCUPATION_COLUMNS, onBytes: progress.onBytes })
-        const summary = await runImport(withDatabase, records, flags, progress)
-        await report(flags, summary, describeImport(summary, flags))
+        const read: ReadFile[] = []
+        const records = readRecords(files, {
+          columns: IMPORT_COLUMNS,
+          onBytes: progress.onBytes,
+          onFile: (file) => read.push(file),
+        })
+        const origin = () => ({ command: 'import', files: read })
+        const result = await runImport(withDatabase, records, flags, progress, {
+          origin,
+          retention: retention(),
+        })
+        await report(flags, result.summary, describeImport(result, flags))
       }),
     )
 
@@ -48,15 +67,22 @@ export function addOccupationCommands(program: Command, withDatabase: WithDataba
       action(async (folder: string, flags: ImportFlags & { wages?: string }) => {
         const { wages } = flags
         const coverage = countFields(readOnet(folder, wages === undefined ? {} : { wages }))
-        const summary = await runImport(withDatabase, coverage.records, flags, new Progress('records'))
+        const origin = () => ({ command: 'import-onet', files: [] })
+        const result = await runImport(withDatabase, coverage.records, flags, new Progress('records'), {
+          origin,
+          retention: retention(),
+        })
         const fields = coverage.fields()
         await report(
           flags,
-          { ...summary, fields: Object.fromEntries(fields.map(({ field, records }) => [field, records])) },
+          {
+            ...result.summary,
+            fields: Object.fromEntries(fields.map(({ field, records }) => [field, records])),
+          },
           [
             'Records on which each field is present:',
             ...fields.map(({ field, records }) => `  ${String(records).padStart(6)}  ${field}`),
-            describeImport(summary, flags),
+            describeImport(result, flags),
             ONET_ATTRIBUTION,
           ].join('\n'),
         )
@@ -84,7 +110,12 @@ export function addOccupationCommands(program: Command, withDatabase: WithDataba
         say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${address}.`)
       }),
     )
+
+  addHistoryCommands(occupations, withDatabase, retention)
 }
+
+/** A CSV of records may also mark codes as removed. */
+const IMPORT_COLUMNS = [...OCCUPATION_COLUMNS, REPLACED_BY_COLUMN]
 
 function withImportOptions(subcommand: Command): Command {
   return subcommand
@@ -99,10 +130,18 @@ async function runImport(
   records: AsyncIterable<SourceRecord | Fault>,
   { replace, dryRun, keepDates }: ImportFlags,
   progress: Progress,
-): Promise<ImportSummary> {
+  history: { origin: () => Origin; retention: Retention },
+): Promise<ImportResult> {
   keepHeapSmall()
-  return await withDatabase((database) =>
+  let preview: ChangePreview | undefined
+  const summary = await withDatabase((database) =>
     importOccupations(database, records, {
+      ...history,
+      ...(dryRun === true && {
+        onPreview: (found: ChangePreview) => {
+          preview = found
+        },
+      }),
       replace: replace === true,
       dryRun: dryRun === true,
       keepDates: keepDates === true,
@@ -110,12 +149,25 @@ async function runImport(
       onWait: waitingNotice(),
     }),
   ).finally(() => progress.stop())
+  return {
+    summary: preview === undefined ? summary : { ...summary, changes: preview.records },
+    preview,
+  }
 }
 
-function describeImport(summary: ImportSummary, { dryRun }: ImportFlags): string {
+interface ImportResult {
+  /** With the first changed records, for a dry run. */
+  readonly summary: ImportSummary & { readonly changes?: readonly RecordChange[] }
+  readonly preview: ChangePreview | undefined
+}
+
+function describeImport({ summary, preview }: ImportResult, { dryRun }: ImportFlags): string {
   const { created, updated, unchanged, deleted, normalised, lastUpdatedDate } = summary
   const counts = `${created} created, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted`
   const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`
-  if (dryRun) return `Would be: ${counts}.${tidied} Nothing was changed.`
+  if (dryRun) {
+    const named = preview === undefined || preview.total === 0 ? '' : `${describePreview(preview)}\n`
+    return `${named}Would be: ${counts}.${tidied} Nothing was changed.`
+  }
   return `${counts}.${lastUpdatedDate === undefined ? '' : ` Dated ${lastUpdatedDate}.`}${tidied}`
 }

@@ -1,11 +1,28 @@
 import type { Database, Writer } from '../database/database.ts'
-import { bumpRevision, readRevisions } from '../database/revisions.ts'
+import { readRevisions } from '../database/revisions.ts'
 import { InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { quote } from '../text/quote.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
 import type { Fault } from '../text/user-error.ts'
-import { loadStaged, mergeStaged, type StagedRow } from './merge.ts'
+import { type ChangePreview, previewChanges } from './history/preview.ts'
+import {
+  findReplacementFaults,
+  isReplacement,
+  MAX_REPLACEMENTS,
+  REPLACED_BY,
+  type Replacement,
+  readReplacement,
+} from './history/replacements.ts'
+import { nextRevision, type Origin, type Retention, recordRevision } from './history/revision-log.ts'
+import {
+  applyChanges,
+  dropStaged,
+  listChanges,
+  loadReplacements,
+  loadStaged,
+  type StagedRow,
+} from './merge.ts'
 import { renderDocument, renderRecord } from './record.ts'
 
 export interface ImportOptions {
@@ -15,6 +32,12 @@ export interface ImportOptions {
   readonly dryRun?: boolean
   /** Store the date that each record carries; one that carries none gets the import's. */
   readonly keepDates?: boolean
+  /** What the history names as the origin; asked once everything has been read. */
+  readonly origin?: () => Origin
+  /** How long the past is kept. */
+  readonly retention?: Retention
+  /** Called before anything is changed with what is about to be: the first so many records, and their fields. */
+  readonly onPreview?: (preview: ChangePreview) => void
   /** Called with the number of records read so far, now and then. */
   readonly onProgress?: (records: number) => void
   /** Called once if another import has to finish first. */
@@ -69,14 +92,16 @@ export async function importOccupations(
 async function importWithin(
   writer: Writer,
   records: AsyncIterable<SourceRecord | Fault>,
-  { replace = false, dryRun = false, keepDates = false, onProgress }: ImportOptions,
+  options: ImportOptions,
 ): Promise<ImportSummary> {
+  const { replace = false, dryRun = false, keepDates = false, onProgress } = options
   const date = await nextDate(writer)
   const staging = new Staging(records, date, keepDates, onProgress)
   await loadStaged(writer, staging.rows())
   staging.refuse(await findRepeatedCodes(writer))
+  staging.refuse(await findReplacedRecords(writer, staging.replacements))
   if (staging.faults.length > 0) throw new InputRefused(staging.faults)
-  if (replace && staging.count === 0) {
+  if (replace && staging.count === staging.replacements.length) {
     refuse({
       field: '--replace',
       message:
@@ -84,24 +109,78 @@ async function importWithin(
     })
   }
 
-  const changes = await mergeStaged(writer, { replace, keepDates })
-  if (changes.created + changes.updated + changes.deleted > 0) await bumpRevision(writer, 'catalogue', date)
+  const replacements = await listNewReplacements(writer, staging.replacements)
+  await loadReplacements(
+    writer,
+    replacements.map(({ code, by }) => [code, JSON.stringify(by)] as const),
+  )
+  const counts = await listChanges(writer, { removes: replace ? 'unstaged' : 'none', keepDates })
+  if (options.onPreview !== undefined) options.onPreview(await previewChanges(writer))
+  if (counts.created + counts.updated + counts.deleted + replacements.length > 0) {
+    const revision = await nextRevision(writer, date)
+    await applyChanges(writer, revision)
+    const faults = await findReplacementFaults(writer, replacements)
+    if (faults.length > 0) throw new InputRefused(faults.slice(0, MAX_FAULTS))
+    const origin = options.origin?.() ?? { command: 'import', files: [] }
+    await recordRevision(writer, revision, origin, counts, options.retention)
+  }
+  await dropStaged(writer)
   const summary: ImportSummary = {
-    ...changes,
+    ...counts,
     normalised: staging.normalised,
-    ...(!keepDates && changes.created + changes.updated > 0
-      ? { lastUpdatedDate: formatTimestamp(date) }
-      : {}),
+    ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
   }
   if (dryRun) throw new DryRun(summary)
   return summary
+}
+
+/** Codes that the same input both describes and marks as removed, and those that it marks twice. */
+async function findReplacedRecords(writer: Writer, replacements: readonly Replacement[]): Promise<Fault[]> {
+  const faults: Fault[] = []
+  const seen = new Set<string>()
+  for (const { code, file = '', line = 0 } of replacements) {
+    const staged = await writer.get<{ file: string; line: number }>(
+      'select file, line from staged where code = $1 limit 1',
+      [code],
+    )
+    if (staged !== undefined) {
+      const message = `marks ${quote(code)} as removed, and ${staged.file}:${staged.line} describes it`
+      faults.push({ file, line, field: REPLACED_BY, message })
+    }
+    if (seen.has(code)) {
+      faults.push({
+        file,
+        line,
+        field: 'occupationCode',
+        message: `is ${quote(code)}, marked as removed twice`,
+      })
+    }
+    seen.add(code)
+  }
+  return faults
+}
+
+/** The replacements that are not stored in the same words already. */
+async function listNewReplacements(
+  writer: Writer,
+  replacements: readonly Replacement[],
+): Promise<Replacement[]> {
+  const changed: Replacement[] = []
+  for (const replacement of replacements) {
+    const known = await writer.get<{ code: string }>(
+      'select code from occupation_removed where code = $1 and replaced_by = $2',
+      [replacement.code, JSON.stringify(replacement.by)],
+    )
+    if (known === undefined) changed.push(replacement)
+  }
+  return changed
 }
 
 /**
  * Now, or where a clock was ahead the millisecond after the newest date stored or the import before. So it is later
  * than every date that a reader can have seen, those of records that are deleted by now among them.
  */
-async function nextDate(writer: Writer): Promise<number> {
+export async function nextDate(writer: Writer): Promise<number> {
   const { catalogue } = await readRevisions(writer)
   const newest = await writer.get<{ updated: number | null }>(
     `select max(start) as updated from occupation_date
@@ -116,6 +195,8 @@ class Staging {
   /** Records read so far, faulty ones included. */
   count = 0
   normalised = 0
+  /** Codes that the input marks as removed. */
+  readonly replacements: Replacement[] = []
   readonly #records: AsyncIterable<SourceRecord | Fault>
   readonly #date: number
   readonly #keepDates: boolean
@@ -142,6 +223,7 @@ class Staging {
     try {
       for await (const record of this.#records) {
         if (++this.count % 1000 === 0) this.#onProgress?.(this.count)
+        if (!isFault(record) && isReplacement(record) && this.#keepReplacement(record)) continue
         const row = isFault(record) ? this.refuse([record]) : this.#toRow(record)
         if (row !== undefined) yield row
         else if (this.faults.length >= MAX_FAULTS) return
@@ -152,6 +234,19 @@ class Staging {
       this.refuse(error.faults)
     }
     this.#onProgress?.(this.count)
+  }
+
+  /** Answers `false` where there were too many faults. */
+  #keepReplacement(record: SourceRecord): boolean {
+    const replacement = readReplacement(record)
+    if (Array.isArray(replacement)) this.refuse(replacement)
+    else if (this.replacements.length < MAX_REPLACEMENTS) this.replacements.push(replacement)
+    else {
+      const { file, line } = record
+      const message = `marks one code more as removed than the ${MAX_REPLACEMENTS} that one import may`
+      this.refuse([{ file, line, field: REPLACED_BY, message }])
+    }
+    return this.faults.length < MAX_FAULTS
   }
 
   #toRow(record: SourceRecord): StagedRow | undefined {

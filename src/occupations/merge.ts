@@ -1,4 +1,5 @@
 import type { Writer } from '../database/database.ts'
+import type { Revision } from '../database/revisions.ts'
 
 /** position, file, line, code, updated, hash, filters, document */
 export type StagedRow = readonly [number, string, number, string, number, string, string, string]
@@ -6,8 +7,40 @@ export type StagedRow = readonly [number, string, number, string, number, string
 /** Width of the spans in which dates are counted besides each date itself: 2^26 ms, 18.6 hours. */
 export const SPAN_BITS = 26
 
+const STAGED_COLUMNS = ['position', 'file', 'line', 'code', 'updated', 'hash', 'filters', 'document'] as const
+
 /** Loads what an import has read into a temporary table. */
 export async function loadStaged(writer: Writer, rows: AsyncIterable<StagedRow>): Promise<void> {
+  await createStaged(writer)
+  await writer.load('staged', STAGED_COLUMNS, rows)
+  await indexStaged(writer)
+}
+
+/** Stages the records that changed after a revision, as they were then. */
+export async function stagePast(writer: Writer, revision: number): Promise<void> {
+  await createStaged(writer)
+  await writer.run(
+    `insert into staged (code, updated, hash, filters, document)
+     select code, updated, hash, filters, document from occupation_past
+     where until > $1 and revision <= $2
+     order by code`,
+    [revision, revision],
+  )
+  await indexStaged(writer)
+}
+
+/** The codes that are removed in favour of others, as the table `replacement`: code and a JSON list of codes. */
+export async function loadReplacements(
+  writer: Writer,
+  rows: Iterable<readonly [string, string]>,
+): Promise<void> {
+  await writer.run(
+    `create temporary table replacement (code ${writer.dialect.text} primary key, replaced_by ${writer.dialect.text})`,
+  )
+  await writer.load('replacement', ['code', 'replaced_by'], rows)
+}
+
+async function createStaged(writer: Writer): Promise<void> {
   const { text } = writer.dialect
   await writer.run(
     `create temporary table staged (
@@ -15,42 +48,37 @@ export async function loadStaged(writer: Writer, rows: AsyncIterable<StagedRow>)
       code ${text}, updated bigint, hash ${text}, filters ${text}, document ${text}
     )`,
   )
-  const columns = ['position', 'file', 'line', 'code', 'updated', 'hash', 'filters', 'document']
-  await writer.load('staged', columns, rows)
+}
+
+async function indexStaged(writer: Writer): Promise<void> {
   await writer.run('create index staged_by_code on staged (code)')
   await writer.analyze('staged')
 }
 
 /**
- * Brings the catalogue's tables to what is staged. Only what changed is written: the records, the postings under
- * each of their filters, and the kept counts by filter and by date.
+ * Records that a change removes besides those that are replaced: none, those that are not staged, or of these only the
+ * ones that changed after a revision.
  */
-export async function mergeStaged(
-  writer: Writer,
-  { replace, keepDates }: { replace: boolean; keepDates: boolean },
-): Promise<{ created: number; updated: number; unchanged: number; deleted: number }> {
-  await listChanges(writer, { replace, keepDates })
-  const count = async (condition: string) =>
-    (await writer.get<{ count: number }>(`select count(*) as count from change where ${condition}`))?.count ??
-    0
-  const created = await count('existed = 0')
-  const updated = await count('existed = 1 and staged = 1')
-  const deleted = await count('staged = 0')
-  const staged = (await writer.get<{ count: number }>('select count(*) as count from staged'))?.count ?? 0
+export type Removes = 'none' | 'unstaged' | { readonly changedAfter: number }
 
-  if (created + updated + deleted > 0) {
-    await listPostingChanges(writer)
-    await applyToRecords(writer)
-    await applyToPostings(writer)
-    await applyToCounts(writer)
-  }
-  for (const table of ['date_change', 'posting_change', 'change', 'staged'])
-    await writer.run(`drop table if exists ${table}`)
-  return { created, updated, unchanged: staged - created - updated, deleted }
+/** What a change does to the catalogue, as numbers of records. */
+export interface ChangeCounts {
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly deleted: number
 }
 
-/** `change`: the code of each record that is created (existed 0), updated (1, 1) or deleted (staged 0). */
-async function listChanges(writer: Writer, { replace, keepDates }: { replace: boolean; keepDates: boolean }) {
+/**
+ * Lists what the staged records change, as the table `change`: the code of each record that is created (existed 0),
+ * updated (1, 1) or deleted (staged 0). Nothing is changed yet.
+ *
+ * @param keepDates whether a record whose date alone differs counts as changed
+ */
+export async function listChanges(
+  writer: Writer,
+  { removes, keepDates }: { removes: Removes; keepDates: boolean },
+): Promise<ChangeCounts> {
   const { text } = writer.dialect
   await writer.run(`create temporary table change (code ${text} primary key, existed bigint, staged bigint)`)
   await writer.run(
@@ -60,13 +88,76 @@ async function listChanges(writer: Writer, { replace, keepDates }: { replace: bo
      where o.code is null or o.hash <> s.hash ${keepDates ? 'or o.updated <> s.updated' : ''}
      order by s.code`,
   )
-  if (replace) {
+  if (removes !== 'none') {
+    const which = removes === 'unstaged' ? '' : `o.revision > ${removes.changedAfter} and`
     await writer.run(
       `insert into change (code, existed, staged)
-       select o.code, 1, 0 from occupation o where not exists (select 1 from staged s where s.code = o.code)`,
+       select o.code, 1, 0 from occupation o
+       where ${which} not exists (select 1 from staged s where s.code = o.code)
+       order by o.code`,
     )
   }
+  await writer.run(
+    `insert into change (code, existed, staged)
+     select o.code, 1, 0 from replacement r join occupation o on o.code = r.code
+     where not exists (select 1 from change c where c.code = o.code)`,
+  )
   await writer.analyze('change')
+  const count = async (sql: string) => (await writer.get<{ count: number }>(sql))?.count ?? 0
+  const created = await count('select count(*) as count from change where existed = 0')
+  const updated = await count('select count(*) as count from change where existed = 1 and staged = 1')
+  const deleted = await count('select count(*) as count from change where staged = 0')
+  const staged = await count('select count(*) as count from staged')
+  return { created, updated, unchanged: staged - created - updated, deleted }
+}
+
+/**
+ * Brings the catalogue's tables to what is listed. Only what changed is written: the records, their history, the
+ * postings under each of their filters, and the kept counts by filter and by date.
+ */
+export async function applyChanges(writer: Writer, { number, changed }: Revision): Promise<void> {
+  await listPostingChanges(writer)
+  await keepPast(writer, number)
+  await applyToRemoved(writer, number, changed)
+  await applyToRecords(writer, number)
+  await applyToPostings(writer)
+  await applyToCounts(writer)
+}
+
+/** Drops the temporary tables: a connection is used again. */
+export async function dropStaged(writer: Writer): Promise<void> {
+  for (const table of ['date_change', 'posting_change', 'change', 'replacement', 'staged'])
+    await writer.run(`drop table if exists ${table}`)
+}
+
+/** Keeps the content that changed records had, for the revisions before. */
+async function keepPast(writer: Writer, revision: number): Promise<void> {
+  await writer.run(
+    `insert into occupation_past (code, until, revision, updated, hash, filters, document)
+     select o.code, $1, o.revision, o.updated, o.hash, o.filters, o.document
+     from change c join occupation o on o.code = c.code
+     where c.existed = 1
+     order by o.code`,
+    [revision],
+  )
+}
+
+/** A code that is removed leaves a tombstone, and one that comes back loses its own. */
+async function applyToRemoved(writer: Writer, revision: number, removed: number): Promise<void> {
+  await writer.run(
+    'delete from occupation_removed where code in (select code from change where existed = 0 and staged = 1)',
+  )
+  await writer.run(
+    `insert into occupation_removed (code, revision, removed, replaced_by)
+     select code, $1, $2, '[]' from change where staged = 0 order by code`,
+    [revision, removed],
+  )
+  await writer.run(
+    `insert into occupation_removed (code, revision, removed, replaced_by)
+     select code, $1, $2, replaced_by from replacement where true order by code
+     on conflict (code) do update set revision = excluded.revision, replaced_by = excluded.replaced_by`,
+    [revision, removed],
+  )
 }
 
 /** `posting_change`: each posting that goes (-1) or comes (1) with the changed records. */
@@ -99,16 +190,18 @@ async function listPostingChanges(writer: Writer): Promise<void> {
   await writer.analyze('posting_change')
 }
 
-async function applyToRecords(writer: Writer): Promise<void> {
+async function applyToRecords(writer: Writer, revision: number): Promise<void> {
   await writer.run('delete from occupation where code in (select code from change where staged = 0)')
   await writer.run(
-    `insert into occupation (code, updated, hash, filters, document)
-     select s.code, s.updated, s.hash, s.filters, s.document
+    `insert into occupation (code, updated, hash, filters, document, revision)
+     select s.code, s.updated, s.hash, s.filters, s.document, $1
      from change c join staged s on s.code = c.code
      where c.staged = 1
      order by c.code
      on conflict (code) do update set
-       updated = excluded.updated, hash = excluded.hash, filters = excluded.filters, document = excluded.document`,
+       updated = excluded.updated, hash = excluded.hash, filters = excluded.filters, document = excluded.document,
+       revision = excluded.revision`,
+    [revision],
   )
 }
 

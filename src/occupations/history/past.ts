@@ -1,0 +1,82 @@
+import type { Reader } from '../../database/database.ts'
+import { UserError } from '../../text/user-error.ts'
+import { readKept } from './revision-log.ts'
+
+/** A record as it was in a revision. */
+export interface PastRecord {
+  readonly code: string
+  readonly document: string
+}
+
+/** There is no such revision, or it is no longer kept; the message names those that are. */
+export class RevisionUnknown extends UserError {}
+
+/** Codes that are compared at a time. */
+const BATCH = 200
+
+/**
+ * Refuses a revision that can't be read.
+ *
+ * @throws {RevisionUnknown}
+ */
+export async function assertKept(reader: Reader, revision: number): Promise<void> {
+  const { oldest, current } = await readKept(reader)
+  if (revision >= oldest && revision <= current) return
+  throw new RevisionUnknown(
+    revision > current
+      ? `There is no revision ${revision}: the newest is ${current}`
+      : `Revision ${revision} is no longer kept. The history holds ${oldest} to ${current}; HISTORY_DAYS says how long`,
+  )
+}
+
+/** A record as it was in a revision that is kept; `undefined` if the catalogue did not have it. */
+export async function readRecordAt(
+  reader: Reader,
+  code: string,
+  revision: number,
+): Promise<string | undefined> {
+  const row = await reader.get<{ document: string }>(
+    `select document from occupation where code = $1 and revision <= $2
+     union all
+     select document from occupation_past where code = $1 and until > $2 and revision <= $2`,
+    [code, revision],
+  )
+  return row?.document
+}
+
+/** A record that differs between two revisions; a side without it is `undefined`. */
+export interface Difference {
+  readonly code: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/** The records that differ between two revisions that are kept, by code. */
+export async function* listDifferences(
+  reader: Reader,
+  before: number,
+  after: number,
+): AsyncGenerator<Difference> {
+  const oldest = Math.min(before, after)
+  let last = ''
+  for (;;) {
+    const rows = await reader.all<{ code: string }>(
+      `select code from (
+         select code from occupation where revision > $1
+         union select code from occupation_past where until > $1
+       ) changed where code > $2 order by code limit ${BATCH}`,
+      [oldest, last],
+    )
+    for (const { code } of rows) {
+      const difference = {
+        code,
+        before: await readRecordAt(reader, code, before),
+        after: await readRecordAt(reader, code, after),
+      }
+      if (difference.before !== difference.after) yield difference
+    }
+    const end = rows.at(-1)
+    if (end === undefined || rows.length < BATCH) return
+    last = end.code
+  }
+}

@@ -1,0 +1,156 @@
+import type { Reader, Writer } from '../../database/database.ts'
+import type { CsvColumn } from '../../input/csv-columns.ts'
+import type { SourceRecord } from '../../input/source-record.ts'
+import { quote } from '../../text/quote.ts'
+import type { Fault } from '../../text/user-error.ts'
+import { MAX_CODE_LENGTH } from '../schema.ts'
+
+/** A code that is removed from the catalogue, and those that succeed it. */
+export interface Replacement {
+  readonly code: string
+  readonly by: readonly string[]
+  readonly file?: string
+  readonly line?: number
+}
+
+/** The field of an import that names the successors of a removed code: a list, or codes separated by commas. */
+export const REPLACED_BY = 'replacedBy'
+
+/** The same as a column of CSV. */
+export const REPLACED_BY_COLUMN: CsvColumn = {
+  name: REPLACED_BY,
+  path: [REPLACED_BY],
+  read: String,
+  write: String,
+}
+
+/** Most successors of one code. */
+const MAX_SUCCESSORS = 100
+
+/** Most codes that one import may replace: they are held in memory. */
+export const MAX_REPLACEMENTS = 100_000
+
+/** Whether a record of an import says that its code is removed, rather than what it is. */
+export function isReplacement({ value }: SourceRecord): boolean {
+  return (
+    typeof value === 'object' && value !== null && ![undefined, null, ''].includes(read(value, REPLACED_BY))
+  )
+}
+
+function read(value: object, name: string): never {
+  return (value as Record<string, unknown>)[name] as never
+}
+
+/** Reads a record that says which codes replace its own. */
+export function readReplacement({ file, line, value }: SourceRecord): Replacement | Fault[] {
+  const { occupationCode, replacedBy, ...others } = value as Record<string, unknown>
+  const faults: Fault[] = []
+  const given = Object.entries(others).filter(([, each]) => each !== null && each !== '')
+  if (given.length > 0) {
+    const names = given.map(([name]) => name).join(', ')
+    faults.push({
+      field: REPLACED_BY,
+      message: `marks the code as removed, so the record can have no other field; it also has ${names}`,
+    })
+  }
+  const code = typeof occupationCode === 'string' ? occupationCode.trim().normalize('NFC') : ''
+  if (!isCode(code)) {
+    faults.push({
+      field: 'occupationCode',
+      message: `must be a code of 1 to ${MAX_CODE_LENGTH} characters`,
+    })
+  }
+  const by = typeof replacedBy === 'string' ? replacedBy.split(',') : replacedBy
+  if (!Array.isArray(by) || by.length > MAX_SUCCESSORS || !by.every(isCodeText)) {
+    faults.push({
+      field: REPLACED_BY,
+      message: `must be a list of 1 to ${MAX_SUCCESSORS} codes, or text that separates them by commas`,
+    })
+    return faults.map((fault) => ({ file, line, ...fault }))
+  }
+  if (faults.length > 0) return faults.map((fault) => ({ file, line, ...fault }))
+  return { code, by: [...new Set(by.map((each: string) => each.trim().normalize('NFC')))], file, line }
+}
+
+function isCodeText(value: unknown): value is string {
+  return typeof value === 'string' && isCode(value.trim())
+}
+
+function isCode(text: string): boolean {
+  return text.length >= 1 && text.length <= MAX_CODE_LENGTH
+}
+
+/**
+ * What is wrong with replacements once they have been applied: a successor must be a code that the catalogue has or
+ * had, and no chain of replacements may lead back to where it began.
+ */
+export async function findReplacementFaults(
+  writer: Writer,
+  replacements: readonly Replacement[],
+): Promise<Fault[]> {
+  if (replacements.length === 0) return []
+  const successors = await readSuccessors(writer)
+  const faults: Fault[] = []
+  for (const { code, by, file, line } of replacements) {
+    const place = { ...(file === undefined ? {} : { file }), ...(line === undefined ? {} : { line }) }
+    const unknown: string[] = []
+    for (const each of by) if (!successors.has(each) && !(await exists(writer, each))) unknown.push(each)
+    if (unknown.length > 0) {
+      const message = `names ${unknown.map((each) => quote(each)).join(', ')}, which the catalogue neither has nor had`
+      faults.push({ ...place, field: REPLACED_BY, message })
+    }
+    const chain = findCycle(code, successors)
+    if (chain !== undefined) {
+      const message = `leads back to itself: ${chain.map((each) => quote(each)).join(' is replaced by ')}`
+      faults.push({ ...place, field: REPLACED_BY, message })
+    }
+  }
+  return faults
+}
+
+/** The successors of each removed code; a code that is in the catalogue has none. */
+async function readSuccessors(reader: Reader): Promise<Map<string, readonly string[]>> {
+  const rows = await reader.all<{ code: string; replaced_by: string }>(
+    'select code, replaced_by from occupation_removed',
+  )
+  return new Map(rows.map(({ code, replaced_by }) => [code, JSON.parse(replaced_by) as string[]]))
+}
+
+async function exists(reader: Reader, code: string): Promise<boolean> {
+  const row = await reader.get<{ code: string }>('select code from occupation where code = $1', [code])
+  return row !== undefined
+}
+
+/** The codes of a chain from a code back to itself, which is first and last. */
+function findCycle(code: string, successors: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const seen = new Set<string>()
+  const pending: string[][] = [[code]]
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    for (const next of successors.get(path.at(-1) ?? '') ?? []) {
+      if (next === code) return [...path, next]
+      if (seen.has(next)) continue
+      seen.add(next)
+      pending.push([...path, next])
+    }
+  }
+  return undefined
+}
+
+/** A code that was removed. */
+export interface RemovedCode {
+  readonly code: string
+  /** Milliseconds since 1970. */
+  readonly removed: number
+  /** The codes that succeed it. */
+  readonly replacedBy: readonly string[]
+}
+
+/** The tombstone of a code that was removed and has not come back; `undefined` where there is none. */
+export async function readRemoved(reader: Reader, code: string): Promise<RemovedCode | undefined> {
+  const row = await reader.get<{ code: string; removed: number; replaced_by: string }>(
+    'select code, removed, replaced_by from occupation_removed where code = $1',
+    [code],
+  )
+  if (row === undefined) return undefined
+  return { code: row.code, removed: row.removed, replacedBy: JSON.parse(row.replaced_by) as string[] }
+}

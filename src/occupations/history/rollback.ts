@@ -1,0 +1,93 @@
+import type { Database } from '../../database/database.ts'
+import { formatTimestamp } from '../../text/timestamp.ts'
+import { nextDate } from '../import.ts'
+import {
+  applyChanges,
+  type ChangeCounts,
+  dropStaged,
+  listChanges,
+  loadReplacements,
+  stagePast,
+} from '../merge.ts'
+import { assertKept } from './past.ts'
+import { type ChangePreview, previewChanges } from './preview.ts'
+import { redate } from './redate.ts'
+import { nextRevision, type Retention, recordRevision } from './revision-log.ts'
+
+export interface RollbackOptions {
+  /** Find out what would change, and change nothing. */
+  readonly dryRun?: boolean
+  /** Give the records that change a new date, rather than the one that they had. */
+  readonly newDates?: boolean
+  readonly retention?: Retention
+  readonly onPreview?: (preview: ChangePreview) => void
+  readonly onWait?: () => void
+}
+
+export interface RollbackSummary extends Omit<ChangeCounts, 'unchanged'> {
+  /** The new revision; that before where nothing had to change. */
+  readonly revision: number
+  /** The date set on the changed records, where they got a new one. */
+  readonly lastUpdatedDate?: string
+}
+
+class DryRun extends Error {
+  readonly summary: RollbackSummary
+
+  constructor(summary: RollbackSummary) {
+    super('dry run')
+    this.summary = summary
+  }
+}
+
+/**
+ * Makes a new revision with the content of an old one, dates included: an export is then the one of that revision.
+ *
+ * @throws {RevisionUnknown} if it is not kept
+ */
+export async function rollBack(
+  database: Database,
+  to: number,
+  options: RollbackOptions = {},
+): Promise<RollbackSummary> {
+  const { dryRun = false, newDates = false } = options
+  try {
+    return await database.write(
+      'catalogue',
+      async (writer) => {
+        await assertKept(writer, to)
+        const revision = await nextRevision(writer, await nextDate(writer))
+        // The history may just have begun again.
+        await assertKept(writer, to)
+        await stagePast(writer, to)
+        await loadReplacements(writer, [])
+        const counts = await listChanges(writer, { removes: { changedAfter: to }, keepDates: !newDates })
+        options.onPreview?.(await previewChanges(writer))
+        const { created, updated, deleted } = counts
+        const changes = created + updated + deleted > 0
+        if (changes) {
+          if (newDates) await redate(writer, revision.changed)
+          await applyChanges(writer, revision)
+          const origin = { command: `rollback ${to}`, files: [] }
+          await recordRevision(writer, revision, origin, counts, options.retention)
+        }
+        await dropStaged(writer)
+        const summary: RollbackSummary = {
+          created,
+          updated,
+          deleted,
+          revision: changes ? revision.number : revision.number - 1,
+          ...(newDates && created + updated > 0
+            ? { lastUpdatedDate: formatTimestamp(revision.changed) }
+            : {}),
+        }
+        if (dryRun) throw new DryRun(summary)
+        return summary
+      },
+      options.onWait,
+    )
+  } catch (error) {
+    if (error instanceof DryRun) return error.summary
+    throw error
+  }
+}
