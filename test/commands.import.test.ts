@@ -115,7 +115,15 @@ test('--dry-run tells what would change, and changes nothing', async () => {
 
   const { code, stderr } = await mahi.run(parameters, { input })
   expect(code).toBe(0)
-  expect(stderr).toBe('Would be: 1 created, 1 updated, 1 unchanged, 1 deleted. Nothing was changed.\n')
+  expect(stderr).toBe(
+    [
+      '~ A1',
+      '    titleEnglish: "Baker" -> "Miller"',
+      '- C1',
+      '+ D1',
+      'Would be: 1 created, 1 updated, 1 unchanged, 1 deleted. Nothing was changed.\n',
+    ].join('\n'),
+  )
   expect(await mahi.catalogue()).toBe(before)
   expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toMatchObject(summary)
 })

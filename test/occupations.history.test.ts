@@ -1,0 +1,289 @@
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Database } from '../src/database/database.ts'
+import { migrate } from '../src/database/migrate.ts'
+import { openDatabase } from '../src/database/open.ts'
+import { readRevisions } from '../src/database/revisions.ts'
+import { exportOccupations } from '../src/occupations/export.ts'
+import { listDifferences, readRecordAt } from '../src/occupations/history/past.ts'
+import { replaceCode } from '../src/occupations/history/replace.ts'
+import { readRemoved } from '../src/occupations/history/replacements.ts'
+import { listRevisions, readKept } from '../src/occupations/history/revision-log.ts'
+import { rollBack } from '../src/occupations/history/rollback.ts'
+import { type ImportOptions, importOccupations } from '../src/occupations/import.ts'
+import { sourceOf } from './support/service.ts'
+import { readState } from './support/state.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+/** Raise it to look at more histories. */
+const RUNS = Number(process.env.HISTORY_RUNS ?? 12)
+
+async function openEmpty(): Promise<Database> {
+  const database = await openDatabase(temporaryDatabaseUrl())
+  onTestFinished(() => database.close())
+  return database
+}
+
+async function load(database: Database, records: readonly unknown[], options: ImportOptions = {}) {
+  return await importOccupations(database, sourceOf(records), options)
+}
+
+async function exported(database: Database): Promise<string> {
+  let text = ''
+  await exportOccupations(database, 'ndjson', async (part) => {
+    text += part
+  })
+  return text
+}
+
+const currentRevision = async (database: Database) => (await readRevisions(database)).catalogue.number
+
+async function clear(database: Database): Promise<void> {
+  await rollBack(database, 0)
+}
+
+const record = (number: number, title: string) => ({
+  occupationCode: `O${number}`,
+  titleEnglish: title,
+  minorGroups: [{ minorGroup: { code: `M${number % 3}` } }],
+})
+
+const numbers = fc.uniqueArray(fc.nat(25), { minLength: 1, maxLength: 15 })
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('import' as const),
+      numbers,
+      title: fc.constantFrom('One', 'Two', 'Three'),
+      replace: fc.boolean(),
+      oldDate: fc.option(fc.constantFrom('2001-01-01T00:00:00.000Z', '2002-02-02T00:00:00.000Z')),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('rollback' as const),
+      back: fc.nat(5),
+      newDates: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('replace' as const), old: fc.nat(25), by: fc.nat(25) }),
+  },
+)
+
+test('whatever its history, the catalogue of every revision can be read and returned to', async () => {
+  const database = await openEmpty()
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
+      await clear(database)
+      const exports = new Map<number, string>()
+      const remember = async () => exports.set(await currentRevision(database), await exported(database))
+      await remember()
+      for (const each of steps) {
+        if (each.kind === 'import') {
+          const date = each.oldDate === null ? {} : { lastUpdatedDate: each.oldDate }
+          const records = each.numbers.map((number) => ({ ...record(number, each.title), ...date }))
+          await load(database, records, { replace: each.replace, keepDates: each.oldDate !== null })
+        } else if (each.kind === 'rollback') {
+          const revisions = [...exports.keys()]
+          const to = revisions[Math.max(0, revisions.length - 1 - each.back)] ?? 0
+          const { lastUpdatedDate } = await rollBack(database, to, { newDates: each.newDates })
+          // The export of a rollback is the one that was made at that revision, dates included.
+          if (!each.newDates) expect(await exported(database)).toBe(exports.get(to))
+          else expect(undated(await exported(database))).toBe(undated(exports.get(to) ?? ''))
+          if (lastUpdatedDate !== undefined) expect(each.newDates).toBe(true)
+        } else {
+          // Codes that never were, and chains that lead back, are refused.
+          await replaceCode(database, `O${each.old}`, [`O${each.by}`]).catch((error: Error) =>
+            expect(error.message).toMatch(/neither has nor had|leads back to itself/),
+          )
+        }
+        await remember()
+        await readState(database)
+      }
+      for (const [revision, text] of exports) {
+        const documents = new Map<string, string>()
+        for (const line of text.split('\n').filter((each) => each !== ''))
+          documents.set((JSON.parse(line) as { occupationCode: string }).occupationCode, line)
+        for (let number = 0; number <= 25; number++)
+          expect(await readRecordAt(database, `O${number}`, revision)).toBe(documents.get(`O${number}`))
+      }
+      const [first, last] = [[...exports.keys()][0] ?? 0, await currentRevision(database)]
+      const applied = new Map(linesOf(exports.get(first) ?? ''))
+      for await (const { code, after } of listDifferences(database, first, last)) {
+        if (after === undefined) applied.delete(code)
+        else applied.set(code, after)
+      }
+      expect(applied).toEqual(new Map(linesOf(exports.get(last) ?? '')))
+    }),
+    { numRuns: RUNS },
+  )
+}, 600_000)
+
+function linesOf(text: string): [string, string][] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => [(JSON.parse(line) as { occupationCode: string }).occupationCode, line])
+}
+
+const undated = (text: string) => text.replace(/,"lastUpdatedDate":"[^"]+"/g, '')
+
+test('a revision names its command, its files and what it changed', async () => {
+  const database = await openEmpty()
+  const files = [{ name: 'one.ndjson', sha256: 'ab'.repeat(32) }]
+  await load(database, [record(1, 'One'), record(2, 'Two')], {
+    origin: () => ({ command: 'import', files }),
+  })
+  await load(database, [record(1, 'Uno')], { replace: true })
+  // Nothing changes, so no revision is made.
+  await load(database, [record(1, 'Uno')])
+  expect(await listRevisions(database, 2)).toMatchObject([
+    { number: 2, command: 'import', created: 0, updated: 1, deleted: 1, total: 1, kept: true },
+    { number: 1, command: 'import', files, created: 2, updated: 0, deleted: 0, total: 2, kept: true },
+  ])
+})
+
+test('a removed code has its date and its successors until it comes back', async () => {
+  const database = await openEmpty()
+  await load(database, [record(1, 'One'), record(2, 'Two'), record(3, 'Three')])
+  await load(database, [record(1, 'One'), record(3, 'Three')], { replace: true })
+  expect(await readRemoved(database, 'O2')).toMatchObject({ code: 'O2', replacedBy: [] })
+  const removed = (await readRemoved(database, 'O2'))?.removed
+
+  await load(database, [{ occupationCode: 'O2', replacedBy: ['O1'] }])
+  expect(await readRemoved(database, 'O2')).toEqual({ code: 'O2', removed, replacedBy: ['O1'] })
+  await load(database, [{ occupationCode: 'O3', replacedBy: 'O1, O2' }])
+  expect(await readRemoved(database, 'O3')).toMatchObject({ replacedBy: ['O1', 'O2'] })
+  expect(await exported(database)).not.toContain('O3')
+
+  await load(database, [record(2, 'Two')])
+  expect(await readRemoved(database, 'O2')).toBeUndefined()
+  await readState(database)
+})
+
+test('a replacement that leads back to itself, to nothing or to a described record is refused', async () => {
+  const database = await openEmpty()
+  await load(database, [record(1, 'One'), record(2, 'Two'), record(3, 'Three')])
+  await replaceCode(database, 'O1', ['O2'])
+  await replaceCode(database, 'O2', ['O3'])
+  const before = await exported(database)
+  await expect(replaceCode(database, 'O3', ['O1'])).rejects.toThrow(
+    '--by: leads back to itself: "O3" is replaced by "O1" is replaced by "O2" is replaced by "O3"',
+  )
+  await expect(replaceCode(database, 'O3', ['O3'])).rejects.toThrow('leads back to itself')
+  await expect(replaceCode(database, 'O9', ['O3'])).rejects.toThrow('neither has nor had the code "O9"')
+  await expect(replaceCode(database, 'O3', ['O9'])).rejects.toThrow('names "O9", which the catalogue')
+  await expect(
+    load(database, [record(3, 'Drei'), { occupationCode: 'O3', replacedBy: ['O2'] }]),
+  ).rejects.toThrow('test.ndjson:2: replacedBy: marks "O3" as removed, and test.ndjson:1 describes it')
+  await expect(
+    load(database, [{ occupationCode: 'O3', replacedBy: ['O2'], titleEnglish: 'Drei' }]),
+  ).rejects.toThrow('it also has titleEnglish')
+  await expect(load(database, [{ occupationCode: 'O3', replacedBy: [7] }])).rejects.toThrow(
+    'must be a list of 1 to 100 codes',
+  )
+  expect(await exported(database)).toBe(before)
+})
+
+test('what is superseded for longer than it is kept is forgotten, but not the revision before', async () => {
+  const database = await openEmpty()
+  const day = 86_400_000
+  const retention = { historyDays: 2, removedDays: 2 }
+  await load(database, [record(1, 'One'), record(2, 'Two')])
+  await load(database, [record(1, 'Uno')], { replace: true })
+  await load(database, [record(1, 'Eins')])
+  // As if all of it had happened a week ago.
+  await database.write('catalogue', async (writer) => {
+    await writer.run('update catalogue_revision set stored = stored - $1', [7 * day])
+    await writer.run('update occupation_removed set removed = removed - $1', [7 * day])
+  })
+  await load(database, [record(1, 'Un')], { retention })
+  expect(await readKept(database)).toEqual({ oldest: 3, current: 4 })
+  expect(await database.all('select until from occupation_past')).toEqual([{ until: 4 }])
+  expect(await readRemoved(database, 'O2')).toBeUndefined()
+  await expect(rollBack(database, 2)).rejects.toThrow(
+    'Revision 2 is no longer kept. The history holds 3 to 4; HISTORY_DAYS says how long',
+  )
+  await expect(rollBack(database, 5)).rejects.toThrow('There is no revision 5: the newest is 4')
+  await rollBack(database, 3)
+  expect(await exported(database)).toContain('"Eins"')
+})
+
+test('the history begins again after a change by something that keeps none', async () => {
+  const database = await openEmpty()
+  await load(database, [record(1, 'One'), record(2, 'Two')])
+  await load(database, [record(1, 'Uno'), record(2, 'Two')])
+  // An import by the version before the history.
+  await database.write('catalogue', async (writer) => {
+    await writer.run(
+      "update revision set number = number + 1, changed = changed + 1 where name = 'catalogue'",
+    )
+  })
+  expect(await readKept(database)).toEqual({ oldest: 3, current: 3 })
+  await load(database, [record(1, 'Eins')])
+  expect(await readKept(database)).toEqual({ oldest: 3, current: 4 })
+  expect(await listRevisions(database, 9)).toMatchObject([
+    { number: 4, kept: true },
+    { number: 3, command: 'not recorded', kept: true },
+    { number: 2, kept: false },
+    { number: 1, kept: false },
+    { number: 0, kept: false },
+  ])
+  expect(await readRecordAt(database, 'O1', 3)).toContain('"Uno"')
+})
+
+test('a dry run of a rollback shows the records and fields, and changes nothing', async () => {
+  const database = await openEmpty()
+  await load(database, [record(1, 'One'), record(2, 'Two')])
+  await load(database, [record(1, 'Uno'), record(3, 'Three')], { replace: true })
+  const before = await exported(database)
+  let preview: unknown
+  const summary = await rollBack(database, 1, {
+    dryRun: true,
+    onPreview: (found) => {
+      preview = found
+    },
+  })
+  expect(summary).toEqual({ created: 1, updated: 1, deleted: 1, revision: 3 })
+  expect(preview).toEqual({
+    total: 3,
+    records: [
+      {
+        occupationCode: 'O1',
+        change: 'updated',
+        fields: [{ field: 'titleEnglish', before: 'Uno', after: 'One' }],
+      },
+      { occupationCode: 'O2', change: 'created' },
+      { occupationCode: 'O3', change: 'deleted' },
+    ],
+  })
+  expect(await exported(database)).toBe(before)
+  expect(await currentRevision(database)).toBe(2)
+})
+
+test('a catalogue from before the history is its first revision', async () => {
+  const database = await openEmpty()
+  await load(database, [record(1, 'One'), record(2, 'Two')])
+  // The tables as the version before has left them.
+  await database.write('schema', async (writer) => {
+    for (const table of ['catalogue_revision', 'occupation_past', 'occupation_removed'])
+      await writer.run(`drop table ${table}`)
+    await writer.run('drop index occupation_by_revision')
+    await writer.run('alter table occupation drop column revision')
+    await writer.run("delete from migration where name = '0002-history'")
+  })
+  const before = await exported(database)
+  expect(await migrate(database)).toContain('0002-history')
+  expect(await exported(database)).toBe(before)
+  expect(await listRevisions(database, 9)).toMatchObject([
+    { number: 1, command: 'before the history', created: 2, total: 2, kept: true },
+  ])
+  await load(database, [record(1, 'Uno')], { replace: true })
+  await rollBack(database, 1)
+  expect(await exported(database)).toBe(before)
+  await readState(database)
+})
