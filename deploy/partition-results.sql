@@ -23,7 +23,7 @@ begin
   end loop;
 end
 $$;
-insert into result_entry (run, ordinal, document) select run, ordinal, document from result_entry_whole;
+insert into result_entry select * from result_entry_whole;
 drop table result_entry_whole;
 commit;
 analyze result_entry;

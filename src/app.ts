@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import Fastify, {
   type FastifyBaseLogger,
@@ -9,7 +10,7 @@ import Fastify, {
 } from 'fastify'
 import type { Access } from './access/admit.ts'
 import { Audit } from './access/audit.ts'
-import { createJwtVerifier, type JwtOptions } from './access/jwt.ts'
+import { createJwtVerifier, createKeyedHash, type JwtOptions } from './access/jwt.ts'
 import { KeyWatch } from './access/key-watch.ts'
 import { KeyVerifier } from './access/keys.ts'
 import { type ConsumeLimit, describeLimits, type RateLimits } from './access/rate-limit.ts'
@@ -17,28 +18,29 @@ import { createBearerVerifier } from './access/verify.ts'
 import { assertWellFormed, BrokenRequests } from './connection/broken-requests.ts'
 import { endResponse } from './connection/last-response.ts'
 import type { Database, Reader } from './database/database.ts'
+import { readHashKey } from './database/instance.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
 import { CommonHeaders, IDLE_TIMEOUT } from './http/common-headers.ts'
 import { Cors } from './http/cors.ts'
-import { nameSchemas } from './http/describe.ts'
 import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
 import { registerOpenApi } from './http/openapi.ts'
 import { registerProblemPages } from './http/problem-pages.ts'
-import { Problem, ProblemBody, ResultsProblemBody } from './http/problems.ts'
+import { Problem } from './http/problems.ts'
 
 import { Unrouted } from './http/routing.ts'
-import { assertVersion, routeVersion, VERSIONS } from './http/versions.ts'
+import { assertVersion, VERSIONS, VersionRouter } from './http/versions.ts'
 import { Catalogue } from './occupations/catalogue.ts'
-import { registerOccupations } from './occupations/routes.ts'
+import { occupationOperations } from './occupations/operations.ts'
+import { prepareOperations, registerOperation } from './operation.ts'
 import type { Page } from './pages/page.ts'
 import { PageCache } from './pages/page-cache.ts'
-import { Backlog } from './pages/unread-responses.ts'
+import { UnreadResponses } from './pages/unread-responses.ts'
 import type { Settings } from './settings.ts'
 import { Answers } from './telemetry/answers.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
-import { registerValidationResults } from './validation-results/routes.ts'
+import { resultsOperations } from './validation-results/operations.ts'
 
 export interface AppOptions {
   readonly settings: Settings
@@ -110,13 +112,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const answers = new Answers(log, metrics, endResponse)
   const broken = new BrokenRequests(answers)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
+  const versions = new VersionRouter()
   const app = Fastify({
     // With a logger Fastify would make one for each request and listen to each response, which costs more than
     // finding a finished page: it is given ours below, and lines that need the id of a request carry it.
     logger: false,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
-    rewriteUrl: (request) => routeVersion(request as Parameters<typeof routeVersion>[0]),
+    rewriteUrl: (request) => versions.route(request as IncomingMessage),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
     // Tokens of any length get the one answer that tells nothing about them.
     // Queries are read by compileQuery.
@@ -128,17 +131,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // A connection on which nothing happens for so long is ended, whether it waits for the next request or its reader
     // takes nothing, who would hold a page in memory for ever.
     connectionTimeout: IDLE_TIMEOUT,
-    bodyLimit: 1024,
     // A missing Host header is refused by assertWellFormed, with a problem body.
     http: { headersTimeout: 15_000, requireHostHeader: false },
-    // Schemas describe here and do nothing else: queries are read by compileQuery, which refuses what Ajv would
-    // coerce or drop, and answers are finished bytes.
-    schemaController: {
-      compilersFactory: {
-        buildValidator: (() => () => undefined) as never,
-        buildSerializer: () => () => JSON.stringify,
-      },
-    },
     clientErrorHandler: (error, socket) => broken.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
       // No hook is run for these.
@@ -179,10 +173,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     if (request.is404) return void unrouted.answer(request, reply)
     done()
   })
+  prepareOperations(app)
   await registerOpenApi(app)
   registerHealth(app, reads, life)
   registerProblemPages(app)
-  nameSchemas(app, { Problem: ProblemBody, ResultsProblem: ResultsProblemBody })
 
   const audit = new Audit(logger)
   const keyWatch = await KeyWatch.start(database, audit)
@@ -196,7 +190,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     verifyKey: keys.verify,
     verifyBearer: createBearerVerifier(
       keys.verify,
-      jwt === undefined ? undefined : createJwtVerifier(jwt, logger),
+      jwt === undefined
+        ? undefined
+        : createJwtVerifier(jwt, createKeyedHash(await readHashKey(database)), logger),
     ),
     audit,
     consume,
@@ -205,7 +201,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }
   const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 2)
   const compress = settings.PAGE_CACHE_MB > 0
-  const backlog = new Backlog()
+  const backlog = new UnreadResponses()
 
   const [v1] = VERSIONS
   const cataloguePages = pages()
@@ -234,24 +230,21 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     () => backlog.bytes,
   )
 
-  await app.register(
-    async (scope) => {
-      registerOccupations(scope, {
-        catalogue,
-        access,
-        limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
-        send: { common, answers, compress, backlog },
-      })
-      registerValidationResults(scope, {
-        reader: reads,
-        primary: database,
-        pages: resultPages,
-        access,
-        limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
-        send: { common, answers, compress, backlog },
-      })
-    },
-    { prefix: v1.prefix },
-  )
+  const services = { access, send: { common, answers, compress, backlog }, versions }
+  const operations = [
+    ...occupationOperations({
+      catalogue,
+      anonymous: access.publicOccupations,
+      limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
+    }),
+    ...resultsOperations({
+      access,
+      reader: reads,
+      primary: database,
+      pages: resultPages,
+      limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
+    }),
+  ]
+  for (const operation of operations) registerOperation(app, services, operation)
   return app
 }

@@ -49,6 +49,13 @@ describe('keys create', () => {
     })
   })
 
+  test('takes organisations comma-separated, and names in any language', async () => {
+    const mahi = new Installation()
+    const parameters = ['--client', 'Te Pu\u0304kenga', '--eid', '1001,1002', '1003, 1001']
+    const key = (await mahi.runJson(['keys', 'create', ...parameters])) as NewKey
+    expect([key.clientId, key.eids]).toEqual(['Te Pūkenga', ['1001', '1002', '1003']])
+  })
+
   test('takes a moment, and never', async () => {
     const mahi = new Installation()
     expect((await create(mahi, '--expires', '2999-06-30T12:00:00+12:00')).expires).toBe(
@@ -62,12 +69,12 @@ describe('keys create', () => {
     [
       'a day in the past',
       ['keys', 'create', '--client', 'a', '--expires', '2020-01-01'],
-      'It lies in the past.',
+      'It is in the past.',
     ],
     [
       'a day that is none',
       ['keys', 'create', '--client', 'a', '--expires', 'soon'],
-      'It should be a date such as',
+      'It must be a date such as',
     ],
     [
       'a scope that is none',
@@ -89,15 +96,16 @@ describe('keys create', () => {
   })
 
   testCommandLine('refuses names that no header could carry, all at once', async () => {
-    const parameters = ['keys', 'create', '--client', 'two words', '--eid', '1001', 'ā', '', '--json']
+    const parameters = ['keys', 'create', '--client', 'two  spaces', '--eid', '1001', 'ā,', '--json']
     const { code, stdout } = await new Installation().run(parameters)
     expect(code).toBe(1)
-    const right = 'should be at most 64 visible ASCII characters without spaces'
+    const eids = 'must be identifiers of 1 to 64 visible ASCII characters, comma-separated, not'
+    const client = 'must be 1 to 64 letters, digits, punctuation marks or single spaces between words, not'
     expect(JSON.parse(stdout)).toEqual({
       faults: [
-        { field: '--client', message: `is "two words", and ${right}` },
-        { field: '--eid', message: `has "ā", and each ${right}` },
-        { field: '--eid', message: `has "", and each ${right}` },
+        { field: '--client', message: `${client} "two  spaces"` },
+        { field: '--eid', message: `${eids} "ā"` },
+        { field: '--eid', message: `${eids} ""` },
       ],
     })
   })
@@ -155,4 +163,83 @@ test('a key that there is not cannot be revoked', async () => {
   const { code, stdout, stderr } = await new Installation().run(['keys', 'revoke', 'mahi_000000000000'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('<id>: names no key: "mahi keys list" lists them\n')
+})
+
+describe('keys revoke --from-audit', () => {
+  test('revokes what a log says was revoked, and what a restored backup has revived', async () => {
+    const mahi = new Installation()
+    const [revived, valid, revoked] = [await create(mahi), await create(mahi), await create(mahi)]
+    await mahi.run(['keys', 'revoke', revoked.id])
+    const line = (key: string) => `{"level":"warn","audit":"revoked","key":"${key}","client":"sms"}`
+    const input = [
+      `mahi-1  | ${line(revived.id)}`,
+      line(revoked.id),
+      line('mahi_00000000000f'),
+      `{"level":"warn","audit":"refused","reason":"revoked","key":"${valid.id}"}`,
+      'not a line of ours',
+    ].join('\n')
+    const revoke = ['keys', 'revoke', '--from-audit', '-']
+    const states = async () =>
+      ((await mahi.runJson(['keys', 'list'])) as { keys: { state: string }[] }).keys.map(({ state }) => state)
+
+    expect(await mahi.runJson([...revoke, '--dry-run'], { input })).toEqual({ named: 3, valid: [revived.id] })
+    expect(await states()).toEqual(['valid', 'valid', 'revoked'])
+    expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [revived.id] })
+    expect(await states()).toEqual(['revoked', 'valid', 'revoked'])
+    expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [] })
+  })
+
+  testCommandLine('wants either a key or a file that can be read', async () => {
+    const mahi = new Installation()
+    expect((await mahi.run(['keys', 'revoke'])).stderr).toContain('the id of one key, or --from-audit FILE')
+    const { stderr, code } = await mahi.run(['keys', 'revoke', '--from-audit', 'absent.log'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('"absent.log" cannot be read (ENOENT)')])
+  })
+})
+
+describe('keys rotate and rename', () => {
+  test('a rotated key and its successor are valid at once, until the older one ends', async () => {
+    const mahi = new Installation()
+    const old = await create(mahi, '--eid', '1001', '--scope', 'occupations:read')
+    const made = (await mahi.runJson(['keys', 'rotate', old.id, '--overlap', '3'])) as NewKey & {
+      replaces: { id: string; expires: string }
+    }
+    expect(made).toMatchObject({
+      clientId: 'sms',
+      scopes: old.scopes,
+      eids: ['1001'],
+      replaces: { id: old.id },
+    })
+    const days = (Date.parse(made.replaces.expires) - Date.now()) / 86_400_000
+    expect(days).toBeGreaterThan(2.9)
+    expect(days).toBeLessThanOrEqual(3)
+    const { url } = await mahi.serve()
+    for (const { key } of [old, made])
+      expect((await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status).toBe(200)
+
+    const { keys } = (await mahi.runJson(['keys', 'list'])) as { keys: { id: string; expires: string }[] }
+    expect(keys.map(({ id, expires }) => [id, expires])).toEqual([
+      [old.id, made.replaces.expires],
+      [made.id, made.expires],
+    ])
+    await mahi.run(['keys', 'revoke', old.id])
+    expect((await mahi.run(['keys', 'rotate', old.id])).stderr).toContain('names no valid key')
+  })
+
+  test('a key that ends sooner anyway is not prolonged', async () => {
+    const mahi = new Installation()
+    const soon = new Date(Date.now() + 3_600_000).toISOString()
+    const old = await create(mahi, '--expires', soon)
+    const { replaces } = (await mahi.runJson(['keys', 'rotate', old.id])) as { replaces: { expires: string } }
+    expect(replaces.expires).toBe(soon)
+  })
+
+  test('a renamed key is for the other client', async () => {
+    const mahi = new Installation()
+    const { id } = await create(mahi)
+    await mahi.runJson(['keys', 'rename', id, '--client', 'Te Pūkenga'])
+    const { keys } = (await mahi.runJson(['keys', 'list'])) as { keys: { clientId: string }[] }
+    expect(keys).toMatchObject([{ clientId: 'Te Pūkenga' }])
+    expect((await mahi.run(['keys', 'rename', 'mahi_0', '--client', 'a'])).stderr).toContain('names no key')
+  })
 })

@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Problem } from '../http/problems.ts'
 import { type MaybePromise, whenKnown } from '../pages/maybe-promise.ts'
+import { remember } from '../text/remember.ts'
+import { normaliseAddress } from './address.ts'
 import type { Audit, RefusalReason } from './audit.ts'
 import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
-import type { ConsumeLimit, CountedLimits, LimitName } from './rate-limit.ts'
+import type { ConsumeLimit, CountedLimits, LimitName, OperationLimit } from './rate-limit.ts'
 
 export interface Access {
   /** Verifies an `X-API-Key`. */
@@ -19,7 +21,9 @@ export interface Access {
 
 /** What an operation asks of its callers. */
 export interface Admission {
-  readonly operation: Exclude<LimitName, 'failed-credentials'>
+  /** Its name, in the audit. */
+  readonly operation: string
+  readonly limit: OperationLimit
   /** `undefined` where the operation asks for it by itself. */
   readonly scope: Scope | undefined
   /** Whether a caller without a credential is let in; one with a wrong credential never is. */
@@ -37,9 +41,9 @@ declare module 'fastify' {
  * Makes the hook that lets a caller in, in the order of the design: credential (401), rate limit (429), scope (401).
  * What the caller may see of the data is the operation's own question.
  */
-export function admit(access: Access, { operation, scope, anonymous }: Admission) {
+export function admit(access: Access, { operation, limit, scope, anonymous }: Admission) {
   const count = (request: FastifyRequest, principal: Principal | undefined) =>
-    whenKnown(consume(access, request, operation, principal?.id ?? addressOf(request), 'requests'), () => {
+    whenKnown(consume(access, request, limit, principal?.id ?? addressOf(request), 'requests'), () => {
       if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
         throw forbidden(access, request, operation, 'scope')
     })
@@ -69,7 +73,7 @@ export function admit(access: Access, { operation, scope, anonymous }: Admission
 export function forbidden(
   { audit }: Access,
   request: FastifyRequest,
-  operation: Admission['operation'],
+  operation: string,
   reason: RefusalReason,
 ): Problem {
   const { id: key, client } = request.principal ?? {}
@@ -108,14 +112,14 @@ function verifyCredential(
   { text, verifier }: Credential,
 ): MaybePromise<Principal | Refused> {
   const client = request.headers['x-client-id']
-  return access[verifier](text, client === undefined ? undefined : String(client))
+  return access[verifier](text, client === undefined ? undefined : readHeaderText(String(client)))
 }
 
 /** @throws {Problem} `unauthorized`, or `too-many-requests` from a caller that has tried too often */
 function refuse(
   access: Access,
   request: FastifyRequest,
-  operation: Admission['operation'],
+  operation: string,
   { refused: reason, id: key, client }: Refused,
 ): MaybePromise<never> {
   const address = addressOf(request)
@@ -151,15 +155,21 @@ function consume(
   })
 }
 
-/** The caller's address; of IPv6 the /64 that one caller has to itself. */
+/** The caller's address, as far as callers are told apart by it. Whoever has gone meanwhile has none any more. */
 function addressOf(request: FastifyRequest): string {
-  // Whoever has gone meanwhile has no address any more.
-  const address = (request.ip as string | undefined) ?? ''
-  if (!address.includes(':') || address.startsWith('::ffff:')) return address
-  const [head = '', tail] = address.split('::', 2)
-  const groups = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros =
-    tail === undefined ? [] : Array<string>(Math.max(0, 8 - groups.length - after.length)).fill('0')
-  return `${[...groups, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+  return (
+    normalised((request.ip as string | undefined) ?? '') || normalised(request.socket.remoteAddress ?? '')
+  )
+}
+
+const normalised = remember(normaliseAddress)
+
+/**
+ * The text of a header that may hold letters beyond ASCII. Node reads every header as Latin-1; callers write a name such
+ * as "Te Pūkenga" as UTF-8.
+ */
+function readHeaderText(value: string): string {
+  if (!/[\u0080-\u00ff]/.test(value)) return value
+  const text = Buffer.from(value, 'latin1').toString('utf8')
+  return (text.includes('\ufffd') ? value : text).normalize('NFC')
 }

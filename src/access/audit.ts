@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { formatTimestamp } from '../text/timestamp.ts'
-import type { LimitName } from './rate-limit.ts'
 
 /**
  * Why a request was refused: it carries no credential; no such key; the id of a key and
@@ -22,7 +21,7 @@ export type RefusalReason =
 
 export interface Refusal {
   readonly reason: RefusalReason
-  readonly operation: LimitName
+  readonly operation: string
   /** Where it came from, as far as callers are told apart by address. */
   readonly address: string
   /** The id of the credential, if it is one that there is. */
@@ -30,9 +29,9 @@ export interface Refusal {
   readonly client?: string | undefined
 }
 
-/** A key that was made or revoked. */
+/** A key that was made, revoked, or given another name or end. */
 export interface KeyChange {
-  readonly audit: 'made' | 'revoked'
+  readonly audit: 'made' | 'revoked' | 'changed'
   /** The key's id. */
   readonly key: string
   readonly client: string

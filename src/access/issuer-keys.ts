@@ -1,4 +1,5 @@
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
+import { Problem } from '../http/problems.ts'
 import { describeReason } from './reason.ts'
 
 /** Longest wait for the JWKS address, in milliseconds as are the following. */
@@ -7,6 +8,8 @@ const TIMEOUT = 3_000
 const REFRESH_AFTER = 60_000
 /** Least time between two asks for a key that is not known, so that made-up key ids do not become a flood. */
 const COOLDOWN = 5_000
+/** Most bytes of a JWK Set: a large one of a public provider has 10 KB, and an endless one would fill the memory. */
+const MAX_BYTES = 1024 * 1024
 
 /**
  * The public keys of an issuer, as its JWKS address last gave them. They are asked for at once, every minute while
@@ -30,6 +33,7 @@ export class IssuerKeys {
       cacheMaxAge: Number.POSITIVE_INFINITY,
       cooldownDuration: Number.POSITIVE_INFINITY,
       timeoutDuration: TIMEOUT,
+      [customFetch]: fetchBounded,
     })
     this.#log = log
     this.#onChange = onChange
@@ -51,15 +55,18 @@ export class IssuerKeys {
    * Finds the key that a token names.
    *
    * @throws {errors.JOSEError}
+   * @throws {Problem} `unavailable` while the address has never given any keys: the token may well be valid
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     try {
       return await this.#look(header, token)
     } catch (error) {
       const justAsked = this.#asking === undefined && performance.now() - this.#asked < COOLDOWN
-      if (!(error instanceof errors.JWKSNoMatchingKey) || justAsked) throw error
+      if (!(error instanceof errors.JWKSNoMatchingKey) || justAsked)
+        throw this.#remote.fresh ? error : noKeys()
     }
     await this.#ask()
+    if (!this.#remote.fresh) throw noKeys()
     return await this.#look(header, token)
   }
 
@@ -92,4 +99,28 @@ export class IssuerKeys {
     if (keys !== this.#keys) this.#onChange()
     this.#keys = keys
   }
+}
+
+function noKeys(): Problem {
+  return new Problem(
+    'unavailable',
+    'The identity provider has not answered yet, so the token cannot be verified.',
+    {
+      headers: { 'retry-after': String(COOLDOWN / 1000) },
+    },
+  )
+}
+
+/** Fetches at most so many bytes. */
+const fetchBounded: FetchImplementation = async (url, options) => {
+  const response = await fetch(url, options)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    // Leaving the loop cancels the rest.
+    if (bytes > MAX_BYTES) throw new Error(`the JWK Set is larger than ${MAX_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return new Response(Buffer.concat(chunks), { status: response.status })
 }

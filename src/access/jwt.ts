@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
-import { type JWTPayload, jwtVerify } from 'jose'
+import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { Problem } from '../http/problems.ts'
 import { IssuerKeys } from './issuer-keys.ts'
 import type { Principal, Refused, Verify } from './principal.ts'
-import { describeReason } from './reason.ts'
 import { isClient, RememberedPrincipals } from './remembered.ts'
 
 /** What a token is checked against. */
@@ -16,6 +16,17 @@ export interface JwtOptions {
   readonly jwksUrl: string
   /** The claim that names the organisations, a string or a list of strings. */
   readonly eidClaim: string
+}
+
+/**
+ * Stands for a text in logs and in Redis. Without the key nobody can try out which e-mail address it stands for, as
+ * anybody could with a plain hash.
+ */
+export type KeyedHash = (text: string) => string
+
+/** @param key a secret that all processes of a service share */
+export function createKeyedHash(key: string): KeyedHash {
+  return (text) => createHmac('sha256', key).update(text).digest('base64url')
 }
 
 /** Public-key signatures only: nobody can sign with what the JWKS address gives away, and `none` is none of them. */
@@ -35,6 +46,7 @@ const CLOCK_SKEW = 60
  */
 export function createJwtVerifier(
   { issuer, audience, jwksUrl, eidClaim }: JwtOptions,
+  keyedHash: KeyedHash,
   log: Pick<FastifyBaseLogger, 'warn' | 'debug'>,
 ): Verify {
   const remembered = new RememberedPrincipals()
@@ -53,13 +65,15 @@ export function createJwtVerifier(
   const check = async (token: string, client: string | undefined): Promise<Principal | Refused> => {
     try {
       const { payload, protectedHeader } = await jwtVerify(token, keys.find, expected)
-      if (!ACCESS_TOKEN.test(protectedHeader.typ ?? 'JWT')) throw new Error('"typ" names no access token')
-      const principal = readPrincipal(payload, eidClaim)
-      return isClient(principal.client, client)
+      if (!ACCESS_TOKEN.test(protectedHeader.typ ?? 'JWT'))
+        throw new TokenRefused('"typ" names no access token')
+      const principal = readPrincipal(payload, eidClaim, keyedHash)
+      return isClient(principal, client)
         ? principal
         : { refused: 'client', id: principal.id, client: principal.client }
     } catch (error) {
-      log.debug({ reason: describeReason(error) }, 'a JWT is not valid')
+      if (error instanceof Problem) throw error
+      log.debug({ reason: describeFault(error) }, 'a JWT is not valid')
       return { refused: 'jwt' }
     }
   }
@@ -69,24 +83,46 @@ export function createJwtVerifier(
   }
 }
 
-/** @throws {Error} unless the token says whose it is */
-function readPrincipal(claims: JWTPayload, eidClaim: string): Principal {
+/** What is wrong with a token, in words of our own. */
+class TokenRefused extends Error {}
+
+/**
+ * What is wrong with a token, without what it says: the messages of the library repeat parts of its header, which is
+ * the caller's text.
+ */
+function describeFault(error: unknown): string {
+  if (error instanceof TokenRefused) return error.message
+  if (error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed)
+    return `${error.code}: "${error.claim}" ${error.reason}`
+  return error instanceof errors.JOSEError ? error.code : 'its key or its signature cannot be read'
+}
+
+/** @throws {TokenRefused} unless the token says whose it is */
+function readPrincipal(claims: JWTPayload, eidClaim: string, keyedHash: KeyedHash): Principal {
   const { iss, sub, exp } = claims
-  if (!isText(sub) || exp === undefined) throw new Error('"sub" claim must be a string')
-  const client = [claims.client_id, claims.azp].find(isText) ?? sub
+  if (!isText(sub) || exp === undefined) throw new TokenRefused('"sub" claim must be a string')
+  const client = [claims.client_id, claims.azp].find(isText)
+  const subject = keyedHash(JSON.stringify([iss, sub]))
   return {
     // A hash, because it goes into logs and Redis, and a subject can be of any length and somebody's e-mail address.
-    id: `jwt_${hash('sha256', JSON.stringify([iss, sub, client]), 'base64url')}`,
-    client,
+    id: `jwt_${keyedHash(JSON.stringify([iss, sub, client ?? sub]))}`,
+    client: client ?? `sub_${subject}`,
+    // Its caller may name itself by the subject.
+    ...(client === undefined && { alias: sub }),
     scopes: new Set(readTexts(claims.scope ?? claims.scp).flatMap((text) => text.split(' '))),
     eids: new Set(readTexts(claims[eidClaim])),
     expires: (exp + CLOCK_SKEW) * 1000,
   }
 }
 
-/** A claim that is a string or a list of them; anything else in it is no organisation and no scope. */
+/**
+ * A claim that is a string or a list of them. Some providers issue an identifier that consists of digits as a number:
+ * it stands for its decimal text. Anything else is no organisation and no scope.
+ */
 function readTexts(claim: unknown): string[] {
-  return (Array.isArray(claim) ? claim : [claim]).filter(isText)
+  return (Array.isArray(claim) ? claim : [claim])
+    .map((value: unknown) => (Number.isSafeInteger(value) ? String(value) : value))
+    .filter(isText)
 }
 
 function isText(value: unknown): value is string {

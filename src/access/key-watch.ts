@@ -70,15 +70,18 @@ export class KeyWatch {
     if (key.revoked !== null) return { refused: 'revoked', ...named }
     if (key.expires <= Date.now()) return { refused: 'expired', ...named }
     // It may also have been valid for a moment more than the database found, or less.
-    return { refused: isClient(key.client, client) ? 'expired' : 'client', ...named }
+    return { refused: isClient(key, client) ? 'expired' : 'client', ...named }
   }
 
   #compare(keys: readonly WatchedKey[]): void {
     for (const { id, client, expires, revoked } of this.#known === undefined ? [] : keys) {
       const change = { key: id, client, expires: formatTimestamp(expires) }
       if (!this.#known?.has(id)) this.#audit.changed({ audit: 'made', ...change })
-      const before = this.#known?.get(id)?.revoked ?? null
-      if (before === null && revoked !== null) this.#audit.changed({ audit: 'revoked', ...change })
+      const before = this.#known?.get(id)
+      if (before !== undefined && (before.client !== client || before.expires !== expires))
+        this.#audit.changed({ audit: 'changed', ...change })
+      if ((before?.revoked ?? null) === null && revoked !== null)
+        this.#audit.changed({ audit: 'revoked', ...change })
     }
     this.#known = new Map(keys.map((key) => [key.id, key]))
   }

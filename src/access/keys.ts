@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database, Reader, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
-import { type Principal, type Refused, SCOPES, type Scope, type Verify } from './principal.ts'
+import { DEFAULT_SCOPES, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
 import { hashCredential, RememberedPrincipals } from './remembered.ts'
 
 /** A key as it is stored, without its hash. */
@@ -39,7 +39,7 @@ export async function createKey(
   database: Database,
   {
     client,
-    scopes = SCOPES,
+    scopes = DEFAULT_SCOPES,
     eids = [],
     expires,
     onWait,

@@ -5,12 +5,17 @@ import type { RefusalReason } from './audit.ts'
 export const SCOPES = ['occupations:read', 'validation-results:read'] as const
 export type Scope = (typeof SCOPES)[number]
 
+/** The scopes of a key where none are named. They are listed, so that a scope added later is never granted silently. */
+export const DEFAULT_SCOPES: readonly Scope[] = ['occupations:read', 'validation-results:read']
+
 /** Who is asking, as a valid credential says. */
 export interface Principal {
   /** Identifies the credential: limits are counted by it and logs name it. It is not secret. */
   readonly id: string
   /** The client that the credential was given to. */
   readonly client: string
+  /** Another name that its caller may give in X-Client-ID. It can be a person's, and is in no log. */
+  readonly alias?: string
   readonly scopes: ReadonlySet<string>
   /** The organisations that the credential may act for. */
   readonly eids: ReadonlySet<string>

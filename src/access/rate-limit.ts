@@ -10,6 +10,9 @@ export interface RateLimit {
 /** What is counted apart: each operation by credential, and failed credentials by address. */
 export type LimitName = 'occupations' | 'validation-results' | 'failed-credentials'
 
+/** A limit that operations are counted under. */
+export type OperationLimit = Exclude<LimitName, 'failed-credentials'>
+
 export type RateLimits = Readonly<Record<LimitName, RateLimit | 'off'>>
 
 export interface Verdict {
@@ -63,7 +66,7 @@ class Windows {
       this.#open.set(key, window)
     }
     window.requests++
-    return verdict(this.#limit.requests - window.requests, window.end - now)
+    return verdict(this.#limit.requests - window.requests, window.end - now, this.#limit.seconds)
   }
 
   #forgetEnded(now: number): void {
@@ -77,9 +80,11 @@ class Windows {
 /**
  * @param left requests left after this one; negative if it is one too many
  * @param ms until the window ends
+ * @param seconds length of the window: in floating point, `(now + 60000) - now` can exceed 60000
  */
-export function verdict(left: number, ms: number): Verdict {
-  return { allowed: left >= 0, remaining: Math.max(0, left), reset: Math.max(1, Math.ceil(ms / 1000)) }
+export function verdict(left: number, ms: number, seconds: number): Verdict {
+  const reset = Math.min(seconds, Math.max(1, Math.ceil(ms / 1000)))
+  return { allowed: left >= 0, remaining: Math.max(0, left), reset }
 }
 
 /** A limit that is on, with what callers are told of it. */

@@ -76,7 +76,7 @@ export class RedisLimiter {
         duration: seconds,
         rejectIfRedisNotReady: true,
       })
-    this.#shared = createLimiter(limits, (name, limit) => countIn(open(name, limit)))
+    this.#shared = createLimiter(limits, (name, limit) => countIn(open(name, limit), limit.seconds))
     this.#own = createMemoryLimiter(limits)
     this.#probe = open('probe', { requests: Number.MAX_SAFE_INTEGER, seconds: 60 })
     metrics.gauge(
@@ -136,13 +136,13 @@ export class RedisLimiter {
 }
 
 /** A count in Redis; a Redis that fails rejects it. */
-function countIn(limiter: RateLimiterRedis): (key: string) => Promise<Verdict> {
+function countIn(limiter: RateLimiterRedis, seconds: number): (key: string) => Promise<Verdict> {
   return async (key) => {
     try {
       const { remainingPoints, msBeforeNext } = await limiter.consume(key)
-      return verdict(remainingPoints, msBeforeNext)
+      return verdict(remainingPoints, msBeforeNext, seconds)
     } catch (refusal) {
-      if (refusal instanceof RateLimiterRes) return verdict(-1, refusal.msBeforeNext)
+      if (refusal instanceof RateLimiterRes) return verdict(-1, refusal.msBeforeNext, seconds)
       throw refusal
     }
   }

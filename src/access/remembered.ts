@@ -24,7 +24,7 @@ export class RememberedPrincipals {
     const known = this.#known.get(credentialHash)
     const expired = known !== undefined && known.expires <= Date.now()
     if (expired) this.#known.delete(credentialHash)
-    else if (known !== undefined && isClient(known.client, client)) return known
+    else if (known !== undefined && isClient(known, client)) return known
     return this.#verify(credentialHash, verify)
   }
 
@@ -53,8 +53,11 @@ export class RememberedPrincipals {
 }
 
 /** Whether a credential's client is the one that the caller names, where it names one. */
-export function isClient(client: string, named: string | undefined): boolean {
-  return named === undefined || named === client
+export function isClient(
+  { client, alias }: Pick<Principal, 'client' | 'alias'>,
+  named: string | undefined,
+): boolean {
+  return named === undefined || named === client || (alias !== undefined && named === alias)
 }
 
 /** SHA-256, in base64url: enough for credentials, which nobody can guess. */

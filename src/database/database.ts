@@ -1,8 +1,8 @@
 import { UserError } from '../text/user-error.ts'
 import type { Dialect } from './dialect.ts'
 
-/** What a query may be given: times are whole milliseconds since 1970, as numbers. */
-export type Value = string | number | null
+/** What a query may be given: times are whole milliseconds since 1970, as numbers; bytes come back as a Buffer. */
+export type Value = string | number | Uint8Array | null
 
 /** Reads. SQL is written once for both engines, with `$1`, `$2`, ... for the parameters. */
 export interface Reader {
@@ -32,7 +32,17 @@ export interface Follower extends Reader {
 }
 
 /** What a transaction changes: two that change the same thing wait for each other. */
-export type Lock = 'schema' | 'catalogue' | 'keys' | 'run' | `submission:${string}`
+export type Lock =
+  | 'schema'
+  | 'catalogue'
+  | 'keys'
+  | 'run'
+  | `submission:${string}`
+  | `return:${string}`
+  | QuietLock
+
+/** Changes that happen many times a second and that no other process waits for: no follower is notified of them. */
+export type QuietLock = `job:${string}` | `upload:${string}`
 
 export interface Database extends Reader {
   /** The address without its password, for messages. */
@@ -50,6 +60,11 @@ export interface Database extends Reader {
    * behind it.
    */
   follow(onChange: () => void): Follower
+  /**
+   * Overwrites what deleted rows have left in the database's files, as far as the engine can; `false` if a long read
+   * prevents it for now.
+   */
+  scrub(): Promise<boolean>
   close(): Promise<void>
 }
 

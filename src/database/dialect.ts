@@ -3,6 +3,10 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres'
   /** Column type for text that is compared and sorted by code point. */
   readonly text: string
+  /** Column type for bytes. */
+  readonly bytes: string
+  /** Ends a `select` whose rows other transactions are to pass over until this one ends, where they run at once. */
+  readonly skipLocked: string
   /** Column type of a row number that the database hands out. */
   readonly identity: string
   /** Ends a `create table` whose rows are kept in the order of their primary key, where the engine can. */
@@ -33,6 +37,8 @@ export interface Dialect {
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   text: 'text',
+  bytes: 'blob',
+  skipLocked: '',
   identity: 'integer primary key',
   clustered: 'without rowid',
   randomId: 'lower(hex(randomblob(16)))',
@@ -49,6 +55,8 @@ export const sqliteDialect: Dialect = {
 export const postgresDialect: Dialect = {
   name: 'postgres',
   text: 'text collate "C"',
+  bytes: 'bytea',
+  skipLocked: 'for update skip locked',
   identity: 'bigint generated always as identity primary key',
   clustered: '',
   randomId: `replace(gen_random_uuid()::text, '-', '')`,

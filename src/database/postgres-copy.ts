@@ -12,8 +12,7 @@ export async function* renderCopy(
     for (let index = 0; index < row.length; index++) {
       if (index > 0) text += '\t'
       const value = row[index]
-      text +=
-        value === null || value === undefined ? '\\N' : typeof value === 'string' ? escapeCopy(value) : value
+      text += renderValue(value)
     }
     text += '\n'
     if (text.length >= CHUNK) {
@@ -22,6 +21,13 @@ export async function* renderCopy(
     }
   }
   if (text !== '') yield Buffer.from(text)
+}
+
+function renderValue(value: Value | undefined): string | number {
+  if (value === null || value === undefined) return '\\N'
+  if (typeof value === 'string') return escapeCopy(value)
+  if (typeof value === 'number') return value
+  return `\\\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
 }
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }

@@ -34,6 +34,9 @@ const WAITING_PER_CONNECTION = 50
 /** Pause between two questions whether a server that has fallen silent answers again, in milliseconds. */
 const PROBE_PAUSE = 500
 
+/** The names of a `QuietLock`. */
+const QUIET = /^(?:job|upload):/
+
 /** What a transaction that writes begins with. */
 const BEGIN_WRITE = `begin;
   set local statement_timeout = 0;
@@ -110,7 +113,7 @@ class PostgresDatabase implements Database {
         await writer.get(`select pg_advisory_xact_lock(${key})`, [lock])
       }
       const result = await work(writer)
-      await writer.get('select pg_notify($1, $2)', [CHANNEL, lock])
+      if (!QUIET.test(lock)) await writer.get('select pg_notify($1, $2)', [CHANNEL, lock])
       return result
     })
   }
@@ -124,6 +127,11 @@ class PostgresDatabase implements Database {
 
   follow(onChange: () => void): Follower {
     return new PostgresFollower(this.#options, this.address, onChange, () => void this.#answers())
+  }
+
+  /** Deleted rows stay in the files until autovacuum reuses their space: PostgreSQL has no way to overwrite them. */
+  async scrub(): Promise<boolean> {
+    return true
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -22,6 +22,9 @@ const BUSY_TIMEOUT = 10_000
 /** Pause between two tries to begin a transaction while another process writes, in milliseconds. */
 const RETRY_PAUSE = 25
 
+/** Tries to empty the write-ahead log before it is left for later. */
+const TRIES_TO_SCRUB = 100
+
 /** Tries after which a wait is worth a word: most last a moment. */
 const TRIES_IN_SILENCE = 10
 
@@ -37,6 +40,7 @@ export async function openSqlite(path: string): Promise<Database> {
       throw new DatabaseUnusable(`${path} is a folder: name a file in it in DATABASE_URL`)
     }
     mkdirSync(dirname(path), { recursive: true })
+    createPrivately(path)
     const writing = new Sqlite(path, { timeout: BUSY_TIMEOUT })
     try {
       await prepareFile(writing, path)
@@ -49,6 +53,11 @@ export async function openSqlite(path: string): Promise<Database> {
   } catch (error) {
     throw explain(error, path)
   }
+}
+
+/** Only its owner may read a new file; the files that SQLite puts beside it get the same mode. */
+function createPrivately(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) closeSync(openSync(path, 'a', 0o600))
 }
 
 async function prepareFile(connection: Sqlite.Database, path: string): Promise<void> {
@@ -74,6 +83,8 @@ async function prepareFile(connection: Sqlite.Database, path: string): Promise<v
   connection.pragma('cache_size = -16384')
   connection.pragma('temp.cache_size = -32768')
   connection.pragma('journal_size_limit = 67108864')
+  // Deleted rows are overwritten: submissions hold personal data.
+  connection.pragma('secure_delete = on')
   // From here on `untilFree` waits, which can say so and leaves the event loop to others.
   connection.pragma('busy_timeout = 0')
 }
@@ -147,6 +158,17 @@ class SqliteConnection implements Reader {
   /** SQLite has rolled back by itself already where, for example, the disk is full. */
   rollback(): void {
     if (this.#connection.inTransaction) this.#connection.exec('rollback')
+  }
+
+  /** Moves the write-ahead log to the file and empties it; `false` while another connection needs it. */
+  truncateLog(): boolean {
+    try {
+      const [result] = this.#connection.pragma('wal_checkpoint(truncate)') as { busy: number }[]
+      return result?.busy === 0
+    } catch (error) {
+      if (isBusy(error)) return false
+      throw error
+    }
   }
 
   close(): void {
@@ -246,6 +268,19 @@ class SqliteDatabase implements Database {
       get: (sql, parameters) => this.get(sql, parameters),
       stop: async () => undefined,
     }
+  }
+
+  /** What was deleted is also in the write-ahead log, until its pages have moved to the database file. */
+  async scrub(): Promise<boolean> {
+    const result = this.#turn.then(async () => {
+      for (let tries = 0; tries < TRIES_TO_SCRUB; tries++) {
+        if (this.#writing.truncateLog()) return true
+        await sleep(RETRY_PAUSE)
+      }
+      return false
+    })
+    this.#turn = result.catch(() => undefined)
+    return await result
   }
 
   async close(): Promise<void> {

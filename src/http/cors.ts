@@ -39,11 +39,21 @@ export class Cors {
 const EXPOSE = ['access-control-expose-headers', EXPOSED]
 const ANY = ['access-control-allow-origin', '*', ...EXPOSE]
 
-/** What an answer to a preflight carries besides: whatever header a page asks to send, it may. */
-export function preflightHeaders(requestedHeaders: string | undefined): Record<string, string> {
+/**
+ * What a response to a preflight includes besides: whatever header a page asks to send, it may.
+ *
+ * @param methods those that the path supports
+ */
+export function preflightHeaders(
+  requestedHeaders: string | undefined,
+  methods: ReadonlySet<string>,
+): Record<string, string> {
   return {
     vary: 'access-control-request-headers',
-    'access-control-allow-methods': 'GET, HEAD',
+    'access-control-allow-methods': [...methods]
+      .filter((method) => method !== 'OPTIONS')
+      .sort()
+      .join(', '),
     'access-control-max-age': MAX_AGE,
     ...(requestedHeaders === undefined ? {} : { 'access-control-allow-headers': requestedHeaders }),
   }

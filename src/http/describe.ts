@@ -4,7 +4,9 @@ import { PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.t
 
 /** Gives schemas a name under which routes refer to them and the OpenAPI document lists them. */
 export function nameSchemas(app: FastifyInstance, schemas: Readonly<Record<string, TSchema>>): void {
-  for (const [name, schema] of Object.entries(schemas)) app.addSchema({ $id: name, ...schema })
+  for (const [name, schema] of Object.entries(schemas)) {
+    if (app.getSchema(name) === undefined) app.addSchema({ $id: name, ...schema })
+  }
 }
 
 const text = (description: string) => ({ description, type: 'string' })
@@ -84,6 +86,13 @@ const DETAILS: Partial<Record<ProblemSlug, string>> = {
 
 const EXAMPLE_ID = '0c6e1a4e-6f0b-4d5c-9c39-5f1f4e2f7a10'
 
+/** The schema of an operation's 400, and what the example of that response says. */
+export interface BadRequestExample {
+  readonly schemaName: string
+  readonly detail: string
+  readonly members?: Record<string, unknown>
+}
+
 /**
  * The errors of an operation, by status: its own and those that any request can meet, each with an example.
  *
@@ -92,7 +101,10 @@ const EXAMPLE_ID = '0c6e1a4e-6f0b-4d5c-9c39-5f1f4e2f7a10'
  */
 export function describeErrors(
   own: Partial<Record<ProblemSlug, string>>,
-  badRequest: { schemaName: string; detail: string; members?: Record<string, unknown> },
+  badRequest: BadRequestExample = {
+    schemaName: 'Problem',
+    detail: 'Limit is "500", and should be a whole number from 1 to 100.',
+  },
 ) {
   const slugs = new Map<ProblemSlug, string>([
     ...ANYWHERE.map((slug) => [slug, PROBLEMS[slug].title] as const),

@@ -23,7 +23,9 @@ const SLUGS: Record<number, ProblemSlug> = {
   403: 'not-found',
   404: 'not-found',
   408: 'request-timeout',
+  413: 'content-too-large',
   414: 'uri-too-long',
+  415: 'unsupported-media-type',
 }
 
 /** Errors of Fastify and its plugins, by their status: each is a kind of problem of ours or a fault of ours. */

@@ -77,6 +77,42 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
   }
 }
 
+/** Values that arrive by name and decoded: path parameters and headers. */
+export type NamedValues = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/**
+ * Makes a reader of path parameters or headers. A value with a fault is passed on as it was received, so that an
+ * operation can look it up before the fault is reported. What the schema does not name is not read.
+ *
+ * @param nameOf the name under which the value of a parameter arrives
+ * @throws {TypeError} if nothing reads the schema of a parameter
+ */
+export function compileNamed<Values>(
+  schema: TObject,
+  nameOf: (parameter: string) => string = (parameter) => parameter,
+): (given: NamedValues) => Omit<QueryReading<Values>, 'received'> {
+  const required = new Set<string>((schema as { required?: string[] }).required ?? [])
+  const parameters = Object.entries(schema.properties as Record<string, Keywords>).map(
+    ([name, keywords]) => ({ name, key: nameOf(name), read: compileValue(keywords) }),
+  )
+  return (given) => {
+    const values: Record<string, unknown> = {}
+    const faults: ParameterFault[] = []
+    for (const { name, key, read } of parameters) {
+      const value = given[key]
+      if (value === undefined || value === '') {
+        if (required.has(name)) faults.push({ parameter: name, message: 'is missing' })
+        continue
+      }
+      const text = String(value)
+      const reading = read(text)
+      values[name] = reading.fault === undefined ? reading.value : text
+      if (reading.fault !== undefined) faults.push({ parameter: name, message: reading.fault })
+    }
+    return { values: values as Values, faults }
+  }
+}
+
 /** The query string of an address, without its question mark. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?')
@@ -131,15 +167,26 @@ interface Keywords {
   minimum?: number
   maximum?: number
   maxLength?: number
+  enum?: readonly string[]
   default?: unknown
 }
 
 type ReadValue = (value: string) => { value?: unknown; fault?: string }
 
+/** @throws {TypeError} if nothing reads the schema */
 function compileValue(keywords: Keywords): ReadValue {
   if (keywords.type === 'integer') return readWholeNumber(keywords)
   if (keywords.format === 'date-time') return readDateTime
-  return readText(keywords.maxLength ?? Number.POSITIVE_INFINITY)
+  if (keywords.enum !== undefined) return readOneOf(keywords.enum)
+  if (keywords.type === 'string') return readText(keywords.maxLength ?? Number.POSITIVE_INFINITY)
+  throw new TypeError(`no reader for the parameter schema ${JSON.stringify(keywords)}`)
+}
+
+function readOneOf(allowed: readonly string[]): ReadValue {
+  return (value) =>
+    allowed.includes(value)
+      ? { value }
+      : { fault: `must be ${allowed.join(' or ')}, not ${quote(value, 30)}${suggest(value, allowed)}` }
 }
 
 function readWholeNumber({ minimum = 0, maximum = 2 ** 31 - 1 }: Keywords): ReadValue {

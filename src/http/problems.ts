@@ -19,6 +19,18 @@ export const PROBLEMS = {
     title: 'The request is not well-formed HTTP',
     advice: 'Check the request line, the headers and the percent-encoding of the address.',
   },
+  'malformed-body': {
+    status: 400,
+    title: 'The request body is malformed',
+    advice:
+      'Send one JSON object in UTF-8, or no body where the operation reads none. The detail says what is wrong.',
+  },
+  'invalid-body': {
+    status: 400,
+    title: 'The request body is invalid',
+    advice:
+      'The detail names each field, what is wrong with it and what is allowed. Correct the body and send it again.',
+  },
   unauthorized: {
     status: 401,
     title: 'The request is not authorised',
@@ -45,15 +57,47 @@ export const PROBLEMS = {
     title: 'The request took too long to arrive',
     advice: 'Send the whole request at once; check the connection.',
   },
+  conflict: {
+    status: 409,
+    title: 'The request conflicts with the state of the resource',
+    advice:
+      'The detail says what is in the way. Read the resource again, or wait for the other request to finish.',
+  },
+  gone: {
+    status: 410,
+    title: 'The resource no longer exists',
+    advice: 'It existed before. The detail, and the Location header where there is one, say how to continue.',
+  },
+  'precondition-failed': {
+    status: 412,
+    title: 'A precondition of the request failed',
+    advice: 'The resource changed since it was read. Read it again, and send its new ETag as If-Match.',
+  },
+  'content-too-large': {
+    status: 413,
+    title: 'The request body is too large',
+    advice: 'Send a smaller body. The detail states the limit in bytes.',
+  },
   'uri-too-long': {
     status: 414,
     title: 'The address is too long',
     advice: 'Shorten the query: no parameter needs more than a few hundred characters.',
   },
+  'unsupported-media-type': {
+    status: 415,
+    title: 'The media type of the request body is not supported',
+    advice: 'Send a Content-Type and a Content-Encoding that the detail lists.',
+  },
   'expectation-failed': {
     status: 417,
     title: 'The Expect header asks for something unknown',
     advice: 'Leave the Expect header out.',
+  },
+  'unprocessable-content': {
+    status: 422,
+    title: 'The request body cannot be processed',
+    advice:
+      'The body is well-formed, but what it names does not exist or does not fit together. The detail says what.',
   },
   'too-many-requests': {
     status: 429,

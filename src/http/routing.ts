@@ -4,11 +4,10 @@ import { Problem } from './problems.ts'
 
 interface Route {
   readonly pattern: RegExp
+  /** Path parameters: of two routes that match, the one with fewer is meant. */
+  readonly parameters: number
   readonly methods: Set<string>
 }
-
-/** What `OPTIONS *` asks for: the methods of the service as a whole (RFC 9110, section 9.3.7). */
-const ANYWHERE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Answers what no route takes: an address that does not exist (404), one that exists for other methods (405, with
@@ -16,12 +15,21 @@ const ANYWHERE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  */
 export class Unrouted {
   readonly #routes = new Map<string, Route>()
+  /** The methods of the service as a whole, which `OPTIONS *` asks for (RFC 9110, section 9.3.7). */
+  readonly #methods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
   /** Knows the routes that are registered after this. */
   constructor(app: FastifyInstance) {
     app.addHook('onRoute', ({ url, method }) => {
-      const route = this.#routes.get(url) ?? { pattern: toPattern(url), methods: new Set(['OPTIONS']) }
-      for (const each of [method].flat()) route.methods.add(each)
+      const route = this.#routes.get(url) ?? {
+        pattern: toPattern(url),
+        parameters: url.split(':').length - 1,
+        methods: new Set(['OPTIONS']),
+      }
+      for (const each of [method].flat()) {
+        route.methods.add(each)
+        this.#methods.add(each)
+      }
       this.#routes.set(url, route)
     })
     app.setNotFoundHandler((request, reply) => this.answer(request, reply))
@@ -36,7 +44,8 @@ export class Unrouted {
     const path = request.url.split('?', 1)[0] ?? ''
     const isOptions = request.method === 'OPTIONS'
     const isPreflight = isOptions && request.headers['access-control-request-method'] !== undefined
-    const methods = path === '*' || isPreflight ? ANYWHERE : this.#findMethods(path)
+    const found = path === '*' ? this.#methods : this.#findMethods(path)
+    const methods = found ?? (isPreflight ? this.#methods : undefined)
     // A route that finds nothing under its own address asks here, too.
     if (methods === undefined || (methods.has(request.method) && !isOptions)) {
       throw new Problem(
@@ -49,7 +58,7 @@ export class Unrouted {
       const requested = request.headers['access-control-request-headers']
       return reply
         .code(204)
-        .headers({ allow, ...preflightHeaders(requested) })
+        .headers({ allow, ...preflightHeaders(requested, methods) })
         .send()
     }
     throw new Problem('method-not-allowed', `${request.method} is not taken here. Taken: ${allow}.`, {
@@ -58,7 +67,12 @@ export class Unrouted {
   }
 
   #findMethods(path: string): ReadonlySet<string> | undefined {
-    return this.#routes.values().find(({ pattern }) => pattern.test(path))?.methods
+    const matching = [...this.#routes.values()].filter(({ pattern }) => pattern.test(path))
+    const fewest = Math.min(...matching.map(({ parameters }) => parameters))
+    const methods = matching
+      .filter(({ parameters }) => parameters === fewest)
+      .flatMap((route) => [...route.methods])
+    return methods.length === 0 ? undefined : new Set(methods)
   }
 }
 

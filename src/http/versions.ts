@@ -16,8 +16,6 @@ export const VERSIONS: readonly [ApiVersion, ...ApiVersion[]] = [
   { name: '1.0', prefix: '/v1', deprecated: false },
 ]
 
-/** What the address of an operation begins with, after the version. */
-const OPERATION = /^\/(?:occupations|submissions)(?=[/?]|$)/
 const VERSIONED = /^\/v(\d+(?:\.\d+)*)(?=\/)/
 
 const names = (deprecated: boolean) =>
@@ -33,24 +31,44 @@ export const VERSION_HEADERS: Readonly<Record<string, string>> = {
 
 const refusals = new WeakMap<IncomingMessage, Problem>()
 
-/**
- * The address under which a request is routed: that of the version asked for, by `x-api-version` first, then by the
- * address, else the newest (interface, section 9). Addresses that are not an operation's stay as they are.
- */
-export function routeVersion(request: IncomingMessage): string {
-  const { url, versionInUrl, rest } = readAddress(request.url ?? '/')
-  if (rest === undefined) return url
+/** Routes requests by version: it knows which paths belong to operations. */
+export class VersionRouter {
+  /** First segments of the operations' paths, such as `occupations`. */
+  readonly #segments = new Set<string>()
 
-  const header = request.headers['x-api-version']
-  if (header === undefined && versionInUrl === undefined) return VERSIONS[0].prefix + rest
-  try {
-    const asked = header === undefined ? undefined : readHeader(String(header))
-    return (asked ?? findVersion(versionInUrl ?? VERSIONS[0].name, 'the address')).prefix + rest
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error
-    refusals.set(request, error)
-    return VERSIONS[0].prefix + rest
+  /** @param path of an operation, below the version */
+  include(path: string): void {
+    this.#segments.add(path.split('/')[1] ?? '')
   }
+
+  /**
+   * The address under which a request is routed: that of the version asked for, by `x-api-version` first, then by the
+   * address, else the newest (interface, section 9). Addresses that are not an operation's stay as they are.
+   */
+  route(request: IncomingMessage): string {
+    const { url, versionInUrl, rest } = this.#read(request.url ?? '/')
+    if (rest === undefined) return url
+
+    const header = request.headers['x-api-version']
+    if (header === undefined && versionInUrl === undefined) return VERSIONS[0].prefix + rest
+    try {
+      const asked = header === undefined ? undefined : readHeader(String(header))
+      return (asked ?? findVersion(versionInUrl ?? VERSIONS[0].name, 'the address')).prefix + rest
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      refusals.set(request, error)
+      return VERSIONS[0].prefix + rest
+    }
+  }
+
+  readonly #read = remember((sent): Address => {
+    // The absolute form names the host as well (RFC 9112, section 3.2.2).
+    const url = decodeUnreserved(sent.replace(/^https?:\/\/[^/?#]*/i, ''))
+    const inUrl = VERSIONED.exec(url)
+    const rest = inUrl === null ? url : url.slice(inUrl[0].length)
+    const segment = /^\/([^/?]*)/.exec(rest)?.[1] ?? ''
+    return this.#segments.has(segment) ? { url, versionInUrl: inUrl?.[1], rest } : { url }
+  })
 }
 
 interface Address {
@@ -59,14 +77,6 @@ interface Address {
   /** What comes after the version, if it is an operation's. */
   readonly rest?: string
 }
-
-const readAddress = remember((sent): Address => {
-  // The absolute form names the host as well (RFC 9112, section 3.2.2).
-  const url = decodeUnreserved(sent.replace(/^https?:\/\/[^/?#]*/i, ''))
-  const inUrl = VERSIONED.exec(url)
-  const rest = inUrl === null ? url : url.slice(inUrl[0].length)
-  return OPERATION.test(rest) ? { url, versionInUrl: inUrl?.[1], rest } : { url }
-})
 
 /** The address with the letters, digits and the like of its path as themselves: it is the same one (RFC 3986, section 6.2.2.2). */
 function decodeUnreserved(url: string): string {

@@ -56,14 +56,22 @@ class Context {
   }
 
   fault(message: string): undefined {
-    const field = this.path.reduce<string>(
-      (path, step) =>
-        typeof step === 'number' ? `${path}[${step}]` : path === '' ? step : `${path}.${step}`,
-      '',
-    )
-    this.faults.push({ field, message })
+    this.faults.push({ field: renderPath(this.path), message })
     return undefined
   }
+
+  /** The path of a field of the current object. */
+  nameField(name: string): string {
+    return renderPath([...this.path, name])
+  }
+}
+
+function renderPath(path: readonly (string | number)[]): string {
+  return path.reduce<string>(
+    (before, step) =>
+      typeof step === 'number' ? `${before}[${step}]` : before === '' ? step : `${before}.${step}`,
+    '',
+  )
 }
 
 /** The parts of JSON Schema that the project's schemas use. */
@@ -72,8 +80,11 @@ interface Keywords {
   properties?: Record<string, TSchema>
   items?: TSchema
   anyOf?: { const: string }[]
+  enum?: readonly string[]
+  required?: readonly string[]
   format?: string
   minimum?: number
+  maximum?: number
   maxLength?: number
   maxItems?: number
 }
@@ -81,15 +92,19 @@ interface Keywords {
 function compile(schema: TSchema): Read {
   const keywords = schema as Keywords
   if (keywords.anyOf !== undefined) return readOneOf(keywords.anyOf.map((literal) => literal.const))
-  if (keywords.properties !== undefined) return readObject(keywords.properties)
+  if (keywords.properties !== undefined) return readObject(keywords.properties, keywords.required)
+  if (keywords.type === 'object') return readAnyObject
   if (keywords.items !== undefined) return readArray(keywords.items, keywords.maxItems)
+  if (keywords.enum !== undefined) return readOneOf(keywords.enum)
+  if (keywords.type === 'boolean') return readBoolean
+  if (keywords.type === 'integer') return readInteger(keywords)
   if (keywords.type === 'number') return readNumber(keywords.minimum ?? Number.NEGATIVE_INFINITY)
   if (keywords.format === 'date-time') return readDateTime
   if (keywords.type === 'string') return readText(keywords.maxLength)
   throw new TypeError(`no reader for the schema ${JSON.stringify(schema)}`)
 }
 
-function readObject(properties: Record<string, TSchema>): Read {
+function readObject(properties: Record<string, TSchema>, required: readonly string[] = []): Read {
   const names = Object.keys(properties)
   const readers = new Map(Object.entries(properties).map(([name, schema]) => [name, compile(schema)]))
   return (value, context) => {
@@ -115,6 +130,12 @@ function readObject(properties: Record<string, TSchema>): Read {
       if (after === undefined) continue
       result[name] = after
       empty = false
+    }
+    for (const name of required) {
+      if (Object.hasOwn(result, name) || isNamed(context, name)) continue
+      context.path.push(name)
+      context.fault('is missing')
+      context.path.pop()
     }
     if (!empty) return result
     context.normalised = true
@@ -169,6 +190,35 @@ function readOneOf(allowed: readonly string[]): Read {
       `is ${context.quote(text)}, and should be one of ${allowed.join(', ')}${suggest(text, allowed)}`,
     )
   }
+}
+
+/** Whether the field of the current object has a fault already. */
+function isNamed(context: Context, name: string): boolean {
+  const field = context.nameField(name)
+  return context.faults.some(
+    (fault) =>
+      fault.field === field || fault.field.startsWith(`${field}.`) || fault.field.startsWith(`${field}[`),
+  )
+}
+
+/** An object whose fields are checked elsewhere. */
+const readAnyObject: Read = (value, context) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? value
+    : context.fault(`is ${context.describe(value)}, and should be an object`)
+
+const readBoolean: Read = (value, context) =>
+  typeof value === 'boolean'
+    ? value
+    : context.fault(`is ${context.describe(value)}, and should be true or false`)
+
+function readInteger({ minimum = 0, maximum = 2 ** 31 - 1 }: Keywords): Read {
+  return (value, context) =>
+    Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum
+      ? value
+      : context.fault(
+          `is ${context.describe(value)}, and should be a whole number from ${minimum} to ${maximum}`,
+        )
 }
 
 function readNumber(minimum: number): Read {

@@ -7,7 +7,7 @@ import type { Answers } from '../telemetry/answers.ts'
 import { remember } from '../text/remember.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { ENCODINGS, type Encoding, lengthOf, type Page } from './page.ts'
-import type { Backlog } from './unread-responses.ts'
+import type { UnreadResponses } from './unread-responses.ts'
 import { writeHead } from './write-head.ts'
 import { writeTogether } from './write-together.ts'
 
@@ -16,7 +16,7 @@ export interface SendOptions {
   readonly answers: Answers
   /** Whether compressed bytes are kept, and so worth making. */
   readonly compress: boolean
-  readonly backlog: Backlog
+  readonly backlog: UnreadResponses
 }
 
 /** Sends the finished pages of an operation. They go out past Fastify, which would look again at each header. */
@@ -29,11 +29,14 @@ export class PageSender {
   /** The headers of a 304, by its ETag. */
   readonly #describeEtag = remember((etag) => HeaderBlock.of([...this.#caching.list, 'etag', etag]))
 
-  /** @param operation its name, in logs and metrics */
-  constructor(options: SendOptions, operation: string, cacheControl: string) {
+  /**
+   * @param operation its name, in logs and metrics
+   * @param varyBy the request headers besides Accept-Encoding that its pages depend on
+   */
+  constructor(options: SendOptions, operation: string, cacheControl: string, varyBy: readonly string[] = []) {
     this.#options = options
     this.#operation = operation
-    const vary = options.common.vary('accept-encoding') ?? ''
+    const vary = options.common.vary(...varyBy, 'accept-encoding') ?? ''
     this.#caching = HeaderBlock.of(['cache-control', cacheControl, 'vary', vary])
     this.#ofEveryPage = HeaderBlock.of([
       ...this.#caching.list,
@@ -47,7 +50,12 @@ export class PageSender {
    *
    * @param onGrown called when the page has grown by compressed bytes
    */
-  send(request: FastifyRequest, reply: FastifyReply, page: Page, onGrown: () => void): MaybePromise<void> {
+  send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    page: Page,
+    onGrown: () => void = () => undefined,
+  ): MaybePromise<void> {
     if (isFresh(request, page.etag)) return this.sendNotModified(request, reply, page.etag)
 
     const { compress, backlog } = this.#options
@@ -111,11 +119,30 @@ export function isFresh(request: FastifyRequest, etag: string): boolean {
   return header !== undefined && matchesEtag(header, etag)
 }
 
-/** @throws {Problem} if the Accept header excludes JSON (RFC 9110, section 12.5.1) */
-export function assertAcceptsJson(request: FastifyRequest): void {
+/**
+ * The media type that the caller prefers (RFC 9110, section 12.5.1); the first one where it has no preference.
+ *
+ * @param types at least one
+ * @throws {Problem} `not-acceptable` if the Accept header excludes them all
+ */
+export function assertAccepts(request: FastifyRequest, types: readonly string[]): string {
   const accept = request.headers.accept
-  if (accept === undefined || acceptsJson(accept)) return
-  throw new Problem('not-acceptable', 'The Accept header excludes application/json, the only form there is.')
+  const [first = 'application/json'] = types
+  if (accept === undefined) return first
+  if (types.length === 1 && first === 'application/json') {
+    if (acceptsJson(accept)) return first
+    throw new Problem(
+      'not-acceptable',
+      'The Accept header excludes application/json, the only form there is.',
+    )
+  }
+  const offered = types.flatMap((type) => [type, `${type}; charset=utf-8`])
+  const accepted = new Negotiator({ headers: { accept } }).mediaType(offered)?.split(';', 1)[0]
+  if (accepted !== undefined) return accepted
+  throw new Problem(
+    'not-acceptable',
+    `The Accept header excludes every supported media type: ${types.join(', ')}.`,
+  )
 }
 
 /** The comparison is weak: the answers to GET and HEAD mean the same in every encoding (RFC 9110, section 13.1.2). */

@@ -18,7 +18,7 @@ type Body = readonly Buffer[]
  * The answers on their way. What their readers have not taken yet is in memory, so that many slow readers of large
  * pages could fill it: beyond the capacity the slowest of them are cut off, and where none is slow, new ones wait.
  */
-export class Backlog {
+export class UnreadResponses {
   readonly #capacity: number
   readonly #waiting = new Map<ServerResponse, { readonly body: Body; readonly since: number }>()
   /** Readers of each body: a page that is kept in memory is there once, however many read it. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Database, Value, Writer } from '../database/database.ts'
+import type { Database, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
+import { Sealer } from '../database/seal.ts'
 import { listColumns } from '../input/csv-columns.ts'
 import { InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
 import { compileShape } from '../input/shape.ts'
@@ -8,7 +9,9 @@ import type { SourceRecord } from '../input/source-record.ts'
 import { quote } from '../text/quote.ts'
 import type { Fault } from '../text/user-error.ts'
 import { findSubmission } from './queries.ts'
+import { deleteFindings, deleteOldRuns, RUNS_KEPT, type RunSummary, summaryContext } from './runs.ts'
 import { ValidationEntry } from './schema.ts'
+import { type Finding, type StoredRun, storeFindings } from './store-run.ts'
 
 export interface Publication {
   /** The organisation that made the submission. */
@@ -17,6 +20,10 @@ export interface Publication {
   readonly returnId: string
   /** The token of a submission that exists or is to exist; without it a new one is made. */
   readonly token?: string
+  /** Encrypts what is stored, where there is a key. */
+  readonly sealer?: Sealer
+  /** Runs of the submission that are kept, this one included. */
+  readonly keep?: number
   /** Called with the number of entries read so far, now and then. */
   readonly onProgress?: (entries: number) => void
   /** Called once if another transaction has to finish first. */
@@ -45,7 +52,15 @@ const readShape = compileShape(ValidationEntry, { personal: true })
 export async function publishResults(
   database: Database,
   entries: AsyncIterable<SourceRecord | Fault>,
-  { eid, returnId, token = randomBytes(24).toString('base64url'), onProgress, onWait }: Publication,
+  {
+    eid,
+    returnId,
+    token = randomBytes(24).toString('base64url'),
+    sealer = new Sealer(),
+    keep = RUNS_KEPT,
+    onProgress,
+    onWait,
+  }: Publication,
 ): Promise<PublicationSummary> {
   const faults = findPublicationFaults({ eid, returnId, token })
   if (faults.length > 0) throw new InputRefused(faults)
@@ -62,18 +77,76 @@ export async function publishResults(
           message: `names a submission of EID ${quote(before.eid)} and return ${quote(before.returnId)}: publish it with those, or leave --token out for a new submission`,
         })
       }
-      const totalCount = await loadEntries(writer, runId, entries, onProgress)
+      if (before?.ended === 'Cancelled') {
+        refuse({
+          field: '--token',
+          message: 'names a submission that was cancelled: leave --token out for a new one',
+        })
+      }
+      const stored = await loadEntries(writer, runId, entries, sealer, onProgress)
+      const { totalCount } = stored
+      const now = Date.now()
       await writer.run(
-        `insert into submission (token, eid, return_id, run, total, published) values ($1, $2, $3, $4, $5, $6)
-         on conflict (token) do update set
-           run = excluded.run, total = excluded.total, published = excluded.published`,
-        [token, eid, returnId, runId, totalCount, Date.now()],
+        `insert into submission (token, eid, return_id, run, total, published, runs, sealed)
+         values ($1, $2, $3, $4, 0, 0, 0, null) on conflict (token) do nothing`,
+        [token, eid, returnId, runId],
       )
-      if (before !== undefined) await writer.run('delete from result_entry where run = $1', [before.run])
+      await writer.run(
+        `insert into submission_run
+           (run, token, number, eid, status, received, revision, total, errors, warnings, files)
+         select $1, token, runs + 1, eid, 'InProgress', $2, revision, 0, 0, 0, '[]' from submission where token = $3`,
+        [runId, now, token],
+      )
+      await writer.run('update submission set runs = runs + 1 where token = $1', [token])
+      // A run from before runs were kept has no row of its own, and nothing to compare.
+      if (before !== undefined && !(await hasRun(writer, before.run)))
+        await deleteFindings(writer, before.run)
+      await makeCurrent(writer, { token, run: runId, stored, notRun: [] }, sealer, keep)
       return { submissionToken: token, returnId, eid, runId, totalCount }
     },
     onWait,
   )
+}
+
+async function hasRun(writer: Writer, run: number): Promise<boolean> {
+  return (await writer.get('select run from submission_run where run = $1', [run])) !== undefined
+}
+
+/**
+ * Makes a run whose findings were stored in this transaction the current one of its submission, and deletes the runs
+ * that are not kept any more.
+ */
+export async function makeCurrent(
+  writer: Writer,
+  {
+    token,
+    run,
+    stored: { totalCount, errorCount, warningCount, codes },
+    ...rest
+  }: { token: string; run: number; stored: StoredRun } & Omit<RunSummary, 'codes'>,
+  sealer: Sealer,
+  keep: number,
+): Promise<void> {
+  const now = Date.now()
+  const summary: RunSummary = { codes, ...rest }
+  await writer.run(
+    `update submission_run set status = 'Processed', completed = $2, total = $3, errors = $4, warnings = $5,
+       sealed = $6, summary = $7, progress = null, reason = null where run = $1`,
+    [
+      run,
+      now,
+      totalCount,
+      errorCount,
+      warningCount,
+      sealer.keyId,
+      sealer.begin().sealText(JSON.stringify(summary), summaryContext(run)),
+    ],
+  )
+  await writer.run(
+    'update submission set run = $2, total = $3, published = $4, sealed = $5 where token = $1',
+    [token, run, totalCount, now, sealer.keyId],
+  )
+  await deleteOldRuns(writer, token, keep)
 }
 
 function findPublicationFaults({
@@ -107,36 +180,37 @@ async function loadEntries(
   writer: Writer,
   runId: number,
   entries: AsyncIterable<SourceRecord | Fault>,
+  sealer: Sealer,
   onProgress?: (entries: number) => void,
-): Promise<number> {
+): Promise<StoredRun> {
   const faults: Fault[] = []
-  async function* rows(): AsyncGenerator<readonly Value[]> {
-    let ordinal = 0
+  async function* findings(): AsyncGenerator<Finding> {
+    let count = 0
     try {
       for await (const entry of entries) {
         const { value, faults: found } = isFault(entry) ? { faults: [entry] } : readEntry(entry)
         faults.push(...found.slice(0, MAX_FAULTS - faults.length))
         if (faults.length >= MAX_FAULTS) return
         if (faults.length > 0) continue
-        yield [runId, ordinal++, JSON.stringify(value ?? {})]
-        if (ordinal % 1000 === 0) onProgress?.(ordinal)
+        yield { entry: value ?? {} }
+        if (++count % 1000 === 0) onProgress?.(count)
       }
     } catch (error) {
       // What could not be read at all is one more fault of the input, after those of the entries before it.
       if (!(error instanceof InputRefused)) throw error
       faults.push(...error.faults.slice(0, MAX_FAULTS - faults.length))
     }
-    onProgress?.(ordinal)
+    onProgress?.(count)
   }
-  const count = await writer.load('result_entry', ['run', 'ordinal', 'document'], rows())
+  const stored = await storeFindings(writer, runId, findings(), sealer)
   if (faults.length > 0) throw new InputRefused(faults)
-  return count
+  return stored
 }
 
-function readEntry({ file, line, value }: SourceRecord): { value?: unknown; faults: Fault[] } {
+function readEntry({ file, line, value }: SourceRecord): { value?: ValidationEntry; faults: Fault[] } {
   const reading = readShape(value)
   return {
-    value: reading.value,
+    value: reading.value as ValidationEntry,
     faults: reading.faults.map(({ field, message }) => ({
       file,
       line,

@@ -1,5 +1,7 @@
 import type { Reader } from '../database/database.ts'
-import { toBuffer, type Utf8 } from '../database/utf8.ts'
+import { Sealer } from '../database/seal.ts'
+import { joinTexts, toBuffer, type Utf8 } from '../database/utf8.ts'
+import { RunGone, readDocuments } from './filters.ts'
 
 /** A submission with its current run. */
 export interface Submission {
@@ -11,6 +13,10 @@ export interface Submission {
   readonly totalCount: number
   /** Milliseconds since 1970: when the run was published. */
   readonly published: number
+  /** The key that the current run is encrypted with. */
+  readonly sealed: string | null
+  /** How the submission ended: nothing about it changes any more. */
+  readonly ended: 'Submitted' | 'Cancelled' | null
 }
 
 interface SubmissionRow {
@@ -20,9 +26,12 @@ interface SubmissionRow {
   run: number
   total: number
   published: number
+  sealed: string | null
+  ended: 'Submitted' | 'Cancelled' | null
 }
 
-const SUBMISSION = 'select token, eid, return_id, run, total, published from submission where token = $1'
+const SUBMISSION =
+  'select token, eid, return_id, run, total, published, sealed, ended from submission where token = $1'
 
 /** Finds a submission by its token alone, for those who may see all of them. */
 export async function findSubmission(reader: Reader, token: string): Promise<Submission | undefined> {
@@ -65,10 +74,17 @@ export function toSubmission({ return_id, total, ...rest }: SubmissionRow): Subm
  */
 export async function readEntries(
   reader: Reader,
-  { token, run }: Submission,
+  submission: Submission,
   { page, pageSize }: { page: number; pageSize: number },
+  sealer: Sealer = new Sealer(),
 ): Promise<{ documents: Buffer | undefined } | undefined> {
+  const { token, run } = submission
   const first = (page - 1) * pageSize
+  if (submission.sealed !== null) {
+    const count = Math.max(0, Math.min(pageSize, submission.totalCount - first))
+    const ordinals = Array.from({ length: count }, (_, index) => first + index)
+    return await readSelected(reader, submission, ordinals, sealer)
+  }
   const row = await reader.get<{ run: number; documents: Utf8 | null }>(
     `select run, (
        select ${reader.dialect.utf8(`string_agg(document, ',')`)} from (
@@ -81,4 +97,20 @@ export async function readEntries(
   )
   if (row?.run !== run) return undefined
   return { documents: row.documents === null ? undefined : toBuffer(row.documents) }
+}
+
+/** Reads the entries with the given ordinals, as `readEntries` does. */
+export async function readSelected(
+  reader: Reader,
+  submission: Submission,
+  ordinals: readonly number[],
+  sealer: Sealer,
+): Promise<{ documents: Buffer | undefined } | undefined> {
+  try {
+    const documents = await readDocuments(reader, submission, ordinals, sealer)
+    return { documents: documents.length === 0 ? undefined : joinTexts(documents) }
+  } catch (error) {
+    if (error instanceof RunGone) return undefined
+    throw error
+  }
 }

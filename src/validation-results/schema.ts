@@ -19,15 +19,19 @@ export const ValidationEntry = Type.Object(
     errorCode: text('Code of the validation finding.'),
     errorDescription: text('Description of the finding.'),
     errorType: Type.Optional(
-      Type.Union(
-        ERROR_TYPES.map((name) => Type.Literal(name)),
-        { description: 'How severe the finding is.' },
+      Type.Unsafe<(typeof ERROR_TYPES)[number]>(
+        Type.Union(
+          ERROR_TYPES.map((name) => Type.Literal(name)),
+          { description: 'How severe the finding is.' },
+        ),
       ),
     ),
     fileType: Type.Optional(
-      Type.Union(
-        FILE_TYPES.map((name) => Type.Literal(name)),
-        { description: 'The submitted file that holds the record.' },
+      Type.Unsafe<(typeof FILE_TYPES)[number]>(
+        Type.Union(
+          FILE_TYPES.map((name) => Type.Literal(name)),
+          { description: 'The submitted file that holds the record.' },
+        ),
       ),
     ),
     courseCode: text('Course code of the record.'),

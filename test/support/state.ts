@@ -141,8 +141,19 @@ async function readSubmissions(reader: Reader): Promise<Map<string, StoredSubmis
     entriesInAll += total
     submissions.set(token, { eid, returnId, entries: entries.map(({ document }) => document) })
   }
-  const stored = await reader.get<{ count: number }>('select count(*) as count from result_entry')
-  // What an interrupted publish, or the run before, would leave behind.
+  const stored = await reader.get<{ count: number }>(
+    `select count(*) as count from result_entry
+     where run not in (select run from submission_run where run not in (select run from submission))`,
+  )
+  // What an interrupted publish would leave behind.
   expect(stored).toEqual({ count: entriesInAll })
+  const runs = await reader.all<{ run: number; total: number; entries: number; keys: number }>(
+    `select run, total,
+       (select count(*) from result_entry e where e.run = r.run) as entries,
+       (select coalesce(sum(p.total), 0) from result_posting p where p.run = r.run and p.field = 'key') as keys
+     from submission_run r order by run`,
+  )
+  for (const { run, total, entries, keys } of runs)
+    expect({ run, entries, keys }).toEqual({ run, entries: total, keys: total })
   return submissions
 }

@@ -5,7 +5,7 @@ import type { Migration } from './migration.ts'
  * `occupation_past`. A catalogue from before this migration is the first revision that can be returned to.
  */
 export const history: Migration = {
-  name: '0002-history',
+  name: '0004-history',
   statements: ({ text, compress, randomId }) => [
     // 0 in a record from before: every revision of the history begins after it.
     'alter table occupation add column revision bigint not null default 0',

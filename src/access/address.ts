@@ -1,0 +1,52 @@
+import { isIP } from 'node:net'
+
+/**
+ * The address by which callers are told apart, in one spelling however a proxy writes it: an IPv4 address, also where
+ * it is mapped into IPv6, or the /64 network of an IPv6 address, which one caller has to itself.
+ * Empty for what is no IP address.
+ *
+ * @param text as a connection or `X-Forwarded-For` has it
+ */
+export function normaliseAddress(text: string): string {
+  const address = withoutPort(text.trim())
+  if (isIP(address) === 4) return address
+  if (isIP(address) !== 6) return ''
+  const groups = expand(address)
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    const [high = 0, low = 0] = groups.slice(6)
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  }
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
+}
+
+/** Some proxies append the port, and a zone (`%eth0`) only means something on the machine that wrote it. */
+function withoutPort(text: string): string {
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1]
+  const address = bracketed ?? (/^[\d.]+:\d+$/.test(text) ? text.slice(0, text.indexOf(':')) : text)
+  return address.split('%', 1)[0] ?? ''
+}
+
+/** The eight groups of an IPv6 address (RFC 4291, section 2.2). */
+function expand(address: string): number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
+  const text =
+    dotted === null
+      ? address
+      : `${dotted[1]}${join(Number(dotted[2]), Number(dotted[3]))}:${join(Number(dotted[4]), Number(dotted[5]))}`
+  const [head = '', tail] = text.split('::', 2)
+  const before = readGroups(head)
+  if (tail === undefined) return before
+  const after = readGroups(tail)
+  return [...before, ...Array<number>(Math.max(0, 8 - before.length - after.length)).fill(0), ...after]
+}
+
+function join(high: number, low: number): string {
+  return ((high << 8) | low).toString(16)
+}
+
+function readGroups(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
+}

@@ -1,0 +1,153 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { type Command, InvalidArgumentError } from 'commander'
+import { action, jsonOption, report, type WithDatabase, waitingNotice } from '../command-line/command.ts'
+import { say, writeOut } from '../command-line/terminal.ts'
+import { refuse } from '../input/faults.ts'
+import { quote } from '../text/quote.ts'
+import { formatTimestamp } from '../text/timestamp.ts'
+import { renameKey, revokeKeys, rotateKey } from './key-changes.ts'
+import { inTwelveMonths, readClientName, readExpiry, readKeyId, tell } from './key-options.ts'
+import { listKeys, revokeKey } from './keys.ts'
+
+const DAY = 86_400_000
+
+/** Adds `keys revoke`, `rotate` and `rename`. */
+export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase): void {
+  keys
+    .command('revoke')
+    .description('end a key at once, or every key that an audit log says was revoked')
+    .argument('[id]', 'its id, such as mahi_0123456789ab')
+    .option('--from-audit <file>', 'revoke the keys that this log names as revoked; - for standard input')
+    .option('--dry-run', 'with --from-audit: only list them')
+    .addOption(jsonOption)
+    .action(
+      action(async (given: string | undefined, flags: RevokeFlags) => {
+        if ((given === undefined) === (flags.fromAudit === undefined))
+          refuse({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
+        if (flags.fromAudit !== undefined) return await revokeFromAudit(withDatabase, flags.fromAudit, flags)
+        const id = readKeyId(given ?? '')
+        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()))
+        if (key === undefined) refuseUnknown()
+        await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
+        tell({ audit: 'revoked', key: id, client: key.client, expires: formatTimestamp(key.expires) })
+      }),
+    )
+
+  keys
+    .command('rotate')
+    .description('make a key that replaces another; both work until the older one ends')
+    .argument('<id>', 'the id of the older key, such as mahi_0123456789ab')
+    .option('--overlap <days>', 'days for which the older key still works', readDays, 7)
+    .option(
+      '--expires <when>',
+      'when the new key ends: a date, a date-time or never (default: in 12 months)',
+      readExpiry,
+    )
+    .addOption(jsonOption)
+    .action(
+      action(async (given: string, { overlap, expires, json }: RotateFlags) => {
+        const id = readKeyId(given)
+        const until = Date.now() + overlap * DAY
+        const rotated = await withDatabase((database) =>
+          rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
+        )
+        if (rotated === undefined)
+          refuse({ field: '<id>', message: 'names no valid key: "mahi keys list" lists them' })
+        const { made, old } = rotated
+        const dates = { made: formatTimestamp(made.expires), old: formatTimestamp(old.expires) }
+        if (!json) {
+          say(`Key ${id} for ${made.client} works until ${dates.old}.`)
+          say(`Key ${made.id} replaces it, until ${dates.made}. It is not shown again:`)
+        }
+        tell({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
+        tell({ audit: 'changed', key: id, client: old.client, expires: dates.old })
+        const { key, scopes, eids } = made
+        const summary = {
+          id: made.id,
+          clientId: made.client,
+          key,
+          scopes,
+          eids,
+          expires: dates.made,
+          replaces: { id, expires: dates.old },
+        }
+        await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
+      }),
+    )
+
+  keys
+    .command('rename')
+    .description('change the client that a key is for')
+    .argument('<id>', 'its id, such as mahi_0123456789ab')
+    .requiredOption('--client <name>', 'who the key is for from now on')
+    .addOption(jsonOption)
+    .action(
+      action(async (given: string, flags: { client: string; json?: true }) => {
+        const id = readKeyId(given)
+        const client = readClientName(flags.client)
+        const key = await withDatabase((database) => renameKey(database, id, client, waitingNotice()))
+        if (key === undefined) refuseUnknown()
+        await report(flags, { id, clientId: client }, `Key ${id} is for ${client}.`)
+        tell({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
+      }),
+    )
+}
+
+interface RevokeFlags {
+  fromAudit?: string
+  dryRun?: true
+  json?: true
+}
+
+interface RotateFlags {
+  overlap: number
+  expires?: number
+  json?: true
+}
+
+function refuseUnknown(): never {
+  refuse({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
+}
+
+function readDays(text: string): number {
+  if (/^\d{1,3}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number of days from 0 to 999.')
+}
+
+/** Revokes again what a restored backup has revived. */
+async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: RevokeFlags): Promise<void> {
+  const named = await readRevoked(file)
+  const ids = await withDatabase(async (database) => {
+    if (flags.dryRun) {
+      const keys = await listKeys(database)
+      return keys.filter(({ id, revoked }) => revoked === null && named.has(id)).map(({ id }) => id)
+    }
+    const keys = await revokeKeys(database, [...named], waitingNotice())
+    for (const { id, client, expires } of keys)
+      tell({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+    return keys.map(({ id }) => id)
+  })
+  if (flags.json)
+    return writeOut(`${JSON.stringify({ named: named.size, [flags.dryRun ? 'valid' : 'revoked']: ids })}\n`)
+  for (const id of ids) await writeOut(`${id}\n`)
+  const count = `${ids.length} of the ${named.size} keys that the log names as revoked`
+  say(flags.dryRun ? `${count} are not revoked here.` : `${count} were revoked now.`)
+}
+
+/** The ids in the audit lines of a log, whatever its collector writes before each line. */
+async function readRevoked(file: string): Promise<Set<string>> {
+  const ids = new Set<string>()
+  const input = file === '-' ? process.stdin : createReadStream(file)
+  try {
+    for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (!line.includes('"audit":"revoked"')) continue
+      const id = /"key":"(mahi_[0-9a-f]{12})"/.exec(line)?.[1]
+      if (id !== undefined) ids.add(id)
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    refuse({ field: '--from-audit', message: `${quote(file)} cannot be read (${code ?? 'unknown error'})` })
+  }
+  return ids
+}

@@ -1,0 +1,54 @@
+import { describePage, NEXT_LINK, NOT_MODIFIED } from '../http/describe.ts'
+import { declare, notModified, type Operation, page } from '../operation.ts'
+import { whenKnown } from '../pages/maybe-promise.ts'
+import type { Catalogue } from './catalogue.ts'
+import { EXAMPLE_PAGE } from './example.ts'
+import { type NamedQuery, nameQuery } from './list-query.ts'
+import { OccupationPage, OccupationRecord, occupationQuery } from './schema.ts'
+
+export interface OccupationOptions {
+  readonly catalogue: Catalogue
+  /** Whether the catalogue is open to callers without a credential. */
+  readonly anonymous: boolean
+  /** Records a page. */
+  readonly limits: { readonly default: number; readonly max: number }
+}
+
+export function occupationOperations(options: OccupationOptions): readonly Operation[] {
+  return [listOccupations(options)]
+}
+
+/** Section 4.1 of the API specification. */
+function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): Operation {
+  return declare<unknown, NamedQuery>({
+    name: 'occupations',
+    id: 'listOccupations',
+    summary: 'List occupations',
+    description:
+      'A page of the occupation catalogue, ordered by occupation code. Follow `nextCursor` until it is absent.',
+    tag: 'Occupations',
+    method: 'GET',
+    path: '/occupations',
+    scope: 'occupations:read',
+    limit: 'occupations',
+    anonymous,
+    caching: anonymous ? 'public, max-age=60, stale-while-revalidate=600' : 'private, no-cache',
+    parameters: { query: { schema: occupationQuery(limits), derive: nameQuery } },
+    schemas: { OccupationRecord, OccupationPage },
+    responses: {
+      200: describePage('OccupationPage', 'A page of records.', EXAMPLE_PAGE, NEXT_LINK),
+      304: NOT_MODIFIED,
+    },
+    problems: {
+      'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
+      unauthorized: 'There is no valid credential.',
+      'too-many-requests': 'The limit of requests is used up for now.',
+    },
+    handle({ query, isFresh }) {
+      // Where it is known what the caller has, no page need be read.
+      const etag = catalogue.etag(query)
+      if (isFresh(etag)) return notModified(etag)
+      return whenKnown(catalogue.page(query), (found) => page(found, () => catalogue.reweigh(query, found)))
+    },
+  })
+}

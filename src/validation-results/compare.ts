@@ -1,0 +1,126 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import type { Reader } from '../database/database.ts'
+import type { Sealer } from '../database/seal.ts'
+import { type RunReference, Selection } from './filters.ts'
+import { BLOCK, KEY_FIELD } from './postings.ts'
+
+/** How the findings of two runs differ. */
+export interface Comparison {
+  /** Findings of the later run that the earlier one does not have. */
+  readonly added: Selection
+  /** Findings of the earlier run that the later one does not have. */
+  readonly fixed: Selection
+  /** Findings of the later run that the earlier one has as well. */
+  readonly open: Selection
+}
+
+/** Compares two runs of a submission by the keys of their findings; equal findings are matched one by one. */
+export async function compareRuns(
+  reader: Reader,
+  from: RunReference,
+  to: RunReference,
+  sealer: Sealer,
+): Promise<Comparison> {
+  const table = new KeyTable(from.totalCount)
+  for await (const { keys, block } of readKeys(reader, from, sealer)) table.add(keys, block)
+  const added = new Map<number, Uint8Array>()
+  const open = new Map<number, Uint8Array>()
+  for await (const { keys, block } of readKeys(reader, to, sealer)) {
+    const bits = { added: new Uint8Array(BLOCK / 8), open: new Uint8Array(BLOCK / 8) }
+    for (let index = 0; index < keys.length; index += 2) {
+      const known = table.take(keys[index] ?? 0, keys[index + 1] ?? 0)
+      setBit(known ? bits.open : bits.added, index / 2)
+    }
+    added.set(block, bits.added)
+    open.set(block, bits.open)
+  }
+  return { added: new Selection(added), fixed: new Selection(table.left()), open: new Selection(open) }
+}
+
+async function* readKeys(reader: Reader, { run, totalCount }: RunReference, sealer: Sealer) {
+  for (let block = 0; block * BLOCK < totalCount; block++) {
+    const row = await reader.get<{ ordinals: Uint8Array }>(
+      'select ordinals from result_posting where run = $1 and field = $2 and value = $3 and block = $4',
+      [run, KEY_FIELD, '', block],
+    )
+    if (row === undefined) continue
+    const bytes = sealer.open(row.ordinals, `keys/${run}/${block}`)
+    // Copied, for the words have to be aligned.
+    yield { block, keys: new Uint32Array(new Uint8Array(bytes).buffer) }
+    await yieldToOthers()
+  }
+}
+
+function setBit(bits: Uint8Array, offset: number): void {
+  bits[offset >> 3] = (bits[offset >> 3] ?? 0) | (1 << (offset & 7))
+}
+
+/**
+ * Keys with their ordinals, in an open hash table of typed arrays: a million of them take 32 MB. The ordinals of one key
+ * form a list, so that many equal findings cost no more than others.
+ */
+class KeyTable {
+  readonly #mask: number
+  readonly #high: Uint32Array
+  readonly #low: Uint32Array
+  /** Whether a place is taken, and by a key that has ordinals left: the last one plus one, or `EMPTY`. */
+  readonly #heads: Int32Array
+  /** For each ordinal the next one of its key, plus one. */
+  readonly #next: Int32Array
+
+  constructor(count: number) {
+    const size = 2 ** Math.ceil(Math.log2(Math.max(16, count * 2)))
+    this.#mask = size - 1
+    this.#high = new Uint32Array(size)
+    this.#low = new Uint32Array(size)
+    this.#heads = new Int32Array(size)
+    this.#next = new Int32Array(count)
+  }
+
+  add(keys: Uint32Array, block: number): void {
+    for (let index = 0; index < keys.length; index += 2) {
+      const high = keys[index] ?? 0
+      const low = keys[index + 1] ?? 0
+      const at = this.#find(high, low)
+      const ordinal = block * BLOCK + index / 2
+      this.#next[ordinal] = this.#heads[at] ?? 0
+      this.#high[at] = high
+      this.#low[at] = low
+      this.#heads[at] = ordinal + 1
+    }
+  }
+
+  /** Whether there is an unmatched finding with this key, which counts as matched then. */
+  take(high: number, low: number): boolean {
+    const at = this.#find(high, low)
+    const head = this.#heads[at] ?? 0
+    if (head <= 0) return false
+    this.#heads[at] = this.#next[head - 1] || EMPTY
+    return true
+  }
+
+  /** The ordinals that were not matched, as bitmaps. */
+  left(): Map<number, Uint8Array> {
+    const blocks = new Map<number, Uint8Array>()
+    for (const head of this.#heads) {
+      for (let each = head; each > 0; each = this.#next[each - 1] ?? 0) {
+        const block = Math.floor((each - 1) / BLOCK)
+        const bits = blocks.get(block) ?? new Uint8Array(BLOCK / 8)
+        setBit(bits, (each - 1) % BLOCK)
+        blocks.set(block, bits)
+      }
+    }
+    return blocks
+  }
+
+  /** The place of a key, or the free one where it belongs. */
+  #find(high: number, low: number): number {
+    let at = (low ^ high) & this.#mask
+    while (this.#heads[at] !== 0 && (this.#high[at] !== high || this.#low[at] !== low))
+      at = (at + 1) & this.#mask
+    return at
+  }
+}
+
+/** A place whose key has no ordinals left. */
+const EMPTY = -1

@@ -1,0 +1,191 @@
+import type { Reader } from '../database/database.ts'
+import type { Sealer } from '../database/seal.ts'
+import { toBuffer, type Utf8 } from '../database/utf8.ts'
+import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValue } from './postings.ts'
+import type { ValidationEntry } from './schema.ts'
+import { entryContext } from './store-run.ts'
+
+export type Filters = Readonly<Partial<Record<FilterName, string>>>
+
+/** A run whose findings are read. */
+export interface RunReference {
+  readonly run: number
+  readonly totalCount: number
+  readonly sealed: string | null
+}
+
+/** A set of ordinals of a run: a bitmap for each block that has any. */
+export class Selection {
+  readonly #blocks: readonly { readonly block: number; readonly bits: Uint8Array; readonly before: number }[]
+  readonly total: number
+
+  constructor(blocks: ReadonlyMap<number, Uint8Array>) {
+    let before = 0
+    this.#blocks = [...blocks]
+      .sort(([one], [other]) => one - other)
+      .map(([block, bits]) => {
+        const entry = { block, bits, before }
+        before += countBits(bits)
+        return entry
+      })
+    this.total = before
+  }
+
+  /** Bytes held. */
+  get weight(): number {
+    return 200 + this.#blocks.length * (BLOCK / 8 + 100)
+  }
+
+  /** The ordinals from the `first`-th on, at most `count` of them: finding the place costs the same everywhere. */
+  slice(first: number, count: number): number[] {
+    const ordinals: number[] = []
+    let at = this.#blocks.findLastIndex(({ before }) => before <= first)
+    let skip = first - (this.#blocks[at]?.before ?? 0)
+    for (; at >= 0 && at < this.#blocks.length && ordinals.length < count; at++) {
+      const entry = this.#blocks[at]
+      if (entry === undefined) break
+      for (let index = 0; index < entry.bits.length && ordinals.length < count; index++) {
+        const byte = entry.bits[index] ?? 0
+        const bits = BITS[byte] ?? 0
+        if (skip >= bits) {
+          skip -= bits
+          continue
+        }
+        for (let bit = 0; bit < 8 && ordinals.length < count; bit++) {
+          if ((byte & (1 << bit)) === 0) continue
+          if (skip > 0) skip--
+          else ordinals.push(entry.block * BLOCK + index * 8 + bit)
+        }
+      }
+    }
+    return ordinals
+  }
+}
+
+const BITS = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
+
+function countBits(bits: Uint8Array): number {
+  let count = 0
+  for (const byte of bits) count += BITS[byte] ?? 0
+  return count
+}
+
+/** Finds the findings of a run that match all of the filters. */
+export async function selectEntries(
+  reader: Reader,
+  reference: RunReference,
+  filters: Filters,
+  sealer: Sealer,
+): Promise<Selection> {
+  const names = FILTER_NAMES.filter((name) => filters[name] !== undefined)
+  if (!(await hasPostings(reader, reference.run))) return await scan(reader, reference, filters, sealer)
+  let blocks: Map<number, Uint8Array> | undefined
+  for (const name of names) {
+    const field = FILTER_FIELDS[name]
+    const value = nameValue(sealer, reference.sealed, reference.run, field, filters[name] ?? '')
+    const rows = await reader.all<{ block: number; ordinals: Uint8Array }>(
+      'select block, ordinals from result_posting where run = $1 and field = $2 and value = $3',
+      // PostgreSQL accepts no NUL in a text: no stored value has one.
+      [reference.run, field, value.replaceAll('\0', '\ufffd')],
+    )
+    const found = new Map(rows.map(({ block, ordinals }) => [block, decodeOffsets(ordinals)]))
+    blocks = blocks === undefined ? found : intersect(blocks, found)
+  }
+  return new Selection(blocks ?? new Map())
+}
+
+function intersect(one: ReadonlyMap<number, Uint8Array>, other: ReadonlyMap<number, Uint8Array>) {
+  const both = new Map<number, Uint8Array>()
+  for (const [block, bits] of one) {
+    const others = other.get(block)
+    if (others !== undefined)
+      both.set(
+        block,
+        bits.map((byte, index) => byte & (others[index] ?? 0)),
+      )
+  }
+  return both
+}
+
+/** A run that was published by an earlier version has no postings; its findings are read instead. */
+async function hasPostings(reader: Reader, run: number): Promise<boolean> {
+  return (await reader.get('select run from submission_run where run = $1', [run])) !== undefined
+}
+
+async function scan(
+  reader: Reader,
+  reference: RunReference,
+  filters: Filters,
+  sealer: Sealer,
+): Promise<Selection> {
+  const blocks = new Map<number, Uint8Array>()
+  for (let first = 0; first < reference.totalCount; first += SCANNED) {
+    const ordinals = Array.from(
+      { length: Math.min(SCANNED, reference.totalCount - first) },
+      (_, at) => first + at,
+    )
+    for (const [index, document] of (await readDocuments(reader, reference, ordinals, sealer)).entries()) {
+      const entry = JSON.parse(document) as ValidationEntry
+      if (
+        FILTER_NAMES.some(
+          (name) => filters[name] !== undefined && entry[FILTER_FIELDS[name]] !== filters[name],
+        )
+      )
+        continue
+      const ordinal = first + index
+      const block = Math.floor(ordinal / BLOCK)
+      const bits = blocks.get(block) ?? new Uint8Array(BLOCK / 8)
+      const offset = ordinal % BLOCK
+      bits[offset >> 3] = (bits[offset >> 3] ?? 0) | (1 << (offset & 7))
+      blocks.set(block, bits)
+    }
+  }
+  return new Selection(blocks)
+}
+
+const SCANNED = 1000
+
+/** A run is not there any more, though it was a moment ago: it was deleted, or replaced. */
+export class RunGone extends Error {}
+
+/**
+ * The documents with the given ordinals, in their order, decrypted.
+ *
+ * @throws {RunGone} if one is missing
+ */
+export async function readDocuments(
+  reader: Reader,
+  { run }: RunReference,
+  ordinals: readonly number[],
+  sealer: Sealer,
+): Promise<string[]> {
+  return (await readRows(reader, run, ordinals, 'document')).map(({ ordinal, document }) =>
+    sealer.openText(toBuffer(document).toString('utf8'), entryContext(run, ordinal)),
+  )
+}
+
+/** The same, with the details that the specified operation does not send. */
+export async function readDetails(
+  reader: Reader,
+  { run }: RunReference,
+  ordinals: readonly number[],
+  sealer: Sealer,
+): Promise<object[]> {
+  return (await readRows(reader, run, ordinals, 'document, detail')).map(({ ordinal, document, detail }) => {
+    const context = entryContext(run, ordinal)
+    const entry = JSON.parse(sealer.openText(String(document), context)) as object
+    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, `detail/${context}`)) as object)
+    return { ...entry, ...rest }
+  })
+}
+
+async function readRows(reader: Reader, run: number, ordinals: readonly number[], columns: string) {
+  if (ordinals.length === 0) return []
+  const rows = await reader.all<{ ordinal: number; document: Utf8; detail?: string | null }>(
+    `select ordinal, ${columns} from ${reader.dialect.elements('$2', 'wanted')}
+     join result_entry on run = $1 and ordinal = cast(wanted.value as bigint) order by ordinal`,
+    [run, JSON.stringify(ordinals)],
+  )
+  if (rows.length !== ordinals.length) throw new RunGone()
+  return rows
+}

@@ -1,0 +1,134 @@
+import type { Value, Writer } from '../database/database.ts'
+import type { Sealer } from '../database/seal.ts'
+import { BLOCK, PostingBlock } from './postings.ts'
+import type { ValidationEntry } from './schema.ts'
+
+/** Where a finding comes from; stored beside its document, and not part of the specified operation. */
+export interface FindingDetail {
+  readonly file?: string
+  /** From 1: the first line of the record. */
+  readonly line?: number
+  readonly field?: string
+  readonly value?: string
+  /** Stays the same while the finding does, whatever the order of the records. */
+  readonly findingKey?: string
+}
+
+export interface Finding {
+  readonly entry: ValidationEntry
+  readonly detail?: FindingDetail
+}
+
+/** How often a code occurs in a run. */
+export interface CodeCount {
+  readonly errorCode: string
+  readonly errorType?: string
+  readonly fileType?: string
+  readonly count: number
+  /** Different `studentId` values. */
+  readonly students: number
+  readonly first: ValidationEntry
+}
+
+export interface StoredRun {
+  readonly totalCount: number
+  readonly errorCount: number
+  readonly warningCount: number
+  readonly codes: readonly CodeCount[]
+}
+
+/**
+ * Stores the findings of a run in their order, with what filters and comparisons need. Memory holds the postings of one
+ * block and the number of each student once per code.
+ */
+export async function storeFindings(
+  writer: Writer,
+  run: number,
+  findings: AsyncIterable<Finding>,
+  sealer: Sealer,
+): Promise<StoredRun> {
+  const sealing = sealer.begin()
+  const counts = new CodeCounts()
+  const source = findings[Symbol.asyncIterator]()
+  let ordinal = 0
+  let ended = false
+  try {
+    for (let block = 0; !ended; block++) {
+      const postings = new PostingBlock()
+      const rows = async function* (): AsyncGenerator<readonly Value[]> {
+        const end = (block + 1) * BLOCK
+        while (ordinal < end) {
+          const { done, value } = await source.next()
+          if (done === true) {
+            ended = true
+            return
+          }
+          const { entry, detail } = value
+          postings.add(entry, detail?.findingKey ?? keyOf(entry))
+          counts.add(entry)
+          const context = entryContext(run, ordinal)
+          const document = sealing.sealText(JSON.stringify(entry), context)
+          const rest =
+            detail === undefined ? null : sealing.sealText(JSON.stringify(detail), `detail/${context}`)
+          yield [run, ordinal++, document, rest]
+        }
+      }
+      await writer.load('result_entry', ['run', 'ordinal', 'document', 'detail'], rows())
+      const columns = ['run', 'field', 'value', 'block', 'total', 'ordinals']
+      await writer.load('result_posting', columns, postings.rows(run, block, sealer, sealing))
+    }
+  } finally {
+    await source.return?.()
+  }
+  return { totalCount: ordinal, ...counts.summarise() }
+}
+
+/** The place of a finding, which its encryption is bound to. */
+export function entryContext(run: number, ordinal: number): string {
+  return `entry/${run}/${ordinal}`
+}
+
+/** What a finding without a key is recognised by in another run. */
+function keyOf({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry): string {
+  return JSON.stringify([localId, errorCode, fileType, courseCode, studentId])
+}
+
+class CodeCounts {
+  readonly #codes = new Map<string, { first: ValidationEntry; count: number; students: Set<number> }>()
+  readonly #students = new Map<string, number>()
+  #errors = 0
+  #warnings = 0
+
+  add(entry: ValidationEntry): void {
+    if (entry.errorType === 'Error') this.#errors++
+    if (entry.errorType === 'Warning') this.#warnings++
+    const code = entry.errorCode ?? ''
+    let known = this.#codes.get(code)
+    if (known === undefined) {
+      known = { first: entry, count: 0, students: new Set() }
+      this.#codes.set(code, known)
+    }
+    known.count++
+    if (entry.studentId === undefined) return
+    let student = this.#students.get(entry.studentId)
+    if (student === undefined) {
+      student = this.#students.size
+      this.#students.set(entry.studentId, student)
+    }
+    known.students.add(student)
+  }
+
+  summarise(): Omit<StoredRun, 'totalCount'> {
+    const codes = [...this.#codes]
+      .map(([errorCode, { first, count, students }]) => ({
+        errorCode,
+        ...(first.errorType !== undefined && { errorType: first.errorType }),
+        ...(first.fileType !== undefined && { fileType: first.fileType }),
+        count,
+        students: students.size,
+        first,
+      }))
+      .sort((one, other) => other.count - one.count || (one.errorCode < other.errorCode ? -1 : 1))
+    return { errorCount: this.#errors, warningCount: this.#warnings, codes }
+  }
+}

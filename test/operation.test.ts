@@ -1,0 +1,308 @@
+import Fastify from 'fastify'
+import Type from 'typebox'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Access } from '../src/access/admit.ts'
+import type { Principal } from '../src/access/principal.ts'
+import { CommonHeaders } from '../src/http/common-headers.ts'
+import { Cors } from '../src/http/cors.ts'
+import { answerError } from '../src/http/errors.ts'
+import { Problem } from '../src/http/problems.ts'
+import { Unrouted } from '../src/http/routing.ts'
+import { VersionRouter } from '../src/http/versions.ts'
+import {
+  accepted,
+  created,
+  declare,
+  document,
+  empty,
+  type IncomingBody,
+  type Operation,
+  prepareOperations,
+  registerOperation,
+  stream,
+} from '../src/operation.ts'
+import { UnreadResponses } from '../src/pages/unread-responses.ts'
+import { Answers } from '../src/telemetry/answers.ts'
+import { createLog } from '../src/telemetry/log.ts'
+import { Metrics } from '../src/telemetry/metrics.ts'
+
+const PRINCIPAL: Principal = {
+  id: 'k1',
+  client: 'tests',
+  scopes: new Set(['occupations:read']),
+  eids: new Set(['1001']),
+  expires: Date.now() + 86_400_000,
+}
+
+/** An app that has these operations only, without a database. */
+function serve(...operations: readonly Operation[]) {
+  const app = Fastify()
+  const versions = new VersionRouter()
+  const common = new CommonHeaders({ stopping: false }, new Cors('*'))
+  const log = createLog('info', { write: () => undefined })
+  const access: Access = {
+    verifyKey: (key) => (key === 'right' ? PRINCIPAL : { refused: 'unknown' }),
+    verifyBearer: () => ({ refused: 'unknown' }),
+    audit: { refused: () => undefined } as unknown as Access['audit'],
+    consume: () => undefined,
+    limits: {},
+    publicOccupations: false,
+  }
+  app.setErrorHandler(answerError)
+  app.decorateRequest('principal', undefined)
+  app.decorateRequest('limitHeaders', undefined)
+  const unrouted = new Unrouted(app)
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.method === 'OPTIONS' || request.is404) return void unrouted.answer(request, reply)
+    done()
+  })
+  prepareOperations(app)
+  const send = {
+    common,
+    answers: new Answers(log, new Metrics()),
+    compress: false,
+    backlog: new UnreadResponses(),
+  }
+  for (const operation of operations) registerOperation(app, { access, send, versions }, operation)
+  onTestFinished(() => app.close())
+  return app
+}
+
+const COMMON = {
+  summary: 'A thing',
+  description: 'A thing.',
+  tag: 'Things',
+  scope: 'occupations:read',
+  limit: 'occupations',
+  responses: {},
+  problems: {},
+} as const satisfies Partial<Operation>
+
+const KEY = { 'x-api-key': 'right' }
+
+const createThing = declare<{ code: string }, { Size: number }, unknown, { title: string; tasks?: string[] }>(
+  {
+    ...COMMON,
+    name: 'create-thing',
+    id: 'createThing',
+    method: 'POST',
+    path: '/things/{code}',
+    parameters: {
+      path: Type.Object({ code: Type.String({ maxLength: 3 }) }),
+      query: {
+        schema: Type.Object({ Size: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, default: 1 })) }),
+      },
+      body: {
+        json: Type.Object({
+          title: Type.String({ maxLength: 20 }),
+          tasks: Type.Optional(Type.Array(Type.String())),
+        }),
+        maxBytes: 100,
+      },
+    },
+    handle: ({ path, query, body }) =>
+      created(`/v1/things/${encodeURIComponent(path.code)}`, { ...path, ...query, ...body }),
+  },
+)
+
+const post = (payload: string, url = '/v1/things/a', headers: Record<string, string> = {}) => ({
+  method: 'POST' as const,
+  url,
+  payload,
+  headers: { ...KEY, 'content-type': 'application/json', ...headers },
+})
+
+describe('a declared operation', () => {
+  test('reads its path, query and body, and answers with what its handler returns', async () => {
+    const response = await serve(createThing).inject(post('{"title":"Kaiako"}', '/v1/things/A%CC%84?size=4'))
+    expect(response.statusCode).toBe(201)
+    expect(response.headers.location).toBe('/v1/things/%C4%80')
+    expect(response.json()).toEqual({ code: 'Ā', Size: 4, title: 'Kaiako' })
+  })
+
+  test.each([
+    ['a body without a required field', '{}', 400, 'invalid-body', 'title is missing.'],
+    ['a body with every kind of fault', '{"title":7,"tasks":"x","other":1}', 400, 'invalid-body', 'other'],
+    ['an empty body', '', 400, 'malformed-body', 'empty'],
+    ['a body that is not JSON', '{"title":', 400, 'malformed-body', 'JSON'],
+    ['a body that is a list', '[]', 400, 'invalid-body', 'The body'],
+    [
+      'a body that is too large',
+      JSON.stringify({ title: 'x'.repeat(200) }),
+      413,
+      'content-too-large',
+      '100 bytes',
+    ],
+  ])('refuses %s', async (_, payload, status, slug, detail) => {
+    const response = await serve(createThing).inject(post(payload))
+    expect(response.statusCode).toBe(status)
+    expect(response.json().type).toBe(`/problems/${slug}`)
+    expect(response.json().detail).toContain(detail)
+  })
+
+  test('names every fault of a body', async () => {
+    const { detail } = (await serve(createThing).inject(post('{"title":7,"tasks":["a",2],"other":1}'))).json()
+    for (const field of ['title', 'tasks[1]', 'other']) expect(detail).toContain(field)
+  })
+
+  test('refuses a body of another type, and says which are supported', async () => {
+    for (const headers of [
+      { 'content-type': 'text/csv' },
+      { 'content-type': 'application/json; charset=utf-16' },
+      { 'content-encoding': 'gzip' },
+    ]) {
+      const response = await serve(createThing).inject(post('{"title":"a"}', '/v1/things/a', headers))
+      expect(response.statusCode).toBe(415)
+      expect(response.json().detail).toContain('Supported:')
+    }
+  })
+
+  test('names the faults of path and query together, before it reads the body', async () => {
+    const response = await serve(createThing).inject(post('', '/v1/things/abcd?size=x'))
+    expect(response.statusCode).toBe(400)
+    expect(response.json().detail).toMatch(/code .*Size /s)
+  })
+
+  test('checks the credential before anything else', async () => {
+    const response = await serve(createThing).inject(
+      post('', '/v1/things/abcd?size=x', { 'x-api-key': 'wrong' }),
+    )
+    expect(response.statusCode).toBe(401)
+  })
+
+  test('refuses a body where it reads none', async () => {
+    const touch = declare({
+      ...COMMON,
+      name: 'touch',
+      id: 'touch',
+      method: 'POST',
+      path: '/things',
+      handle: () => empty(),
+    })
+    const app = serve(touch)
+    expect((await app.inject({ method: 'POST', url: '/v1/things', headers: KEY })).statusCode).toBe(204)
+    const response = await app.inject(post('{}', '/v1/things'))
+    expect(response.statusCode).toBe(400)
+    expect(response.json().type).toBe('/problems/malformed-body')
+  })
+
+  test('hands over a body as it arrives, up to its limit', async () => {
+    const upload = declare<unknown, unknown, unknown, IncomingBody>({
+      ...COMMON,
+      name: 'upload',
+      id: 'upload',
+      method: 'PUT',
+      path: '/things',
+      parameters: { body: { stream: ['text/csv'], maxBytes: 8 } },
+      async handle({ body }) {
+        let bytes = 0
+        for await (const chunk of body.bytes) bytes += chunk.length
+        return accepted('/v1/runs/1', 2, { bytes, type: body.type })
+      },
+    })
+    const app = serve(upload)
+    const put = (payload: string, headers = {}) =>
+      app.inject({
+        method: 'PUT',
+        url: '/v1/things',
+        payload,
+        headers: { ...KEY, 'content-type': 'text/csv', ...headers },
+      })
+    const response = await put('a,b')
+    expect(response.statusCode).toBe(202)
+    expect(response.headers['retry-after']).toBe('2')
+    expect(response.json()).toEqual({ bytes: 3, type: 'text/csv' })
+    expect((await put('a,b,c,d,e')).statusCode).toBe(413)
+    expect((await put('a,b', { 'content-type': 'text/plain' })).statusCode).toBe(415)
+  })
+
+  test('streams a response of a type that the caller accepts', async () => {
+    const list = declare({
+      ...COMMON,
+      name: 'list',
+      id: 'list',
+      method: 'GET',
+      path: '/things',
+      accepts: ['application/json', 'text/csv'],
+      handle: ({ accepted }) =>
+        accepted === 'text/csv' ? stream('text/csv; charset=utf-8', rows()) : document({ things: [] }),
+    })
+    async function* rows() {
+      yield 'a,b\n'
+      yield '1,2\n'
+    }
+    const app = serve(list)
+    const get = (accept: string) => app.inject({ url: '/v1/things', headers: { ...KEY, accept } })
+    expect((await get('text/csv')).body).toBe('a,b\n1,2\n')
+    expect((await get('*/*')).json()).toEqual({ things: [] })
+    expect((await get('image/png')).statusCode).toBe(406)
+  })
+
+  test.each(['conflict', 'gone', 'precondition-failed', 'unprocessable-content'] as const)(
+    'answers with the problem %s that its handler throws',
+    async (slug) => {
+      const fail = declare({
+        ...COMMON,
+        name: 'fail',
+        id: 'fail',
+        method: 'DELETE',
+        path: '/things',
+        handle: () => {
+          throw new Problem(slug, 'This cannot be done.')
+        },
+      })
+      const response = await serve(fail).inject({ method: 'DELETE', url: '/v1/things', headers: KEY })
+      expect(response.json()).toMatchObject({ type: `/problems/${slug}`, status: response.statusCode })
+    },
+  )
+
+  test('is named in Allow, also beside a path with a parameter', async () => {
+    const list = declare({
+      ...COMMON,
+      name: 'list',
+      id: 'list',
+      method: 'GET',
+      path: '/things/all',
+      handle: () => empty(),
+    })
+    const app = serve(createThing, list)
+    const preflight = (url: string) =>
+      app.inject({ method: 'OPTIONS', url, headers: { 'access-control-request-method': 'POST' } })
+    expect((await preflight('/v1/things/a')).headers['access-control-allow-methods']).toBe('POST')
+    expect((await preflight('/v1/things/all')).headers['access-control-allow-methods']).toBe('GET, HEAD')
+    const refused = await app.inject({ method: 'PUT', url: '/v1/things/a', headers: KEY })
+    expect(refused.statusCode).toBe(405)
+    expect(refused.headers.allow).toBe('OPTIONS, POST')
+  })
+})
+
+describe('a declaration without a reader is rejected at startup, with its name', () => {
+  const base = {
+    ...COMMON,
+    name: 'odd',
+    id: 'odd',
+    method: 'POST',
+    path: '/odd/{code}',
+    handle: () => empty(),
+  } as const
+
+  test.each([
+    ['an undeclared path parameter', {}],
+    ['a query parameter of an unknown kind', { query: { schema: Type.Object({ a: Type.Null() }) } }],
+    ['a body of an unknown kind', { body: { json: Type.Object({ a: Type.Null() }), maxBytes: 1 } }],
+    ['a header of an unknown kind', { header: Type.Object({ A: Type.Null() }) }],
+  ])('%s', (what, inputs) => {
+    const parameters = what.includes('undeclared')
+      ? inputs
+      : { path: Type.Object({ code: Type.String() }), ...inputs }
+    expect(() => serve(declare({ ...base, parameters }))).toThrow(/^odd: /)
+  })
+
+  test('a route beside the declarations', async () => {
+    const app = Fastify()
+    prepareOperations(app)
+    expect(() =>
+      app.post('/odd', { config: { operation: 'odd' }, schema: { body: {} } }, async () => 'done'),
+    ).toThrow('odd: nothing reads its body')
+  })
+})

@@ -1,0 +1,169 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Database } from '../src/database/database.ts'
+import { openDatabase } from '../src/database/open.ts'
+import { Sealer } from '../src/database/seal.ts'
+import { compareRuns } from '../src/validation-results/compare.ts'
+import { type Filters, readDetails, readDocuments, selectEntries } from '../src/validation-results/filters.ts'
+import { decodeOffsets, FILTER_FIELDS, PostingBlock } from '../src/validation-results/postings.ts'
+import { publishResults } from '../src/validation-results/publish.ts'
+import { findSubmission } from '../src/validation-results/queries.ts'
+import { listRuns, readSummary } from '../src/validation-results/runs.ts'
+import type { ValidationEntry } from '../src/validation-results/schema.ts'
+import { sourceOf } from './support/service.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
+
+const entry = fc.record(
+  {
+    localId: fc.constantFrom('1', '2', '3'),
+    errorCode: fc.constantFrom('A', 'B', 'C'),
+    errorType: fc.constantFrom('Error' as const, 'Warning' as const),
+    fileType: fc.constantFrom('Learner' as const, 'Course' as const),
+    studentId: fc.constantFrom('S1', 'S2', 'S3'),
+    courseCode: fc.constantFrom('C1', 'C2'),
+  },
+  { requiredKeys: [] },
+)
+
+async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
+  const database = await openDatabase(temporaryDatabaseUrl())
+  try {
+    await work(database)
+  } finally {
+    await database.close()
+  }
+}
+
+test.each([new Sealer(), new Sealer([KEY])])(
+  'a filter finds the entries that a plain search finds, page by page, encrypted or not',
+  (sealer) =>
+    withDatabase(async (database) => {
+      const filters = fc.record(
+        {
+          'Filter.ErrorType': fc.constantFrom('Error', 'Warning'),
+          'Filter.FileType': fc.constantFrom('Learner', 'Course'),
+          'Filter.ErrorCode': fc.constantFrom('A', 'B', 'never'),
+          'Filter.StudentId': fc.constantFrom('S1', 'S2'),
+          'Filter.CourseCode': fc.constantFrom('C1', 'C2'),
+        },
+        { requiredKeys: [] },
+      )
+      const property = async (entries: ValidationEntry[], given: Filters, size: number) => {
+        const published = { eid: '1', returnId: 'R', token: 'filters-token', sealer }
+        await publishResults(database, sourceOf(entries), published)
+        const submission = await findSubmission(database, 'filters-token')
+        if (submission === undefined) throw new Error('nothing was published')
+        const names = Object.keys(given) as (keyof typeof FILTER_FIELDS)[]
+        const expected = entries.filter((each) =>
+          names.every((name) => each[FILTER_FIELDS[name]] === given[name]),
+        )
+        const selection = await selectEntries(database, submission, given, sealer)
+        const found: unknown[] = []
+        for (let first = 0; first < selection.total; first += size) {
+          const documents = await readDocuments(database, submission, selection.slice(first, size), sealer)
+          found.push(...documents.map((each) => JSON.parse(each)))
+        }
+        if (names.length > 0) expect(found).toEqual(expected)
+      }
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(entry, { maxLength: 40 }),
+          filters,
+          fc.integer({ min: 1, max: 9 }),
+          property,
+        ),
+        { numRuns: 25 },
+      )
+    }),
+)
+
+test('a posting holds any set of ordinals of its block', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(65_535), { size: 'max', maxLength: 20_000 }), (offsets) => {
+      const chosen = new Set(offsets)
+      const block = new PostingBlock()
+      for (let offset = 0; offset < 65_536; offset++)
+        block.add(chosen.has(offset) ? { errorCode: 'X' } : {}, '')
+      const row = [...block.rows(1, 0, new Sealer(), new Sealer().begin())].find(
+        ([, field]) => field === 'errorCode',
+      )
+      const bitmap = decodeOffsets((row?.[5] as Uint8Array | undefined) ?? Buffer.of(0))
+      for (let offset = 0; offset < 65_536; offset++)
+        if ((((bitmap[offset >> 3] ?? 0) >> (offset & 7)) & 1) !== Number(chosen.has(offset))) return false
+      return true
+    }),
+    { numRuns: 10 },
+  )
+})
+
+test('two runs compare as the multisets of their findings do', () =>
+  withDatabase(async (database) => {
+    const sealer = new Sealer()
+    const property = async (before: ValidationEntry[], after: ValidationEntry[]) => {
+      const token = `compare-${Math.random().toString(36).slice(2)}`
+      for (const entries of [before, after])
+        await publishResults(database, sourceOf(entries), { eid: '1', returnId: 'R', token })
+      const [to, from] = await listRuns(database, token)
+      if (to === undefined || from === undefined) throw new Error('two runs were published')
+      const references = [from, to].map((run) => ({ ...run, totalCount: run.total }))
+      const [one, other] = references
+      if (one === undefined || other === undefined) throw new Error('two runs were published')
+      const { added, fixed, open } = await compareRuns(database, one, other, sealer)
+      const left = before.map((each) => JSON.stringify(keyOf(each)))
+      const common = after.filter((each) => {
+        const at = left.indexOf(JSON.stringify(keyOf(each)))
+        if (at >= 0) left.splice(at, 1)
+        return at >= 0
+      })
+      expect([added.total, fixed.total, open.total]).toEqual([
+        after.length - common.length,
+        before.length - common.length,
+        common.length,
+      ])
+      const shown = await readDetails(database, one, fixed.slice(0, 100), sealer)
+      expect(shown.map((each) => JSON.stringify(keyOf(each))).sort()).toEqual(left.sort())
+      const summary = await readSummary(database, to.run, sealer)
+      expect(summary?.codes.reduce((sum, { count }) => sum + count, 0)).toBe(after.length)
+    }
+    const some = fc.array(entry, { maxLength: 30 })
+    await fc.assert(fc.asyncProperty(some, some, property), { numRuns: 15 })
+  }))
+
+const keyOf = ({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry) => [
+  localId,
+  errorCode,
+  fileType,
+  courseCode,
+  studentId,
+]
+
+test('nothing of an encrypted finding is stored readably, and another key does not open it', () =>
+  withDatabase(async (database) => {
+    const sealer = new Sealer([KEY])
+    const secret = 'Marama-1999'
+    const entries = [{ localId: '1', courseCode: secret, studentId: secret, recordText: `a,${secret}` }]
+    await publishResults(database, sourceOf(entries), {
+      eid: '1',
+      returnId: 'R',
+      token: 'sealed-token',
+      sealer,
+    })
+    for (const table of ['result_entry', 'result_posting', 'submission_run', 'submission']) {
+      const rows = await database.all<Record<string, unknown>>(`select * from ${table}`)
+      const text = rows.flatMap((row) =>
+        Object.values(row).map((value) =>
+          value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+        ),
+      )
+      expect(text.join('\n')).not.toContain(secret)
+    }
+    const submission = await findSubmission(database, 'sealed-token')
+    if (submission === undefined) throw new Error('nothing was published')
+    const rotated = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(9) }, KEY])
+    expect(await readDocuments(database, submission, [0], rotated)).toEqual([JSON.stringify(entries[0])])
+    const other = new Sealer([{ id: 'k1', key: new Uint8Array(32).fill(1) }])
+    await expect(readDocuments(database, submission, [0], other)).rejects.toThrow('cannot be decrypted')
+    await expect(readDocuments(database, submission, [0], new Sealer())).rejects.toThrow('"k1"')
+  }))
