@@ -201,7 +201,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   }
   const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 2)
   const compress = settings.PAGE_CACHE_MB > 0
-  const backlog = new UnreadResponses()
+  const unread = new UnreadResponses()
 
   const [v1] = VERSIONS
   const cataloguePages = pages()
@@ -210,6 +210,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     reads,
     revisions.current.catalogue,
     cataloguePages,
+    unread,
     `${v1.prefix}/occupations`,
   )
   revisions.on('catalogue', (revision) => catalogue.advance(revision))
@@ -226,11 +227,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   )
   metrics.gauge(
     'mahi_backlog_bytes',
-    'Bytes of large answers that their readers have not taken yet.',
-    () => backlog.bytes,
+    'Bytes of responses that their clients have not read yet.',
+    () => unread.bytes,
   )
 
-  const services = { access, send: { common, answers, compress, backlog }, versions }
+  const services = { access, send: { common, answers, compress, unread }, versions }
   const operations = [
     ...occupationOperations({
       catalogue,
@@ -242,6 +243,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       reader: reads,
       primary: database,
       pages: resultPages,
+      unread,
       limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
     }),
   ]

@@ -61,7 +61,7 @@ function serve(...operations: readonly Operation[]) {
     common,
     answers: new Answers(log, new Metrics()),
     compress: false,
-    backlog: new UnreadResponses(),
+    unread: new UnreadResponses(),
   }
   for (const operation of operations) registerOperation(app, { access, send, versions }, operation)
   onTestFinished(() => app.close())

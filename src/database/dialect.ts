@@ -17,6 +17,8 @@ export interface Dialect {
   readonly tables: string
   /** Whether many long texts are read faster as one value that the engine joins than in a row each. */
   readonly joinsDocuments: boolean
+  /** Reads that can run at the same time: where the driver blocks its thread, they would all end before any result is used. */
+  readonly mostReads: number
   /**
    * The first rows of a query.
    *
@@ -46,6 +48,7 @@ export const sqliteDialect: Dialect = {
   first: (select, limit) => `${select} limit ${limit}`,
   // Measured: a row each takes half as long again, most of it for handing over each value.
   joinsDocuments: true,
+  mostReads: 1,
   utf8: (expression) => `cast(${expression} as blob)`,
   elements: (column, alias) => `json_each(${column}) ${alias}`,
   useIndex: (index) => `indexed by ${index}`,
@@ -66,6 +69,8 @@ export const postgresDialect: Dialect = {
   first: (select, limit, most) => `select * from (${select} limit ${most}) at_most limit ${limit}`,
   // Measured: joined they take the server twice as long.
   joinsDocuments: false,
+  // The connection pool limits them.
+  mostReads: Number.POSITIVE_INFINITY,
   // The driver only reads the text form of results, and that of bytea is twice as long and has to be decoded too.
   utf8: (expression) => expression,
   elements: (column, alias) => `lateral jsonb_array_elements(${column}::jsonb) as ${alias}(value)`,

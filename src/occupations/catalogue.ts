@@ -4,6 +4,7 @@ import type { MaybePromise } from '../pages/maybe-promise.ts'
 import { makeEtag, Page, surround } from '../pages/page.ts'
 import { PageCache } from '../pages/page-cache.ts'
 import { SharedReads } from '../pages/shared-reads.ts'
+import type { UnreadResponses } from '../pages/unread-responses.ts'
 import { remember } from '../text/remember.ts'
 import { type NamedQuery, type OccupationQuery, writeQuery } from './list-query.ts'
 import { type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
@@ -19,18 +20,25 @@ export class Catalogue {
   readonly #pages: PageCache<Page>
   readonly #path: string
   readonly #plans = new PageCache<KeptPlan>(PLANS_CAPACITY)
-  readonly #readings = new SharedReads<Page>()
+  readonly #readings: SharedReads<Page>
   /** The newest revision that this process has seen. */
   #revision: Revision
   /** Names the ETag of a page in that revision, by the digest of its query. */
   #nameEtag: (digest: string) => string
 
   /** @param path the address of the operation, for links */
-  constructor(reader: Reader, revision: Revision, pages: PageCache<Page>, path: string) {
+  constructor(
+    reader: Reader,
+    revision: Revision,
+    pages: PageCache<Page>,
+    unread: UnreadResponses,
+    path: string,
+  ) {
     this.#reader = reader
     this.#revision = revision
     this.#nameEtag = namesEtagsOf(revision)
     this.#pages = pages
+    this.#readings = new SharedReads(unread, reader.dialect.mostReads)
     this.#path = path
   }
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { HeaderBlock } from '../http/headers.ts'
+import { Body } from './body.ts'
 
 /** Encodings that a page is sent in, the preferred one first. */
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const
@@ -29,61 +30,55 @@ export class Page {
   readonly link: string | undefined
   /** The headers of its own in each encoding: made once, by whoever sends the page. */
   readonly headers: Partial<Record<Encoding, HeaderBlock>> = {}
-  readonly #bodies: Partial<Record<Encoding, readonly Buffer[]>> & { identity: readonly Buffer[] }
-  readonly #pending = new Map<Encoding, Promise<boolean>>()
+  readonly #bodies: Partial<Record<Encoding, Body>> & { identity: Body }
+  readonly #pending = new Map<Encoding, Promise<void>>()
 
-  /** @param parts the bytes, in the pieces in which they are at hand: a page that is sent once is not joined */
+  /** @param parts the bytes, in pieces */
   constructor(parts: readonly Buffer[], etag: string, link?: string) {
-    this.#bodies = { identity: parts }
+    this.#bodies = { identity: new Body(parts) }
     this.etag = etag
     this.link = link
   }
 
   /** Bytes held. */
   get weight(): number {
-    return ENCODINGS.reduce((sum, encoding) => sum + lengthOf(this.#bodies[encoding] ?? []), 1000)
+    return ENCODINGS.reduce((sum, encoding) => sum + (this.#bodies[encoding]?.length ?? 0), 1000)
   }
 
   get worthCompressing(): boolean {
-    return lengthOf(this.#bodies.identity) >= WORTH_COMPRESSING
+    return this.#bodies.identity.length >= WORTH_COMPRESSING
   }
 
-  /** The bytes in an encoding, where they are at hand, in pieces. */
-  ready(encoding: 'identity'): readonly Buffer[]
-  ready(encoding: Encoding): readonly Buffer[] | undefined
-  ready(encoding: Encoding): readonly Buffer[] | undefined {
+  /** The bytes in an encoding, if they have been made. */
+  ready(encoding: 'identity'): Body
+  ready(encoding: Encoding): Body | undefined
+  ready(encoding: Encoding): Body | undefined {
     return this.#bodies[encoding]
   }
 
-  /** Makes the bytes one piece, for a page that is kept: it is sent many times. */
-  join(): Buffer {
-    const { identity } = this.#bodies
-    const [first] = identity
-    if (first !== undefined && identity.length === 1) return first
-    const body = Buffer.concat(identity)
-    this.#bodies.identity = [body]
-    return body
+  /** Joins the bytes into one piece, for a page that is kept: it is sent many times. */
+  join(): void {
+    this.#bodies.identity.join()
   }
 
   /**
-   * Compresses the page, once however many callers wait for it, off the main thread. Answers `false` where too many
-   * are being compressed already.
+   * Compresses the page off the main thread, once for everyone who waits for it. Does nothing where too many pages are
+   * being compressed already.
    */
-  async encode(encoding: Exclude<Encoding, 'identity'>): Promise<boolean> {
+  async encode(encoding: Exclude<Encoding, 'identity'>): Promise<void> {
     let pending = this.#pending.get(encoding)
     if (pending === undefined) {
-      if (compressing >= MOST_COMPRESSING) return false
+      if (compressing >= MOST_COMPRESSING) return
       pending = this.#compress(encoding).finally(() => this.#pending.delete(encoding))
       this.#pending.set(encoding, pending)
     }
-    return await pending
+    await pending
   }
 
-  async #compress(encoding: Exclude<Encoding, 'identity'>): Promise<boolean> {
+  async #compress(encoding: Exclude<Encoding, 'identity'>): Promise<void> {
     compressing++
     try {
-      this.#bodies[encoding] = [await compress[encoding](this.join())]
-      return true
+      this.#bodies[encoding] = new Body([await compress[encoding](this.#bodies.identity.join())])
     } finally {
       compressing--
     }
@@ -94,13 +89,6 @@ export class Page {
 export function surround(head: string, documents: Buffer | undefined, tail: string): Buffer[] {
   if (documents === undefined) return [Buffer.from(head + tail)]
   return [Buffer.from(head), documents, Buffer.from(tail)]
-}
-
-/** Bytes of a body. */
-export function lengthOf(parts: readonly Buffer[]): number {
-  let length = 0
-  for (const part of parts) length += part.length
-  return length
 }
 
 /**

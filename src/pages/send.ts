@@ -6,7 +6,7 @@ import { Problem } from '../http/problems.ts'
 import type { Answers } from '../telemetry/answers.ts'
 import { remember } from '../text/remember.ts'
 import type { MaybePromise } from './maybe-promise.ts'
-import { ENCODINGS, type Encoding, lengthOf, type Page } from './page.ts'
+import { ENCODINGS, type Encoding, type Page } from './page.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 import { writeHead } from './write-head.ts'
 import { writeTogether } from './write-together.ts'
@@ -16,7 +16,7 @@ export interface SendOptions {
   readonly answers: Answers
   /** Whether compressed bytes are kept, and so worth making. */
   readonly compress: boolean
-  readonly backlog: UnreadResponses
+  readonly unread: UnreadResponses
 }
 
 /** Sends the finished pages of an operation. They go out past Fastify, which would look again at each header. */
@@ -58,17 +58,27 @@ export class PageSender {
   ): MaybePromise<void> {
     if (isFresh(request, page.etag)) return this.sendNotModified(request, reply, page.etag)
 
-    const { compress, backlog } = this.#options
+    const { compress, unread } = this.#options
     const encoding = page.worthCompressing
       ? chooseEncoding(request.headers['accept-encoding'], compress)
       : 'identity'
-    backlog.assertRoomFor(page.ready(encoding) ?? page.ready('identity'))
-    if (encoding === 'identity' || page.ready(encoding) !== undefined)
-      return this.#write(request, reply, page, encoding)
-    return page.encode(encoding).then((encoded) => {
-      if (encoded) onGrown()
-      return this.#write(request, reply, page, encoded ? encoding : 'identity')
-    })
+    const plain = page.ready('identity')
+    const body = page.ready(encoding)
+    unread.reserve(body ?? plain)
+    if (encoding === 'identity' || body !== undefined) return this.#write(request, reply, page, encoding)
+    return page.encode(encoding).then(
+      () => {
+        const encoded = page.ready(encoding)
+        if (encoded === undefined) return this.#write(request, reply, page, 'identity')
+        unread.exchange(plain, encoded)
+        onGrown()
+        return this.#write(request, reply, page, encoding)
+      },
+      (error: unknown) => {
+        unread.release(plain)
+        throw error
+      },
+    )
   }
 
   sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): void {
@@ -83,20 +93,24 @@ export class PageSender {
     })
   }
 
+  /** Writes a page whose body in this encoding is reserved. */
   #write(request: FastifyRequest, reply: FastifyReply, page: Page, encoding: Encoding): void {
     const body = page.ready(encoding) ?? page.ready('identity')
-    page.headers[encoding] ??= this.#describe(page, encoding, lengthOf(body))
+    page.headers[encoding] ??= this.#describe(page, encoding, body.length)
     const own = page.headers[encoding]
     reply.hijack()
-    const { common, backlog, answers } = this.#options
+    const { common, unread, answers } = this.#options
     writeTogether(reply, () => {
       const { raw } = reply
-      writeHead(request, raw, 200, common, own)
-      const last = body.length - 1
-      // Node hands the pieces to the socket together.
-      for (let index = 0; index < last; index++) raw.write(body[index])
-      raw.end(body[last])
-      backlog.hold(raw, body)
+      try {
+        writeHead(request, raw, 200, common, own)
+        const last = body.parts.length - 1
+        // Node hands the pieces to the socket together.
+        for (let index = 0; index < last; index++) raw.write(body.parts[index])
+        raw.end(body.parts[last])
+      } finally {
+        unread.watch(raw, body)
+      }
       answers.recordPage(request, raw, this.#operation)
     })
   }

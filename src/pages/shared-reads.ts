@@ -1,14 +1,56 @@
-/** Lets callers that ask for the same thing at the same time wait for one reading of it. */
-export class SharedReads<Value> {
-  readonly #pending = new Map<string, Promise<Value>>()
+import type { Page } from './page.ts'
+import type { UnreadResponses } from './unread-responses.ts'
 
-  /** What `read` answers, or what it is about to answer to somebody who asked for the same key a moment ago. */
+/**
+ * Reads pages from a database. Callers that ask for the same page at the same time share one read. A page counts as
+ * unread from the moment that it is in memory; where there is no room for it, it is not read.
+ */
+export class SharedReads<Value extends Page | undefined> {
+  readonly #unread: UnreadResponses
+  readonly #most: number
+  readonly #pending = new Map<string, Promise<Value>>()
+  readonly #queue: (() => void)[] = []
+  #running = 0
+
+  /** @param most reads that run at the same time: further ones wait, without holding a page */
+  constructor(unread: UnreadResponses, most: number) {
+    this.#unread = unread
+    this.#most = most
+  }
+
+  /**
+   * Returns what `read` returns, to everyone who asks for the same key until it has.
+   *
+   * @throws {Problem} `unavailable` if too many responses wait for their clients
+   */
   get(key: string, read: () => Promise<Value>): Promise<Value> {
     let pending = this.#pending.get(key)
     if (pending === undefined) {
-      pending = read().finally(() => this.#pending.delete(key))
+      pending = this.#read(read).finally(() => this.#pending.delete(key))
       this.#pending.set(key, pending)
     }
     return pending
+  }
+
+  async #read(read: () => Promise<Value>): Promise<Value> {
+    if (this.#running < this.#most) this.#running++
+    else await new Promise<void>((resolve) => this.#queue.push(resolve))
+    try {
+      this.#unread.assertRoom()
+      const page = await read()
+      if (page !== undefined) this.#holdForCallers(page)
+      return page
+    } finally {
+      const next = this.#queue.shift()
+      if (next === undefined) this.#running--
+      else next()
+    }
+  }
+
+  /** Until those who wait for the page, which run within this turn of the event loop, have reserved it themselves. */
+  #holdForCallers(page: Page): void {
+    const body = page.ready('identity')
+    this.#unread.reserve(body)
+    setImmediate(() => this.#unread.release(body))
   }
 }

@@ -1,83 +1,124 @@
 import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { Problem } from '../http/problems.ts'
-import { lengthOf } from './page.ts'
+import type { Body } from './body.ts'
 
-/** Bytes of answers that may wait for their readers. */
+/** Bytes that responses on their way may occupy. */
 const CAPACITY = 128 * 2 ** 20
 
-/** Answers below this many bytes are not counted: the system takes them whole. */
-const SMALL = 16 * 1024
+/** Bytes that a response counts for besides its body: Node's objects for it and for its request. */
+export const OVERHEAD = 4096
 
-/** How long a reader may take before it counts as slow, in milliseconds. */
+/** How long a client may take to read a response before it counts as slow, in milliseconds. */
 const SLOW = 5_000
 
-/** The bytes of an answer, in pieces. A page that is kept in memory is the same body for all who read it. */
-type Body = readonly Buffer[]
+interface Unread {
+  readonly body: Body
+  readonly since: number
+  readonly connection: Duplex
+}
 
 /**
- * The answers on their way. What their readers have not taken yet is in memory, so that many slow readers of large
- * pages could fill it: beyond the capacity the slowest of them are cut off, and where none is slow, new ones wait.
+ * Limits the memory that responses occupy until their clients have read them. A body is reserved as soon as it is in
+ * memory, before it waits for its turn to be written, so that requests that arrive together are counted together. It
+ * is released once the system has accepted the last byte, or the connection has closed. Beyond the capacity the
+ * slowest connections are closed; where none is slow, further requests get 503.
  */
 export class UnreadResponses {
   readonly #capacity: number
-  readonly #waiting = new Map<ServerResponse, { readonly body: Body; readonly since: number }>()
-  /** Readers of each body: a page that is kept in memory is there once, however many read it. */
-  readonly #readers = new Map<Body, number>()
+  /** Written and not read yet, in the order in which they were written. */
+  readonly #unread = new Map<ServerResponse, Unread>()
+  /** The same by connection. A response that waits behind others on its connection does not learn that it closed. */
+  readonly #byConnection = new WeakMap<Duplex, Set<ServerResponse>>()
   #bytes = 0
 
   constructor(capacity = CAPACITY) {
     this.#capacity = capacity
   }
 
+  /** Bytes reserved. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** @throws {Problem} `unavailable` if there is no room */
-  assertRoomFor(body: Body): void {
-    const bytes = lengthOf(body)
-    if (bytes < SMALL || this.#bytes + bytes <= this.#capacity || this.#readers.has(body)) return
-    this.#makeRoom(bytes)
+  /**
+   * To be called before a body is made, which is wasted where nothing fits.
+   *
+   * @throws {Problem} `unavailable`
+   */
+  assertRoom(): void {
+    this.#makeRoom(1)
   }
 
-  /** Counts an answer, of which everything has been handed over, until its reader has taken it. */
-  hold(response: ServerResponse, body: Body): void {
-    if (response.writableLength === 0 || response.destroyed || lengthOf(body) < SMALL) return
+  /**
+   * Counts a response that is about to hold a body. Every call is followed by one of `release` or of `watch`.
+   *
+   * @throws {Problem} `unavailable` if there is no room
+   */
+  reserve(body: Body): void {
+    const bytes = OVERHEAD + (body.readers === 0 ? body.length : 0)
+    this.#makeRoom(bytes)
+    this.#bytes += bytes
+    body.readers++
+  }
 
-    this.#waiting.set(response, { body, since: performance.now() })
-    const readers = this.#readers.get(body) ?? 0
-    if (readers === 0) this.#bytes += lengthOf(body)
-    this.#readers.set(body, readers + 1)
-    const release = () => this.#release(response)
-    response.once('finish', release).once('close', release)
+  /** Counts a response no longer that was reserved and is not written. */
+  release(body: Body): void {
+    body.readers--
+    this.#bytes -= OVERHEAD + (body.readers === 0 ? body.length : 0)
+  }
+
+  /** Replaces a reserved body by a smaller one with the same content. */
+  exchange(body: Body, smaller: Body): void {
+    this.release(body)
+    this.#bytes += OVERHEAD + (smaller.readers === 0 ? smaller.length : 0)
+    smaller.readers++
+  }
+
+  /** Releases a reserved body once its response, which has been written, has been read. */
+  watch(response: ServerResponse, body: Body): void {
+    const connection = response.req.socket
+    if (response.writableLength === 0 || connection.destroyed) {
+      this.release(body)
+      return
+    }
+    this.#unread.set(response, { body, since: performance.now(), connection })
+    this.#responsesOn(connection).add(response)
+    response.once('finish', () => this.#forget(response))
+  }
+
+  #responsesOn(connection: Duplex): Set<ServerResponse> {
+    const known = this.#byConnection.get(connection)
+    if (known !== undefined) return known
+    const responses = new Set<ServerResponse>()
+    this.#byConnection.set(connection, responses)
+    connection.once('close', () => {
+      for (const response of responses) this.#forget(response)
+    })
+    return responses
   }
 
   #makeRoom(bytes: number): void {
+    if (this.#bytes + bytes <= this.#capacity) return
     const now = performance.now()
-    // In the order in which they began.
-    for (const [response, { since }] of this.#waiting) {
-      if (this.#bytes + bytes <= this.#capacity) return
+    for (const { since, connection } of this.#unread.values()) {
       if (now - since < SLOW) break
-      this.#release(response)
-      response.destroy()
+      connection.destroy()
+      for (const response of this.#responsesOn(connection)) this.#forget(response)
+      if (this.#bytes + bytes <= this.#capacity) return
     }
-    // A page that is larger than the capacity is sent where it is the only one.
-    if (this.#bytes === 0 || this.#bytes + bytes <= this.#capacity) return
-    throw new Problem('unavailable', 'Too many answers wait for their readers.', {
+    // A page that is larger than the capacity is sent if it is the only one.
+    if (this.#bytes === 0) return
+    throw new Problem('unavailable', 'Too many responses are waiting for their clients to read them.', {
       headers: { 'retry-after': '1' },
     })
   }
 
-  #release(response: ServerResponse): void {
-    const body = this.#waiting.get(response)?.body
-    if (body === undefined) return
-    this.#waiting.delete(response)
-    const readers = this.#readers.get(body) ?? 0
-    if (readers > 1) {
-      this.#readers.set(body, readers - 1)
-    } else {
-      this.#readers.delete(body)
-      this.#bytes -= lengthOf(body)
-    }
+  #forget(response: ServerResponse): void {
+    const unread = this.#unread.get(response)
+    if (unread === undefined) return
+    this.#unread.delete(response)
+    this.#byConnection.get(unread.connection)?.delete(response)
+    this.release(unread.body)
   }
 }

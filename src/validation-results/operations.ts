@@ -9,6 +9,7 @@ import { declare, notModified, type Operation, page } from '../operation.ts'
 import { digestQuery, makeEtag, Page, surround } from '../pages/page.ts'
 import type { PageCache } from '../pages/page-cache.ts'
 import { SharedReads } from '../pages/shared-reads.ts'
+import type { UnreadResponses } from '../pages/unread-responses.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { findSubmissionOf, readEntries, type Submission } from './queries.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
@@ -20,6 +21,7 @@ export interface ResultsOptions {
   /** Asked before a request is refused: a standby may not know a new submission yet. */
   readonly primary: Reader
   readonly pages: PageCache<Page>
+  readonly unread: UnreadResponses
   /** Entries a page. */
   readonly limits: { readonly default: number; readonly max: number }
 }
@@ -40,9 +42,9 @@ export function resultsOperations(options: ResultsOptions): readonly Operation[]
 }
 
 /** Section 4.2 of the API specification. */
-function getValidationResults({ access, reader, primary, pages, limits }: ResultsOptions): Operation {
+function getValidationResults({ access, reader, primary, pages, unread, limits }: ResultsOptions): Operation {
   const readers = reader === primary ? [reader] : [reader, primary]
-  const readings = new SharedReads<Page | undefined>()
+  const readings = new SharedReads<Page | undefined>(unread, reader.dialect.mostReads)
   return declare<{ submissionToken: string }, Pagination, unknown, unknown, Own>({
     name: 'validation-results',
     id: 'getValidationResults',

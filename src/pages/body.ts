@@ -1,0 +1,28 @@
+/** The bytes of a page in one encoding. A page kept in memory has the same body for everyone who reads it. */
+export class Body {
+  /** Responses that hold it in memory, counted by `UnreadResponses`. */
+  readers = 0
+  readonly length: number
+  #parts: readonly Buffer[]
+
+  /** @param parts the bytes, in the pieces in which they arrived: a page that is sent once is not joined */
+  constructor(parts: readonly Buffer[]) {
+    this.#parts = parts
+    let length = 0
+    for (const part of parts) length += part.length
+    this.length = length
+  }
+
+  get parts(): readonly Buffer[] {
+    return this.#parts
+  }
+
+  /** Joins the bytes into one piece, for a page that is sent many times. */
+  join(): Buffer {
+    const [first] = this.#parts
+    if (first !== undefined && this.#parts.length === 1) return first
+    const joined = Buffer.concat(this.#parts)
+    this.#parts = [joined]
+    return joined
+  }
+}

@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { Body } from '../src/pages/body.ts'
+import { OVERHEAD, UnreadResponses } from '../src/pages/unread-responses.ts'
+import { Installation, until } from './support/command.ts'
+import { UNLIMITED } from './support/filled-database.ts'
+import { findFreePort } from './support/free-port.ts'
+import { testWhere } from './support/test-where.ts'
+
+const MB = 2 ** 20
+
+/** What unread responses may occupy. */
+const CAPACITY = 128 * MB
+
+/** About 4.3 KB a record, so that a page of 100 has 430 KB; random, so that compression leaves half of it. */
+function records() {
+  return Array.from({ length: 200 }, (_, index) => ({
+    occupationCode: `C${1000 + index}`,
+    descriptionEnglish: randomBytes(3150).toString('base64'),
+  }))
+}
+
+async function open(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined)
+  onTestFinished(() => {
+    socket.destroy()
+  })
+  await once(socket, 'connect')
+  return socket.pause()
+}
+
+/** The statuses of all responses on a connection, in their order. */
+async function readStatuses(socket: Socket, count: number): Promise<number[]> {
+  const statuses: number[] = []
+  let pending = Buffer.alloc(0)
+  let skip = 0
+  for await (const chunk of socket) {
+    let bytes = chunk as Buffer
+    for (;;) {
+      const skipped = Math.min(skip, bytes.length)
+      skip -= skipped
+      pending = Buffer.concat([pending, bytes.subarray(skipped)])
+      bytes = Buffer.alloc(0)
+      const end = pending.indexOf('\r\n\r\n')
+      if (end === -1) break
+      const head = pending.toString('latin1', 0, end)
+      statuses.push(Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]))
+      bytes = pending.subarray(end + 4)
+      pending = Buffer.alloc(0)
+      skip = Number(/^content-length: (\d+)/im.exec(head)?.[1])
+    }
+    if (statuses.length === count && skip === 0) break
+  }
+  return statuses
+}
+
+/** The most memory that a process has held, in bytes. */
+function peakOf(pid: number | undefined): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
+}
+
+/** What a service counts as unread, in bytes. */
+async function readUnread(metricsPort: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+  return Number(/^mahi_backlog_bytes (\d+)/m.exec(text)?.[1])
+}
+
+const BURSTS = [
+  { burst: '4 connections that pipeline 590 requests each', connections: 4, requests: 590 },
+  { burst: '1,150 connections with one request each', connections: 1150, requests: 1 },
+]
+const CODINGS = ['identity', 'br']
+for (const { burst, connections, requests } of BURSTS) {
+  for (const coding of CODINGS) {
+    testWhere(process.platform === 'linux', `${burst}: the peak memory of a process is read from /proc`)(
+      `${burst}, all read in one turn, get 503 beyond the capacity (${coding})`,
+      { timeout: 120_000 },
+      async () => {
+        const mahi = await new Installation().fill(records())
+        const metricsPort = await findFreePort()
+        const { url, command } = await mahi.serve({
+          ...UNLIMITED,
+          OCCUPATIONS_ACCESS: 'public',
+          METRICS_PORT: String(metricsPort),
+        })
+        const sockets = await Promise.all(Array.from({ length: connections }, () => open(url)))
+        expect((await fetch(`${url}/livez`)).status).toBe(200)
+
+        const before = peakOf(command.child.pid)
+        // Everything has arrived when the process goes on.
+        command.kill('SIGSTOP')
+        let cursor = 0
+        for (const socket of sockets) {
+          const lines = Array.from(
+            { length: requests },
+            () =>
+              `GET /v1/occupations?Limit=100&Cursor=A${cursor++} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${coding}\r\n\r\n`,
+          )
+          socket.write(lines.join(''))
+        }
+        await until(() => (sockets.every(({ writableLength }) => writableLength === 0) ? true : undefined))
+        command.kill('SIGCONT')
+
+        expect((await fetch(`${url}/livez`)).status).toBe(200)
+        expect(await readUnread(metricsPort)).toBeLessThanOrEqual(CAPACITY)
+
+        const statuses = (await Promise.all(sockets.map((socket) => readStatuses(socket, requests)))).flat()
+        const peak = peakOf(command.child.pid)
+        const refused = statuses.filter((status) => status === 503).length
+        process.stdout.write(
+          `${burst} (${coding}): ${statuses.length - refused} pages, ${refused} times 503, at most ${Math.round(peak / MB)} MB, ${Math.round(before / MB)} before\n`,
+        )
+        expect(new Set(statuses)).toEqual(new Set([200, 503]))
+        expect(statuses).toHaveLength(connections * requests)
+        expect(peak).toBeLessThan(480 * MB)
+        // Everything has been read, so nothing counts any more.
+        await until(async () => ((await readUnread(metricsPort)) === 0 ? true : undefined))
+      },
+    )
+  }
+}
+
+const page = (bytes: number) => new Body([Buffer.alloc(bytes)])
+
+test('bodies that are reserved together are counted before any of them is written', () => {
+  const unread = new UnreadResponses(10 * (1000 + OVERHEAD))
+  const admitted = Array.from({ length: 20 }, () => {
+    const body = page(1000)
+    try {
+      unread.reserve(body)
+      return body
+    } catch (error) {
+      expect(error).toMatchObject({ slug: 'unavailable', headers: { 'retry-after': '1' } })
+      return undefined
+    }
+  }).filter((body) => body !== undefined)
+  expect(admitted).toHaveLength(10)
+  expect(unread.bytes).toBe(10 * (1000 + OVERHEAD))
+  for (const body of admitted) unread.release(body)
+  expect(unread.bytes).toBe(0)
+})
+
+test('a body that many read counts once, and each response for what Node keeps of it', () => {
+  const unread = new UnreadResponses()
+  const [plain, encoded] = [page(50_000), page(20_000)]
+  for (let reader = 0; reader < 3; reader++) unread.reserve(plain)
+  expect(unread.bytes).toBe(50_000 + 3 * OVERHEAD)
+  unread.exchange(plain, encoded)
+  unread.exchange(plain, encoded)
+  expect(unread.bytes).toBe(70_000 + 3 * OVERHEAD)
+  unread.exchange(plain, encoded)
+  expect(unread.bytes).toBe(20_000 + 3 * OVERHEAD)
+  for (let reader = 0; reader < 3; reader++) unread.release(encoded)
+  expect(unread.bytes).toBe(0)
+})
+
+test('a page larger than the capacity is sent if it is the only one', () => {
+  const unread = new UnreadResponses(10_000)
+  const large = page(50_000)
+  unread.reserve(large)
+  expect(() => unread.assertRoom()).toThrow('Too many responses are waiting')
+  expect(() => unread.reserve(page(1))).toThrow('Too many responses are waiting')
+  unread.release(large)
+  unread.assertRoom()
+})
+
+test('a client that leaves with responses still queued on its connection releases all of them', async () => {
+  const mahi = await new Installation().fill(records())
+  const metricsPort = await findFreePort()
+  const { url } = await mahi.serve({
+    ...UNLIMITED,
+    OCCUPATIONS_ACCESS: 'public',
+    METRICS_PORT: String(metricsPort),
+  })
+  const socket = await open(url)
+  for (let index = 0; index < 100; index++)
+    socket.write(`GET /v1/occupations?Limit=100&Cursor=A${index} HTTP/1.1\r\nHost: a\r\n\r\n`)
+  await until(async () => ((await readUnread(metricsPort)) > 20 * MB ? true : undefined))
+  socket.destroy()
+  await until(async () => ((await readUnread(metricsPort)) === 0 ? true : undefined))
+})
