@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help, type Option } from 'commander'
 import { addKeyCommands } from './access/commands.ts'
 import { addDefinitionCommands } from './checks/definition-commands.ts'
 import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
@@ -19,6 +19,7 @@ const program = new Command('mahi')
   .showHelpAfterError('(mahi --help lists the commands)')
   .showSuggestionAfterError()
   .exitOverride()
+  .configureHelp({ optionDescription: describeOption })
   .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(text)) })
 
 const withDatabase: WithDatabase = async (work) => {
@@ -117,6 +118,12 @@ try {
     const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
     await writeOut(`${JSON.stringify({ faults: [{ message }] })}\n`)
   }
+}
+
+/** An option's line in the help, which says whether the option is required. */
+function describeOption(option: Option): string {
+  const description = new Help().optionDescription(option)
+  return option.mandatory ? `${description} (required)` : description
 }
 
 function findFailure(check: () => unknown): unknown {

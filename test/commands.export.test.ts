@@ -57,6 +57,10 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
     expect(code).toBe(0)
     expect(stdout.split('\n').filter((line) => line.startsWith('{'))).toEqual([])
     expect(stderr).toMatch(/^Exported 0 records from /)
+    const imported = new Installation()
+    expect(await imported.runJson(['occupations', 'import', '-'], { input: stdout })).toMatchObject({
+      created: 0,
+    })
   })
 })
 

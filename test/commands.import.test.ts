@@ -77,6 +77,7 @@ describe('--replace', () => {
   test.each([
     ['a JSON list', '[]'],
     ['a CSV file', 'occupationCode,titleEnglish\n'],
+    ['an empty NDJSON file', ''],
   ])('refuses %s without a record, which would delete everything', async (_, input) => {
     const mahi = await new Installation().fill(RECORDS)
     const before = await mahi.catalogue()
@@ -126,6 +127,74 @@ test('--dry-run tells what would change, and changes nothing', async () => {
   )
   expect(await mahi.catalogue()).toBe(before)
   expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toMatchObject(summary)
+})
+
+describe('text that was decoded with the wrong character set', () => {
+  const decoded = (text: string) => Buffer.from(text).toString('latin1')
+
+  test('is repaired and counted, and the first ten records are named in a warning', async () => {
+    const mahi = new Installation()
+    const records = Array.from({ length: 12 }, (_, index) => ({
+      occupationCode: `A${index}`,
+      titleEnglish: decoded('Children’s Nurse'),
+      titleMaori: decoded('Kaiako kōhungahunga'),
+    }))
+    const file = mahi.write(
+      'esco.ndjson',
+      toLines([{ occupationCode: 'B1', titleEnglish: 'Café' }, ...records]),
+    )
+    const named = Array.from({ length: 10 }, (_, index) => `  ${file}:${index + 2}: A${index}`)
+    const { stderr } = await mahi.run(['occupations', 'import', '--dry-run', file])
+    expect(stderr.split('\n').slice(0, 11)).toEqual([
+      'Warning: the text of 12 records is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired (the first 10 are shown):',
+      ...named,
+    ])
+    const summary = await mahi.runJson(['occupations', 'import', file])
+    expect(summary).toMatchObject({ normalised: 12, repaired: { count: 12 } })
+    expect(await mahi.catalogue()).toContain('"Children’s Nurse","titleMaori":"Kaiako kōhungahunga"')
+  })
+
+  test('is rejected with its surroundings and the likely cause where nothing can be repaired', async () => {
+    const mahi = new Installation()
+    const input = toLines([{ occupationCode: 'A1', titleEnglish: 'Children\u0092s Nurse \u202e\u001b' }])
+    const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
+    expect(code).toBe(1)
+    expect(stderr).toContain(
+      '-:1: titleEnglish: has the control character U+0092 in "Children\\u0092s Nurse \\u202e\\u001b": ' +
+        'Windows-1252 text, where this byte is ’, was probably decoded as Latin-1: export the data again as UTF-8\n',
+    )
+  })
+})
+
+test('nothing that comes from a file acts on the terminal', async () => {
+  const mahi = new Installation()
+  const file = mahi.write('a\u001b[31m\u202e.csv', 'occupationCode,\u001b[2J\u009b\u2066titleEnglish\nA1,x\n')
+  const { stderr } = await mahi.run(['occupations', 'import', file])
+  expect(stderr).toContain(
+    'a\\u001b[31m\\u202e.csv:1: names the unknown column "\\u001b[2J\\u009b\\u2066titleEnglish"',
+  )
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be there.
+  expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/)
+})
+
+test('all faults of a CSV row are reported at once, and so is a code that comes again', async () => {
+  const mahi = new Installation()
+  const input = [
+    'occupationCode,altJobTitlesEnglish,renumeration.payLowerBound,renumeration.payMidLowerBound,renumeration.payUpperBound',
+    'A1,"[""Baker""]",1,2,3',
+    'A1,Baker; Miller,many,60000,50000',
+    ',Cook,1,2,3',
+  ].join('\n')
+  const { stdout } = await mahi.run(['occupations', 'import', '--json', '-'], { input })
+  const { faults } = JSON.parse(stdout) as { faults: { line: number; field: string }[] }
+  expect(faults.map(({ line, field }) => `${line} ${field}`)).toEqual([
+    '3 altJobTitlesEnglish',
+    '3 renumeration.payLowerBound',
+    '3 renumeration.payUpperBound',
+    '4 altJobTitlesEnglish',
+    '4 occupationCode',
+    '3 occupationCode',
+  ])
 })
 
 describe('--keep-dates', () => {
@@ -229,7 +298,7 @@ test('every fault of every file is named by file, line and field, and nothing is
   const lines = stderr.split('\n')
   expect(lines.map((line) => line.replace(/\((?:Unterminated|Unexpected)[^)]*\)/, '(…)'))).toEqual([
     'latin1.ndjson:2: is not UTF-8: save the file as UTF-8',
-    'empty.json: is empty: it should hold records (a JSON list without any is [])',
+    'empty.json: is empty: a JSON file without records must hold an empty list, []',
     'cut-off.ndjson:2: ends in the middle of a record (…): the file was cut off, or is not JSON',
     'cut-off.csv:3: has 1 cells, and the first line names 2 columns',
     'cut-off.ndjson.gz: is not a whole gzip file: it is damaged or was cut off',
@@ -267,17 +336,31 @@ test('with --json the faults are one JSON object on standard output', async () =
   })
 })
 
-test('more than a hundred faults are cut, and a line says so', async () => {
-  const mahi = new Installation()
-  const input = toLines(
-    Array.from({ length: 1000 }, (_, index) => ({ occupationCode: `A${index}`, colour: 'red' })),
-  )
-  const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
-  expect(code).toBe(1)
-  const lines = stderr.trimEnd().split('\n')
-  expect(lines).toHaveLength(101)
-  expect(lines[99]).toBe('-:100: has the unknown field "colour"')
-  expect(lines[100]).toBe('Nothing was stored: 100 faults. These are the first 100; there may be more.')
+describe('of more than a hundred faults', () => {
+  const faulty = (count: number) =>
+    toLines(Array.from({ length: count }, (_, index) => ({ occupationCode: `A${index}`, colour: 'red' })))
+
+  test('a hundred are shown, and a line says so', async () => {
+    const mahi = new Installation()
+    const input = faulty(101)
+    const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
+    expect(code).toBe(1)
+    const lines = stderr.trimEnd().split('\n')
+    expect(lines).toHaveLength(101)
+    expect(lines[99]).toBe('-:100: has the unknown field "colour"')
+    expect(lines[100]).toBe('Nothing was stored: more than 100 faults. The first 100 are shown.')
+  })
+
+  test('--json says that the list is truncated, and does not say so of exactly a hundred', async () => {
+    const mahi = new Installation()
+    const failure = async (count: number) => {
+      const { stdout } = await mahi.run(['occupations', 'import', '--json', '-'], { input: faulty(count) })
+      return JSON.parse(stdout) as { faults: unknown[]; truncated?: boolean }
+    }
+    const [exact, more] = [await failure(100), await failure(101)]
+    expect([exact.faults.length, exact.truncated]).toEqual([100, undefined])
+    expect([more.faults.length, more.truncated]).toEqual([100, true])
+  })
 })
 
 test.each([
@@ -303,7 +386,7 @@ test('an import that has found a hundred faults does not wait for the rest', asy
   input.write('{}\n'.repeat(200))
   const { code, stderr } = await mahi.run(['occupations', 'import', '-'], { input })
   expect(code).toBe(1)
-  expect(stderr).toContain('the first 100')
+  expect(stderr).toContain('The first 100 are shown')
 })
 
 test('standard input cannot be read twice', async () => {

@@ -159,6 +159,12 @@ test('a key works on a running server within a second of its making, and no long
   expect(command.stdout + command.stderr).not.toContain(key.slice(id.length))
 })
 
+test('the help says which options are required', async () => {
+  const { stdout } = await new Installation().run(['keys', 'create', '--help'])
+  expect(stdout).toMatch(/--client <\w+> .*\(required\)/s)
+  expect(stdout).not.toMatch(/--scope[^\n]*\(required\)/)
+})
+
 test('a key that there is not cannot be revoked', async () => {
   const { code, stdout, stderr } = await new Installation().run(['keys', 'revoke', 'mahi_000000000000'])
   expect([code, stdout]).toEqual([1, ''])

@@ -86,11 +86,13 @@ test('a faulty run is refused whole, and the run before stays', async () => {
   expect(await mahi.results(TOKEN)).toEqual(ENTRIES)
 })
 
-test('an empty file is refused: it may be one that was not written', async () => {
+test('a pipeline that found nothing publishes a run without entries', async () => {
   const mahi = new Installation()
-  const { code, stderr } = await mahi.run(publish(mahi.write('empty.ndjson', '')))
-  expect(code).toBe(1)
-  expect(stderr).toContain('empty.ndjson: is empty')
+  await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
+  const empty = mahi.write('empty.ndjson', '')
+  expect(await mahi.runJson(publish('--token', TOKEN, empty))).toMatchObject({ totalCount: 0 })
+  expect(await mahi.runJson(publish('--token', TOKEN, '-'), { input: '' })).toMatchObject({ totalCount: 0 })
+  expect(await mahi.results(TOKEN)).toEqual([])
 })
 
 test('a submission stays with its organisation and its return', async () => {

@@ -198,7 +198,7 @@ test('a text that is not UTF-8 is refused by its first line that is not', async 
 test('a text of empty lines alone is refused', async () => {
   expect(await read('\n\r\n\n')).toEqual({
     records: [],
-    faults: [{ file: FILE, message: 'has empty lines alone: its first line should name columns' }],
+    faults: [{ file: FILE, message: 'is empty: the first line of a CSV file must name its columns' }],
   })
 })
 

@@ -74,13 +74,27 @@ test.each([
   ['an empty file', ''],
   ['an empty file, packed', gzipSync('')],
   ['a byte order mark alone', '\ufeff'],
-])('%s is refused', async (_, content) => {
-  expect(await read({ results: content })).toEqual({
-    records: [],
-    faults: [
-      { file: 'results', message: 'is empty: it should hold records (a JSON list without any is [])' },
-    ],
-  })
+])('%s is NDJSON without a record', async (_, content) => {
+  for (const name of ['results', 'results.ndjson']) {
+    expect(await read({ [name]: content })).toEqual({ records: [], faults: [] })
+  }
+  expect((await read({ 'results.json': content })).faults).toEqual([
+    { file: 'results.json', message: 'is empty: a JSON file without records must hold an empty list, []' },
+  ])
+})
+
+test('the bytes of a packed file count as they are unpacked, not as they are read', async () => {
+  const path = join(temporaryFolder(), 'results.ndjson.gz')
+  const packed = gzipSync(FORMS.ndjson.repeat(20_000))
+  writeFileSync(path, packed)
+  let bytes = 0
+  const onBytes = (count: number) => {
+    bytes += count
+  }
+  let atFirst: number | undefined
+  for await (const _ of readRecords([path], { columns: ENTRY_COLUMNS, onBytes })) atFirst ??= bytes
+  expect(atFirst).toBeLessThan(packed.length / 2)
+  expect(bytes).toBe(packed.length)
 })
 
 test('UTF-16 is refused by its mark, whichever end comes first', async () => {
@@ -134,7 +148,7 @@ test('every file that cannot be read is named, and the others are read', async (
   expect(faults).toEqual([
     { file: paths[0], message: 'does not exist' },
     { file: paths[1], message: 'is a folder: name the files in it' },
-    { file: paths[3], message: 'is empty: it should hold records (a JSON list without any is [])' },
+    { file: paths[3], message: 'is empty: the first line of a CSV file must name its columns' },
     { file: paths[4], message: 'does not exist: a part of its path is a file, not a folder' },
   ])
 })

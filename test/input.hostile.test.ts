@@ -91,7 +91,7 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
     [
       'a gzip bomb of empty lines',
       () => packed(repeated('\n', BYTES / 8)),
-      '-: has empty lines alone: its first line should name columns',
+      '-: is empty: the first line of a CSV file must name its columns',
     ],
     [
       'a gzip bomb behind a record',
@@ -146,16 +146,15 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
       repeated('a,b\n', 4 * LINES, `${field}\n`),
       'cells.csv:2: has 2 cells, and the first line names 1 columns\n',
     ],
-    ['empty.ndjson', repeated('\n', LINES), 'empty.ndjson: has empty lines alone: it should hold records\n'],
     [
       'empty.csv',
       repeated('\r\n', 2 * LINES),
-      'empty.csv: has empty lines alone: its first line should name columns\n',
+      'empty.csv: is empty: the first line of a CSV file must name its columns\n',
     ],
     [
       'empty.json',
       repeated('\n', LINES),
-      `empty.json:${LINES + 1}: should be a list of records, from \\[ to \\]`,
+      'empty.json: is empty: a JSON file without records must hold an empty list, \\[\\]\n',
     ],
     [
       'columns.csv',
@@ -186,7 +185,7 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
       rmSync(join(mahi.folder, file))
       expect([code, stdout]).toEqual([1, ''])
       expect(stderr).toMatch(new RegExp(`^${fault}`))
-      expect(stderr).toMatch(/\nNothing was stored: (?:1 fault|100 faults)\..*\n$/)
+      expect(stderr).toMatch(/\nNothing was stored: (?:1 fault|(?:more than )?100 faults)\..*\n$/)
       expect(peak).toBeLessThan(MOST)
       expect(await read()).toEqual(before)
     },

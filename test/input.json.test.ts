@@ -85,7 +85,6 @@ describe('a text that is not a list of records is refused with the line of the t
   test.each([
     ['one record alone', '{"a":1}', `1: ${outside}`],
     ['one record a line', '\n{"a":1}\n{"a":2}\n', `2: ${outside}`],
-    ['blank', ' \n ', `2: ${outside}`],
     ['something after the list', '[{"a":1}]\n\nx', '3: has something after the end of the list'],
     ['two lists', '[{"a":1}]\n[{"a":2}]', '2: has something after the end of the list'],
   ])('%s', async (_, text, expected) => {

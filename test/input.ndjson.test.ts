@@ -38,9 +38,8 @@ test('blank lines are passed over and counted', async () => {
   expect(records.map(({ line }) => line)).toEqual([3, 6])
 })
 
-test('a text of blank lines alone is refused as empty', async () => {
-  const { faults } = await read('\n \r\n\n')
-  expect(faults).toEqual([{ file: FILE, message: 'has empty lines alone: it should hold records' }])
+test('a text without lines, or of blank lines alone, is valid and holds no record', async () => {
+  for (const text of ['', '\n', '\n \r\n\n']) expect(await read(text)).toEqual({ records: [], faults: [] })
 })
 
 test('the same is read in whatever chunks the text arrives', async () => {

@@ -22,7 +22,12 @@ test('a record as it should be stays as it is', () => {
     renumeration: { payLowerBound: 0, payUpperBound: 90000.5 },
     lastUpdatedDate: '2026-01-31T09:30:00.000Z',
   }
-  expect(readRecord(record)).toEqual({ value: record, faults: [], normalised: false })
+  expect(readRecord(record)).toEqual({
+    value: record,
+    faults: [],
+    normalised: false,
+    repaired: false,
+  })
 })
 
 test('the fields come out in the order of the interface', () => {
@@ -88,8 +93,8 @@ describe('text', () => {
       complain({ titleEnglish: 'a\ud83d', titleMaori: 'b\u0000', trainingDuration: 'c\u0085d' }),
     ).toEqual([
       'titleEnglish: has half of a surrogate pair, which is not Unicode text',
-      'titleMaori: has the control character U+0000',
-      'trainingDuration: has the control character U+0085',
+      'titleMaori: has the control character U+0000 in "b\\u0000"',
+      'trainingDuration: has the control character U+0085 in "c\\u0085d": Windows-1252 text, where this byte is …, was probably decoded as Latin-1: export the data again as UTF-8',
     ])
   })
 
@@ -102,6 +107,19 @@ describe('text', () => {
         if (value !== undefined) expect(again.normalised).toBe(false)
       }),
     )
+  })
+
+  test('a code is one line, of at most 64 characters however many UTF-16 units they take', () => {
+    expect(complain({ occupationCode: '😀'.repeat(64) })).toEqual([])
+    expect(complain({ occupationCode: '😀'.repeat(65) })).toEqual([
+      'occupationCode: is 65 characters long, and at most 64 fit',
+    ])
+    for (const space of ['\t', '\n', '\r\n', '\u2028']) {
+      expect(complain({ minorGroups: [{ minorGroup: { code: `A${space}1` } }] })[0]).toContain(
+        'with a tab or a line break: a code must be one line',
+      )
+      expect(complain({ occupationCode: `A${space}1` })).toHaveLength(1)
+    }
   })
 
   test('the length of a code is counted after it has been normalised', () => {

@@ -212,7 +212,12 @@ test('a cursor or a code of more than 64 characters is refused', async () => {
       `${parameter} is 65 characters long, and at most 64 are taken.`,
     )
     await refuse(service, `${parameter}=${'%C4%81'.repeat(65)}`)
-    for (const fitting of ['A'.repeat(64), '%C4%81'.repeat(64), 'a%CC%84'.repeat(64)]) {
+    for (const fitting of [
+      'A'.repeat(64),
+      '%C4%81'.repeat(64),
+      'a%CC%84'.repeat(64),
+      '%F0%9F%98%80'.repeat(64),
+    ]) {
       expect((await ask(service, `/v1/occupations?${parameter}=${fitting}`)).statusCode).toBe(200)
     }
   }

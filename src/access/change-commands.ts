@@ -3,9 +3,9 @@ import { createInterface } from 'node:readline'
 import { type Command, InvalidArgumentError } from 'commander'
 import { action, jsonOption, report, type WithDatabase, waitingNotice } from '../command-line/command.ts'
 import { say, writeOut } from '../command-line/terminal.ts'
-import { refuse } from '../input/faults.ts'
 import { quote } from '../text/quote.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
+import { fail } from '../text/user-error.ts'
 import { renameKey, revokeKeys, rotateKey } from './key-changes.ts'
 import { inTwelveMonths, readClientName, readExpiry, readKeyId, tell } from './key-options.ts'
 import { listKeys, revokeKey } from './keys.ts'
@@ -24,7 +24,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
     .action(
       action(async (given: string | undefined, flags: RevokeFlags) => {
         if ((given === undefined) === (flags.fromAudit === undefined))
-          refuse({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
+          fail({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
         if (flags.fromAudit !== undefined) return await revokeFromAudit(withDatabase, flags.fromAudit, flags)
         const id = readKeyId(given ?? '')
         const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()))
@@ -53,7 +53,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
         )
         if (rotated === undefined)
-          refuse({ field: '<id>', message: 'names no valid key: "mahi keys list" lists them' })
+          fail({ field: '<id>', message: 'names no valid key: "mahi keys list" lists them' })
         const { made, old } = rotated
         const dates = { made: formatTimestamp(made.expires), old: formatTimestamp(old.expires) }
         if (!json) {
@@ -107,7 +107,7 @@ interface RotateFlags {
 }
 
 function refuseUnknown(): never {
-  refuse({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
+  fail({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
 }
 
 function readDays(text: string): number {
@@ -147,7 +147,7 @@ async function readRevoked(file: string): Promise<Set<string>> {
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    refuse({ field: '--from-audit', message: `${quote(file)} cannot be read (${code ?? 'unknown error'})` })
+    fail({ field: '--from-audit', message: `${quote(file)} cannot be read (${code ?? 'unknown error'})` })
   }
   return ids
 }

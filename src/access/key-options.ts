@@ -1,9 +1,8 @@
 import { InvalidArgumentError } from 'commander'
 import { say } from '../command-line/terminal.ts'
-import { InputRefused } from '../input/faults.ts'
 import { quote } from '../text/quote.ts'
 import { parseTimestamp } from '../text/timestamp.ts'
-import type { Fault } from '../text/user-error.ts'
+import { type Fault, UserError } from '../text/user-error.ts'
 import { type KeyChange, writeKeyChange } from './audit.ts'
 
 /** Reads a date, a date-time or `never`. */
@@ -26,7 +25,7 @@ export function inTwelveMonths(): number {
  * A client's name and its organisations as they are stored.
  *
  * @param listed each may be several identifiers, comma-separated
- * @throws {InputRefused} with every fault
+ * @throws {UserError} with every fault
  */
 export function readNames(given: string, listed: readonly string[]): { name: string; eid: string[] } {
   const name = tidyName(given)
@@ -40,14 +39,14 @@ export function readNames(given: string, listed: readonly string[]): { name: str
         message: `must be identifiers of 1 to 64 visible ASCII characters, comma-separated, not ${quote(each)}`,
       })),
   ]
-  if (faults.length > 0) throw new InputRefused(faults)
+  if (faults.length > 0) throw new UserError(faults)
   return { name, eid }
 }
 
-/** @throws {InputRefused} */
+/** @throws {UserError} */
 export function readClientName(given: string): string {
   const name = tidyName(given)
-  if (!isClientName(name)) throw new InputRefused([refusedName(name)])
+  if (!isClientName(name)) throw new UserError([refusedName(name)])
   return name
 }
 

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import cliProgress from 'cli-progress'
-import { InputRefused, MAX_FAULTS } from '../input/faults.ts'
+import { InputRefused } from '../input/faults.ts'
+import { escapeControls } from '../text/quote.ts'
 import { type Fault, formatFault, UserError } from '../text/user-error.ts'
 
 /** Standard output can't take more; `closed` where its reader has read enough, as `head` does. */
@@ -33,9 +34,9 @@ export function writeOut(text: string): Promise<void> {
   })
 }
 
-/** Writes a line for people to standard error. */
-export function say(line: string): void {
-  process.stderr.write(`${line}\n`)
+/** Writes lines for people to standard error. What the text repeats from elsewhere can't act on the terminal. */
+export function say(text: string): void {
+  process.stderr.write(`${text.split('\n').map(escapeControls).join('\n')}\n`)
 }
 
 /** A progress bar over the bytes of files, on a terminal; a count where their size is not known; none in a pipe. */
@@ -102,14 +103,18 @@ export function describeFailure(error: unknown): readonly Fault[] | undefined {
 export async function reportFailure(error: unknown, json: boolean): Promise<void> {
   process.exitCode = 1
   const faults = describeFailure(error) ?? [{ message: 'this should not have happened' }]
-  if (json) await writeOut(`${JSON.stringify({ faults })}\n`)
+  const truncated = error instanceof InputRefused && error.truncated
+  if (json) await writeOut(`${JSON.stringify({ faults, ...(truncated && { truncated }) })}\n`)
   if (describeFailure(error) === undefined) {
     say(`mahi: this should not have happened: ${error instanceof Error ? error.stack : error}`)
     return
   }
   if (json) return
-  for (const fault of faults) say(formatFault(fault))
+  for (const fault of faults) say(escapeControls(formatFault(fault)))
   if (!(error instanceof InputRefused)) return
-  const more = faults.length >= MAX_FAULTS ? ` These are the first ${MAX_FAULTS}; there may be more.` : ''
-  say(`Nothing was stored: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}.${more}`)
+  say(
+    truncated
+      ? `Nothing was stored: more than ${faults.length} faults. The first ${faults.length} are shown.`
+      : `Nothing was stored: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}.`,
+  )
 }

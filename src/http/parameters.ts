@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from 'typebox'
+import { countCodePoints, isAtMost } from '../text/code-points.ts'
 import { findTextFault, isClean } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
 import { suggest } from '../text/suggest.ts'
@@ -215,8 +216,8 @@ function readText(maxLength: number): ReadValue {
     if (fault !== undefined) return { fault }
     // Codes are stored as NFC, so a macron that was typed as a letter and a combining mark finds them too.
     const text = value.normalize('NFC')
-    return text.length > maxLength
-      ? { fault: `is ${text.length} characters long, and at most ${maxLength} are taken` }
-      : { value: text }
+    return isAtMost(text, maxLength)
+      ? { value: text }
+      : { fault: `is ${countCodePoints(text)} characters long, and at most ${maxLength} are taken` }
   }
 }

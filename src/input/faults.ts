@@ -1,21 +1,51 @@
 import { type Fault, UserError } from '../text/user-error.ts'
 
-/** Most faults that one command names; it stops looking once it has found that many. */
+/** Most faults that one command names; it stops looking when it finds one more. */
 export const MAX_FAULTS = 100
 
-/** A command's input was refused and nothing of it was stored. */
+/** A command rejected its input and stored nothing of it. */
 export class InputRefused extends UserError {
-  constructor(faults: readonly Fault[]) {
+  /** Whether there are more faults than those named. */
+  readonly truncated: boolean
+
+  constructor(faults: readonly Fault[], { truncated = false }: { truncated?: boolean } = {}) {
     super(faults)
+    this.truncated = truncated
   }
 }
 
-/** Tells what is wrong with a place from what was read there. */
+/** Collects the faults of an input: the first `MAX_FAULTS`, and whether there are more. */
+export class FaultList {
+  readonly #faults: Fault[] = []
+  #truncated = false
+
+  /** Whether there are more faults than will be named, so that looking for others is pointless. */
+  get truncated(): boolean {
+    return this.#truncated
+  }
+
+  get found(): boolean {
+    return this.#faults.length > 0
+  }
+
+  add(faults: readonly Fault[]): void {
+    const room = MAX_FAULTS - this.#faults.length
+    this.#faults.push(...faults.slice(0, room))
+    if (faults.length > room) this.#truncated = true
+  }
+
+  /** @throws {InputRefused} if a fault was added */
+  throwIfFound(): void {
+    if (this.found) throw new InputRefused(this.#faults, { truncated: this.#truncated })
+  }
+}
+
+/** Distinguishes a fault from what was read. */
 export function isFault(item: Fault | { readonly value: unknown }): item is Fault {
   return !('value' in item)
 }
 
-/** Refuses the input for a single reason. */
+/** Rejects the input for a single reason. */
 export function refuse(fault: Fault): never {
   throw new InputRefused([fault])
 }

@@ -30,19 +30,16 @@ export interface ReadBytesOptions {
 /**
  * The bytes of a file or of standard input, unpacked if they are gzip, without a byte order mark.
  *
- * @throws {InputRefused} if the file can't be read, is empty, or is no whole gzip
+ * @throws {InputRefused} if the file can't be read or is no whole gzip
  */
 export async function* readBytes(file: string, options: ReadBytesOptions = {}): AsyncGenerator<Buffer, void> {
   let atStart = true
-  let empty = true
   for await (const chunk of joinStart(unpack(file, options), 3)) {
     const text = atStart ? dropMark(chunk, file) : chunk
     atStart = false
     if (text.length === 0) continue
-    empty = false
     yield text
   }
-  if (empty) refuse({ file, message: 'is empty: it should hold records (a JSON list without any is [])' })
 }
 
 /** The same bytes, with at least `least` of them in the first chunk if there are as many: a pipe may give fewer. */
@@ -65,13 +62,25 @@ async function* unpack(file: string, options: ReadBytesOptions): AsyncGenerator<
   const source = joinStart(readSource(file, options), 2)
   const { value: first } = await source.next()
   if (first === undefined) return
-  if (first[0] !== 0x1f || first[1] !== 0x8b) return yield* prepend(first, source)
+  if (first[0] !== 0x1f || first[1] !== 0x8b) {
+    for await (const chunk of prepend(first, source)) {
+      options.onBytes?.(chunk.length)
+      yield chunk
+    }
+    return
+  }
 
   const gunzip = createGunzip()
   const end = new LastByte()
   const feeding = pipeline(end.watch(prepend(first, source)), gunzip)
   try {
-    for await (const chunk of gunzip) yield chunk as Buffer
+    let used = 0
+    for await (const chunk of gunzip) {
+      // Not what was read: a whole packed file can be read before its first record comes out.
+      options.onBytes?.(gunzip.bytesWritten - used)
+      used = gunzip.bytesWritten
+      yield chunk as Buffer
+    }
     await feeding
     // Zeros may fill up the file. What stands behind them would be passed over without a word.
     if (end.position >= gunzip.bytesWritten)
@@ -118,11 +127,10 @@ export async function* prepend(
   }
 }
 
-async function* readSource(file: string, { onBytes, onFile }: ReadBytesOptions): AsyncGenerator<Buffer> {
+async function* readSource(file: string, { onFile }: ReadBytesOptions): AsyncGenerator<Buffer> {
   const digest = onFile && createHash('sha256')
   try {
     for await (const chunk of file === STANDARD_INPUT ? process.stdin : await openFile(file)) {
-      onBytes?.(chunk.length)
       digest?.update(chunk)
       yield chunk
     }

@@ -46,7 +46,7 @@ export async function* readCsv(
     refuse({ file, line: linesRead + Number(error.empty_lines ?? 0) + 1, message: explainCsv(error) })
   }
   if (header === undefined)
-    refuse({ file, message: 'has empty lines alone: its first line should name columns' })
+    refuse({ file, message: 'is empty: the first line of a CSV file must name its columns' })
 }
 
 interface Row {
@@ -83,7 +83,7 @@ function readHeader(place: Place, names: readonly string[], columns: readonly Cs
       const advice = suggest(name, knownNames)
       faults.push({ ...place, message: `names the unknown column ${quote(name)}${advice}` })
     } else header.add(column)
-    if (faults.length === MAX_FAULTS) break
+    if (faults.length > MAX_FAULTS) break
     seen.add(name)
   }
   if (faults.length > 0) throw new InputRefused(faults)
@@ -113,8 +113,8 @@ function* readRow(
       faults.push({ ...place, field: name, message: (error as Error).message })
     }
   }
-  if (faults.length > 0) yield* faults
-  else yield { ...place, value }
+  // With its value, so that what else is wrong with the row is found at the same time.
+  yield { ...place, value, ...(faults.length > 0 && { faults }) }
 }
 
 function put(record: Record<string, unknown>, path: readonly string[], value: unknown): void {

@@ -80,7 +80,12 @@ class ListSplitter {
 
   /** @throws {InputRefused} if the list has not ended */
   end(): void {
-    if (this.#state === 'before') this.#refuseOutside()
+    if (this.#state === 'before') {
+      refuse({
+        file: this.#file,
+        message: 'is empty: a JSON file without records must hold an empty list, []',
+      })
+    }
     if (this.#state === 'within') {
       refuse({
         file: this.#file,

@@ -7,10 +7,10 @@ import type { SourceRecord } from './source-record.ts'
 const NEWLINE = 0x0a
 
 /**
- * The records of an NDJSON text, one a line, or what is wrong with a line; empty lines are passed over. Memory holds
- * one chunk and one line.
+ * The records of an NDJSON text, one a line, or what is wrong with a line; empty lines are passed over, and a text
+ * without records is valid. Memory holds one chunk and one line.
  *
- * @throws {InputRefused} for what the rest of the file shares: it is not UTF-8, is one list, or holds no record
+ * @throws {InputRefused} for what the rest of the file shares: it is not UTF-8, or is one list
  */
 export async function* readNdjson(
   file: string,
@@ -39,7 +39,6 @@ export async function* readNdjson(
     empty = false
     yield record
   }
-  if (empty) refuse({ file, message: 'has empty lines alone: it should hold records' })
 }
 
 /** The lines, each without its end; `undefined` for one that is too long to be held. */

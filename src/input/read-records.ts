@@ -14,7 +14,7 @@ export interface ReadOptions extends ReadBytesOptions {
 
 /**
  * The records of files in JSON, NDJSON or CSV, each also as gzip; `-` is standard input. The ending of a name tells
- * the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, with or without `.gz`); without one, the first character does.
+ * the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, with or without `.gz`); without one, the first character does, and an empty text is NDJSON.
  * What can't be read comes as a fault in its place, and the other lines and files are read all the same.
  */
 export async function* readRecords(
@@ -74,5 +74,7 @@ async function readStart(source: AsyncGenerator<Buffer, void>): Promise<Buffer> 
 
 function formatOfStart(start: Buffer): Format {
   const first = start.find((byte) => byte > 0x20)
+  // A pipeline that found nothing sends nothing, which is NDJSON without a line.
+  if (first === undefined && start.length <= MAX_RECORD_BYTES) return 'ndjson'
   return first === 0x5b ? 'json' : first === 0x7b ? 'ndjson' : 'csv'
 }

@@ -1,5 +1,7 @@
 import type { TSchema } from 'typebox'
-import { findTextFault, isClean, normaliseText } from '../text/normalise.ts'
+import { countCodePoints, isAtMost } from '../text/code-points.ts'
+import { explainC1, repairMojibake } from '../text/mojibake.ts'
+import { findControl, findTextFault, isClean, normaliseText } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
 import { suggest } from '../text/suggest.ts'
 import { formatTimestamp, parseTimestamp } from '../text/timestamp.ts'
@@ -10,22 +12,32 @@ export interface Reading {
   readonly faults: readonly { readonly field: string; readonly message: string }[]
   /** Whether the stored value differs from the given one in more than the order of its fields. */
   readonly normalised: boolean
+  /** Whether text had been decoded with the wrong character set, and was repaired. */
+  readonly repaired: boolean
+}
+
+/** The pattern of a text that is a single line, the only pattern that schemas of input may have. */
+export const SINGLE_LINE = '^[^\\t\\n\\r]*$'
+const LINE_BREAK = /[\t\n\r\u2028\u2029]/
+
+interface ShapeOptions {
+  /** Values may be about people: faults, which end in logs, then repeat nothing of them. */
+  readonly personal?: boolean
+  /** Repair UTF-8 that was decoded as Windows-1252 or Latin-1. */
+  readonly repair?: boolean
 }
 
 /**
  * Makes a reader for a schema: it checks a value and renders it in the schema's own field order, with normalised
  * text and without anything empty (`null`, `""`, `[]`, `{}`), and names every fault by the path of its field.
- *
- * @param personal whether values may be about people: faults, which end in logs, then repeat nothing of them
  */
-export function compileShape(
-  schema: TSchema,
-  { personal = false }: { personal?: boolean } = {},
-): (value: unknown) => Reading {
+export function compileShape(schema: TSchema, options: ShapeOptions = {}): (value: unknown) => Reading {
   const read = compile(schema)
   return (value) => {
-    const context = new Context(personal)
-    return { value: read(value, context), faults: context.faults, normalised: context.normalised }
+    const context = new Context(options)
+    const stored = read(value, context)
+    const { faults, normalised, repaired } = context
+    return { value: stored, faults, normalised, repaired }
   }
 }
 
@@ -35,10 +47,31 @@ class Context {
   readonly faults: { field: string; message: string }[] = []
   readonly path: (string | number)[] = []
   normalised = false
+  repaired = false
   readonly #personal: boolean
+  readonly #repair: boolean
 
-  constructor(personal: boolean) {
+  constructor({ personal = false, repair = false }: ShapeOptions) {
     this.#personal = personal
+    this.#repair = repair
+  }
+
+  repair(text: string): string {
+    const repaired = this.#repair ? repairMojibake(text) : text
+    if (repaired !== text) this.repaired = true
+    return repaired
+  }
+
+  /** What makes a text unfit to be stored, or `undefined`. */
+  findTextFault(text: string): string | undefined {
+    const fault = findTextFault(text)
+    const control = fault === undefined || !text.isWellFormed() ? undefined : findControl(text)
+    if (control === undefined) return fault
+    const cause = control.character >= '\u0080' ? `: ${explainC1(control.character)}` : ''
+    if (this.#personal) return `${fault}${cause}`
+    const start = Math.max(0, control.index - 20)
+    const surroundings = text.slice(start, control.index + 20).toWellFormed()
+    return `${fault} in ${quote(`${start > 0 ? '…' : ''}${surroundings}`)}${cause}`
   }
 
   /** What a text is, for a fault to say. */
@@ -86,6 +119,7 @@ interface Keywords {
   minimum?: number
   maximum?: number
   maxLength?: number
+  pattern?: string
   maxItems?: number
 }
 
@@ -100,7 +134,7 @@ function compile(schema: TSchema): Read {
   if (keywords.type === 'integer') return readInteger(keywords)
   if (keywords.type === 'number') return readNumber(keywords.minimum ?? Number.NEGATIVE_INFINITY)
   if (keywords.format === 'date-time') return readDateTime
-  if (keywords.type === 'string') return readText(keywords.maxLength)
+  if (keywords.type === 'string') return readText(keywords)
   throw new TypeError(`no reader for the schema ${JSON.stringify(schema)}`)
 }
 
@@ -166,16 +200,21 @@ function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
   }
 }
 
-function readText(maxLength = Number.POSITIVE_INFINITY): Read {
+function readText({ maxLength = Number.POSITIVE_INFINITY, pattern }: Keywords = {}): Read {
+  if (pattern !== undefined && pattern !== SINGLE_LINE) throw new TypeError(`no reader for ${pattern}`)
   return (value, context) => {
     if (typeof value !== 'string') return context.fault(`is ${context.describe(value)}, and should be text`)
     if (value.length <= maxLength && isClean(value)) return value
-    const fault = findTextFault(value)
+    const repaired = context.repair(value)
+    const fault = context.findTextFault(repaired)
     if (fault !== undefined) return context.fault(fault)
-    const text = normaliseText(value)
+    const text = normaliseText(repaired)
     if (text !== value || text === '') context.normalised = true
-    if (text.length > maxLength) {
-      return context.fault(`is ${text.length} characters long, and at most ${maxLength} fit`)
+    if (!isAtMost(text, maxLength)) {
+      return context.fault(`is ${countCodePoints(text)} characters long, and at most ${maxLength} fit`)
+    }
+    if (pattern !== undefined && LINE_BREAK.test(text)) {
+      return context.fault(`is ${context.quote(text)}, with a tab or a line break: a code must be one line`)
     }
     return text === '' ? undefined : text
   }

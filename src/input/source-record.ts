@@ -1,3 +1,5 @@
+import type { Fault } from '../text/user-error.ts'
+
 /** A record as it was read, before anything about its shape has been checked. */
 export interface SourceRecord {
   /** The file as the user named it; `-` is standard input. */
@@ -5,4 +7,6 @@ export interface SourceRecord {
   /** From 1: the line on which the record starts. */
   readonly line: number
   readonly value: unknown
+  /** What is wrong with its fields already as text; those fields are absent from the value. */
+  readonly faults?: readonly Fault[]
 }

@@ -3,7 +3,7 @@ import { MahiError } from '../../client/src/errors.ts'
 import { createClient } from '../../client/src/index.ts'
 import { action, jsonOption, report } from '../command-line/command.ts'
 import { Progress, say, writeOut } from '../command-line/terminal.ts'
-import { refuse } from '../input/faults.ts'
+import { fail } from '../text/user-error.ts'
 import { FORMATS, type Format, writeFormat } from './formats.ts'
 import { checkMirror, mirrorOccupations } from './mirror.ts'
 import { describeResults, writeResults } from './results.ts'
@@ -90,7 +90,7 @@ export function addMirrorCommands(program: Command, results: Command, apiKey: st
 
 function readUrl(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')
-  return refuse({
+  return fail({
     field: '<url>',
     message: `is ${JSON.stringify(text)}, and should be an address such as https://careers.example`,
   })
@@ -108,7 +108,7 @@ async function askService<T>(url: string, work: () => Promise<T>): Promise<T> {
         : error.kind === 'new-run'
           ? 'a new run was published while this one was being read: run the command again'
           : `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}`
-    return refuse({ file: url, message: printable(advice) })
+    return fail({ file: url, message: printable(advice) })
   }
 }
 

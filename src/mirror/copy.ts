@@ -2,8 +2,8 @@ import { createReadStream, existsSync } from 'node:fs'
 import { type FileHandle, open, readFile, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BufferedWriter, explainFileError, replaceFile } from '../command-line/output-file.ts'
-import { InputRefused } from '../input/faults.ts'
 import { compareCodePoints } from '../text/code-points.ts'
+import { UserError } from '../text/user-error.ts'
 import type { MirroredRecord } from './source.ts'
 
 /** A line of a mirror's file: a record's JSON text, and what is needed of it without keeping the text. */
@@ -35,7 +35,7 @@ export function toLine(record: MirroredRecord): Line {
 }
 
 /** A file of a copy holds something else than a mirror has written: only fetching everything mends it. */
-export class CopyDamaged extends InputRefused {}
+export class CopyDamaged extends UserError {}
 
 /**
  * The complete lines of a file, in its order; a line that was cut off by a crash is not one.

@@ -1,12 +1,12 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { refuse } from '../input/faults.ts'
+import { fail } from '../text/user-error.ts'
 
 /**
  * Keeps two mirrors from working in one folder at once.
  *
  * @returns what gives the folder free again
- * @throws {InputRefused} if another one is at work
+ * @throws {UserError} if another one is at work
  */
 export function takeLock(folder: string): () => void {
   const path = join(folder, 'mirror.lock')
@@ -19,7 +19,7 @@ export function takeLock(folder: string): () => void {
     }
     const owner = Number(readFileSync(path, 'utf8'))
     if (isAlive(owner)) {
-      refuse({
+      fail({
         file: folder,
         message: `is being mirrored by another process (${owner}): wait until it has finished, or remove ${path} if that is no mirror`,
       })

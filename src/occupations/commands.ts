@@ -161,7 +161,24 @@ interface ImportResult {
   readonly preview: ChangePreview | undefined
 }
 
-function describeImport({ summary, preview }: ImportResult, { dryRun }: ImportFlags): string {
+/** Names the repaired records: a repair is a guess, though a good one, and the source should be corrected. */
+function describeRepairs({ repaired }: ImportSummary): string {
+  if (repaired === undefined) return ''
+  const { count, first } = repaired
+  const names = first.map(({ file, line, occupationCode }) => `  ${file}:${line}: ${occupationCode}`)
+  const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
+  return [
+    `Warning: the text of ${count === 1 ? '1 record' : `${count} records`} is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired${shown}:`,
+    ...names,
+    '',
+  ].join('\n')
+}
+
+function describeImport(result: ImportResult, { dryRun }: ImportFlags): string {
+  return `${describeRepairs(result.summary)}${describeChanges(result, dryRun === true)}`
+}
+
+function describeChanges({ summary, preview }: ImportResult, dryRun: boolean): string {
   const { created, updated, unchanged, deleted, normalised, lastUpdatedDate } = summary
   const counts = `${created} created, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted`
   const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`

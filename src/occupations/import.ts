@@ -1,6 +1,6 @@
 import type { Database, Writer } from '../database/database.ts'
 import { readRevisions } from '../database/revisions.ts'
-import { InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
+import { FaultList, InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { quote } from '../text/quote.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
@@ -23,7 +23,7 @@ import {
   loadStaged,
   type StagedRow,
 } from './merge.ts'
-import { renderDocument, renderRecord } from './record.ts'
+import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from './record.ts'
 
 export interface ImportOptions {
   /** Delete the records that the input does not hold. */
@@ -51,9 +51,20 @@ export interface ImportSummary {
   readonly deleted: number
   /** Records whose text had to be normalised or whose empty fields were left out. */
   readonly normalised: number
+  /** Those of them whose text had been decoded with the wrong character set and was repaired; absent without any. */
+  readonly repaired?: RepairedRecords
   /** The date set on the changed records; absent if there are none, or if they keep their own. */
   readonly lastUpdatedDate?: string
 }
+
+export interface RepairedRecords {
+  readonly count: number
+  /** The first ten. */
+  readonly first: readonly { readonly file: string; readonly line: number; readonly occupationCode: string }[]
+}
+
+/** Most repaired records that a summary names. */
+const MOST_NAMED = 10
 
 /** Ends a transaction whose changes were only looked at. */
 class DryRun extends Error {
@@ -98,9 +109,9 @@ async function importWithin(
   const date = await nextDate(writer)
   const staging = new Staging(records, date, keepDates, onProgress)
   await loadStaged(writer, staging.rows())
-  staging.refuse(await findRepeatedCodes(writer))
-  staging.refuse(await findReplacedRecords(writer, staging.replacements))
-  if (staging.faults.length > 0) throw new InputRefused(staging.faults)
+  staging.faults.add(await findRepeatedCodes(writer))
+  staging.faults.add(await findReplacedRecords(writer, staging.replacements))
+  staging.faults.throwIfFound()
   if (replace && staging.count === staging.replacements.length) {
     refuse({
       field: '--replace',
@@ -128,6 +139,7 @@ async function importWithin(
   const summary: ImportSummary = {
     ...counts,
     normalised: staging.normalised,
+    ...(staging.repaired.count > 0 && { repaired: staging.repaired }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
   }
   if (dryRun) throw new DryRun(summary)
@@ -191,12 +203,13 @@ export async function nextDate(writer: Writer): Promise<number> {
 
 /** Turns records into rows of the staging table, and keeps their faults instead once there is one. */
 class Staging {
-  readonly faults: Fault[] = []
+  readonly faults = new FaultList()
   /** Records read so far, faulty ones included. */
   count = 0
   normalised = 0
   /** Codes that the input marks as removed. */
   readonly replacements: Replacement[] = []
+  readonly repaired = { count: 0, first: [] as RepairedRecords['first'][number][] }
   readonly #records: AsyncIterable<SourceRecord | Fault>
   readonly #date: number
   readonly #keepDates: boolean
@@ -214,53 +227,71 @@ class Staging {
     this.#onProgress = onProgress
   }
 
-  /** Adds faults as long as there is room for them. */
-  refuse(faults: readonly Fault[]): undefined {
-    this.faults.push(...faults.slice(0, MAX_FAULTS - this.faults.length))
-  }
-
   async *rows(): AsyncGenerator<StagedRow> {
     try {
       for await (const record of this.#records) {
         if (++this.count % 1000 === 0) this.#onProgress?.(this.count)
-        if (!isFault(record) && isReplacement(record) && this.#keepReplacement(record)) continue
-        const row = isFault(record) ? this.refuse([record]) : this.#toRow(record)
+        const replacement = !isFault(record) && isReplacement(record)
+        const row = isFault(record)
+          ? this.#refuse([record])
+          : replacement
+            ? this.#keepReplacement(record)
+            : this.#toRow(record)
+        if (this.faults.truncated) return
         if (row !== undefined) yield row
-        else if (this.faults.length >= MAX_FAULTS) return
       }
     } catch (error) {
       // What could not be read at all is one more fault of the input, after those of the records before it.
       if (!(error instanceof InputRefused)) throw error
-      this.refuse(error.faults)
+      this.faults.add(error.faults)
     }
     this.#onProgress?.(this.count)
   }
 
-  /** Answers `false` where there were too many faults. */
-  #keepReplacement(record: SourceRecord): boolean {
+  #keepReplacement(record: SourceRecord): undefined {
     const replacement = readReplacement(record)
-    if (Array.isArray(replacement)) this.refuse(replacement)
+    if (Array.isArray(replacement)) this.faults.add(replacement)
     else if (this.replacements.length < MAX_REPLACEMENTS) this.replacements.push(replacement)
     else {
       const { file, line } = record
       const message = `marks one code more as removed than the ${MAX_REPLACEMENTS} that one import may`
-      this.refuse([{ file, line, field: REPLACED_BY, message }])
+      this.faults.add([{ file, line, field: REPLACED_BY, message }])
     }
-    return this.faults.length < MAX_FAULTS
+    this.faults.add(record.faults ?? [])
+  }
+
+  #refuse(faults: readonly Fault[]): undefined {
+    this.faults.add(faults)
   }
 
   #toRow(record: SourceRecord): StagedRow | undefined {
-    const rendered = renderRecord(record)
-    if (Array.isArray(rendered)) return this.refuse(rendered)
     const { file, line } = record
-    const dateFault = this.#keepDates ? findDateFault(rendered.ownDate) : undefined
-    if (dateFault !== undefined) {
-      return this.refuse([{ file, line, field: 'lastUpdatedDate', message: dateFault }])
+    const rendered = this.#checkDate(record, renderRecord(record))
+    if ('faults' in rendered) {
+      this.faults.add(rendered.faults)
+      // Nothing will be stored; the code is staged so that its repetition is found too.
+      return rendered.code === undefined
+        ? undefined
+        : [this.count, file, line, rendered.code, this.#date, '', '[]', '']
     }
-    if (rendered.normalised) this.normalised++
     const { code, hash, filters, content } = rendered
+    if (rendered.normalised) this.normalised++
+    if (rendered.repaired && ++this.repaired.count <= MOST_NAMED) {
+      this.repaired.first.push({ file, line, occupationCode: code })
+    }
     const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
     return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
+  }
+
+  #checkDate(
+    { file, line }: SourceRecord,
+    rendered: RenderedRecord | FaultyRecord,
+  ): RenderedRecord | FaultyRecord {
+    const message = this.#keepDates ? findDateFault(rendered.ownDate) : undefined
+    if (message === undefined) return rendered
+    const fault = { file, line, field: 'lastUpdatedDate', message }
+    const before = 'faults' in rendered ? rendered.faults : []
+    return { ...rendered, faults: [...before, fault] }
   }
 }
 
@@ -288,7 +319,7 @@ async function findRepeatedCodes(writer: Writer): Promise<Fault[]> {
        from staged
        where code in (select code from staged group by code having count(*) > 1)
      ) repeated
-     where number > 1 order by position limit ${MAX_FAULTS}`,
+     where number > 1 order by position limit ${MAX_FAULTS + 1}`,
   )
   return rows.map(({ file, line, code, first_file, first_line }) => ({
     file,

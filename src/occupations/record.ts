@@ -17,47 +17,71 @@ export interface RenderedRecord {
   /** The record's JSON text without its date. */
   readonly content: string
   readonly normalised: boolean
+  /** Whether text had been decoded with the wrong character set, and was repaired. */
+  readonly repaired: boolean
 }
 
-const readShape = compileShape(OccupationRecord)
+/** What is wrong with a record; its code, where that is right, for the code may come again. */
+export interface FaultyRecord {
+  readonly faults: readonly Fault[]
+  readonly code?: string
+  readonly ownDate: number | undefined
+}
+
+const readShape = compileShape(OccupationRecord, { repair: true })
 
 /** Pairs of groups that one record may be found under: each is a row, and one megabyte could name 200 million. */
 const MAX_FILTERS = 10_000
 
+const TOO_MANY_FILTERS = {
+  field: 'minorGroups',
+  message: `lie in more than ${MAX_FILTERS} combinations of a major and a minor group: give the record fewer groups`,
+}
+const NO_CODE = { field: 'occupationCode', message: 'is missing, and every record needs one' }
+
 /**
  * Checks a record and renders its final JSON text.
  *
- * @returns the rendered record, or its faults
+ * @returns the rendered record, or all its faults
  */
-export function renderRecord({ file, line, value }: SourceRecord): RenderedRecord | Fault[] {
+export function renderRecord({
+  file,
+  line,
+  value,
+  faults: before = [],
+}: SourceRecord): RenderedRecord | FaultyRecord {
   const reading = readShape(value)
-  const place = { file, line }
-  if (reading.faults.length > 0) {
-    return reading.faults.map(({ field, message }) => ({
-      ...place,
-      ...(field === '' ? {} : { field }),
-      message,
-    }))
+  const { lastUpdatedDate, ...record } = (reading.value ?? {}) as OccupationRecord
+  const code = record.occupationCode
+  const ownDate = lastUpdatedDate === undefined ? undefined : Date.parse(lastUpdatedDate)
+  const filters = listFilters(record)
+  const faults = [...reading.faults, ...findFaults(record)]
+  if (filters === undefined) faults.push(TOO_MANY_FILTERS)
+  // A faulty code, or a value that is not an object, is one fault and not a missing code as well.
+  const readable = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (code === undefined && readable && !reading.faults.some(({ field }) => field === 'occupationCode')) {
+    faults.push(NO_CODE)
   }
 
-  const { lastUpdatedDate, ...record } = (reading.value ?? {}) as OccupationRecord
-  const faults = findFaults(record).map((fault) => ({ ...place, ...fault }))
-  if (faults.length > 0 || record.occupationCode === undefined) return faults
-
-  const filters = listFilters(record)
-  if (filters === undefined) {
-    const message = `lie in more than ${MAX_FILTERS} combinations of a major and a minor group: give the record fewer groups`
-    return [{ ...place, field: 'minorGroups', message }]
+  if (before.length + faults.length > 0 || code === undefined || filters === undefined) {
+    const placed = faults.map(({ field, message }) => ({
+      file,
+      line,
+      ...(field !== '' && { field }),
+      message,
+    }))
+    return { faults: [...before, ...placed], ...(code !== undefined && { code }), ownDate }
   }
   const content = JSON.stringify(record)
   return {
-    code: record.occupationCode,
-    ownDate: lastUpdatedDate === undefined ? undefined : Date.parse(lastUpdatedDate),
+    code,
+    ownDate,
     // Tells changed content from unchanged and protects nothing: SHA-1 takes less than half the time of SHA-256.
     hash: hash('sha1', content, 'base64url'),
     filters: JSON.stringify(filters),
     content,
     normalised: reading.normalised,
+    repaired: reading.repaired,
   }
 }
 
@@ -68,10 +92,6 @@ export function renderDocument(content: string, updated: number): string {
 
 function findFaults(record: OccupationRecord): { field: string; message: string }[] {
   const faults: { field: string; message: string }[] = []
-  if (record.occupationCode === undefined) {
-    faults.push({ field: 'occupationCode', message: 'is missing, and every record needs one' })
-  }
-
   const minorGroups = record.minorGroups ?? []
   if (minorGroups.filter((group) => group.minorGroupRelationType === 'Primary').length > 1) {
     faults.push({

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
+import { SINGLE_LINE } from '../input/shape.ts'
 
-/** Longest occupation code, group code and cursor, in UTF-16 code units. */
+/** Longest occupation code, group code and cursor, in characters (code points). */
 export const MAX_CODE_LENGTH = 64
 
 /** Most alternative titles a record carries per language (interface, section 8). */
@@ -10,7 +11,7 @@ const text = (description: string) => Type.Optional(Type.String({ description, m
 const list = (description: string, options: { maxItems?: number } = {}) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description, minItems: 1, ...options }))
 const code = (description: string) =>
-  Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH }))
+  Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH, pattern: SINGLE_LINE }))
 const pay = (description: string) => Type.Optional(Type.Number({ description, minimum: 0, format: 'double' }))
 const relation = (description: string) =>
   Type.Optional(Type.Union([Type.Literal('Primary'), Type.Literal('Secondary')], { description }))

@@ -1,3 +1,14 @@
+/** Whether a text has at most so many characters: code points, as JSON Schema counts them, not UTF-16 units. */
+export function isAtMost(text: string, characters: number): boolean {
+  return text.length <= characters || (text.length <= 2 * characters && countCodePoints(text) <= characters)
+}
+
+export function countCodePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
 /**
  * Compares as the databases do, by code point. JavaScript's own order is by UTF-16 unit, which puts the characters
  * beyond U+FFFF before those from U+E000 on.

@@ -17,10 +17,19 @@ export function normaliseText(text: string): string {
   return text.replace(NON_BREAKING_SPACES, ' ').normalize('NFC').trim()
 }
 
+/** The first control character of a text that is not a tab or a line end. */
+export function findControl(
+  text: string,
+): { readonly character: string; readonly index: number } | undefined {
+  const control = CONTROL.exec(text)
+  return control === null ? undefined : { character: control[0], index: control.index }
+}
+
 /** What makes a string unfit to be stored or looked for, or `undefined` if it is fit. */
 export function findTextFault(text: string): string | undefined {
   if (!text.isWellFormed()) return 'has half of a surrogate pair, which is not Unicode text'
-  const control = CONTROL.exec(text)
-  if (control === null) return undefined
-  return `has the control character U+${control[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`
+  const control = findControl(text)
+  if (control === undefined) return undefined
+  const code = control.character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
+  return `has the control character U+${code}`
 }

@@ -26,6 +26,11 @@ export class UserError extends Error {
   }
 }
 
+/** Ends a command for a single reason. */
+export function fail(fault: Fault): never {
+  throw new UserError([fault])
+}
+
 /** `file:line: field: message`, without the parts that the fault does not have. */
 export function formatFault({ file, line, field, message }: Fault): string {
   const place = file === undefined ? [] : [line === undefined ? file : `${file}:${line}`]

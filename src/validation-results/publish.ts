@@ -3,7 +3,7 @@ import type { Database, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
 import { Sealer } from '../database/seal.ts'
 import { listColumns } from '../input/csv-columns.ts'
-import { InputRefused, isFault, MAX_FAULTS, refuse } from '../input/faults.ts'
+import { FaultList, InputRefused, isFault, refuse } from '../input/faults.ts'
 import { compileShape } from '../input/shape.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { quote } from '../text/quote.ts'
@@ -183,39 +183,45 @@ async function loadEntries(
   sealer: Sealer,
   onProgress?: (entries: number) => void,
 ): Promise<StoredRun> {
-  const faults: Fault[] = []
+  const faults = new FaultList()
   async function* findings(): AsyncGenerator<Finding> {
     let count = 0
     try {
       for await (const entry of entries) {
         const { value, faults: found } = isFault(entry) ? { faults: [entry] } : readEntry(entry)
-        faults.push(...found.slice(0, MAX_FAULTS - faults.length))
-        if (faults.length >= MAX_FAULTS) return
-        if (faults.length > 0) continue
+        faults.add(found)
+        if (faults.truncated) return
+        if (faults.found) continue
         yield { entry: value ?? {} }
         if (++count % 1000 === 0) onProgress?.(count)
       }
     } catch (error) {
       // What could not be read at all is one more fault of the input, after those of the entries before it.
       if (!(error instanceof InputRefused)) throw error
-      faults.push(...error.faults.slice(0, MAX_FAULTS - faults.length))
+      faults.add(error.faults)
     }
     onProgress?.(count)
   }
   const stored = await storeFindings(writer, runId, findings(), sealer)
-  if (faults.length > 0) throw new InputRefused(faults)
+  faults.throwIfFound()
   return stored
 }
 
-function readEntry({ file, line, value }: SourceRecord): { value?: ValidationEntry; faults: Fault[] } {
+function readEntry({ file, line, value, faults = [] }: SourceRecord): {
+  value?: ValidationEntry
+  faults: Fault[]
+} {
   const reading = readShape(value)
   return {
     value: reading.value as ValidationEntry,
-    faults: reading.faults.map(({ field, message }) => ({
-      file,
-      line,
-      ...(field === '' ? {} : { field }),
-      message,
-    })),
+    faults: [
+      ...faults,
+      ...reading.faults.map(({ field, message }) => ({
+        file,
+        line,
+        ...(field === '' ? {} : { field }),
+        message,
+      })),
+    ],
   }
 }

@@ -14,6 +14,7 @@ export async function readAll(items: AsyncIterable<SourceRecord | Fault>): Promi
   try {
     for await (const item of items) {
       if (isFault(item)) faults.push(item)
+      else if (item.faults !== undefined) faults.push(...item.faults)
       else records.push(item)
     }
   } catch (error) {
