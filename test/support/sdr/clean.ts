@@ -161,7 +161,8 @@ function makeCompletions(
   const code = learner.studentIdentificationCode ?? ''
   const rows = stays.flatMap((stay, place): Row[] => {
     const enrolment = enrolments[place]
-    if (enrolment === undefined || stay.end > AS_OF || enrolment.sourceOfFunding === '11') return []
+    if (enrolment === undefined || stay.end > AS_OF) return []
+    if (kind === 'short' && enrolment.sourceOfFunding === '11') return []
     return [
       {
         courseCode: enrolment.courseCode ?? '',

@@ -19,13 +19,19 @@ type Break = string | ((row: Row, field: string) => void)
 
 /** What to write into a field to break one check and no other. */
 const BREAKS: Readonly<Record<string, Break>> = {
-  'studentIdentificationCode.length': 'S0000000001',
-  'studentIdentificationCode.pattern': 'S-000001',
+  'enrolments.studentIdentificationCode.length': 'S0000000001',
+  'enrolments.studentIdentificationCode.pattern': 'S-000001',
+  'course-completions.studentIdentificationCode.length': 'S0000000003',
+  'course-completions.studentIdentificationCode.pattern': 'S-000003',
+  'qualification-completions.studentIdentificationCode.length': 'S0000000004',
+  'qualification-completions.studentIdentificationCode.pattern': 'S-000004',
   'nationalStudentNumber.range': '0',
   'qualificationCode.length': 'FQ00001',
   'qualificationCode.pattern': 'FQ-001',
   'courseCode.length': 'FIC000000000000000001',
   'courseCode.pattern': 'FIC-0001',
+  'enrolments.courseCode.length': 'FIC000000000000000002',
+  'enrolments.courseCode.pattern': 'FIC-0002',
   'courseClassification.length': '100',
   'nzscedFieldOfStudy.pattern': '80301',
   'fundingCategory.pattern': '1P',
@@ -51,7 +57,7 @@ const BREAKS: Readonly<Record<string, Break>> = {
   'learners.ethnicity.items': '11',
   'learners.permanentPostcode.pattern': '601',
   'learners.termPostcode.pattern': '601',
-  'courses.courseTitle.length': 'Fictitious '.repeat(24),
+  'courses.courseTitle.length': 'Fictitious'.repeat(26),
   'courses.nzqcfLevel.length': '10',
   'enrolments.courseWithdrawalDate.required': (row) => change(row, 'sourceOfFunding', '31'),
   'enrolments.internationalFeesAssessmentCategory.length': '1',
@@ -79,6 +85,8 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'enrolments.courseCode.length': ['ENR-00-reference2'],
   'enrolments.courseCode.pattern': ['ENR-00-reference2'],
   'enrolments.eftsFactor.range': ['ENR-103', 'ENR-109', 'ENR-110'],
+  'enrolments.sourceOfFunding.pattern': ['ENR-12-enum'],
+  'courses.foreignFee.range': ['CRS-101'],
   'course-completions.nationalStudentNumber.range': ['CCO-203'],
   'qualification-completions.studentIdentificationCode.length': ['QCO-00-reference1', 'QCO-202'],
   'qualification-completions.studentIdentificationCode.pattern': ['QCO-00-reference1', 'QCO-202'],
@@ -94,7 +102,8 @@ export function breakFields(data: Faulty): void {
       for (const [place, kind] of kindsOf(field).entries()) {
         const code = `${file.prefix}-${String(index + 1).padStart(2, '0')}-${kind}`
         if (file.name === 'learners' && breakIdentity(data, field.name, kind, code)) continue
-        const row = takeRow(data, file.name, field.name, kind, index + place)
+        const apart = field.name.startsWith('discounted') ? 1 : 0
+        const row = takeRow(data, file.name, field.name, kind, index + place + apart)
         const before = row[field.name]
         if (kind === 'spaces') change(row, field.name, `${row[field.name] || (field.example ?? '')} `)
         else if (kind === 'unique') change(row, field.name, firstOf(data, file.name)[field.name] ?? '')
@@ -167,7 +176,8 @@ function breakRow(row: Row, file: FileName, field: Field, kind: Kind): void {
 function usual(row: Row, field: Field, kind: Kind): string {
   if (kind === 'required') return ''
   if (kind === 'type') return field.type === 'date' ? '17/02/2025' : field.type === 'year' ? '25' : '12,5'
-  if (kind === 'range') return '-0.0001'
+  // The smallest fault keeps the sum of the months below the factor.
+  if (kind === 'range') return field.name.startsWith('efts') ? '-0.0001' : '-1'
   if (kind === 'decimals') return `${row[field.name]}0`
   throw new Error(`No value breaks ${kind} of ${field.name}.`)
 }
