@@ -31,6 +31,8 @@ import { Problem } from './http/problems.ts'
 import { Unrouted } from './http/routing.ts'
 import { assertVersion, VERSIONS, VersionRouter } from './http/versions.ts'
 import { Catalogue } from './occupations/catalogue.ts'
+import { ChangeFeed } from './occupations/history/change-feed.ts'
+import { historyOperations } from './occupations/history/operations.ts'
 import { occupationOperations } from './occupations/operations.ts'
 import { prepareOperations, registerOperation } from './operation.ts'
 import type { Page } from './pages/page.ts'
@@ -213,7 +215,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     unread,
     `${v1.prefix}/occupations`,
   )
-  revisions.on('catalogue', (revision) => catalogue.advance(revision))
+  const feed = new ChangeFeed(
+    { reader: reads, primary: database },
+    revisions.current.catalogue,
+    unread,
+    `${v1.prefix}/occupations`,
+  )
+  revisions.on('catalogue', (revision) => {
+    catalogue.advance(revision)
+    feed.advance(revision)
+  })
   revisions.on('keys', () => {
     keys.forget()
     void keyWatch.look()
@@ -237,6 +248,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       catalogue,
       anonymous: access.publicOccupations,
       limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
+    }),
+    ...historyOperations({
+      feed,
+      anonymous: access.publicOccupations,
+      limits: { max: settings.OCCUPATIONS_LIMIT_MAX },
     }),
     ...resultsOperations({
       access,
