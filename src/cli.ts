@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { addKeyCommands } from './access/commands.ts'
+import { addCheckCommand } from './checks/commands.ts'
 import { addDefinitionCommands } from './checks/definition-commands.ts'
 import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './command-line/terminal.ts'
@@ -74,6 +75,7 @@ addOccupationCommands(program, withDatabase, () => {
 })
 const results = addResultsCommands(program, withDatabase)
 addKeyCommands(program, withDatabase)
+addCheckCommand(program)
 addDefinitionCommands(program)
 addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 

@@ -212,7 +212,10 @@ class RecordView {
     }
     const { index, file } = records
     this.line = record === 0 ? Math.max(1, index.lineOf(0)) : index.lineOf(record)
-    if (record === 0 && file.headerOffset === undefined) return this.#show('', [])
+    if (record === 0 && file.headerOffset === undefined) {
+      this.#show('', [])
+      return
+    }
     const next = record < index.count ? index.offsets.get(record + 1) : undefined
     const text = this.#texts.read(index.offsets.get(record), next)
     const unreadable = record === 0 || index.faults.has(record)
