@@ -26,7 +26,7 @@ import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
 import { registerOpenApi } from './http/openapi.ts'
 import { registerProblemPages } from './http/problem-pages.ts'
-import { Problem } from './http/problems.ts'
+import { PROBLEMS, Problem } from './http/problems.ts'
 
 import { Unrouted } from './http/routing.ts'
 import { assertVersion, VERSIONS, VersionRouter } from './http/versions.ts'
@@ -152,6 +152,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('principal', undefined)
   app.decorateRequest('limitHeaders', undefined)
 
+  const statuses = [200, 204, 304, ...new Set(Object.values(PROBLEMS).map(({ status }) => status))]
+  for (const operation of ['unknown', 'broken-request']) metrics.expect(operation, statuses)
+  app.addHook('onRoute', ({ config }) => {
+    if (config?.operation !== undefined) metrics.expect(config.operation, statuses)
+  })
   answers.watch(app)
   app.addHook('onSend', (request, reply, _payload, done) => {
     common.addTo(request, reply)

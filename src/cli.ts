@@ -23,8 +23,8 @@ const program = new Command('mahi')
   .configureHelp({ optionDescription: describeOption })
   .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(text)) })
 
-const withDatabase: WithDatabase = async (work) => {
-  const database = await openDatabase(readSettings(process.env).DATABASE_URL)
+const withDatabase: WithDatabase = async (work, options) => {
+  const database = await openDatabase(readSettings(process.env).DATABASE_URL, options)
   try {
     return await work(database)
   } finally {

@@ -86,7 +86,9 @@ export class BrokenRequests {
       const fields = renderFields(Object.entries(headers).flat())
       to.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${fields}\r\n${body}`)
     }
-    this.#answers.record({ id, operation: 'broken-request', status: problem.status, ms: 0 })
+    const { status } = problem
+    const bytes = Buffer.byteLength(body)
+    this.#answers.record({ id, operation: 'broken-request', status, outcome: 'sent', bytes, ms: 0 })
   }
 }
 

@@ -89,7 +89,7 @@ export class PageSender {
       const { raw } = reply
       writeHead(request, raw, 304, common, own)
       raw.end()
-      answers.recordPage(request, raw, this.#operation)
+      answers.recordPage(request, raw, this.#operation, 0)
     })
   }
 
@@ -111,7 +111,7 @@ export class PageSender {
       } finally {
         unread.watch(raw, body)
       }
-      answers.recordPage(request, raw, this.#operation)
+      answers.recordPage(request, raw, this.#operation, body.length)
     })
   }
 
