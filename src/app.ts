@@ -38,6 +38,7 @@ import { prepareOperations, registerOperation } from './operation.ts'
 import type { Page } from './pages/page.ts'
 import { PageCache } from './pages/page-cache.ts'
 import { UnreadResponses } from './pages/unread-responses.ts'
+import { sendsPreparedHead } from './pages/write-head.ts'
 import type { Settings } from './settings.ts'
 import { Answers } from './telemetry/answers.ts'
 import type { Log } from './telemetry/log.ts'
@@ -134,7 +135,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // takes nothing, who would hold a page in memory for ever.
     connectionTimeout: IDLE_TIMEOUT,
     // A missing Host header is refused by assertWellFormed, with a problem body.
-    http: { headersTimeout: 15_000, requireHostHeader: false },
+    // Node looks for connections that are too slow only every 30 s unless told otherwise.
+    http: { headersTimeout: 15_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
     clientErrorHandler: (error, socket) => broken.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
       // No hook is run for these.
@@ -207,8 +209,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
   }
   const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 2)
-  const compress = settings.PAGE_CACHE_MB > 0
   const unread = new UnreadResponses()
+  if (!sendsPreparedHead()) {
+    logger.warn(`Node.js ${process.version} does not send prepared response heads: responses take longer.`)
+  }
 
   const [v1] = VERSIONS
   const cataloguePages = pages()
@@ -247,7 +251,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     () => unread.bytes,
   )
 
-  const services = { access, send: { common, answers, compress, unread }, versions }
+  const services = { access, send: { common, answers, unread }, versions }
   const operations = [
     ...occupationOperations({
       catalogue,
