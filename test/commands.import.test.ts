@@ -129,6 +129,26 @@ test('--dry-run tells what would change, and changes nothing', async () => {
   expect(await mahi.runJson(['occupations', 'import', '--replace', '-'], { input })).toMatchObject(summary)
 })
 
+test('a number with more digits than a double holds counts as normalised, in any format', async () => {
+  const pay = ['41000.50', '4.1e4', '41000.12345678901234567', '12345678901234567891', '1e-400']
+  const records = pay.map(
+    (figure, index) => `{"occupationCode":"A${index}","renumeration":{"payLowerBound":${figure}}}`,
+  )
+  const csv = [
+    'occupationCode,renumeration.payLowerBound',
+    ...pay.map((figure, index) => `A${index},${figure}`),
+  ]
+  for (const [name, text] of [
+    ['a.ndjson', records.join('\n')],
+    ['a.json', `[${records.join()}]`],
+    ['a.csv', csv.join('\n')],
+  ] as const) {
+    const mahi = new Installation()
+    const summary = await mahi.runJson(['occupations', 'import', mahi.write(name, text)])
+    expect(summary).toMatchObject({ created: 5, normalised: 3 })
+  }
+})
+
 describe('text that was decoded with the wrong character set', () => {
   const decoded = (text: string) => Buffer.from(text).toString('latin1')
 

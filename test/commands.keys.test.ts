@@ -138,8 +138,7 @@ describe('keys list', () => {
   })
 
   test('says how to make one where there is none', async () => {
-    const mahi = await new Installation().migrate()
-    const { code, stdout, stderr } = await mahi.run(['keys', 'list'])
+    const { code, stdout, stderr } = await new Installation().run(['keys', 'list'])
     expect([code, stdout]).toEqual([0, ''])
     expect(stderr).toBe('There are no keys. Make one with: mahi keys create --client NAME\n')
   })
@@ -167,8 +166,7 @@ test('the help says which options are required', async () => {
 })
 
 test('a key that there is not cannot be revoked', async () => {
-  const mahi = await new Installation().migrate()
-  const { code, stdout, stderr } = await mahi.run(['keys', 'revoke', 'mahi_000000000000'])
+  const { code, stdout, stderr } = await new Installation().run(['keys', 'revoke', 'mahi_000000000000'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('<id>: names no key: "mahi keys list" lists them\n')
 })

@@ -5,11 +5,13 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { InputRefused } from '../src/input/faults.ts'
-import { ONET_ATTRIBUTION, readOnet } from '../src/occupations/onet/import.ts'
-import { isPlural, pickAlternateTitles } from '../src/occupations/onet/titles.ts'
+import { describeSource, type OnetOptions, readOnet } from '../src/occupations/onet/import.ts'
+import { readReleaseNumber } from '../src/occupations/onet/release.ts'
+import { alternatePicker, findSingular, isPlural } from '../src/occupations/onet/titles.ts'
 import { renderRecord } from '../src/occupations/record.ts'
 import type { OccupationRecord } from '../src/occupations/schema.ts'
 import type { Fault } from '../src/text/user-error.ts'
+import { Installation } from './support/command.ts'
 
 /**
  * A small release in O*NET's form. Its occupations are made up, and so are their codes within real groups.
@@ -107,9 +109,13 @@ async function writeWages(lines: string[] = WAGES): Promise<string> {
 }
 
 /** The records by code. A record is an OccupationRecord already; the importer checks it again. */
-async function readRecords(from: string, wages?: string): Promise<Map<string, OccupationRecord>> {
+async function readRecords(
+  from: string,
+  wages?: string,
+  options: OnetOptions = {},
+): Promise<Map<string, OccupationRecord>> {
   const records = new Map<string, OccupationRecord>()
-  for await (const { value } of readOnet(from, wages === undefined ? {} : { wages })) {
+  for await (const { value } of readOnet(from, { ...options, ...(wages !== undefined && { wages }) })) {
     const record = value as OccupationRecord
     records.set(record.occupationCode ?? '', record)
   }
@@ -139,16 +145,16 @@ describe('an O*NET release becomes records', () => {
       JSON.stringify(
         {
           occupationCode: '91-1011.00',
-          titleEnglish: 'Kite Pilots',
+          titleEnglish: 'Kite Pilot',
           titlePluralEnglish: 'Kite Pilots',
           altJobTitlesEnglish: [
-            'Kite Pilot',
-            'String Captain',
             'KP (Kite Pilot)',
+            'Kite Person',
+            'High-Altitude Kite Steering Officer',
+            'String Captain',
             'Air Artist',
             'Gale Guide',
             'Wind Rider',
-            'Kite Person',
           ],
           descriptionEnglish: 'Fly kites for a living.',
           detailedWorkActivitiesEnglish: [
@@ -180,21 +186,6 @@ describe('an O*NET release becomes records', () => {
                     majorGroup: { code: '91-0000', nameEnglish: 'Wind, Water, and Air Occupations' },
                   },
                 ],
-              },
-            },
-            {
-              minorGroupRelationType: 'Secondary',
-              minorGroup: {
-                code: '15-1200',
-                nameEnglish: 'Computer Occupations',
-                majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '15-0000' } }],
-              },
-            },
-            {
-              minorGroupRelationType: 'Secondary',
-              minorGroup: {
-                code: '51-5100',
-                majorGroups: [{ majorGroupRelationType: 'Primary', majorGroup: { code: '51-0000' } }],
               },
             },
           ],
@@ -284,12 +275,78 @@ describe('an O*NET release becomes records', () => {
     }
   })
 
-  test('and the attribution names the source and its licence in one sentence', () => {
-    expect(ONET_ATTRIBUTION).toContain('O*NET 27.0 Database')
-    expect(ONET_ATTRIBUTION).toContain(
-      'U.S. Department of Labor, Employment and Training Administration (USDOL/ETA)',
+  test('and the attribution names the release, its source and its licence in one sentence', async () => {
+    await writeRelease()
+    expect(describeSource(await readReleaseNumber(folder))).toContain('from the O*NET Database by')
+    await writeFile(join(folder, 'Read Me.txt'), 'O*NET 31.2 Database\nMay 2031 Release\n')
+    expect(describeSource(await readReleaseNumber(folder))).toBe(
+      'These records include information from the O*NET 31.2 Database by the U.S. Department of Labor, Employment ' +
+        'and Training Administration (USDOL/ETA), used under the CC BY 4.0 license and modified.',
     )
-    expect(ONET_ATTRIBUTION).toContain('CC BY 4.0')
+  })
+
+  test('whose related occupations are groups only on request', async () => {
+    await writeRelease()
+    const related = await readRecords(folder, await writeWages(), { relatedGroups: true })
+    const groups = related.get('91-1011.00')?.minorGroups ?? []
+    expect(groups.map((each) => [each.minorGroupRelationType, each.minorGroup?.code])).toEqual([
+      ['Primary', '91-1000'],
+      ['Secondary', '15-1200'],
+      ['Secondary', '51-5100'],
+    ])
+  })
+
+  test('with the pay of the combined code where the own code has no row', async () => {
+    await writeRelease()
+    const combined: string[] = []
+    const options: OnetOptions = { onCombinedPay: (code, wages) => combined.push(`${code} ${wages}`) }
+    const rows = [
+      ...WAGES,
+      '99,51-5190,Stampers,broad,1,2,3,4,5',
+      '99,51-5190,Stampers,detailed,9,10,11,12,13',
+    ]
+    const records = await readRecords(folder, await writeWages(rows), options)
+    expect(records.get('51-5198.00')?.renumeration?.payLowerBound).toBe(9)
+    // Its own row has no figure: the combined one would be another occupation's.
+    expect(records.get('31-1198.00')).not.toHaveProperty('renumeration')
+    expect(combined).toEqual(['51-5198.00 51-5190'])
+  })
+
+  test('and a figure with more digits than a double holds counts as normalised', async () => {
+    await writeRelease()
+    const rows = WAGES.map((row) => row.replace('41000.5', '41000.12345678901234567'))
+    const normalised: unknown[] = []
+    for await (const source of readOnet(folder, { wages: await writeWages(rows) })) {
+      const rendered = renderRecord(source)
+      if ('normalised' in rendered && rendered.normalised) normalised.push(rendered.code)
+    }
+    expect(normalised).toEqual(['91-1011.00'])
+  })
+})
+
+describe('import-onet', () => {
+  const command = ['occupations', 'import-onet']
+
+  test('refuses to import without wages unless it is told to', async () => {
+    await writeRelease()
+    const mahi = new Installation()
+    const { code, stderr } = await mahi.run([...command, folder])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^--wages: is missing: .*--without-wages/)
+    expect(await mahi.runJson([...command, folder, '--without-wages'])).toMatchObject({ created: 5 })
+    const both = await mahi.run([...command, folder, '--without-wages', '--wages', await writeWages()])
+    expect(both.code).toBe(1)
+  })
+
+  test('says how many records have the pay of a combined code', async () => {
+    await writeRelease()
+    const wages = await writeWages([...WAGES, '99,51-5190,Stampers,detailed,9,10,11,12,13'])
+    const mahi = new Installation()
+    const { stderr } = await mahi.run([...command, folder, '--wages', wages, '--dry-run'])
+    expect(stderr).toContain(
+      'Records with the pay of a combined wage code, such as 51-5198.00 (51-5190): 1.\n',
+    )
+    expect(await mahi.runJson([...command, folder, '--wages', wages])).toMatchObject({ combinedPay: 1 })
   })
 })
 
@@ -317,7 +374,55 @@ describe('a title is a plural by its head noun', () => {
   ])('but not "%s"', (title) => expect(isPlural(title)).toBe(false))
 })
 
+describe('the singular of a title is O*NET’s own', () => {
+  const singularOf = (title: string, ...alternates: string[]) =>
+    findSingular({
+      title,
+      description: '',
+      alternates: alternates.map((alternate) => ({ title: alternate, sources: 1 })),
+    })
+
+  test.each([
+    ['Civil Engineers', 'Civil Engineer'],
+    ['Nurse Midwives', 'Nurse Midwife'],
+    ['Policemen', 'policeman'],
+    ['Security Secretaries', 'Security Secretary'],
+    ['Stage Coaches', 'Stage Coach'],
+    ['First-Line Supervisors of Security Workers', 'First-line Supervisor of Security Workers'],
+  ])('%s: %s', (title, singular) => expect(singularOf(title, 'Engineer', singular)).toBe(singular))
+
+  test.each([
+    ['Civil Engineers', 'Civil Engineering'],
+    ['Robotics Technicians', 'Robotic Technician'],
+    ['Floor Sanders and Finishers', 'Floor Sander'],
+    ['Clergy', 'Clerg'],
+    ['Managers, All Other', 'Manager'],
+  ])('but of %s not %s', (title, other) => expect(singularOf(title, other)).toBeUndefined())
+})
+
 describe('the seven best alternate titles', () => {
+  test('are those most like the occupation, then those of fewest occupations, among as many sources', () => {
+    const one = (title: string) => ({ title, sources: 1 })
+    const occupation = {
+      title: 'Production Workers, All Other',
+      description: 'All production workers not listed separately, such as those who glaze pottery.',
+      alternates: ['Coiler', 'Digger', 'Glazer', 'Pottery Hand', 'Production Helper', 'Rare Filler'].map(one),
+    }
+    const others = ['Coiler', 'Digger'].map((title) => ({
+      title: 'X',
+      description: '',
+      alternates: [one(title)],
+    }))
+    expect(alternatePicker([occupation, ...others])(occupation)).toEqual([
+      'Production Helper',
+      'Pottery Hand',
+      'Glazer',
+      'Rare Filler',
+      'Coiler',
+      'Digger',
+    ])
+  })
+
   test('are the same seven whatever the order in which the source lists them', () => {
     const alternate = fc.record({
       title: fc.stringMatching(/^[A-Ca-c]{1,2}( \([AB]\))?$/),
@@ -328,8 +433,12 @@ describe('the seven best alternate titles', () => {
       .chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })))
     fc.assert(
       fc.property(twoOrders, ([one, other]) => {
-        const best = pickAlternateTitles('Ab', one)
-        expect(pickAlternateTitles('Ab', other)).toEqual(best)
+        const pick = (alternates: typeof one) => {
+          const occupation = { title: 'Ab', description: 'Ca.', alternates }
+          return alternatePicker([occupation])(occupation)
+        }
+        const best = pick(one)
+        expect(pick(other)).toEqual(best)
         const distinct = new Set(one.map(({ title }) => title.toLowerCase()))
         distinct.delete('ab')
         expect(best).toHaveLength(Math.min(7, distinct.size))
@@ -427,7 +536,21 @@ describe('a release that cannot be read is refused', () => {
       'Occupation Data.txt',
       (line) => line.replace('15-1298.00', '91-1011.00'),
       3,
-      'repeats the code 91-1011.00 of line 2, and each may come once',
+      'repeats the code 91-1011.00 of line 2; each must come once',
+    ],
+    [
+      'a task comes twice',
+      'Task Statements.txt',
+      (line) => line.replace(/^91-1011.00\t2/, '91-1011.00\t1'),
+      3,
+      'repeats the task "1" of 91-1011.00 of line 2; each must come once',
+    ],
+    [
+      'an occupation has two job zones',
+      'Job Zones.txt',
+      (line) => `${line}\n${line.replace('\t2\t', '\t1\t')}`.replace(/^(O.*)\nO.*$/, '$1'),
+      3,
+      'repeats the job zone of "91-1011.00" of line 2; each must come once',
     ],
     [
       'a date is not a month',
@@ -589,7 +712,7 @@ describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023'
     for (const record of records.values()) {
       for (const field of Object.keys(record)) counts[field] = (counts[field] ?? 0) + 1
     }
-    // 962 records match a wage row; five of those rows have no annual figure at all.
+    // 962 records match a wage row of their own and 20 a combined one; five rows have no annual figure at all.
     expect(counts).toEqual({
       occupationCode: 1016,
       titleEnglish: 1016,
@@ -601,26 +724,39 @@ describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023'
       lifeOnTheJobEnglish: 923,
       entryRequirements: 923,
       minorGroups: 1016,
-      renumeration: 957,
+      renumeration: 977,
       lastUpdatedDate: 923,
     })
   })
 
-  test('matches a wage row for 962 occupations', async () => {
+  test('matches a wage row for 962 occupations, and a combined one for 20 more', async () => {
     // With a figure in place of each unavailable one, every occupation that matches a row has pay.
     const text = await readFile(oews, 'utf8')
     const matches = await readRecords(onet, await writeWages([text.replaceAll(',*', ',1')]))
-    expect([...matches.values()].filter((record) => record.renumeration !== undefined)).toHaveLength(962)
+    expect([...matches.values()].filter((record) => record.renumeration !== undefined)).toHaveLength(982)
   })
 
-  test('has rising pay, and all four figures on 905 records', () => {
+  test('has rising pay, and all four figures on 925 records', () => {
     let complete = 0
     for (const { renumeration } of records.values()) {
       const figures = Object.values(renumeration ?? {})
       expect(figures).toEqual(figures.toSorted((a, b) => a - b))
       if (figures.length === 4) complete += 1
     }
-    expect(complete).toBe(905)
+    expect(complete).toBe(925)
+  })
+
+  test('has O*NET’s own singular as the title of 336 records, beside its plural', () => {
+    const titles = [...records.values()].filter((each) => each.titleEnglish !== each.titlePluralEnglish)
+    expect(titles.filter((each) => each.titlePluralEnglish !== undefined)).toHaveLength(336)
+    expect(records.get('17-2051.00')).toMatchObject({
+      titleEnglish: 'Civil Engineer',
+      titlePluralEnglish: 'Civil Engineers',
+    })
+  })
+
+  test('names its release', async () => {
+    expect(await readReleaseNumber(onet)).toBe('27.0')
   })
 
   test('has a plural for every title but three collective nouns', () => {
@@ -652,10 +788,10 @@ describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023'
         'Chief Executive Officer (CEO)',
         'Chief Financial Officer (CFO)',
         'Chief Operating Officer (COO)',
+        'Bureau Chief',
         'City Manager',
         'Executive Director',
-        'Bureau Chief',
-        'Prison Warden',
+        'Chief Technical Officer (CTO)',
       ],
       entryRequirements: { entrySummaryEnglish: 'Job Zone Five: Extensive Preparation Needed' },
       lastUpdatedDate: '2014-07-01T00:00:00.000Z',
@@ -664,16 +800,12 @@ describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023'
     expect(record?.detailedWorkActivitiesEnglish?.[0]).toBe('Direct financial operations.')
     expect(record?.detailedWorkActivitiesEnglish).toHaveLength(27)
     expect(record?.lifeOnTheJobEnglish).toHaveLength(31)
-    expect(titleOfGroup(record)).toEqual([
-      '11-1000 Top Executives',
-      '11-9000 Other Management Occupations',
-      '11-3000 Operations Specialties Managers',
-    ])
+    expect(titleOfGroup(record)).toEqual(['11-1000 Top Executives'])
   })
 
   test('maps Software Developers, whose minor group ends in 00', () => {
     const record = records.get('15-1252.00')
-    expect(titleOfGroup(record)).toEqual(['15-1200 Computer Occupations', '17-2000 Engineers'])
+    expect(titleOfGroup(record)).toEqual(['15-1200 Computer Occupations'])
     expect(record?.renumeration).toEqual({
       payLowerBound: 77020,
       payMidLowerBound: 101200,
@@ -685,13 +817,13 @@ describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023'
   test('maps Production Workers, All Other, with seven of 2,749 alternate titles and no task', () => {
     const record = records.get('51-9199.00')
     expect(record?.altJobTitlesEnglish).toEqual([
-      'Coiler',
-      'Digger',
-      'Filler',
-      'Framer',
-      'Header',
-      'Looper',
-      'Masker',
+      'Production Line Worker',
+      'Production Worker',
+      'Flavor Room Worker',
+      'Rag Production Worker',
+      'Rack Production Worker',
+      'Slag Production Worker',
+      'Sawmill Production Worker',
     ])
     expect(record).not.toHaveProperty('lifeOnTheJobEnglish')
     expect(record).not.toHaveProperty('lastUpdatedDate')

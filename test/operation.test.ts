@@ -60,6 +60,7 @@ function serve(...operations: readonly Operation[]) {
   const send = {
     common,
     answers: new Answers(log, new Metrics()),
+    compress: false,
     unread: new UnreadResponses(),
   }
   for (const operation of operations) registerOperation(app, { access, send, versions }, operation)

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
+import { isExact } from '../text/exact-number.ts'
 import { quote } from '../text/quote.ts'
 import { suggest } from '../text/suggest.ts'
 import type { Fault } from '../text/user-error.ts'
@@ -104,17 +105,20 @@ function* readRow(
   }
   const value: Record<string, unknown> = {}
   const faults: Fault[] = []
+  let inexact = false
   for (const [index, { name, path, read }] of header.entries()) {
     const cell = cells[index]
     if (cell === undefined || cell === '') continue
     try {
-      put(value, path, read(cell))
+      const field = read(cell)
+      if (typeof field === 'number' && !isExact(cell, field)) inexact = true
+      put(value, path, field)
     } catch (error) {
       faults.push({ ...place, field: name, message: (error as Error).message })
     }
   }
   // With its value, so that what else is wrong with the row is found at the same time.
-  yield { ...place, value, ...(faults.length > 0 && { faults }) }
+  yield { ...place, value, ...(inexact && { inexact }), ...(faults.length > 0 && { faults }) }
 }
 
 function put(record: Record<string, unknown>, path: readonly string[], value: unknown): void {

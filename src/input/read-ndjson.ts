@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { isExact, mayLoseDigits } from '../text/exact-number.ts'
 import type { Fault } from '../text/user-error.ts'
 import { isFault, refuse } from './faults.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
@@ -75,13 +76,22 @@ function joinParts(parts: readonly Buffer[]): Buffer {
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts)
 }
 
+function parseDigits(text: string): { value: unknown; inexact: boolean } {
+  let inexact = false
+  const value: unknown = JSON.parse(text, (_key: string, each: unknown, context?: { source?: string }) => {
+    if (typeof each === 'number' && !isExact(context?.source ?? '', each)) inexact = true
+    return each
+  })
+  return { value, inexact }
+}
+
 /** The record that a JSON text is, or why it is none; `ended` is false where the file ends with the text. */
 export function parseJson(
   text: string,
   { file, line, ended }: { file: string; line: number; ended: boolean },
 ): SourceRecord | Fault {
   try {
-    return { file, line, value: JSON.parse(text) }
+    return { file, line, ...(mayLoseDigits(text) ? parseDigits(text) : { value: JSON.parse(text) }) }
   } catch (error) {
     const reason = (error as Error).message.replace(/ in JSON at position.*| \(line .*|, \.{3}.*|, ".*/s, '')
     const message = ended

@@ -7,6 +7,8 @@ export interface SourceRecord {
   /** From 1: the line on which the record starts. */
   readonly line: number
   readonly value: unknown
+  /** Whether a number had more digits than a double holds, so that the value differs from what was written. */
+  readonly inexact?: boolean
   /** What is wrong with its fields already as text; those fields are absent from the value. */
   readonly faults?: readonly Fault[]
 }

@@ -134,8 +134,7 @@ function renderPage({
   )
 }
 
-/** Names a revision of the catalogue in an ETag. */
-export function nameRevision({ number, changed }: Revision): string {
+function nameRevision({ number, changed }: Revision): string {
   return `c${number}.${changed.toString(36)}`
 }
 

@@ -49,6 +49,7 @@ export function renderRecord({
   line,
   value,
   faults: before = [],
+  inexact = false,
 }: SourceRecord): RenderedRecord | FaultyRecord {
   const reading = readShape(value)
   const { lastUpdatedDate, ...record } = (reading.value ?? {}) as OccupationRecord
@@ -80,7 +81,7 @@ export function renderRecord({
     hash: hash('sha1', content, 'base64url'),
     filters: JSON.stringify(filters),
     content,
-    normalised: reading.normalised,
+    normalised: reading.normalised || inexact,
     repaired: reading.repaired,
   }
 }

@@ -14,6 +14,8 @@ import { writeTogether } from './write-together.ts'
 export interface SendOptions {
   readonly common: CommonHeaders
   readonly answers: Answers
+  /** Whether compressed bytes are kept, and so worth making. */
+  readonly compress: boolean
   readonly unread: UnreadResponses
 }
 
@@ -34,8 +36,7 @@ export class PageSender {
   constructor(options: SendOptions, operation: string, cacheControl: string, varyBy: readonly string[] = []) {
     this.#options = options
     this.#operation = operation
-    const shared = cacheControl.startsWith('public') ? ['x-api-version'] : []
-    const vary = options.common.vary(...varyBy, 'accept-encoding', ...shared) ?? ''
+    const vary = options.common.vary(...varyBy, 'accept-encoding') ?? ''
     this.#caching = HeaderBlock.of(['cache-control', cacheControl, 'vary', vary])
     this.#ofEveryPage = HeaderBlock.of([
       ...this.#caching.list,
@@ -57,8 +58,10 @@ export class PageSender {
   ): MaybePromise<void> {
     if (isFresh(request, page.etag)) return this.sendNotModified(request, reply, page.etag)
 
-    const { unread } = this.#options
-    const encoding = page.worthCompressing ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
+    const { compress, unread } = this.#options
+    const encoding = page.worthCompressing
+      ? chooseEncoding(request.headers['accept-encoding'], compress)
+      : 'identity'
     const plain = page.ready('identity')
     const body = page.ready(encoding)
     unread.reserve(body ?? plain)
@@ -86,7 +89,7 @@ export class PageSender {
       const { raw } = reply
       writeHead(request, raw, 304, common, own)
       raw.end()
-      answers.recordPage(request, raw, this.#operation, 0)
+      answers.recordPage(request, raw, this.#operation)
     })
   }
 
@@ -108,7 +111,7 @@ export class PageSender {
       } finally {
         unread.watch(raw, body)
       }
-      answers.recordPage(request, raw, this.#operation, body.length)
+      answers.recordPage(request, raw, this.#operation)
     })
   }
 
@@ -139,8 +142,7 @@ export function isFresh(request: FastifyRequest, etag: string): boolean {
 export function assertAccepts(request: FastifyRequest, types: readonly string[]): string {
   const accept = request.headers.accept
   const [first = 'application/json'] = types
-  // An empty header says nothing, like an absent one.
-  if (accept === undefined || accept.trim() === '') return first
+  if (accept === undefined) return first
   if (types.length === 1 && first === 'application/json') {
     if (acceptsJson(accept)) return first
     throw new Problem(
@@ -177,6 +179,6 @@ const negotiate = remember((accepted) => {
 })
 
 /** RFC 9110, section 12.5.3: without the header, or where it excludes all there is, the plain bytes. */
-export function chooseEncoding(accepted: string | undefined): Encoding {
-  return (accepted !== undefined && negotiate(accepted)) || 'identity'
+function chooseEncoding(accepted: string | undefined, compress: boolean): Encoding {
+  return (compress && accepted !== undefined && negotiate(accepted)) || 'identity'
 }

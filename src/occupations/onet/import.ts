@@ -9,13 +9,30 @@ import {
   type OnetTask,
   readRelease,
 } from './release.ts'
-import { isPlural, pickAlternateTitles } from './titles.ts'
-import { readWages, type Wages } from './wages.ts'
+import { alternatePicker, findSingular, isPlural } from './titles.ts'
+import { findWageCode, readWages, type Wages } from './wages.ts'
 
-/** What the licence, CC BY 4.0, asks to be shown wherever records made from O*NET are shown. */
-export const ONET_ATTRIBUTION =
-  'These records include information from the O*NET 27.0 Database by the U.S. Department of Labor, ' +
-  'Employment and Training Administration (USDOL/ETA), used under the CC BY 4.0 license and modified.'
+/**
+ * What the licence, CC BY 4.0, requires to be shown wherever records made from O*NET are shown.
+ *
+ * @param release such as `27.0`; the sentence names none where it is not known
+ */
+export function describeSource(release: string | undefined): string {
+  const database = release === undefined ? 'O*NET Database' : `O*NET ${release} Database`
+  return (
+    `These records include information from the ${database} by the U.S. Department of Labor, ` +
+    'Employment and Training Administration (USDOL/ETA), used under the CC BY 4.0 license and modified.'
+  )
+}
+
+export interface OnetOptions {
+  /** The national OEWS wages, as CSV. */
+  readonly wages?: string
+  /** Add the groups of the nearest related occupations as Secondary ones. */
+  readonly relatedGroups?: boolean
+  /** Called for each record whose pay is that of a combined wage code. */
+  readonly onCombinedPay?: (occupationCode: string, wageCode: string) => void
+}
 
 /**
  * Reads an unpacked O*NET text release, and the national OEWS wages where their CSV file is given, as
@@ -23,9 +40,10 @@ export const ONET_ATTRIBUTION =
  * comes.
  *
  * - `occupationCode`: O*NET-SOC Code, as it is (`11-1011.00`).
- * - `titleEnglish`: Title, as it is; no singular is made up for it.
+ * - `titleEnglish`: O*NET's own singular of the Title where it has one among the Alternate Titles
+ *   (`findSingular`), otherwise the Title as it is.
  * - `titlePluralEnglish`: Title, where it is a plural (`isPlural`).
- * - `altJobTitlesEnglish`: the seven best Alternate Titles (`pickAlternateTitles` says what best means).
+ * - `altJobTitlesEnglish`: the seven best Alternate Titles (`alternatePicker` defines the order).
  * - `descriptionEnglish`: Description.
  * - `detailedWorkActivitiesEnglish`: the distinct DWA Titles that the occupation's tasks link to; the
  *   tasks in the order of `lifeOnTheJobEnglish`, the links of a task in the order of their file.
@@ -35,11 +53,12 @@ export const ONET_ATTRIBUTION =
  * - `entryRequirements`, from the job zone: `entrySummaryEnglish` is its Name; `entryYouNeedEnglish` its
  *   Experience, which says what is needed; `entryYouMayNeedEnglish` its Education, which says what some or
  *   most occupations of the zone ask for, and so never what this one requires.
- * - `minorGroups`: Primary is the occupation's own; Secondary are those of its related occupations of tier
- *   Primary-Short, by Index. Each has its major group as Primary. The codes follow from the SOC; the names
- *   are those of the wages file, where it has them.
+ * - `minorGroups`: the occupation's own, as Primary, with its major group as Primary. The codes follow from
+ *   the SOC; the names are those of the wages file, where it has them. Only on request, the groups of the
+ *   related occupations of tier Primary-Short follow as Secondary, by Index: they are no groups of the occupation.
  * - `renumeration`: A_PCT10, A_PCT25, A_PCT75 and A_PCT90 of the detailed wage row whose code is the first
- *   seven characters of the occupation's; `#` (top-coded) and `*` (not available) are absent.
+ *   seven characters of the occupation's, or where there is none, of the combined code that ends in 0 (31-1120
+ *   for 31-1121.00). `#` (top-coded) and `*` (not available) are absent.
  * - `lastUpdatedDate`: the newest Date of a task statement: the first of that month, UTC.
  *
  * Not mapped, for want of a field that means the same: SVP Range and Examples of the job zone, the wider
@@ -49,34 +68,54 @@ export const ONET_ATTRIBUTION =
  * @throws {InputRefused} for a missing file or column, a row that cannot be read, or a reference to
  *   something that the release does not hold
  */
-export async function* readOnet(folder: string, options: { wages?: string }): AsyncGenerator<SourceRecord> {
+export async function* readOnet(folder: string, options: OnetOptions): AsyncGenerator<SourceRecord> {
   const wages = options.wages === undefined ? undefined : await readWages(options.wages)
   const occupations = await readRelease(folder)
   const file = join(folder, OCCUPATION_FILE)
+  const pickAlternates = alternatePicker(occupations.values())
   for (const occupation of [...occupations.values()].sort((a, b) => (a.code < b.code ? -1 : 1))) {
-    yield { file, line: occupation.line, value: toRecord(occupation, wages) }
+    const { code, line } = occupation
+    const singular = findSingular(occupation)
+    const wageCode = wages === undefined ? undefined : findWageCode(wages, code)
+    const pay = wageCode === undefined ? undefined : wages?.pay.get(wageCode)
+    if (pay !== undefined && wageCode !== undefined && !code.startsWith(wageCode)) {
+      options.onCombinedPay?.(code, wageCode)
+    }
+    const alternates = pickAlternates(occupation, singular)
+    const groups = relateGroups(occupation, wages, options.relatedGroups === true)
+    const value = toRecord(occupation, { singular, alternates, groups, pay })
+    const inexact = wageCode !== undefined && wages?.inexact.has(wageCode) === true
+    yield { file, line, value, ...(inexact && { inexact }) }
   }
 }
 
-function toRecord(occupation: OnetOccupation, wages: Wages | undefined): OccupationRecord {
+interface Derived {
+  readonly singular: string | undefined
+  readonly alternates: readonly string[]
+  readonly groups: OccupationRecord['minorGroups']
+  readonly pay: OccupationRecord['renumeration']
+}
+
+function toRecord(
+  occupation: OnetOccupation,
+  { singular, alternates, groups, pay }: Derived,
+): OccupationRecord {
   const { code, title, description, zone } = occupation
   const tasks = orderTasks(occupation)
-  const alternates = pickAlternateTitles(title, occupation.alternates)
   const activities = distinct(tasks.flatMap((task) => task.activities))
   const statements = distinct(tasks.map((task) => task.statement))
-  const pay = wages?.pay.get(code.slice(0, 7))
   const newest = tasks.reduce((latest, { date }) => (date > latest ? date : latest), '')
   return {
     occupationCode: code,
-    ...(title && { titleEnglish: title }),
-    ...(isPlural(title) && { titlePluralEnglish: title }),
-    ...(alternates.length > 0 && { altJobTitlesEnglish: alternates }),
+    ...(title && { titleEnglish: singular ?? title }),
+    ...((singular !== undefined || isPlural(title)) && { titlePluralEnglish: title }),
+    ...(alternates.length > 0 && { altJobTitlesEnglish: [...alternates] }),
     ...(description && { descriptionEnglish: description }),
     ...(activities.length > 0 && { detailedWorkActivitiesEnglish: activities }),
     ...(zone?.training && { trainingDuration: zone.training }),
     ...(statements.length > 0 && { lifeOnTheJobEnglish: statements }),
     ...(zone && { entryRequirements: toEntryRequirements(zone) }),
-    minorGroups: relateGroups(occupation, wages),
+    ...(groups && { minorGroups: groups }),
     ...(pay && { renumeration: pay }),
     ...(newest && { lastUpdatedDate: newest }),
   }
@@ -90,8 +129,12 @@ function toEntryRequirements({ name, experience, education }: OnetJobZone) {
   }
 }
 
-function relateGroups({ code, nearest }: OnetOccupation, wages: Wages | undefined) {
-  const [own, ...others] = distinct([code, ...nearest].map(minorGroupOf))
+function relateGroups(
+  { code, nearest }: OnetOccupation,
+  wages: Wages | undefined,
+  related: boolean,
+): OccupationRecord['minorGroups'] {
+  const [own, ...others] = distinct([code, ...(related ? nearest : [])].map(minorGroupOf))
   return [
     ...(own === undefined ? [] : [relateMinorGroup('Primary', own, wages?.groupNames)]),
     ...others.map((other) => relateMinorGroup('Secondary', other, wages?.groupNames)),

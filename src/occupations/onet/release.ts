@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InputRefused, refuse } from '../../input/faults.ts'
 import { quote } from '../../text/quote.ts'
@@ -25,6 +25,7 @@ const FILES = [
 ]
 
 export interface OnetTask {
+  readonly line: number
   readonly statement: string
   /** `Core`, `Supplemental` or, where nobody rated the task, `n/a`. */
   readonly type: string
@@ -76,6 +77,14 @@ export async function readRelease(folder: string): Promise<ReadonlyMap<string, O
   return occupations
 }
 
+const READ_ME = 'Read Me.txt'
+
+/** The number of a release, such as `27.0`, from its Read Me; `undefined` where that does not name it. */
+export async function readReleaseNumber(folder: string): Promise<string | undefined> {
+  const text = await readFile(join(folder, READ_ME), 'utf8').catch(() => '')
+  return /O\*NET[^\w\n]{0,4} (\d+\.\d+) Database/.exec(text.slice(0, 100_000))?.[1]
+}
+
 async function checkFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(() => undefined)
   const advice = 'unpack the O*NET text release and name the folder that holds its .txt files'
@@ -97,11 +106,7 @@ async function readOccupations(file: string): Promise<Occupations> {
     }
     const earlier = occupations.get(code)
     if (earlier !== undefined) {
-      refuse({
-        file,
-        line,
-        message: `repeats the code ${code} of line ${earlier.line}, and each may come once`,
-      })
+      refuseRepeat(file, line, `code ${code}`, earlier.line)
     }
     const { Title: title, Description: description } = cells
     const own = { alternates: [], tasks: new Map(), nearest: [], zone: undefined }
@@ -124,7 +129,12 @@ async function readTasks(file: string, occupations: Occupations): Promise<void> 
   const columns = ['O*NET-SOC Code', 'Task ID', 'Task', 'Task Type', 'Incumbents Responding', 'Date'] as const
   for await (const row of readTable(file, columns)) {
     const { cells } = row
-    findOccupation(occupations, file, row).tasks.set(cells['Task ID'], {
+    const { code, tasks } = findOccupation(occupations, file, row)
+    const id = cells['Task ID']
+    const earlier = tasks.get(id)
+    if (earlier !== undefined) refuseRepeat(file, row.line, `task ${quote(id)} of ${code}`, earlier.line)
+    tasks.set(id, {
+      line: row.line,
       statement: cells.Task,
       type: cells['Task Type'],
       respondents: /^\d+$/.test(cells['Incumbents Responding']) ? Number(cells['Incumbents Responding']) : 0,
@@ -145,7 +155,9 @@ function readMonth(text: string, file: string, line: number): string {
 
 async function readActivities(file: string): Promise<ReadonlyMap<string, string>> {
   const titles = new Map<string, string>()
-  for await (const { cells } of readTable(file, ['DWA ID', 'DWA Title'])) {
+  const lines = new Lines(file, 'activity')
+  for await (const { line, cells } of readTable(file, ['DWA ID', 'DWA Title'])) {
+    lines.add(cells['DWA ID'], line)
     titles.set(cells['DWA ID'], cells['DWA Title'])
   }
   return titles
@@ -191,7 +203,9 @@ async function readRelated(file: string, occupations: Occupations): Promise<void
 async function readZoneTexts(file: string): Promise<ReadonlyMap<string, OnetJobZone>> {
   const zones = new Map<string, OnetJobZone>()
   const columns = ['Job Zone', 'Name', 'Experience', 'Education', 'Job Training'] as const
-  for await (const { cells } of readTable(file, columns)) {
+  const lines = new Lines(file, 'job zone')
+  for await (const { line, cells } of readTable(file, columns)) {
+    lines.add(cells['Job Zone'], line)
     const { Name: name, Experience: experience, Education: education, 'Job Training': training } = cells
     zones.set(cells['Job Zone'], { name, experience, education, training })
   }
@@ -203,7 +217,9 @@ async function readZones(
   occupations: Occupations,
   zones: ReadonlyMap<string, OnetJobZone>,
 ): Promise<void> {
+  const lines = new Lines(file, 'job zone of')
   for await (const row of readTable(file, ['O*NET-SOC Code', 'Job Zone'])) {
+    lines.add(row.cells['O*NET-SOC Code'], row.line)
     const occupation = findOccupation(occupations, file, row)
     const zone = zones.get(row.cells['Job Zone'])
     if (zone === undefined)
@@ -219,6 +235,29 @@ function findOccupation(
 ): OnetOccupation {
   const code = cells['O*NET-SOC Code']
   return occupations.get(code) ?? refuseStray(file, line, `occupation ${quote(code)}`, OCCUPATION_FILE)
+}
+
+/** The lines on which the rows of a table came, by what each may have once. */
+class Lines {
+  readonly #lines = new Map<string, number>()
+  readonly #file: string
+  readonly #noun: string
+
+  constructor(file: string, noun: string) {
+    this.#file = file
+    this.#noun = noun
+  }
+
+  /** @throws {InputRefused} if there was one with this key */
+  add(key: string, line: number): void {
+    const earlier = this.#lines.get(key)
+    if (earlier !== undefined) refuseRepeat(this.#file, line, `${this.#noun} ${quote(key)}`, earlier)
+    this.#lines.set(key, line)
+  }
+}
+
+function refuseRepeat(file: string, line: number, what: string, earlier: number): never {
+  refuse({ file, line, message: `repeats the ${what} of line ${earlier}; each must come once` })
 }
 
 function refuseStray(file: string, line: number, what: string, where: string): never {

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { refuse } from '../../input/faults.ts'
 import { MAX_RECORD_BYTES } from '../../input/read-bytes.ts'
+import { isExact } from '../../text/exact-number.ts'
 import { quote } from '../../text/quote.ts'
 import type { Fault } from '../../text/user-error.ts'
 import type { OccupationRecord } from '../schema.ts'
@@ -13,6 +14,10 @@ type Pay = NonNullable<OccupationRecord['renumeration']>
 export interface Wages {
   /** By SOC code, such as `11-1011`; only occupations with at least one known figure. */
   readonly pay: ReadonlyMap<string, Pay>
+  /** The codes of all detailed rows, those without a figure among them. */
+  readonly detailed: ReadonlySet<string>
+  /** The codes with a figure of more digits than a double holds. */
+  readonly inexact: ReadonlySet<string>
   /** The titles of the major and minor groups, by code. */
   readonly groupNames: ReadonlyMap<string, string>
 }
@@ -37,6 +42,8 @@ const UNKNOWN = ['', '*', '#']
  */
 export async function readWages(file: string): Promise<Wages> {
   const pay = new Map<string, Pay>()
+  const detailed = new Set<string>()
+  const inexact = new Set<string>()
   const groupNames = new Map<string, string>()
   const seen = new Set<string>()
   for await (const row of readRows(file)) {
@@ -48,16 +55,29 @@ export async function readWages(file: string): Promise<Wages> {
     }
     seen.add(`${level} ${code}`)
     if (level === 'detailed') {
-      const figures = readPay(row, { file, line: row.line })
+      detailed.add(code)
+      const figures = readPay(row, { file, line: row.line }, () => inexact.add(code))
       if (figures !== undefined) pay.set(code, figures)
     } else if (title !== '') groupNames.set(code, title)
   }
   if (seen.size === 0)
     refuse({ file, message: 'has no row whose "O_GROUP" is "detailed", "minor" or "major"' })
-  return { pay, groupNames }
+  return { pay, detailed, inexact, groupNames }
 }
 
-function readPay({ cells }: WageRow, place: Pick<Fault, 'file' | 'line'>): Pay | undefined {
+/**
+ * The wage code of an O*NET-SOC code: its first seven characters, or where OEWS publishes only an occupation that
+ * combines several, the code of that one: 31-1120 for 31-1121.00.
+ */
+export function findWageCode({ detailed }: Wages, code: string): string | undefined {
+  return [code.slice(0, 7), `${code.slice(0, 6)}0`].find((each) => detailed.has(each))
+}
+
+function readPay(
+  { cells }: WageRow,
+  place: Pick<Fault, 'file' | 'line'>,
+  onInexact: () => void,
+): Pay | undefined {
   const pay: Pay = {}
   let before: string | undefined
   for (const [field, column] of PERCENTILES) {
@@ -74,6 +94,7 @@ function readPay({ cells }: WageRow, place: Pick<Fault, 'file' | 'line'>): Pay |
         message: `is ${text}, and should be at least the ${before} before it`,
       })
     }
+    if (!isExact(text.replaceAll(',', ''), figure)) onInexact()
     before = text
     pay[field] = figure
   }

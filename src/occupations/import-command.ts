@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import { jsonOption, keepHeapSmall, type WithDatabase, waitingNotice } from '../command-line/command.ts'
+import type { Progress } from '../command-line/terminal.ts'
+import type { SourceRecord } from '../input/source-record.ts'
+import type { Fault } from '../text/user-error.ts'
+import { describePreview } from './history/describe.ts'
+import type { ChangePreview, RecordChange } from './history/preview.ts'
+import type { Origin, Retention } from './history/revision-log.ts'
+import { type ImportSummary, importOccupations } from './import.ts'
+
+/** The options of every import. */
+export interface ImportFlags {
+  replace?: true
+  dryRun?: true
+  keepDates?: true
+  json?: true
+}
+
+/** Adds the options of every import. */
+export function withImportOptions(subcommand: Command): Command {
+  return subcommand
+    .option('--replace', 'delete the records that the input does not hold')
+    .option('--dry-run', 'tell what would change, and change nothing')
+    .option('--keep-dates', 'store the lastUpdatedDate that each record carries')
+    .addOption(jsonOption)
+}
+
+/** Runs an import for a command, and stops its progress. */
+export async function runImport(
+  withDatabase: WithDatabase,
+  records: AsyncIterable<SourceRecord | Fault>,
+  { replace, dryRun, keepDates }: ImportFlags,
+  progress: Progress,
+  history: { origin: () => Origin; retention: Retention },
+): Promise<ImportResult> {
+  keepHeapSmall()
+  let preview: ChangePreview | undefined
+  const summary = await withDatabase((database) =>
+    importOccupations(database, records, {
+      ...history,
+      ...(dryRun === true && {
+        onPreview: (found: ChangePreview) => {
+          preview = found
+        },
+      }),
+      replace: replace === true,
+      dryRun: dryRun === true,
+      keepDates: keepDates === true,
+      onProgress: progress.onRecords,
+      onWait: waitingNotice(),
+    }),
+  ).finally(() => progress.stop())
+  return {
+    summary: preview === undefined ? summary : { ...summary, changes: preview.records },
+    preview,
+  }
+}
+
+export interface ImportResult {
+  /** With the first changed records, for a dry run. */
+  readonly summary: ImportSummary & { readonly changes?: readonly RecordChange[] }
+  readonly preview: ChangePreview | undefined
+}
+
+/** Names the repaired records: a repair is a guess, though a good one, and the source should be corrected. */
+function describeRepairs({ repaired }: ImportSummary): string {
+  if (repaired === undefined) return ''
+  const { count, first } = repaired
+  const names = first.map(({ file, line, occupationCode }) => `  ${file}:${line}: ${occupationCode}`)
+  const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
+  return [
+    `Warning: the text of ${count === 1 ? '1 record' : `${count} records`} is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired${shown}:`,
+    ...names,
+    '',
+  ].join('\n')
+}
+
+/** What an import has done, for people. */
+export function describeImport(result: ImportResult, { dryRun }: ImportFlags): string {
+  return `${describeRepairs(result.summary)}${describeChanges(result, dryRun === true)}`
+}
+
+function describeChanges({ summary, preview }: ImportResult, dryRun: boolean): string {
+  const { created, updated, unchanged, deleted, normalised, lastUpdatedDate } = summary
+  const counts = `${created} created, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted`
+  const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`
+  if (dryRun) {
+    const named = preview === undefined || preview.total === 0 ? '' : `${describePreview(preview)}\n`
+    return `${named}Would be: ${counts}.${tidied} Nothing was changed.`
+  }
+  return `${counts}.${lastUpdatedDate === undefined ? '' : ` Dated ${lastUpdatedDate}.`}${tidied}`
+}

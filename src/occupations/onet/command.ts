@@ -1,0 +1,80 @@
+import { type Command, Option } from 'commander'
+import { action, report, type WithDatabase } from '../../command-line/command.ts'
+import { Progress } from '../../command-line/terminal.ts'
+import { fail } from '../../text/user-error.ts'
+import type { Retention } from '../history/revision-log.ts'
+import { describeImport, type ImportFlags, runImport, withImportOptions } from '../import-command.ts'
+import { countFields } from './coverage.ts'
+import { describeSource, readOnet } from './import.ts'
+import { readReleaseNumber } from './release.ts'
+
+interface OnetFlags extends ImportFlags {
+  wages?: string
+  withoutWages?: true
+  relatedGroups?: true
+}
+
+/** Adds `occupations import-onet`. */
+export function addOnetCommand(
+  occupations: Command,
+  withDatabase: WithDatabase,
+  retention: () => Retention,
+): void {
+  withImportOptions(occupations.command('import-onet'))
+    .description('import the O*NET text release, with pay from the OEWS wages')
+    .argument('<folder>', 'the unpacked text release')
+    .option('--wages <file>', 'the national OEWS estimates, as CSV; this or --without-wages is required')
+    .addOption(
+      new Option(
+        '--without-wages',
+        'import without pay, which removes it from records that have it',
+      ).conflicts('wages'),
+    )
+    .option('--related-groups', 'add the groups of related occupations as Secondary groups')
+    .action(
+      action(async (folder: string, flags: OnetFlags) => {
+        const { wages, withoutWages, relatedGroups } = flags
+        if (wages === undefined && withoutWages !== true) {
+          fail({
+            field: '--wages',
+            message:
+              'is missing: name the OEWS file, or give --without-wages to import records without pay, also where they have it now',
+          })
+        }
+        const combined: string[] = []
+        const records = readOnet(folder, {
+          ...(wages !== undefined && { wages }),
+          relatedGroups: relatedGroups === true,
+          onCombinedPay: (code, wageCode) => combined.push(`${code} (${wageCode})`),
+        })
+        const coverage = countFields(records)
+        const origin = () => ({ command: 'import-onet', files: [] })
+        const result = await runImport(withDatabase, coverage.records, flags, new Progress('records'), {
+          origin,
+          retention: retention(),
+        })
+        const fields = coverage.fields()
+        await report(
+          flags,
+          {
+            ...result.summary,
+            fields: Object.fromEntries(fields.map(({ field, records }) => [field, records])),
+            combinedPay: combined.length,
+          },
+          [
+            'Records on which each field is present:',
+            ...fields.map(({ field, records }) => `  ${String(records).padStart(6)}  ${field}`),
+            ...describeCombined(combined),
+            describeImport(result, flags),
+            describeSource(await readReleaseNumber(folder)),
+          ].join('\n'),
+        )
+      }),
+    )
+}
+
+function describeCombined(combined: readonly string[]): string[] {
+  const [first] = combined
+  if (first === undefined) return []
+  return [`Records with the pay of a combined wage code, such as ${first}: ${combined.length}.`]
+}
