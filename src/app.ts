@@ -26,16 +26,19 @@ import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
 import { registerOpenApi } from './http/openapi.ts'
 import { registerProblemPages } from './http/problem-pages.ts'
-import { Problem } from './http/problems.ts'
+import { PROBLEMS, Problem } from './http/problems.ts'
 
 import { Unrouted } from './http/routing.ts'
 import { assertVersion, VERSIONS, VersionRouter } from './http/versions.ts'
 import { Catalogue } from './occupations/catalogue.ts'
+import { ChangeFeed } from './occupations/history/change-feed.ts'
+import { historyOperations } from './occupations/history/operations.ts'
 import { occupationOperations } from './occupations/operations.ts'
 import { prepareOperations, registerOperation } from './operation.ts'
 import type { Page } from './pages/page.ts'
 import { PageCache } from './pages/page-cache.ts'
 import { UnreadResponses } from './pages/unread-responses.ts'
+import { sendsPreparedHead } from './pages/write-head.ts'
 import type { Settings } from './settings.ts'
 import { Answers } from './telemetry/answers.ts'
 import type { Log } from './telemetry/log.ts'
@@ -132,7 +135,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // takes nothing, who would hold a page in memory for ever.
     connectionTimeout: IDLE_TIMEOUT,
     // A missing Host header is refused by assertWellFormed, with a problem body.
-    http: { headersTimeout: 15_000, requireHostHeader: false },
+    // Node looks for connections that are too slow only every 30 s unless told otherwise.
+    http: { headersTimeout: 15_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
     clientErrorHandler: (error, socket) => broken.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
       // No hook is run for these.
@@ -150,6 +154,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('principal', undefined)
   app.decorateRequest('limitHeaders', undefined)
 
+  const statuses = [200, 204, 304, ...new Set(Object.values(PROBLEMS).map(({ status }) => status))]
+  for (const operation of ['unknown', 'broken-request']) metrics.expect(operation, statuses)
+  app.addHook('onRoute', ({ config }) => {
+    if (config?.operation !== undefined) metrics.expect(config.operation, statuses)
+  })
   answers.watch(app)
   app.addHook('onSend', (request, reply, _payload, done) => {
     common.addTo(request, reply)
@@ -200,8 +209,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
   }
   const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 2)
-  const compress = settings.PAGE_CACHE_MB > 0
   const unread = new UnreadResponses()
+  if (!sendsPreparedHead()) {
+    logger.warn(`Node.js ${process.version} does not send prepared response heads: responses take longer.`)
+  }
 
   const [v1] = VERSIONS
   const cataloguePages = pages()
@@ -213,7 +224,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     unread,
     `${v1.prefix}/occupations`,
   )
-  revisions.on('catalogue', (revision) => catalogue.advance(revision))
+  const feed = new ChangeFeed(
+    { reader: reads, primary: database },
+    revisions.current.catalogue,
+    unread,
+    `${v1.prefix}/occupations`,
+  )
+  revisions.on('catalogue', (revision) => {
+    catalogue.advance(revision)
+    feed.advance(revision)
+  })
   revisions.on('keys', () => {
     keys.forget()
     void keyWatch.look()
@@ -231,12 +251,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     () => unread.bytes,
   )
 
-  const services = { access, send: { common, answers, compress, unread }, versions }
+  const services = { access, send: { common, answers, unread }, versions }
   const operations = [
     ...occupationOperations({
       catalogue,
       anonymous: access.publicOccupations,
       limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
+    }),
+    ...historyOperations({
+      feed,
+      anonymous: access.publicOccupations,
+      limits: { max: settings.OCCUPATIONS_LIMIT_MAX },
     }),
     ...resultsOperations({
       access,

@@ -1,5 +1,6 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { addKeyCommands } from './access/commands.ts'
+import { addCheckCommand } from './checks/commands.ts'
 import { addDefinitionCommands } from './checks/definition-commands.ts'
 import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './command-line/terminal.ts'
@@ -22,8 +23,8 @@ const program = new Command('mahi')
   .configureHelp({ optionDescription: describeOption })
   .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(text)) })
 
-const withDatabase: WithDatabase = async (work) => {
-  const database = await openDatabase(readSettings(process.env).DATABASE_URL)
+const withDatabase: WithDatabase = async (work, options) => {
+  const database = await openDatabase(readSettings(process.env).DATABASE_URL, options)
   try {
     return await work(database)
   } finally {
@@ -74,6 +75,7 @@ addOccupationCommands(program, withDatabase, () => {
 })
 const results = addResultsCommands(program, withDatabase)
 addKeyCommands(program, withDatabase)
+addCheckCommand(program)
 addDefinitionCommands(program)
 addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 

@@ -36,7 +36,7 @@ export interface RunningServer {
 export async function startServer(settings: Settings): Promise<RunningServer> {
   const metrics = new Metrics()
   const log = openLog(settings.LOG_LEVEL, metrics)
-  const database = await openDatabase(settings.DATABASE_URL, settings.DATABASE_POOL_SIZE)
+  const database = await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE })
   const revisions = await RevisionWatch.start(database)
   const life: Life = { stopping: false }
   const standby = openReads(settings, database, metrics, log.logger)

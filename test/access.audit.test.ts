@@ -153,7 +153,7 @@ describe('a key that is made or revoked has a line', () => {
 
     const change = { key: id, client: 'vendor', expires }
     const lineOf = (stderr: string) => JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
-    const common = { level: 40, time: expect.stringMatching(/^2\d{3}-.*Z$/), by: expect.any(String) }
+    const common = { level: 'warn', time: expect.stringMatching(/^2\d{3}-.*Z$/), by: expect.any(String) }
     expect(lineOf(made.stderr)).toEqual({ ...common, audit: 'made', ...change })
     expect(lineOf(revoked.stderr)).toEqual({ ...common, audit: 'revoked', ...change })
     expect(lineOf(again.stderr)).toEqual({ ...common, audit: 'revoked', ...change })

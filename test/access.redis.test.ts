@@ -33,7 +33,7 @@ async function startLimiter(url: string, limits: Partial<RateLimits>, keyPrefix 
     { url, keyPrefix, log: pino({ base: null }, { write: (line: string) => lines.push(line) }), metrics },
   )
   onTestFinished(() => limiter.stop())
-  const log = () => lines.map((line) => JSON.parse(line) as { level: number; reason?: string; msg: string })
+  const log = () => lines.map((line) => JSON.parse(line) as { level: string; reason?: string; msg: string })
   return {
     limiter,
     log,
@@ -220,7 +220,7 @@ describe.skipIf(!hasRedisServer)('when Redis dies', () => {
     redis.freeze()
     const verdicts = await Promise.all(Array.from({ length: 5 }, () => limiter.consume('occupations', 'a')))
     expect(verdicts.filter((verdict) => verdict?.allowed)).toHaveLength(3)
-    expect(log()).toMatchObject([{ level: 40, reason: 'Command timed out', msg: LOST }])
+    expect(log()).toMatchObject([{ level: 'warn', reason: 'Command timed out', msg: LOST }])
     redis.thaw()
     await vi.waitFor(async () => expect(await isUp()).toBe(true), SOON)
     expect(messages()).toEqual([LOST, BACK])

@@ -48,7 +48,7 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
   })
 
   test('an empty catalogue is no record', async () => {
-    const { code, stdout, stderr } = await new Installation().run([
+    const { code, stdout, stderr } = await (await new Installation().migrate()).run([
       'occupations',
       'export',
       '--format',
@@ -92,7 +92,12 @@ function withoutBlanks(record: (typeof AWKWARD)[number] | undefined): object {
 }
 
 test('CSV names its columns by the fields of the interface', async () => {
-  const { stdout } = await new Installation().run(['occupations', 'export', '--format', 'csv'])
+  const { stdout } = await (await new Installation().migrate()).run([
+    'occupations',
+    'export',
+    '--format',
+    'csv',
+  ])
   const columns = stdout.trimEnd().split(',')
   expect(columns.slice(0, 3)).toEqual(['occupationCode', 'titleEnglish', 'titleMaori'])
   expect(columns).toContain('renumeration.payMidLowerBound')

@@ -138,7 +138,8 @@ describe('keys list', () => {
   })
 
   test('says how to make one where there is none', async () => {
-    const { code, stdout, stderr } = await new Installation().run(['keys', 'list'])
+    const mahi = await new Installation().migrate()
+    const { code, stdout, stderr } = await mahi.run(['keys', 'list'])
     expect([code, stdout]).toEqual([0, ''])
     expect(stderr).toBe('There are no keys. Make one with: mahi keys create --client NAME\n')
   })
@@ -166,7 +167,8 @@ test('the help says which options are required', async () => {
 })
 
 test('a key that there is not cannot be revoked', async () => {
-  const { code, stdout, stderr } = await new Installation().run(['keys', 'revoke', 'mahi_000000000000'])
+  const mahi = await new Installation().migrate()
+  const { code, stdout, stderr } = await mahi.run(['keys', 'revoke', 'mahi_000000000000'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('<id>: names no key: "mahi keys list" lists them\n')
 })

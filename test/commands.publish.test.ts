@@ -150,3 +150,18 @@ function toEntries(lines: string): unknown[] {
     .split('\n')
     .map((line) => JSON.parse(line))
 }
+
+test('the findings of mahi check are published as they are; what the operation does not send is stored beside', async () => {
+  const mahi = new Installation()
+  const finding = {
+    ...ENTRIES[0],
+    file: 'courses.csv',
+    line: 7,
+    field: 'courseCode',
+    value: '1',
+    findingKey: 'mK8cAzY2GvM5xQd0hR1bTw',
+  }
+  const { code } = await mahi.run(publish('--token', TOKEN, '-'), { input: toLines([finding, ENTRIES[1]]) })
+  expect(code).toBe(0)
+  expect(await mahi.results(TOKEN)).toEqual(ENTRIES)
+})

@@ -199,7 +199,7 @@ test('what is logged is JSON, a line each, on standard output', async () => {
   await command.output(/"operation":"occupations"/)
   for (const line of command.stdout.trimEnd().split('\n')) {
     expect(JSON.parse(line)).toMatchObject({
-      level: expect.any(Number),
+      level: expect.stringMatching(/^(?:info|warn|error)$/),
       time: expect.any(String),
     })
   }

@@ -39,6 +39,7 @@ const MALFORMED: Record<string, string | Buffer> = {
   'the same Host twice': `GET /livez HTTP/1.1\r\n${HOST}hOST: localhost\r\n\r\n`,
   'a Host that is none': 'GET /livez HTTP/1.1\r\nHost: a/b\r\n\r\n',
   'HTTP/2 in the words of HTTP/1': `GET /livez HTTP/2.0\r\n${HOST}\r\n`,
+  'RTSP with a method of HTTP': 'GET /v1/occupations RTSP/1.0\r\n\r\n',
   'a method of RTSP': 'SETUP rtsp://localhost/livez RTSP/1.0\r\n\r\n',
   'a fragment': `GET /v1/occupations#?Limit=1 HTTP/1.1\r\n${HOST}\r\n`,
   'a header name with a space': `GET /livez HTTP/1.1\r\n${HOST}X Y: 1\r\n\r\n`,
@@ -154,7 +155,7 @@ test('a method of another protocol has its answer in its turn, and the log does 
   assertProblem(await connection.read(), 400, 'malformed-request')
   expect(await connection.readToEnd()).toBe('')
   const lines = service.log.map((line) => JSON.parse(line))
-  expect(lines.filter(({ level, audit }) => level > 30 && audit === undefined)).toEqual([])
+  expect(lines.filter(({ level, audit }) => level !== 'info' && audit === undefined)).toEqual([])
 })
 
 describe('requests that follow each other without waiting', () => {
@@ -279,6 +280,25 @@ test('older and rarer forms of a request are answered', async () => {
   expect((await exchange(service, upgrade)).status).toBe(200)
 })
 
+test('a request with Upgrade ends its connection, because those behind it have no response', async () => {
+  for (const path of ['/livez', '/v1/occupations', '/nowhere']) {
+    const upgrade = `GET ${path} HTTP/1.1\r\n${HOST}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`
+    const connection = (await Connection.open(service)).send(`${upgrade}${LIVEZ}`)
+    expect((await connection.read()).headers.connection).toBe('close')
+    expect(await connection.readToEnd()).toBe('')
+  }
+})
+
+test('Node looks every second for requests that arrive too slowly', async () => {
+  await listen(service)
+  const { server } = service.app
+  expect([server.headersTimeout, server.requestTimeout]).toEqual([15_000, 30_000])
+  const interval = Object.getOwnPropertySymbols(server).find(
+    ({ description }) => description === 'http.server.connectionsCheckingInterval',
+  )
+  expect(interval && Reflect.get(server, interval)).toMatchObject({ _repeat: 1000 })
+})
+
 test('the log has a line for every broken request too, under its id', async () => {
   const answers: Answer[] = []
   for (const bytes of Object.values(MALFORMED)) answers.push(await exchange(service, bytes))
@@ -287,6 +307,6 @@ test('the log has a line for every broken request too, under its id', async () =
       .map((line) => JSON.parse(line))
       .filter(({ id }) => id === headers['x-request-id'])
     expect(lines).toHaveLength(1)
-    expect(lines[0]).toMatchObject({ level: 30, status })
+    expect(lines[0]).toMatchObject({ level: 'info', status })
   }
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { until } from './support/command.ts'
 import { exchange } from './support/connection.ts'
 import { Service } from './support/service.ts'
@@ -10,34 +10,31 @@ function linesOf({ log }: Service): Record<string, unknown>[] {
   return log.map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-test('a request is one line: its id, operation, status, time and client, and nothing else', async () => {
+test('a request is one line: its id, method, route, operation, status, bytes, time and client, and nothing else', async () => {
   const service = await Service.start()
   await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
   const results = '/v1/submissions/submission-0001/validation-results'
   const { key } = await service.createKey({ client: 'careers-site' })
   service.log.length = 0
 
+  const catalogue = { operation: 'occupations', route: '/v1/occupations' }
+  const findings = {
+    operation: 'validation-results',
+    route: '/v1/submissions/:submissionToken/validation-results',
+  }
   const expected: [string, Record<string, string | undefined>, Record<string, unknown>][] = [
-    [
-      '/v1/occupations',
-      { 'x-api-key': key },
-      { operation: 'occupations', status: 200, client: 'careers-site' },
-    ],
-    ['/v1/occupations?Limit=0', {}, { operation: 'occupations', status: 400, client: 'tests' }],
-    ['/v1/occupations', { 'x-api-key': 'wrong' }, { operation: 'occupations', status: 401 }],
-    [results, { eid: '1001' }, { operation: 'validation-results', status: 200, client: 'tests' }],
-    [results, { eid: '2001' }, { operation: 'validation-results', status: 401, client: 'tests' }],
-    [
-      results,
-      { eid: '1001', accept: 'text/html' },
-      { operation: 'validation-results', status: 406, client: 'tests' },
-    ],
-    ['/livez', {}, { operation: 'livez', status: 200 }],
-    ['/readyz', {}, { operation: 'readyz', status: 200 }],
-    ['/openapi.json', {}, { operation: 'openapi', status: 200 }],
-    ['/problems/not-found', {}, { operation: 'problems', status: 200 }],
+    ['/v1/occupations', { 'x-api-key': key }, { ...catalogue, status: 200, client: 'careers-site' }],
+    ['/v1/occupations?Limit=0', {}, { ...catalogue, status: 400, client: 'tests' }],
+    ['/v1/occupations', { 'x-api-key': 'wrong' }, { ...catalogue, status: 401 }],
+    [results, { eid: '1001' }, { ...findings, status: 200, client: 'tests' }],
+    [results, { eid: '2001' }, { ...findings, status: 401, client: 'tests' }],
+    [results, { eid: '1001', accept: 'text/html' }, { ...findings, status: 406, client: 'tests' }],
+    ['/livez', {}, { operation: 'livez', route: '/livez', status: 200 }],
+    ['/readyz', {}, { operation: 'readyz', route: '/readyz', status: 200 }],
+    ['/openapi.json', {}, { operation: 'openapi', route: '/openapi.json', status: 200 }],
+    ['/problems/not-found', {}, { operation: 'problems', route: '/problems/:slug', status: 200 }],
     ['/nowhere', {}, { operation: 'unknown', status: 404 }],
-    ['/v9/occupations', {}, { operation: 'occupations', status: 400 }],
+    ['/v9/occupations', {}, { ...catalogue, status: 400 }],
     ['/v1/occupations%zz', {}, { operation: 'unknown', status: 400 }],
   ]
   for (const [url, headers, line] of expected) {
@@ -51,7 +48,9 @@ test('a request is one line: its id, operation, status, time and client, and not
         return each
       })
     const { ms, ...rest } = lines[0] ?? {}
-    expect([url, lines.length, rest]).toEqual([url, 1, { id: response.headers['x-request-id'], ...line }])
+    const of = { id: response.headers['x-request-id'], method: 'GET', outcome: 'sent' }
+    const bytes = response.rawPayload.length
+    expect([url, lines.length, rest]).toEqual([url, 1, { ...of, bytes, ...line }])
     expect(ms).toBeTypeOf('number')
     expect(ms).toBeGreaterThanOrEqual(0)
   }
@@ -122,4 +121,52 @@ test('nothing that is secret or personal is in any line, whatever happens', asyn
   ]) {
     expect([secret, all.includes(secret)]).toEqual([secret, false])
   }
+})
+
+test('health probes are for the debug log while all is well', async () => {
+  const service = await Service.start()
+  service.log.length = 0
+  await service.request({ url: '/livez' })
+  await service.request({ url: '/readyz' })
+  await service.database.write('schema', (writer) => writer.run('drop table migration'))
+  await service.request({ url: '/readyz' })
+  const probes = () => linesOf(service).filter(({ operation }) => operation !== undefined)
+  await until(() => probes().length === 3 || undefined)
+  expect(probes().map(({ level, operation, status }) => [level, operation, status])).toEqual([
+    ['debug', 'livez', 200],
+    ['debug', 'readyz', 200],
+    ['info', 'readyz', 503],
+  ])
+})
+
+describe('an id that the request came with is logged beside its own', () => {
+  const UUID = '0b8ff9ac-0d5a-4e9b-9a3b-6f3f0c1d2e3f'
+  const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const PARENT = `00-${TRACE}-00f067aa0ba902b7-01`
+  test.each([
+    [{ 'x-request-id': UUID }, { requestId: UUID }],
+    [{ 'x-request-id': UUID.replaceAll('-', '') }, { requestId: UUID.replaceAll('-', '') }],
+    [{ traceparent: PARENT }, { trace: TRACE }],
+    [{ traceparent: `cc${PARENT.slice(2)}-what-is-new` }, { trace: TRACE }],
+    [
+      { 'x-request-id': UUID, traceparent: PARENT },
+      { requestId: UUID, trace: TRACE },
+    ],
+    [{ 'x-request-id': 'aroha@example.nz' }, {}],
+    [{ 'x-request-id': `${UUID}"` }, {}],
+    [{ traceparent: `ff${PARENT.slice(2)}` }, {}],
+    [{ traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01` }, {}],
+    [{ traceparent: PARENT.toUpperCase().replace('BF', 'XX') }, {}],
+  ])('%o', async (headers, ids) => {
+    const service = await Service.start()
+    service.log.length = 0
+    const response = await service.get('/v1/occupations', headers)
+    await until(() => linesOf(service).length > 0 || undefined)
+    const [{ requestId, trace, id } = {}] = linesOf(service)
+    expect({ ...(requestId !== undefined && { requestId }), ...(trace !== undefined && { trace }) }).toEqual(
+      ids,
+    )
+    expect(response.headers['x-request-id']).toBe(id)
+    expect(id).not.toBe(UUID)
+  })
 })

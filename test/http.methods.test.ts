@@ -150,6 +150,14 @@ test('an address that does not exist is 404, by any method', async () => {
   }
 })
 
+test('a path that differs from an endpoint by slashes at its end gets a hint', async () => {
+  const detailOf = async (path: string) =>
+    JSON.parse((await exchange(service, write('GET', path))).body).detail
+  expect(await detailOf('/v1/occupations/')).toContain('Did you mean /v1/occupations?')
+  expect(await detailOf('/occupations//?Limit=1')).toContain('Did you mean /v1/occupations?')
+  expect(await detailOf('/nowhere/')).not.toContain('Did you mean')
+})
+
 test('a path that leads out of the reference page leads nowhere', async () => {
   for (const path of ['../../package.json', '..%2f..%2fpackage.json', '%2e%2e/%2e%2e/package.json', '.']) {
     const { status, headers, body } = await exchange(service, write('GET', `/docs/static/${path}`))
@@ -177,6 +185,8 @@ test('an Accept that excludes JSON is 406, and any other is not', async () => {
       expect([path, accept, await statusOf(path, accept)]).toEqual([path, accept, 406])
     }
     for (const accept of [
+      '',
+      ' ',
       '*/*',
       'application/*',
       'application/json',

@@ -162,10 +162,10 @@ describe('a failure of the service is 500, and tells nothing of its inside', () 
     const lines = service.log.map((line) => JSON.parse(line)).filter((line) => line.id === id)
     expect(lines).toHaveLength(2)
     const [cause, answer] = lines
-    expect(cause).toMatchObject({ level: 50, msg: 'the request failed' })
+    expect(cause).toMatchObject({ level: 'error', msg: 'the request failed' })
     expect(cause.err.message).toMatch(/no such table|does not exist/)
     expect(cause.err.stack).toContain('.ts:')
-    expect(answer).toMatchObject({ level: 30, status: 500 })
+    expect(answer).toMatchObject({ level: 'info', status: 500 })
   })
 
   test('and a database that is gone is 500 or 503, and tells as little', async () => {

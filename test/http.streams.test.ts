@@ -24,7 +24,10 @@ type Line = Record<string, unknown>
 
 /** The kinds of lines there are, by the fields that each has, besides `level` and `time`. */
 const KINDS: Record<string, { always: string[]; sometimes?: string[] }> = {
-  request: { always: ['id', 'ms', 'operation', 'status'], sometimes: ['client'] },
+  request: {
+    always: ['bytes', 'id', 'ms', 'operation', 'outcome', 'status'],
+    sometimes: ['client', 'method', 'requestId', 'route', 'trace'],
+  },
   refusal: { always: ['address', 'audit', 'operation', 'reason'], sometimes: ['client', 'key', 'times'] },
   key: { always: ['audit', 'client', 'expires', 'key'] },
   failure: { always: ['err', 'id', 'msg'] },
@@ -33,7 +36,7 @@ const KINDS: Record<string, { always: string[]; sometimes?: string[] }> = {
 
 function kindOf({ level, time, ...rest }: Line): string | undefined {
   const names = Object.keys(rest)
-  if (typeof level !== 'number' || typeof time !== 'string') return undefined
+  if (typeof level !== 'string' || typeof time !== 'string') return undefined
   return Object.keys(KINDS).find((kind) => {
     const { always = [], sometimes = [] } = KINDS[kind] ?? {}
     return (

@@ -21,7 +21,7 @@ test('an error is its message and where it came from, without what a driver adds
   refused.name = 'DatabaseError'
   log.error({ id: 'a', err: new Error('the query failed', { cause: refused }) }, 'the request failed')
   const { err, ...rest } = JSON.parse(lines.join(''))
-  expect(rest).toMatchObject({ level: 50, id: 'a', msg: 'the request failed' })
+  expect(rest).toMatchObject({ level: 'error', id: 'a', msg: 'the request failed' })
   expect(Object.keys(err)).toEqual(['type', 'message', 'stack'])
   expect(err.message).toBe('the query failed: duplicate key value violates unique constraint')
   expect(err.stack).toContain('caused by DatabaseError: duplicate key')

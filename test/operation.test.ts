@@ -60,7 +60,6 @@ function serve(...operations: readonly Operation[]) {
   const send = {
     common,
     answers: new Answers(log, new Metrics()),
-    compress: false,
     unread: new UnreadResponses(),
   }
   for (const operation of operations) registerOperation(app, { access, send, versions }, operation)

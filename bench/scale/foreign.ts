@@ -22,7 +22,7 @@ export interface Pages {
 export async function countWrongPages(near: Cluster, far: Cluster, publishes: number): Promise<Pages> {
   const url = await near.createDatabase('scale_near')
   await (await openDatabase(await far.createDatabase('scale_far'))).close()
-  const database = await openDatabase(url, 4)
+  const database = await openDatabase(url, { poolSize: 4 })
   try {
     await near.session(async (client) => {
       await client.query(`

@@ -35,7 +35,7 @@ export class SoakedServer {
       createInterface({ input: child.stdout }).on('line', (line) => {
         const listening = /Server listening at (http:\/\/[\d.]+:\d+)/.exec(line)?.[1]
         if (listening !== undefined) resolve(listening)
-        if (/^\{"level":[56]0/.test(line) && faults.length < 20) faults.push(line)
+        if (/^\{"level":"(?:error|fatal)"/.test(line) && faults.length < 20) faults.push(line)
       })
       child.once('error', reject)
       child.once('exit', (code) => reject(new Error(`mahi serve ended with ${code} before it listened`)))

@@ -100,7 +100,7 @@ export class Audit {
 /** The line of a command that has changed a key, with the user of the system who ran it. */
 export function writeKeyChange(change: KeyChange): string {
   const time = formatTimestamp(Date.now())
-  return JSON.stringify({ level: 40, time, ...change, by: nameUser() })
+  return JSON.stringify({ level: 'warn', time, ...change, by: nameUser() })
 }
 
 /** The name, or the number of a user who has none. */

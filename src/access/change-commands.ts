@@ -27,7 +27,9 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           fail({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
         if (flags.fromAudit !== undefined) return await revokeFromAudit(withDatabase, flags.fromAudit, flags)
         const id = readKeyId(given ?? '')
-        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()))
+        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()), {
+          existing: true,
+        })
         if (key === undefined) refuseUnknown()
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
         tell({ audit: 'revoked', key: id, client: key.client, expires: formatTimestamp(key.expires) })
@@ -49,8 +51,10 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
       action(async (given: string, { overlap, expires, json }: RotateFlags) => {
         const id = readKeyId(given)
         const until = Date.now() + overlap * DAY
-        const rotated = await withDatabase((database) =>
-          rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
+        const rotated = await withDatabase(
+          (database) =>
+            rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
+          { existing: true },
         )
         if (rotated === undefined)
           fail({ field: '<id>', message: 'names no valid key: "mahi keys list" lists them' })
@@ -86,7 +90,9 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
       action(async (given: string, flags: { client: string; json?: true }) => {
         const id = readKeyId(given)
         const client = readClientName(flags.client)
-        const key = await withDatabase((database) => renameKey(database, id, client, waitingNotice()))
+        const key = await withDatabase((database) => renameKey(database, id, client, waitingNotice()), {
+          existing: true,
+        })
         if (key === undefined) refuseUnknown()
         await report(flags, { id, clientId: client }, `Key ${id} is for ${client}.`)
         tell({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
@@ -118,16 +124,19 @@ function readDays(text: string): number {
 /** Revokes again what a restored backup has revived. */
 async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: RevokeFlags): Promise<void> {
   const named = await readRevoked(file)
-  const ids = await withDatabase(async (database) => {
-    if (flags.dryRun) {
-      const keys = await listKeys(database)
-      return keys.filter(({ id, revoked }) => revoked === null && named.has(id)).map(({ id }) => id)
-    }
-    const keys = await revokeKeys(database, [...named], waitingNotice())
-    for (const { id, client, expires } of keys)
-      tell({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
-    return keys.map(({ id }) => id)
-  })
+  const ids = await withDatabase(
+    async (database) => {
+      if (flags.dryRun) {
+        const keys = await listKeys(database)
+        return keys.filter(({ id, revoked }) => revoked === null && named.has(id)).map(({ id }) => id)
+      }
+      const keys = await revokeKeys(database, [...named], waitingNotice())
+      for (const { id, client, expires } of keys)
+        tell({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+      return keys.map(({ id }) => id)
+    },
+    { existing: true },
+  )
   if (flags.json)
     return writeOut(`${JSON.stringify({ named: named.size, [flags.dryRun ? 'valid' : 'revoked']: ids })}\n`)
   for (const id of ids) await writeOut(`${id}\n`)

@@ -62,7 +62,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const rows = (await withDatabase(listKeys)).map(describeKey)
+        const rows = (await withDatabase(listKeys, { existing: true })).map(describeKey)
         if (flags.json) return writeOut(`${JSON.stringify({ keys: rows })}\n`)
         if (rows.length === 0) say('There are no keys. Make one with: mahi keys create --client NAME')
         for (const { id, state, expires, clientId, scopes, eids } of rows) {

@@ -3,8 +3,14 @@ import { type Command, Option } from 'commander'
 import type { Database } from '../database/database.ts'
 import { OutputFailed, reportFailure, say, writeOut } from './terminal.ts'
 
-/** Runs work on the database that the settings name, and closes it. */
-export type WithDatabase = <T>(work: (database: Database) => Promise<T>) => Promise<T>
+/**
+ * Runs work on the database that the settings name, and closes it. Commands that only read or change what is there
+ * say `existing`: a wrong address then fails, where it would otherwise make an empty database.
+ */
+export type WithDatabase = <T>(
+  work: (database: Database) => Promise<T>,
+  options?: { readonly existing?: boolean },
+) => Promise<T>
 
 /** The option of every command whose answer is not data already. */
 export const jsonOption = new Option('--json', 'print one JSON object, for machines')

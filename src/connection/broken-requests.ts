@@ -8,6 +8,7 @@ import { SECURITY_HEADERS } from '../http/security-headers.ts'
 import { VERSION_HEADERS } from '../http/versions.ts'
 import type { Answers } from '../telemetry/answers.ts'
 import { beginResponse, lastResponseOn, SENT } from './last-response.ts'
+import { isRtsp } from './rtsp.ts'
 
 const MALFORMED = new Problem(
   'malformed-request',
@@ -38,8 +39,10 @@ export class BrokenRequests {
     server.removeAllListeners('request')
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       beginResponse(request, response)
-      // The parser takes methods of RTSP too, which the router would answer without a hook, and complain about.
-      if (!HTTP_METHODS.has(request.method ?? '')) this.#refuse(MALFORMED, response)
+      // Node drops the requests that follow one with Upgrade: the client has to learn that they have no response.
+      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+      // The parser accepts methods of RTSP too, which the router would answer without a hook, and complain about.
+      if (!HTTP_METHODS.has(request.method ?? '') || isRtsp(request)) this.#refuse(MALFORMED, response)
       else for (const handle of handlers) handle.call(server, request, response)
     })
     // Whoever has closed its half has still asked: Node would close the connection before the answer is there.
@@ -86,7 +89,9 @@ export class BrokenRequests {
       const fields = renderFields(Object.entries(headers).flat())
       to.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${fields}\r\n${body}`)
     }
-    this.#answers.record({ id, operation: 'broken-request', status: problem.status, ms: 0 })
+    const { status } = problem
+    const bytes = Buffer.byteLength(body)
+    this.#answers.record({ id, operation: 'broken-request', status, outcome: 'sent', bytes, ms: 0 })
   }
 }
 

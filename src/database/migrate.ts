@@ -32,9 +32,14 @@ export async function isMigrated(reader: Reader): Promise<boolean> {
   return MIGRATIONS.every((migration) => applied.some(({ name }) => name === migration.name))
 }
 
-async function pending(reader: Reader): Promise<Migration[]> {
+/** Whether Mahi has made its tables in the database, whichever version it was. */
+export async function hasTables(reader: Reader): Promise<boolean> {
   const tables = await reader.all<{ name: string }>(reader.dialect.tables)
-  if (!tables.some(({ name }) => name === 'migration')) return [...MIGRATIONS]
+  return tables.some(({ name }) => name === 'migration')
+}
+
+async function pending(reader: Reader): Promise<Migration[]> {
+  if (!(await hasTables(reader))) return [...MIGRATIONS]
 
   const applied = (await reader.all<{ name: string }>('select name from migration')).map(({ name }) => name)
   const unknown = applied.filter((name) => !MIGRATIONS.some((migration) => migration.name === name))

@@ -1,19 +1,33 @@
 import { type Database, DatabaseUnusable } from './database.ts'
-import { migrate } from './migrate.ts'
+import { hasTables, migrate } from './migrate.ts'
 import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 
 /** Connections of a command, which does one thing after the other. */
 const DEFAULT_POOL_SIZE = 2
 
+export interface OpenOptions {
+  readonly poolSize?: number
+  /** For commands that only make sense on a database that is in use: a wrong address must not make a new one. */
+  readonly existing?: boolean
+}
+
 /**
  * Opens the database that `DATABASE_URL` names and brings its tables up to date.
  *
  * @throws {DatabaseUnusable} if it can't be used; the message says what to do
  */
-export async function openDatabase(url: string, poolSize = DEFAULT_POOL_SIZE): Promise<Database> {
-  const database = await connect(url, poolSize)
+export async function openDatabase(
+  url: string,
+  { poolSize = DEFAULT_POOL_SIZE, existing = false }: OpenOptions = {},
+): Promise<Database> {
+  const database = await connect(url, poolSize, existing)
   try {
+    if (existing && !(await hasTables(database))) {
+      throw new DatabaseUnusable(
+        `${database.address} has no tables of Mahi: check DATABASE_URL, or make them with "mahi migrate"`,
+      )
+    }
     await migrate(database)
     return database
   } catch (error) {
@@ -22,8 +36,8 @@ export async function openDatabase(url: string, poolSize = DEFAULT_POOL_SIZE): P
   }
 }
 
-async function connect(url: string, poolSize: number): Promise<Database> {
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length))
+async function connect(url: string, poolSize: number, existing: boolean): Promise<Database> {
+  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), existing)
   if (/^postgres(?:ql)?:/.test(url)) return openPostgres(url, poolSize)
   throw new DatabaseUnusable(
     'DATABASE_URL has an unknown kind of address: begin it with "sqlite:" or "postgres://"',

@@ -1,5 +1,5 @@
 import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import {
@@ -32,12 +32,19 @@ const TRIES_IN_SILENCE = 10
  * Opens, and where it does not exist creates, a SQLite file. Reads and writes have a connection each, so that a
  * read never sees what a transaction of the same process has not committed.
  *
+ * @param existing whether to refuse a path where there is no file
  * @throws {DatabaseUnusable} if the file is not a database, is another program's, or can't be read or written
  */
-export async function openSqlite(path: string): Promise<Database> {
+export async function openSqlite(path: string, existing = false): Promise<Database> {
   try {
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found?.isDirectory()) {
       throw new DatabaseUnusable(`${path} is a folder: name a file in it in DATABASE_URL`)
+    }
+    if (found === undefined && existing) {
+      throw new DatabaseUnusable(
+        `${resolve(path)} does not exist: check DATABASE_URL, or create it with "mahi migrate"`,
+      )
     }
     mkdirSync(dirname(path), { recursive: true })
     createPrivately(path)

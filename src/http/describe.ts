@@ -53,6 +53,7 @@ const ERROR_HEADERS: Partial<Record<ProblemSlug, Record<string, object>>> = {
   'method-not-allowed': { allow: text('The methods that the address takes.') },
   'too-many-requests': { ...LIMITED, ...RETRY },
   unavailable: RETRY,
+  gone: { location: text('Where to continue.') },
 }
 
 /** Errors that any request can meet. */
@@ -82,6 +83,7 @@ const DETAILS: Partial<Record<ProblemSlug, string>> = {
     'The request line and headers are longer than 16 KiB together, or more than 1,000 headers.',
   'internal-error': 'The service failed. The log has the cause under this id.',
   unavailable: 'The database does not answer.',
+  gone: 'The token in Since is not valid here: it is malformed, too old, from another installation, or from before a restore. Load the snapshot at /v1/occupations/snapshot and continue with the token in its Delta-Token header.',
 }
 
 const EXAMPLE_ID = '0c6e1a4e-6f0b-4d5c-9c39-5f1f4e2f7a10'

@@ -48,9 +48,14 @@ export class Unrouted {
     const methods = found ?? (isPreflight ? this.#methods : undefined)
     // A route that finds nothing under its own address asks here, too.
     if (methods === undefined || (methods.has(request.method) && !isOptions)) {
+      const meant = path.replace(/\/+$/, '')
+      const hint =
+        meant !== path && meant !== '' && this.#findMethods(meant) !== undefined
+          ? ` Did you mean ${meant.slice(0, 200)}?`
+          : ''
       throw new Problem(
         'not-found',
-        'There is nothing at this address. What there is: /docs and /openapi.json tell.',
+        `Nothing is available at this URL.${hint} See /docs or /openapi.json for the available endpoints.`,
       )
     }
     const allow = [...methods].sort().join(', ')

@@ -24,7 +24,7 @@ export function listColumns(schema: TSchema, path: readonly string[] = []): CsvC
   const [read, write] =
     type === 'array'
       ? [readJsonCell, JSON.stringify]
-      : type === 'number'
+      : type === 'number' || type === 'integer'
         ? [readNumberCell, String]
         : [String, String]
   return [{ name: path.join('.'), path, read, write }]

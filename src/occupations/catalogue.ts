@@ -134,7 +134,8 @@ function renderPage({
   )
 }
 
-function nameRevision({ number, changed }: Revision): string {
+/** Names a revision of the catalogue in an ETag. */
+export function nameRevision({ number, changed }: Revision): string {
   return `c${number}.${changed.toString(36)}`
 }
 

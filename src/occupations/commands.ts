@@ -54,12 +54,15 @@ export function addOccupationCommands(
         // On a terminal that shows the records themselves a count would stand between them.
         const shown = output === undefined && process.stdout.isTTY
         const progress = shown ? undefined : new Progress('records')
-        const { count, address } = await withDatabase(async (database) => {
-          const write = (append: (text: string) => Promise<void>) =>
-            exportOccupations(database, format, append, progress?.onRecords)
-          const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
-          return { count, address: database.address }
-        }).finally(() => progress?.stop())
+        const { count, address } = await withDatabase(
+          async (database) => {
+            const write = (append: (text: string) => Promise<void>) =>
+              exportOccupations(database, format, append, progress?.onRecords)
+            const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
+            return { count, address: database.address }
+          },
+          { existing: true },
+        ).finally(() => progress?.stop())
         say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${address}.`)
       }),
     )

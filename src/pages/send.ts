@@ -14,8 +14,6 @@ import { writeTogether } from './write-together.ts'
 export interface SendOptions {
   readonly common: CommonHeaders
   readonly answers: Answers
-  /** Whether compressed bytes are kept, and so worth making. */
-  readonly compress: boolean
   readonly unread: UnreadResponses
 }
 
@@ -36,7 +34,8 @@ export class PageSender {
   constructor(options: SendOptions, operation: string, cacheControl: string, varyBy: readonly string[] = []) {
     this.#options = options
     this.#operation = operation
-    const vary = options.common.vary(...varyBy, 'accept-encoding') ?? ''
+    const shared = cacheControl.startsWith('public') ? ['x-api-version'] : []
+    const vary = options.common.vary(...varyBy, 'accept-encoding', ...shared) ?? ''
     this.#caching = HeaderBlock.of(['cache-control', cacheControl, 'vary', vary])
     this.#ofEveryPage = HeaderBlock.of([
       ...this.#caching.list,
@@ -58,10 +57,8 @@ export class PageSender {
   ): MaybePromise<void> {
     if (isFresh(request, page.etag)) return this.sendNotModified(request, reply, page.etag)
 
-    const { compress, unread } = this.#options
-    const encoding = page.worthCompressing
-      ? chooseEncoding(request.headers['accept-encoding'], compress)
-      : 'identity'
+    const { unread } = this.#options
+    const encoding = page.worthCompressing ? chooseEncoding(request.headers['accept-encoding']) : 'identity'
     const plain = page.ready('identity')
     const body = page.ready(encoding)
     unread.reserve(body ?? plain)
@@ -89,7 +86,7 @@ export class PageSender {
       const { raw } = reply
       writeHead(request, raw, 304, common, own)
       raw.end()
-      answers.recordPage(request, raw, this.#operation)
+      answers.recordPage(request, raw, this.#operation, 0)
     })
   }
 
@@ -111,7 +108,7 @@ export class PageSender {
       } finally {
         unread.watch(raw, body)
       }
-      answers.recordPage(request, raw, this.#operation)
+      answers.recordPage(request, raw, this.#operation, body.length)
     })
   }
 
@@ -142,7 +139,8 @@ export function isFresh(request: FastifyRequest, etag: string): boolean {
 export function assertAccepts(request: FastifyRequest, types: readonly string[]): string {
   const accept = request.headers.accept
   const [first = 'application/json'] = types
-  if (accept === undefined) return first
+  // An empty header says nothing, like an absent one.
+  if (accept === undefined || accept.trim() === '') return first
   if (types.length === 1 && first === 'application/json') {
     if (acceptsJson(accept)) return first
     throw new Problem(
@@ -179,6 +177,6 @@ const negotiate = remember((accepted) => {
 })
 
 /** RFC 9110, section 12.5.3: without the header, or where it excludes all there is, the plain bytes. */
-function chooseEncoding(accepted: string | undefined, compress: boolean): Encoding {
-  return (compress && accepted !== undefined && negotiate(accepted)) || 'identity'
+export function chooseEncoding(accepted: string | undefined): Encoding {
+  return (accepted !== undefined && negotiate(accepted)) || 'identity'
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { remember } from '../text/remember.ts'
+import { awaitDelivery, type Outcome } from './deliveries.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -19,12 +20,25 @@ export interface Answer {
   readonly id: string
   readonly operation: string
   readonly status: number
+  readonly outcome: Outcome
+  /** Of the body, as far as the system has taken it. */
+  readonly bytes: number
   /** From the arrival of the request to the end of the answer, in milliseconds. */
   readonly ms: number
+  readonly method?: string | undefined
+  /** The pattern of the path, such as `/v1/submissions/:submissionToken/validation-results`. */
+  readonly route?: string | undefined
   readonly client?: string | undefined
+  /** The X-Request-Id that the request came with. */
+  readonly requestId?: string | undefined
+  /** The trace id that the request came with. */
+  readonly trace?: string | undefined
 }
 
-/** Counts and logs answers: nothing of it is what the caller sent. */
+/** Operations that say how the process is, several times a minute: while all is well they are for the debug log. */
+const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
+
+/** Counts and logs answers: nothing of it is what the caller sent, but for ids that are random by their form. */
 export class Answers {
   readonly #log: Log
   readonly #metrics: Metrics
@@ -32,7 +46,7 @@ export class Answers {
   /** Answers of Fastify's that are recorded once they have been sent. */
   readonly #expected = new WeakSet<ServerResponse>()
 
-  /** @param release called with each response that was sent */
+  /** @param release called with each response that has ended */
   constructor(
     log: Log,
     metrics: Metrics,
@@ -44,8 +58,10 @@ export class Answers {
   }
 
   record(answer: Answer): void {
-    this.#metrics.count(answer.operation, answer.status, answer.ms / 1000)
-    this.#log.writeInfo(renderFields(answer))
+    const { operation, status, ms, outcome, bytes } = answer
+    this.#metrics.count(operation, status, ms / 1000, outcome, bytes)
+    if (PROBES.has(operation) && status < 400) this.#log.writeDebug(renderFields(answer))
+    else this.#log.writeInfo(renderFields(answer))
   }
 
   begin(request: FastifyRequest): void {
@@ -64,60 +80,96 @@ export class Answers {
     })
   }
 
-  /** Records an answer that Fastify is about to send, once it has been sent. */
+  /** Records an answer that Fastify is about to send, once it has been sent or its client has left. */
   recordReply(request: FastifyRequest, reply: FastifyReply): void {
     const { raw } = reply
     // An answer that turns into an error while it is sent is sent anew.
     if (this.#expected.has(raw)) return
     this.#expected.add(raw)
     const operation = request.routeOptions.config?.operation ?? 'unknown'
-    raw.once('finish', () => this.#recordSent(request, raw, operation))
+    awaitDelivery(request.raw.socket, raw, undefined, (outcome, bytes) =>
+      this.#recordEnd(request, raw, operation, outcome, bytes),
+    )
   }
 
-  /** Records an answer of which everything has been handed over, at once where the system has taken it. */
-  recordPage(request: FastifyRequest, response: ServerResponse, operation: string): void {
-    // Whoever has gone meanwhile has no answer.
-    if (request.socket.destroyed) return
-    if (response.writableLength === 0) this.#recordSent(request, response, operation)
-    else response.once('finish', () => this.#recordSent(request, response, operation))
+  /**
+   * Records an answer of which everything has been handed over, at once where the system has taken it.
+   *
+   * @param length bytes of its body
+   */
+  recordPage(request: FastifyRequest, response: ServerResponse, operation: string, length: number): void {
+    const { socket } = request.raw
+    const bytes = request.method === 'HEAD' ? 0 : length
+    if (response.writableLength === 0 && !socket.destroyed)
+      this.#recordEnd(request, response, operation, 'sent', bytes)
+    else
+      awaitDelivery(socket, response, bytes, (outcome, taken) =>
+        this.#recordEnd(request, response, operation, outcome, taken),
+      )
   }
 
-  #recordSent(request: FastifyRequest, response: ServerResponse, operation: string): void {
+  #recordEnd(
+    request: FastifyRequest,
+    response: ServerResponse,
+    operation: string,
+    outcome: Outcome,
+    bytes: number,
+  ): void {
     this.#release(request.raw, response)
-    const { id, arrived, principal } = request
+    const { id, arrived, principal, method, headers } = request
     const ms = performance.now() - arrived
-    this.record({ id, operation, status: response.statusCode, ms, client: principal?.client })
+    const status = response.statusCode
+    const route = request.routeOptions.url
+    const requestId = readRandomId(headers['x-request-id'])
+    const trace = readTrace(headers.traceparent)
+    const client = principal?.client
+    this.record({ id, operation, status, outcome, bytes, ms, method, route, client, requestId, trace })
   }
+}
+
+/** A UUID, or 128 bits in hexadecimal digits: other texts could be a person's or a secret. */
+const RANDOM_ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
+
+function readRandomId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && RANDOM_ID.test(header) ? header : undefined
+}
+
+/** The trace id of a W3C `traceparent` (Trace Context, section 3.2); all zeros is none. */
+function readTrace(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined
+  return /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/.exec(
+    header,
+  )?.[1]
 }
 
 /**
  * As members of a JSON object, of as few pieces as can be: each is copied by itself. Only what an administrator has named
  * a client may need to be quoted.
  */
-function renderFields({ id, operation, status, ms, client }: Answer): string {
+function renderFields(answer: Answer): string {
+  const { id, bytes, ms, client, requestId, trace } = answer
   const microseconds = Math.round(ms * 1000)
   const whole = Math.trunc(microseconds / 1000)
-  const kind = renderKind(operation, status)
-  const end = client === undefined ? '' : renderClient(client)
-  return `"id":"${id}${kind}${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
+  let end = client === undefined ? '' : renderClient(client)
+  if (requestId !== undefined) end += `,"requestId":"${requestId}"`
+  if (trace !== undefined) end += `,"trace":"${trace}"`
+  return `"id":"${id}${renderKind(answer)}${bytes},"ms":${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
 }
 
-const kinds = new Map<string, Map<number, string>>()
-
-/** What stands between the id and the time. */
-function renderKind(operation: string, status: number): string {
-  let known = kinds.get(operation)
-  if (known === undefined) {
-    known = new Map()
-    kinds.set(operation, known)
-  }
-  let text = known.get(status)
+/** What stands between the id and the bytes: routes, methods and statuses are few. */
+function renderKind({ operation, status, outcome, method, route }: Answer): string {
+  const key = `${method} ${route} ${status} ${outcome} ${operation}`
+  let text = kinds.get(key)
   if (text === undefined) {
-    text = `","operation":"${operation}","status":${status},"ms":`
-    known.set(status, text)
+    const how = method === undefined ? '' : `"method":"${method}",`
+    const where = route === undefined ? '' : `"route":${JSON.stringify(route)},`
+    text = `",${how}${where}"operation":"${operation}","status":${status},"outcome":"${outcome}","bytes":`
+    kinds.set(key, text)
   }
   return text
 }
+
+const kinds = new Map<string, string>()
 
 const renderClient = remember((client) => `,"client":${JSON.stringify(client)}`)
 

@@ -1,4 +1,5 @@
-import pino, { type DestinationStream, type Logger } from 'pino'
+import pino, { type Logger } from 'pino'
+import { BATCH, LIMITS, LineBatch, type LogDestination } from './line-batch.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Longest message of an error that is logged, in characters. */
@@ -16,86 +17,53 @@ export interface Log {
    * are written at all. Rendering the fields of an object takes longer than finding a page.
    */
   readonly writeInfo: (fields: string) => void
+  /** The same with level debug. */
+  readonly writeDebug: (fields: string) => void
 }
-
-/** Bytes of lines that may wait for whoever reads the log; what comes beyond is dropped, and counted. */
-const CAPACITY = 16 * 2 ** 20
-
-/** Characters of lines that are written at once, or after so many milliseconds however few there are. */
-const BATCH = 32 * 1024
-const LATEST = 100
 
 /**
  * The log, JSON lines on standard output. Lines are written behind the requests' backs, and several at a time where
  * there are many: nobody waits for a slow reader of the log. What is left is written when the process exits.
  */
 export function openLog(level: string, metrics: Metrics): Log {
-  const output = pino.destination({ fd: 1, sync: false, maxLength: CAPACITY })
-  let dropped = 0
-  output.on('drop', (lines: string) => {
-    dropped += lines.split('\n').length - 1
-  })
-  metrics.gauge(
-    'mahi_log_lines_dropped',
-    'Log lines that were dropped because nobody read them fast enough.',
-    () => dropped,
+  const batch = new LineBatch(
+    pino.destination({ fd: 1, sync: false, maxLength: LIMITS.requests + LIMITS.others + 2 * BATCH }),
   )
-  const batch = new LineBatch(output)
+  metrics.counter(
+    'mahi_log_lines_dropped_total',
+    'Log lines that were dropped because nobody read them fast enough: request lines first, audit lines last.',
+    () => batch.dropped,
+    'kind',
+  )
   process.on('exit', () => batch.flushSync())
-  return createLog(level, batch)
-}
-
-/** Lines that wait to be written together: handing each over by itself takes longer than making it. */
-class LineBatch implements DestinationStream {
-  readonly #output: ReturnType<typeof pino.destination>
-  #lines = ''
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(output: ReturnType<typeof pino.destination>) {
-    this.#output = output
-  }
-
-  write(line: string): void {
-    this.#lines += line
-    if (this.#lines.length >= BATCH) this.#handOver()
-    else this.#timer ??= setTimeout(() => this.#handOver(), LATEST).unref()
-  }
-
-  /** For the last lines of a process. */
-  flushSync(): void {
-    try {
-      this.#handOver()
-      this.#output.flushSync()
-    } catch {
-      // Whoever read the log has gone.
-    }
-  }
-
-  #handOver(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    if (this.#lines !== '') this.#output.write(this.#lines)
-    this.#lines = ''
-  }
+  const log = createLog(level, batch)
+  batch.onRoom = (dropped) =>
+    log.logger.error({ dropped }, 'log lines were dropped: whatever reads the log has been too slow')
+  return log
 }
 
 /** A log of lines that hold no secret, whoever writes them. */
-export function createLog(level: string, destination: DestinationStream): Log {
+export function createLog(level: string, destination: LogDestination): Log {
   const logger = pino(
     {
       level,
       base: null,
       timestamp: nameTime,
+      formatters: { level: (name) => ({ level: name }) },
       // Fastify would have its own for these, with the address and the sender of a request.
       serializers: { err: describeError, error: describeError, req: leaveOut, res: leaveOut },
       hooks: { streamWrite: blotOut },
     },
     destination,
   )
-  const { info } = pino.levels.values
-  const begin = `{"level":${info}`
-  const write = (fields: string) => destination.write(`${begin}${nameTime()},${fields}}\n`)
-  return { logger, writeInfo: logger.isLevelEnabled('info') ? write : () => undefined }
+  const writeRequest = (line: string) =>
+    destination.writeRequest === undefined ? destination.write(line) : destination.writeRequest(line)
+  const writer = (name: 'info' | 'debug') => {
+    const begin = `{"level":"${name}"`
+    const write = (fields: string) => writeRequest(`${begin}${nameTime()},${fields}}\n`)
+    return logger.isLevelEnabled(name) ? write : () => undefined
+  }
+  return { logger, writeInfo: writer('info'), writeDebug: writer('debug') }
 }
 
 /**

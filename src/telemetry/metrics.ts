@@ -1,6 +1,10 @@
 import { createServer, type Server } from 'node:http'
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import type { Outcome } from './deliveries.ts'
 import { Tallies } from './tallies.ts'
+
+/** What is read when somebody asks: a number, `undefined` where it is not known, or a number for each value of a label. */
+type Read = () => number | undefined | Readonly<Record<string, number>>
 
 /** What the process counts about itself, for Prometheus. */
 export class Metrics {
@@ -13,28 +17,59 @@ export class Metrics {
   }
 
   /** Counts one answer. */
-  count(operation: string, status: number, seconds: number): void {
-    this.#answers.count(operation, status, seconds)
+  count(operation: string, status: number, seconds: number, outcome: Outcome = 'sent', bytes = 0): void {
+    this.#answers.count(operation, status, seconds, outcome, bytes)
   }
 
-  /** Reports a number that is read when somebody asks. */
-  gauge(name: string, help: string, read: () => number): void {
+  /** Begins the series of an operation at 0, for the statuses that it can have. */
+  expect(operation: string, statuses: readonly number[]): void {
+    this.#answers.expect(operation, statuses)
+  }
+
+  /**
+   * Reports a number that goes up and down.
+   *
+   * @param label names what `read` tells apart, where it does
+   */
+  gauge(name: string, help: string, read: Read, label?: string): void {
     new Gauge({
       name,
       help,
+      labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
       collect() {
-        this.set(read())
+        this.reset()
+        for (const [labels, value] of series(read(), label)) this.set(labels, value)
+      },
+    })
+  }
+
+  /** Reports a number that only grows: its name ends in `_total`. */
+  counter(name: string, help: string, read: Read, label?: string): void {
+    new Counter({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const [labels, value] of series(read(), label)) this.inc(labels, value)
       },
     })
   }
 }
 
-/** Serves the metrics at /metrics, on loopback only. */
-export async function serveMetrics(metrics: Metrics, port: number): Promise<Server> {
+function series(read: ReturnType<Read>, label: string | undefined): [Record<string, string>, number][] {
+  if (read === undefined) return [[{}, Number.NaN]]
+  if (typeof read === 'number') return [[{}, read]]
+  return Object.entries(read).map(([value, number]) => [{ [label ?? 'name']: value }, number])
+}
+
+/** Serves the metrics at /metrics, whatever query follows. */
+export async function serveMetrics(metrics: Metrics, port: number, host = '127.0.0.1'): Promise<Server> {
   const server = createServer(async (request, response) => {
     response.setHeader('x-content-type-options', 'nosniff')
-    if (request.url !== '/metrics') {
+    if (request.url?.split('?', 1)[0] !== '/metrics') {
       response.writeHead(404).end()
       return
     }
@@ -42,7 +77,7 @@ export async function serveMetrics(metrics: Metrics, port: number): Promise<Serv
     response.end(await metrics.registry.metrics())
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, '127.0.0.1', resolve)
+    server.once('error', reject).listen(port, host, resolve)
   })
   server.unref()
   return server

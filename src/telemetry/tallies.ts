@@ -1,7 +1,11 @@
 import { Counter, type Histogram, type Registry } from 'prom-client'
+import type { Outcome } from './deliveries.ts'
 
 /** Upper bounds of the buckets of durations, in seconds. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+
+/** Ways in which a response can end before all of it is sent. */
+const INCOMPLETE = ['left', 'cut-off'] as const
 
 /**
  * Counts answers by operation and status, and how long they took. prom-client looks its labels up anew each time that
@@ -10,13 +14,16 @@ const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 export class Tallies {
   readonly #tallies = new Map<string, Tally>()
 
-  count(operation: string, status: number, seconds: number): void {
-    let tally = this.#tallies.get(operation)
-    if (tally === undefined) {
-      tally = new Tally()
-      this.#tallies.set(operation, tally)
-    }
-    tally.count(status, seconds)
+  /**
+   * Begins the series of an operation at 0: Prometheus sees an increase between two samples only, so that of a series
+   * which begins at 1 it misses the first.
+   */
+  expect(operation: string, statuses: readonly number[]): void {
+    this.#find(operation).expect(statuses)
+  }
+
+  count(operation: string, status: number, seconds: number, outcome: Outcome, bytes: number): void {
+    this.#find(operation).count(status, seconds, outcome, bytes)
   }
 
   /** Has a registry read the sums. */
@@ -33,6 +40,27 @@ export class Tallies {
           for (const [status, count] of statuses) this.inc({ operation, status }, count)
       },
     })
+    new Counter({
+      name: 'mahi_http_responses_incomplete_total',
+      help: 'Responses of which the client did not take everything: it left, or was cut off.',
+      labelNames: ['operation', 'outcome'] as const,
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const [operation, { incomplete }] of tallies)
+          for (const outcome of INCOMPLETE) this.inc({ operation, outcome }, incomplete[outcome])
+      },
+    })
+    new Counter({
+      name: 'mahi_http_response_bytes_total',
+      help: 'Bytes of response bodies that were sent, as compressed.',
+      labelNames: ['operation'] as const,
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const [operation, { bytes }] of tallies) this.inc({ operation }, bytes)
+      },
+    })
     // A histogram of prom-client's takes observations one by one; a registry asks no more of a metric than these.
     const durations = {
       name: 'mahi_http_request_duration_seconds',
@@ -45,16 +73,33 @@ export class Tallies {
     })
     registry.registerMetric({ ...durations, get } as unknown as Histogram<string>)
   }
+
+  #find(operation: string): Tally {
+    let tally = this.#tallies.get(operation)
+    if (tally === undefined) {
+      tally = new Tally()
+      this.#tallies.set(operation, tally)
+    }
+    return tally
+  }
 }
 
 class Tally {
   readonly statuses = new Map<number, number>()
+  readonly incomplete = { left: 0, 'cut-off': 0 }
+  bytes = 0
   /** How many fell into each bucket and none below it. */
   readonly #buckets = BOUNDS.map(() => 0)
   #seconds = 0
 
-  count(status: number, seconds: number): void {
+  expect(statuses: readonly number[]): void {
+    for (const status of statuses) this.statuses.set(status, this.statuses.get(status) ?? 0)
+  }
+
+  count(status: number, seconds: number, outcome: Outcome, bytes: number): void {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    this.bytes += bytes
+    if (outcome !== 'sent') this.incomplete[outcome]++
     this.#seconds += seconds
     const bucket = BOUNDS.findIndex((bound) => seconds <= bound)
     if (bucket !== -1) this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1

@@ -8,7 +8,7 @@ import {
 } from '../command-line/command.ts'
 import { Progress, say, writeOut } from '../command-line/terminal.ts'
 import { readRecords } from '../input/read-records.ts'
-import { ENTRY_COLUMNS, publishResults } from './publish.ts'
+import { PUBLISHED_COLUMNS, publishResults } from './publish.ts'
 
 interface PublishFlags {
   eid: string
@@ -34,7 +34,7 @@ export function addResultsCommands(program: Command, withDatabase: WithDatabase)
       action(async (file: string, { eid, return: returnId, token, json }: PublishFlags) => {
         keepHeapSmall()
         const progress = new Progress('entries', [file])
-        const entries = readRecords([file], { columns: ENTRY_COLUMNS, onBytes: progress.onBytes })
+        const entries = readRecords([file], { columns: PUBLISHED_COLUMNS, onBytes: progress.onBytes })
         const summary = await withDatabase((database) =>
           publishResults(database, entries, {
             eid,

@@ -10,7 +10,7 @@ import { quote } from '../text/quote.ts'
 import type { Fault } from '../text/user-error.ts'
 import { findSubmission } from './queries.ts'
 import { deleteFindings, deleteOldRuns, RUNS_KEPT, type RunSummary, summaryContext } from './runs.ts'
-import { ValidationEntry } from './schema.ts'
+import { PublishedFinding, ValidationEntry } from './schema.ts'
 import { type Finding, type StoredRun, storeFindings } from './store-run.ts'
 
 export interface Publication {
@@ -41,7 +41,10 @@ export interface PublicationSummary {
 /** The columns of a run of validation results as CSV. */
 export const ENTRY_COLUMNS = listColumns(ValidationEntry)
 
-const readShape = compileShape(ValidationEntry, { personal: true })
+/** The columns that a publish accepts: with the details that `mahi check` writes. */
+export const PUBLISHED_COLUMNS = listColumns(PublishedFinding)
+
+const readShape = compileShape(PublishedFinding, { personal: true })
 
 /**
  * Stores a complete run of validation results and makes it the submission's current one, in one transaction: readers
@@ -192,7 +195,7 @@ async function loadEntries(
         faults.add(found)
         if (faults.truncated) return
         if (faults.found) continue
-        yield { entry: value ?? {} }
+        yield splitFinding(value ?? {})
         if (++count % 1000 === 0) onProgress?.(count)
       }
     } catch (error) {
@@ -207,13 +210,21 @@ async function loadEntries(
   return stored
 }
 
+/** The specified operation sends the entry; the detail is for filters and comparisons. */
+function splitFinding({ file, line, field, value, findingKey, ...entry }: PublishedFinding): Finding {
+  const detail = Object.entries({ file, line, field, value, findingKey }).filter(
+    ([, each]) => each !== undefined,
+  )
+  return detail.length === 0 ? { entry } : { entry, detail: Object.fromEntries(detail) }
+}
+
 function readEntry({ file, line, value, faults = [] }: SourceRecord): {
-  value?: ValidationEntry
+  value?: PublishedFinding
   faults: Fault[]
 } {
   const reading = readShape(value)
   return {
-    value: reading.value as ValidationEntry,
+    value: reading.value as PublishedFinding,
     faults: [
       ...faults,
       ...reading.faults.map(({ field, message }) => ({

@@ -42,6 +42,23 @@ export const ValidationEntry = Type.Object(
 )
 export type ValidationEntry = Static<typeof ValidationEntry>
 
+/** What a publish accepts: an entry, and what `mahi check` adds to it. The specified operation never sends the rest. */
+export const PublishedFinding = Type.Object({
+  ...ValidationEntry.properties,
+  file: text('Name of the file that holds the record.'),
+  line: Type.Optional(
+    Type.Integer({
+      description: 'Line on which the record starts, from 1.',
+      minimum: 1,
+      maximum: 2 ** 31 - 1,
+    }),
+  ),
+  field: text('Field concerned.'),
+  value: text('Its value.'),
+  findingKey: text('Identifies the finding in other runs.'),
+})
+export type PublishedFinding = Static<typeof PublishedFinding>
+
 const count = (description: string) =>
   Type.Optional(Type.Integer({ description, format: 'int32', minimum: 0 }))
 

@@ -7,7 +7,7 @@ const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
 const PROBE = new URL('probe.mjs', import.meta.url).href
 
 /** Lines of a log in which nothing is wrong: of requests, and of credentials that were refused. */
-const EXPECTED = /^\{"level":(?:30,|40,"time":"[^"]+","audit":"refused")/
+const EXPECTED = /^\{"level":"(?:info",|warn","time":"[^"]+","audit":"refused")/
 
 /** What a process holds after its garbage has been collected. */
 export interface Holding {

@@ -92,6 +92,12 @@ export class Installation {
     return { command, url }
   }
 
+  /** Makes the tables, without a command. */
+  async migrate(): Promise<this> {
+    await this.#withDatabase(async () => undefined)
+    return this
+  }
+
   /** Brings records into the catalogue, without a command. */
   async fill(records: readonly unknown[]): Promise<this> {
     const source = (async function* () {

@@ -21,6 +21,7 @@ export class Service {
   readonly app: FastifyInstance
   readonly database: Database
   readonly revisions: RevisionWatch
+  readonly metrics: Metrics
   /** Lines that the service has logged. */
   readonly log: string[]
   /** A key for everything and the organisation 1001. */
@@ -30,12 +31,14 @@ export class Service {
     app: FastifyInstance,
     database: Database,
     revisions: RevisionWatch,
+    metrics: Metrics,
     log: string[],
     key: string,
   ) {
     this.app = app
     this.database = database
     this.revisions = revisions
+    this.metrics = metrics
     this.log = log
     this.key = key
   }
@@ -56,13 +59,14 @@ export class Service {
     const log: string[] = []
     const database = await openDatabase(url)
     const revisions = await RevisionWatch.start(database)
+    const metrics = new Metrics()
     const app = await buildApp({
       settings,
       database,
       reads: database,
       revisions,
       consume: createMemoryLimiter(rateLimitsOf(settings)),
-      metrics: new Metrics(),
+      metrics,
       life: { stopping: false },
       log: createLog('trace', { write: (line: string) => void log.push(line) }),
     })
@@ -77,7 +81,7 @@ export class Service {
       expires: Date.now() + 86_400_000,
     })
     await revisions.refresh()
-    return new Service(app, database, revisions, log, key)
+    return new Service(app, database, revisions, metrics, log, key)
   }
 
   /** Asks for an address with the service's key; `headers` add to it or, as `undefined`, take away. */

@@ -1,0 +1,149 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { EngineProgress, InputFile } from './engine/run.ts'
+import type { CheckSummary, Finding } from './engine/summary.ts'
+import { DEFAULT_LIMITS, type Limits } from './process/limits.ts'
+import { RuleTooSlow, runChild } from './process/run-child.ts'
+
+export type { EngineProgress } from './engine/run.ts'
+export type { CheckSummary, CodeSummary, FileSummary, Finding } from './engine/summary.ts'
+export { CheckFailed } from './process/run-child.ts'
+
+/** A file to check: on disk, or a stream that is copied to a temporary file first. */
+export type CheckedInput = {
+  /** Name of the resource in the definition, such as `enrolments`. */
+  readonly resource: string
+  /** Name as findings show it; its ending tells the format: `.csv` or `.ndjson`, with or without `.gz`. */
+  readonly name: string
+} & ({ readonly path: string } | { readonly open: () => AsyncIterable<Uint8Array> })
+
+export interface CheckRequest {
+  /** Folder of the definition; `findDefinition` gives that of one that comes with Mahi. */
+  readonly definition: string
+  readonly files: readonly CheckedInput[]
+  /** Whether an absent file is a finding. Without it, only rules that need the file do not run. */
+  readonly complete?: boolean
+  /** ID of the return, such as 202512; by default that of the definition. */
+  readonly returnId?: string | undefined
+  /** Date on which codes and rules apply; by default the end of the return's month. */
+  readonly asOf?: string | undefined
+  /** Codes that are checked; none means all. */
+  readonly only?: readonly string[]
+}
+
+export interface CheckOptions {
+  readonly limits?: Partial<Limits>
+  /** Cancels the check: its process is killed and its temporary files are deleted. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: EngineProgress) => void
+  /** Folder for temporary files; by default that of the system. */
+  readonly temporary?: string
+  /** Bytes that are read at once; for tests. */
+  readonly chunk?: number
+}
+
+export interface CheckResult {
+  readonly summary: CheckSummary
+  /** The findings as NDJSON, in a temporary file. */
+  readonly path: string
+  /** The findings in the order file, record, check. */
+  findings(): AsyncGenerator<Finding>
+  /** Deletes the temporary files. Call it in every case. */
+  dispose(): Promise<void>
+}
+
+/**
+ * Checks files against a definition, in a process of its own with limits on time, memory and disk. The files are read
+ * where they are; nothing of them is logged. The same input gives the same findings, byte for byte, on every machine.
+ *
+ * A rule that takes longer than it may is reported as not run, and the check is done again without it.
+ *
+ * ```ts
+ * const result = await checkFiles({ definition: findDefinition('sdr'), files, returnId: '202512' }, { signal })
+ * try {
+ *   await publish(result.findings(), result.summary)
+ * } finally {
+ *   await result.dispose()
+ * }
+ * ```
+ *
+ * @throws {DefinitionRefused} or another UserError if the definition, return or date is not valid
+ * @throws {CheckFailed} if a limit is exceeded, the disk is full or the process is killed; nothing remains then
+ * @throws the reason of the signal if it is aborted
+ */
+export async function checkFiles(request: CheckRequest, options: CheckOptions = {}): Promise<CheckResult> {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const deadline = performance.now() + limits.seconds * 1000
+  const folder = await mkdtemp(join(options.temporary ?? tmpdir(), 'mahi-check-'))
+  const dispose = () => rm(folder, { recursive: true, force: true })
+  try {
+    const files = await Promise.all(request.files.map((file) => toInputFile(file, folder, options.signal)))
+    const skip: Record<string, string> = {}
+    const path = join(folder, 'findings.ndjson')
+    for (;;) {
+      try {
+        const summary = await runChild(
+          {
+            definition: request.definition,
+            files,
+            complete: request.complete ?? false,
+            returnId: request.returnId,
+            asOf: request.asOf,
+            only: request.only ?? [],
+            cap: limits.findingsOfCode,
+            diskBytes: limits.diskBytes,
+            skip,
+            folder: join(folder, 'work'),
+            output: path,
+            ...(options.chunk === undefined ? {} : { chunk: options.chunk }),
+          },
+          { limits, deadline, signal: options.signal, onProgress: options.onProgress },
+        )
+        await rm(join(folder, 'work'), { recursive: true, force: true })
+        return { summary, path, findings: () => readFindings(path), dispose }
+      } catch (error) {
+        if (!(error instanceof RuleTooSlow) || skip[error.code] !== undefined) throw error
+        skip[error.code] = `The rule was stopped: it took more than ${limits.ruleSeconds} seconds.`
+      }
+    }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+async function toInputFile(
+  file: CheckedInput,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<InputFile> {
+  const { resource, name } = file
+  if ('path' in file) return { resource, name, path: file.path }
+  const path = join(folder, `${resource}.input`)
+  await pipeline(Readable.from(file.open()), createWriteStream(path, { mode: 0o600 }), { signal })
+  return { resource, name, path }
+}
+
+/** Reads findings from NDJSON, such as an earlier run's. */
+export async function* readFindings(path: string): AsyncGenerator<Finding> {
+  for await (const line of readLines(path)) yield JSON.parse(line) as Finding
+}
+
+/** The lines of a file, which LF alone ends: JSON text may contain the other line ends of Unicode. */
+export async function* readLines(path: string): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0)
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {
+    const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let at = 0
+    for (let end = text.indexOf(10); end !== -1; end = text.indexOf(10, at)) {
+      yield text.toString('utf8', at, end)
+      at = end + 1
+    }
+    rest = Buffer.from(text.subarray(at))
+  }
+  if (rest.length > 0) yield rest.toString('utf8')
+}

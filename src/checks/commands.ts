@@ -1,0 +1,148 @@
+import { type Command, Option } from 'commander'
+import { jsonOption } from '../command-line/command.ts'
+import { OutputFailed, reportFailure, say, writeOut } from '../command-line/terminal.ts'
+import { UserError } from '../text/user-error.ts'
+import type { CheckSummary } from './check-files.ts'
+import type { ReportInput } from './report/report.ts'
+
+interface CheckFlags {
+  definition: string
+  format: 'table' | 'ndjson' | 'csv' | 'html' | 'junit' | 'sarif'
+  output?: string
+  return?: string
+  asOf?: string
+  baseline?: string
+  failOn: 'error' | 'warning' | 'new'
+  only?: string[]
+  explain?: string
+  sample?: string
+  json?: true
+}
+
+/** Adds `check`. What it needs is loaded when it runs. */
+export function addCheckCommand(program: Command): void {
+  program
+    .command('check')
+    .description('check files against a definition, offline; exits 1 if there are findings')
+    .argument('[paths...]', 'a folder with the files, or files')
+    .option('--definition <definition>', 'what to check against: a name or a folder', 'sdr')
+    .option('--return <id>', 'the return, such as 202512; by default that of the definition')
+    .option('--as-of <date>', "date on which codes and rules apply; by default the end of the return's month")
+    .addOption(
+      new Option('--format <format>', 'form of the report')
+        .choices(['table', 'ndjson', 'csv', 'html', 'junit', 'sarif'])
+        .default('table'),
+    )
+    .option('--output <file>', 'write the report to a file instead of standard output')
+    .option('--baseline <run>', 'compare with the findings of an earlier run, written by --format ndjson')
+    .addOption(
+      new Option(
+        '--fail-on <level>',
+        'what exits 1: errors, warnings too, or only what the baseline does not have',
+      )
+        .choices(['error', 'warning', 'new'])
+        .default('error'),
+    )
+    .option('--only <code...>', 'check these codes only')
+    .option('--explain <code>', 'explain a code, and check nothing')
+    .option(
+      '--sample <folder>',
+      'create a folder of sample files with faults of every kind, and check nothing',
+    )
+    .addOption(jsonOption)
+    .action(async (paths: string[], flags: CheckFlags) => {
+      try {
+        process.exitCode = await runCheck(paths, flags)
+      } catch (error) {
+        if (error instanceof OutputFailed && error.closed) return
+        await reportFailure(error, flags.json === true)
+        // 1 is for findings: these files could not be checked.
+        process.exitCode = 2
+      }
+    })
+}
+
+async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<number> {
+  if (flags.sample !== undefined) return await writeSample(flags.sample)
+  const { findDefinition, loadDefinition } = await import('./definition/load.ts')
+  const folder = findDefinition(flags.definition)
+  const definition = loadDefinition(folder)
+  if (flags.explain !== undefined) {
+    const { explainCheck } = await import('./explain-check.ts')
+    await writeOut(explainCheck(definition, flags.explain, flags.json === true))
+    return 0
+  }
+  if (paths.length === 0) throw new UserError('Name a folder with the files to check, or the files.')
+  if (flags.failOn === 'new' && flags.baseline === undefined)
+    throw new UserError('--fail-on new needs --baseline: the earlier run to compare with.')
+  const { findCode } = await import('./explain-check.ts')
+  for (const code of flags.only ?? []) findCode(definition, code)
+
+  const { selectFiles } = await import('./select-files.ts')
+  const { files, complete, ignored } = selectFiles(paths, definition)
+  for (const name of ignored) say(`Ignored: ${name}.`)
+  const { Baseline } = await import('./report/baseline.ts')
+  const baseline = flags.baseline === undefined ? undefined : await Baseline.read(flags.baseline)
+  const { checkFiles } = await import('./check-files.ts')
+  const { CheckProgress } = await import('./progress.ts')
+  const progress = new CheckProgress()
+  const abort = new AbortController()
+  const stop = () => abort.abort(new UserError('The check was stopped.'))
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const result = await checkFiles(
+    { definition: folder, files, complete, returnId: flags.return, asOf: flags.asOf, only: flags.only ?? [] },
+    { signal: abort.signal, onProgress: progress.show },
+  ).finally(() => progress.stop())
+  try {
+    const { summary, path } = result
+    const changes = await baseline?.countChanges(result.findings())
+    const input: ReportInput = {
+      summary,
+      path,
+      changes,
+      findings: async function* () {
+        const standingOf = baseline?.compare()
+        for await (const finding of result.findings())
+          yield standingOf === undefined ? finding : { ...finding, standing: standingOf(finding) }
+      },
+    }
+    await writeReport(input, flags)
+    const { sumChanges } = await import('./report/baseline.ts')
+    return decideExit(summary, flags.failOn, changes === undefined ? 0 : sumChanges(changes).fresh)
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+    await result.dispose()
+  }
+}
+
+async function writeReport(input: ReportInput, { format, output, json }: CheckFlags): Promise<void> {
+  const { FORMATS } = await import('./report/formats.ts')
+  const { describeVerdict, listGaps } = await import('./report/report.ts')
+  const write = await FORMATS[format]()
+  if (output !== undefined) {
+    const { replaceFile } = await import('../command-line/output-file.ts')
+    await replaceFile(output, (append) => write(input, append))
+  }
+  const { summary } = input
+  if (json) {
+    await writeOut(`${JSON.stringify(summary)}\n`)
+  } else if (output === undefined) {
+    await write(input, writeOut)
+  }
+  if (json || (format === 'table' && output === undefined)) return
+  say(`${describeVerdict(summary)} ${output === undefined ? '' : `The report is in ${output}.`}`.trim())
+  if (format !== 'html') for (const gap of listGaps(summary)) say(gap)
+}
+
+function decideExit({ errors, warnings }: CheckSummary, failOn: CheckFlags['failOn'], fresh: number): number {
+  if (failOn === 'new') return fresh > 0 ? 1 : 0
+  return errors > 0 || (failOn === 'warning' && warnings > 0) ? 1 : 0
+}
+
+async function writeSample(folder: string): Promise<number> {
+  const { copySample } = await import('./sample.ts')
+  const names = await copySample(folder)
+  say(`Wrote ${names.join(', ')} to ${folder}. They are fictitious, with faults of every kind. Check them:`)
+  await writeOut(`mahi check ${folder}\n`)
+  return 0
+}

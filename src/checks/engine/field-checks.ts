@@ -1,0 +1,161 @@
+import type { Field, Limits } from '../definition/definition.ts'
+import { compilePattern } from '../definition/node.ts'
+import { compileValues } from './values.ts'
+
+/** Reports a finding of a check, by its position, in the current record. */
+export type Report = (check: number) => void
+
+/** Checks a value and gives the one by which it is used further: without spaces, and empty if it is not valid. */
+export type FieldCheck = (cell: string) => string
+
+type Test = (value: string) => boolean
+
+export interface FieldContext {
+  /** The position of a check of this kind, or -1 where it does not apply. */
+  readonly at: (kind: string) => number
+  readonly report: Report
+  readonly asOf: string
+}
+
+/** Compiles the checks of a field that need nothing but its value. */
+export function compileField(field: Field, { at, report, asOf }: FieldContext): FieldCheck {
+  const { isValid } = compileValues(field)
+  const required = field.required ? at('required') : -1
+  const [spaces, type] = [at('spaces'), at('type')]
+  const trims = !field.keepSpaces
+  const hasType = !['string', 'any'].includes(field.type)
+  const missing = new Set(field.missingValues.filter((value) => value !== ''))
+  const hasMissing = missing.size > 0
+  const tests = listTests(field, asOf)
+    .map(([kind, holds]) => ({ check: at(kind), holds }))
+    .filter(({ check }) => check !== -1)
+  const count = tests.length
+  return (cell) => {
+    let value = cell
+    const { length } = value
+    if (length !== 0 && trims) {
+      const first = value.charCodeAt(0)
+      const last = value.charCodeAt(length - 1)
+      if (first <= 32 || last <= 32 || first >= 160 || last >= 160) {
+        value = value.trim()
+        // Nothing but spaces is an empty value.
+        if (value.length !== length && value !== '' && spaces !== -1) report(spaces)
+      }
+    }
+    if (hasMissing && missing.has(value)) value = ''
+    if (value === '') {
+      if (required !== -1) report(required)
+      return ''
+    }
+    if (hasType && !isValid(value)) {
+      if (type !== -1) report(type)
+      return ''
+    }
+    for (let index = 0; index < count; index++) {
+      const test = tests[index] as (typeof tests)[number]
+      if (!test.holds(value)) report(test.check)
+    }
+    return value
+  }
+}
+
+function listTests(field: Field, asOf: string): [string, Test][] {
+  const { limits, type } = field
+  const isList = type === 'list'
+  const tests: [string, Test | undefined][] = [
+    ['length', isList ? testItemCount(field) : testLength(limits)],
+    ['pattern', limits.pattern === undefined ? undefined : testPattern(limits.pattern)],
+    ['range', testRange(field)],
+    ['decimals', field.decimals === undefined ? undefined : testDecimals(field.decimals)],
+    ['enum', isList ? undefined : testPermitted(field, asOf)],
+    ['items', isList ? testItems(field, asOf) : undefined],
+  ]
+  return tests.flatMap(([kind, test]): [string, Test][] => (test === undefined ? [] : [[kind, test]]))
+}
+
+function testLength({ minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Limits): Test | undefined {
+  if (minLength === 0 && maxLength === Number.POSITIVE_INFINITY) return undefined
+  return (value) => {
+    const { length } = value
+    if (length >= minLength && length <= maxLength && (length < minLength * 2 || minLength < 2)) return true
+    // Characters beyond U+FFFF have two units.
+    const characters = [...value].length
+    return characters >= minLength && characters <= maxLength
+  }
+}
+
+function testItemCount({ limits, delimiter }: Field): Test | undefined {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = limits
+  if (minLength === 0 && maxLength === Number.POSITIVE_INFINITY) return undefined
+  return (value) => {
+    const count = value.split(delimiter).length
+    return count >= minLength && count <= maxLength
+  }
+}
+
+function testPattern(source: string): Test {
+  const pattern = compilePattern(source)
+  return (value) => pattern.test(value)
+}
+
+function testRange(field: Field): Test | undefined {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = field.limits
+  if ([minimum, maximum, exclusiveMinimum, exclusiveMaximum].every((bound) => bound === undefined))
+    return undefined
+  if (['integer', 'number', 'year'].includes(field.type)) {
+    const bound = (text: string | undefined, fallback: number) =>
+      text === undefined ? fallback : Number(text)
+    const [least, most] = [bound(minimum, -Infinity), bound(maximum, Infinity)]
+    const [above, below] = [bound(exclusiveMinimum, -Infinity), bound(exclusiveMaximum, Infinity)]
+    return (value) => {
+      const number = Number(value)
+      return number >= least && number <= most && number > above && number < below
+    }
+  }
+  const { toKey } = compileValues(field)
+  return (value) => {
+    const text = toKey(value)
+    return (
+      (minimum === undefined || text >= minimum) &&
+      (maximum === undefined || text <= maximum) &&
+      (exclusiveMinimum === undefined || text > exclusiveMinimum) &&
+      (exclusiveMaximum === undefined || text < exclusiveMaximum)
+    )
+  }
+}
+
+function testDecimals(most: number): Test {
+  return (value) => {
+    const point = value.indexOf('.')
+    return point === -1 || value.length - point - 1 <= most
+  }
+}
+
+/** The values that are permitted on a date. */
+export function permittedOn({ permitted }: Field, asOf: string): Set<string> | undefined {
+  if (permitted === undefined) return undefined
+  const current = permitted.filter(
+    ({ from, until }) => (from === undefined || from <= asOf) && (until === undefined || until >= asOf),
+  )
+  return new Set(current.map(({ value }) => value))
+}
+
+function testPermitted(field: Field, asOf: string): Test | undefined {
+  const permitted = permittedOn(field, asOf)
+  return permitted === undefined ? undefined : (value) => permitted.has(value)
+}
+
+function testItems(field: Field, asOf: string): Test | undefined {
+  const permitted = permittedOn(field, asOf)
+  const fits = testLength(field.items)
+  const matches = field.items.pattern === undefined ? undefined : testPattern(field.items.pattern)
+  const { unique } = field.items
+  if (permitted === undefined && fits === undefined && matches === undefined && !unique) return undefined
+  const one: Test = (item) =>
+    (permitted?.has(item) ?? true) && (fits?.(item) ?? true) && (matches?.(item) ?? true)
+  return (value) => {
+    if (!value.includes(field.delimiter)) return one(value)
+    const items = value.split(field.delimiter)
+    return items.every(one) && (!unique || new Set(items).size === items.length)
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Gives each distinct text a number, from 0. The texts are kept as bytes beside each other, which takes a third of the
+ * memory of a Map with ten million texts and has no upper bound of 16 million.
+ */
+export class Interner {
+  size = 0
+  #slots = new Int32Array(1 << 12).fill(-1)
+  #hashes = new Int32Array(1 << 11)
+  #ends = new Float64Array(1 << 11)
+  #bytes = new Uint8Array(1 << 15)
+  #used = 0
+  /** Texts with characters beyond Latin-1, which are rare in keys. */
+  readonly #others = new Map<string, number>()
+
+  intern(text: string): number {
+    let hash = 0x811c9dc5
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index)
+      if (code > 0xff) return this.#internOther(text)
+      hash = Math.imul(hash ^ code, 0x01000193)
+    }
+    hash ^= hash >>> 15
+    const mask = this.#slots.length - 1
+    let slot = hash & mask
+    for (;;) {
+      const id = this.#slots[slot] as number
+      if (id === -1) break
+      if (this.#hashes[id] === hash && this.#equals(id, text)) return id
+      slot = (slot + 1) & mask
+    }
+    const id = this.#append(text, hash)
+    this.#slots[slot] = id
+    if (this.size * 2 > this.#slots.length) this.#grow()
+    return id
+  }
+
+  #internOther(text: string): number {
+    const known = this.#others.get(text)
+    if (known !== undefined) return known
+    const id = this.#append('', 0)
+    this.#others.set(text, id)
+    return id
+  }
+
+  #equals(id: number, text: string): boolean {
+    const end = this.#ends[id] as number
+    let at = id === 0 ? 0 : (this.#ends[id - 1] as number)
+    if (end - at !== text.length) return false
+    for (let index = 0; index < text.length; index++) {
+      if (this.#bytes[at++] !== text.charCodeAt(index)) return false
+    }
+    return true
+  }
+
+  #append(text: string, hash: number): number {
+    const id = this.size++
+    if (id === this.#hashes.length) {
+      this.#hashes = enlarge(this.#hashes, new Int32Array(id * 2))
+      this.#ends = enlarge(this.#ends, new Float64Array(id * 2))
+    }
+    while (this.#used + text.length > this.#bytes.length) {
+      this.#bytes = enlarge(this.#bytes, new Uint8Array(this.#bytes.length * 2))
+    }
+    for (let index = 0; index < text.length; index++) this.#bytes[this.#used++] = text.charCodeAt(index)
+    this.#hashes[id] = hash
+    this.#ends[id] = this.#used
+    return id
+  }
+
+  #grow(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const mask = slots.length - 1
+    for (const id of this.#slots) {
+      if (id === -1) continue
+      let slot = (this.#hashes[id] as number) & mask
+      while (slots[slot] !== -1) slot = (slot + 1) & mask
+      slots[slot] = id
+    }
+    this.#slots = slots
+  }
+}
+
+/** Gives each distinct pair of numbers a number, from 0. */
+export class PairTable {
+  size = 0
+  #slots = new Int32Array(1 << 12).fill(-1)
+  #first = new Int32Array(1 << 11)
+  #second = new Int32Array(1 << 11)
+
+  /** The number of a pair, which is new if it is `size` before the call. */
+  intern(first: number, second: number): number {
+    const slot = this.#find(first, second)
+    const known = this.#slots[slot] as number
+    if (known !== -1) return known
+    const id = this.size++
+    if (id === this.#first.length) {
+      this.#first = enlarge(this.#first, new Int32Array(id * 2))
+      this.#second = enlarge(this.#second, new Int32Array(id * 2))
+    }
+    this.#first[id] = first
+    this.#second[id] = second
+    this.#slots[slot] = id
+    if (this.size * 2 > this.#slots.length) this.#grow()
+    return id
+  }
+
+  has(first: number, second: number): boolean {
+    return this.#slots[this.#find(first, second)] !== -1
+  }
+
+  #find(first: number, second: number): number {
+    const mask = this.#slots.length - 1
+    let slot = hashPair(first, second) & mask
+    for (;;) {
+      const id = this.#slots[slot] as number
+      if (id === -1 || (this.#first[id] === first && this.#second[id] === second)) return slot
+      slot = (slot + 1) & mask
+    }
+  }
+
+  #grow(): void {
+    const old = this.#slots
+    this.#slots = new Int32Array(old.length * 2).fill(-1)
+    for (const id of old) {
+      if (id === -1) continue
+      this.#slots[this.#find(this.#first[id] as number, this.#second[id] as number)] = id
+    }
+  }
+}
+
+/** A set of small numbers. */
+export class NumberSet {
+  #bits = new Uint8Array(1 << 12)
+
+  has(number: number): boolean {
+    return ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0
+  }
+
+  /** Whether the number was not in the set before. */
+  add(number: number): boolean {
+    const at = number >> 3
+    while (at >= this.#bits.length) this.#bits = enlarge(this.#bits, new Uint8Array(this.#bits.length * 2))
+    const bit = 1 << (number & 7)
+    const before = this.#bits[at] as number
+    if ((before & bit) !== 0) return false
+    this.#bits[at] = before | bit
+    return true
+  }
+}
+
+/** A list of numbers that grows without copying what it holds. */
+export class NumberList {
+  size = 0
+  readonly #blocks: Float64Array[] = []
+
+  push(number: number): void {
+    const at = this.size & 0xffff
+    if (at === 0) this.#blocks.push(new Float64Array(1 << 16))
+    const block = this.#blocks[this.#blocks.length - 1] as Float64Array
+    block[at] = number
+    this.size++
+  }
+
+  get(index: number): number {
+    return this.#blocks[index >> 16]?.[index & 0xffff] ?? 0
+  }
+}
+
+function hashPair(first: number, second: number): number {
+  let hash = Math.imul(first ^ 0x2545f491, 0x9e3779b1) ^ Math.imul(second, 0x85ebca77)
+  hash ^= hash >>> 15
+  hash = Math.imul(hash, 0xc2b2ae3d)
+  return hash ^ (hash >>> 13)
+}
+
+function enlarge<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+  to.set(from)
+  return to
+}

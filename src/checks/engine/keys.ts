@@ -1,0 +1,99 @@
+import type { Definition, Resource } from '../definition/definition.ts'
+import { Interner, NumberList, NumberSet, PairTable } from './interner.ts'
+import type { Values } from './record-checks.ts'
+import { compileValues } from './values.ts'
+
+/** The number of a record's key, or -1 where a part of it is empty. */
+export type KeyReader = (values: Values) => number
+
+/** Numbers for the keys of all files: equal keys have the same number, in whichever file they are. */
+export class KeySpace {
+  readonly #texts = new Interner()
+  readonly #pairs: PairTable[] = []
+
+  /** Compiles the reading of a key over some fields of a resource. */
+  compile(resource: Resource, fields: readonly number[]): KeyReader {
+    const readers = fields.map((field) => {
+      const definition = resource.fields[field]
+      const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
+      return (values: Values) => {
+        const value = values[field] ?? ''
+        return value === '' ? -1 : this.#texts.intern(toKey(value))
+      }
+    })
+    const [first] = readers
+    if (first === undefined) return () => -1
+    if (readers.length === 1) return first
+    return (values) => {
+      let key = first(values)
+      for (let index = 1; index < readers.length && key !== -1; index++) {
+        const part = (readers[index] as (values: Values) => number)(values)
+        key = part === -1 ? -1 : this.#pairsAt(index).intern(key, part)
+      }
+      return key
+    }
+  }
+
+  #pairsAt(depth: number): PairTable {
+    let table = this.#pairs[depth]
+    if (table === undefined) {
+      table = new PairTable()
+      this.#pairs[depth] = table
+    }
+    return table
+  }
+}
+
+/** Finds repeated keys. Keys of another resource have other numbers of theirs in another set. */
+export class UniqueKeys {
+  readonly #seen = new NumberSet()
+  /** How often a repeated key has been seen. */
+  readonly #repeated = new Map<number, number>()
+
+  /** The how manieth record with this key it is. */
+  add(key: number): number {
+    if (this.#seen.add(key)) return 1
+    const count = (this.#repeated.get(key) ?? 1) + 1
+    this.#repeated.set(key, count)
+    return count
+  }
+}
+
+/** The keys of a referenced file, and the values beside them that must agree. */
+export class ReferencedKeys {
+  readonly keys = new NumberSet()
+  /** For each match: pairs of key and value, where -1 is an empty value. */
+  readonly matches: readonly PairTable[]
+
+  constructor(matches: number) {
+    this.matches = Array.from({ length: matches }, () => new PairTable())
+  }
+}
+
+/** A check of a record that needs a file that may not have been read yet: what is needed of the record is kept. */
+export class Deferred {
+  readonly keys = new NumberList()
+  readonly records = new NumberList()
+
+  add(key: number, record: number): void {
+    this.keys.push(key)
+    this.records.push(record)
+  }
+}
+
+/** The order in which files are read: a referenced one first, as far as the references make no circle. */
+export function orderResources(definition: Definition): Resource[] {
+  const ordered: Resource[] = []
+  const visited = new Set<Resource>()
+  const visit = (resource: Resource): void => {
+    if (visited.has(resource)) return
+    visited.add(resource)
+    for (const { resource: name } of resource.foreignKeys) {
+      const referenced = definition.resources.find((each) => each.name === name)
+      if (referenced !== undefined) visit(referenced)
+    }
+    ordered.push(resource)
+  }
+  for (const resource of definition.resources) visit(resource)
+  return ordered
+}

@@ -1,0 +1,143 @@
+import type { Condition, Field, Operand, RecordCheck, Resource } from '../definition/definition.ts'
+import type { Parameters } from '../parameters.ts'
+import type { Report } from './field-checks.ts'
+import { compileValues } from './values.ts'
+
+/** The valid values of a record, by the position of their field; the others are empty. */
+export type Values = readonly string[]
+export type RecordTest = (values: Values) => void
+
+/** Compiles whether a condition holds for a record. */
+export function compileCondition(condition: Condition): (values: Values) => boolean {
+  const alternatives = condition.map((tests) =>
+    tests.map(({ field, is }) => {
+      if (is === 'present') return (values: Values) => values[field] !== ''
+      if (is === 'absent') return (values: Values) => values[field] === ''
+      const permitted = new Set(is)
+      return (values: Values) => permitted.has(values[field] ?? '')
+    }),
+  )
+  return (values) => alternatives.some((tests) => tests.every((test) => test(values)))
+}
+
+/** Compiles a check across the fields of a record, other than `referenced`, which needs other files. */
+export function compileRecordCheck(
+  check: RecordCheck,
+  position: number,
+  { fields }: Resource,
+  parameters: Parameters,
+  report: Report,
+): RecordTest | undefined {
+  const fails = compileFailure(check, fields, parameters)
+  if (fails === undefined) return undefined
+  if (check.when === undefined) {
+    return (values) => {
+      if (fails(values)) report(position)
+    }
+  }
+  const applies = compileCondition(check.when)
+  return (values) => {
+    if (applies(values) && fails(values)) report(position)
+  }
+}
+
+function compileFailure(
+  check: RecordCheck,
+  fields: readonly Field[],
+  parameters: Parameters,
+): ((values: Values) => boolean) | undefined {
+  switch (check.kind) {
+    case 'order':
+      return compileOrder(check.operands, check.strict, fields, parameters)
+    case 'equal': {
+      const [first, second] = check.operands.map((operand) => compileOperand(operand, fields, parameters))
+      if (first === undefined || second === undefined) return undefined
+      return (values) => {
+        const [one, other] = [first(values), second(values)]
+        return one !== undefined && other !== undefined && (one === other) === check.not
+      }
+    }
+    case 'oneOf':
+      return (values) => {
+        let present = 0
+        for (const field of check.fields) if (values[field] !== '') present++
+        if (check.count === 'atLeast') return present === 0
+        return check.count === 'exactly' ? present !== 1 : present > 1
+      }
+    case 'sum': {
+      const tolerance = toMillionths(check.tolerance)
+      return (values) => {
+        const total = toMillionths(values[check.total] ?? '')
+        if (Number.isNaN(total) || values[check.total] === '') return false
+        let sum = 0
+        for (const part of check.parts) sum += toMillionths(values[part] ?? '')
+        if (Number.isNaN(sum)) return false
+        return check.compare === '=' ? Math.abs(sum - total) > tolerance : sum - total > tolerance
+      }
+    }
+    case 'referenced':
+      return undefined
+  }
+}
+
+type Comparable = string | number
+
+function compileOrder(
+  operands: readonly Operand[],
+  strict: boolean,
+  fields: readonly Field[],
+  parameters: Parameters,
+): (values: Values) => boolean {
+  const read = operands.map((operand) => compileOperand(operand, fields, parameters))
+  return (values) => {
+    let before: Comparable | undefined
+    for (const each of read) {
+      const value = each(values)
+      if (value === undefined) continue
+      if (before !== undefined && (before > value || (strict && before === value))) return true
+      before = value
+    }
+    return false
+  }
+}
+
+function compileOperand(
+  operand: Operand,
+  fields: readonly Field[],
+  parameters: Parameters,
+): (values: Values) => Comparable | undefined {
+  if ('parameter' in operand) {
+    const value = parameters[operand.parameter] ?? undefined
+    return () => value
+  }
+  const { field } = operand
+  const definition = fields[field]
+  if (definition === undefined) return () => undefined
+  const { toSql } = compileValues(definition)
+  return (values) => {
+    const value = values[field] ?? ''
+    return value === '' ? undefined : toSql(value)
+  }
+}
+
+/** A decimal number in millionths, exactly; an empty one is 0, and one with more than six places is NaN. */
+export function toMillionths(text: string): number {
+  let number = 0
+  let places = -1
+  const negative = text.charCodeAt(0) === 45
+  for (let at = negative ? 1 : 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 46) {
+      places = 0
+      continue
+    }
+    if (places === 6) {
+      if (code !== 48) return Number.NaN
+      continue
+    }
+    number = number * 10 + code - 48
+    if (places !== -1) places++
+  }
+  for (let place = Math.max(places, 0); place < 6; place++) number *= 10
+  return negative ? -number : number
+}

@@ -1,0 +1,25 @@
+import type { EngineProgress } from './check-files.ts'
+
+/** Shows on a terminal what a check is doing; shows nothing in a pipe. */
+export class CheckProgress {
+  readonly #visible = process.stderr.isTTY === true
+
+  readonly show = (progress: EngineProgress): void => {
+    if (this.#visible) process.stderr.write(`\r\u001b[K${describe(progress)}`)
+  }
+
+  stop(): void {
+    if (this.#visible) process.stderr.write('\r\u001b[K')
+  }
+}
+
+function describe(progress: EngineProgress): string {
+  switch (progress.phase) {
+    case 'read':
+      return `Reading ${progress.file}: ${progress.records.toLocaleString('en-NZ')} records`
+    case 'rule':
+      return `Running rule ${progress.code}`
+    case 'write':
+      return 'Writing the findings'
+  }
+}

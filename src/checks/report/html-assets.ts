@@ -1,0 +1,69 @@
+export const STYLE = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+body { margin: 2rem auto; max-width: 75rem; padding: 0 1rem }
+h1 { border-left: .5rem solid #2e7d32; padding-left: 1rem }
+h1.error { border-color: #c62828 } h1.warning { border-color: #b26a00 }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid #8886 }
+td p { margin: 0 0 .2rem }
+.number { text-align: right; white-space: nowrap }
+td.error { color: #c62828; font-weight: 600 } td.warning { color: #b26a00; font-weight: 600 }
+@media (prefers-color-scheme: dark) { td.error { color: #ef9a9a } td.warning { color: #ffcc80 } }
+button.code { font: inherit; border: 0; background: none; color: inherit; text-decoration: underline; padding: 0; cursor: pointer; white-space: nowrap }
+article { border-bottom: 1px solid #8886; padding: .5rem 0 }
+article p { margin: 0 }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0; font-size: .85rem }
+`
+
+/** Shows the records page by page. Values are set as text, never as HTML. */
+export const SCRIPT = `
+'use strict'
+const all = JSON.parse(document.getElementById('data').textContent)
+const byId = (id) => document.getElementById(id)
+const SIZE = 50
+let code = '', words = [], page = 0
+function matching() {
+  return all.filter((row) => (code === '' || row[0] === code) &&
+    (words.length === 0 || words.every((word) => row.join(' ').toLowerCase().includes(word))))
+}
+function add(parent, name, text) {
+  const element = document.createElement(name)
+  element.textContent = text
+  parent.append(element)
+  return element
+}
+function show() {
+  const rows = matching()
+  const pages = Math.max(1, Math.ceil(rows.length / SIZE))
+  page = Math.min(page, pages - 1)
+  byId('shown').textContent = rows.length.toLocaleString() + ' findings' + (code === '' ? '' : ' of ' + code)
+  byId('page').textContent = 'Page ' + (page + 1) + ' of ' + pages
+  byId('previous').disabled = page === 0
+  byId('next').disabled = page === pages - 1
+  const list = byId('list')
+  list.replaceChildren()
+  for (const [id, type, text, file, line, student, course, record, standing] of rows.slice(page * SIZE, page * SIZE + SIZE)) {
+    const article = add(list, 'article', '')
+    const place = [id, type, file + ':' + line, student && 'learner ' + student, course && 'course ' + course, standing]
+    add(article, 'p', place.filter(Boolean).join(' · '))
+    add(article, 'p', text)
+    if (record !== '') add(article, 'pre', record)
+  }
+}
+byId('search').addEventListener('input', (event) => {
+  words = event.target.value.toLowerCase().split(/\\s+/).filter(Boolean)
+  page = 0
+  show()
+})
+byId('all').addEventListener('click', () => { code = ''; page = 0; show() })
+byId('previous').addEventListener('click', () => { page--; show() })
+byId('next').addEventListener('click', () => { page++; show() })
+for (const button of document.querySelectorAll('button.code')) button.addEventListener('click', () => {
+  code = button.dataset.code
+  page = 0
+  show()
+  byId('records').scrollIntoView()
+})
+byId('records').hidden = all.length === 0
+show()
+`

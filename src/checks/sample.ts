@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { explainFileError } from '../command-line/output-file.ts'
+import { PACKAGE_ROOT } from '../package/root.ts'
+import { UserError } from '../text/user-error.ts'
+
+/** The sample files with faults of every kind. */
+export const FAULTY_SAMPLE: string = fileURLToPath(new URL('samples/sdr/faulty/', PACKAGE_ROOT))
+
+/**
+ * Copies the sample files with faults to a folder, which may not have any of them.
+ *
+ * @returns their names
+ */
+export async function copySample(folder: string): Promise<string[]> {
+  const names = (await readdir(FAULTY_SAMPLE))
+    .filter((name) => name.endsWith('.csv') && name !== 'faults.csv')
+    .sort()
+  const present = names.filter((name) => existsSync(join(folder, name)))
+  if (present.length > 0)
+    throw new UserError(`${folder} already has ${present.join(', ')}: name a new folder for the sample files`)
+  try {
+    await mkdir(folder, { recursive: true })
+    for (const name of names) await copyFile(join(FAULTY_SAMPLE, name), join(folder, name))
+  } catch (error) {
+    throw explainFileError(error, folder)
+  }
+  return names
+}

@@ -1,0 +1,137 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { listChecks } from '../src/checks/definition/definition.ts'
+import { findDefinition, loadDefinition } from '../src/checks/definition/load.ts'
+import { testRules } from '../src/checks/definition/test-rules.ts'
+import { describeCheck } from '../src/checks/explain.ts'
+import { checkFolder, placesOf, readFaults } from './support/check-folder.ts'
+import { pageOf, renderRulesPage } from './support/rules-page.ts'
+import { renderSamples } from './support/sdr/samples.ts'
+import { writeFolder } from './support/sdr/stream.ts'
+
+const SAMPLES = join(import.meta.dirname, '../samples/sdr')
+const definition = loadDefinition(findDefinition('sdr'))
+const checks = [...listChecks(definition)].map(({ resource, check }) =>
+  describeCheck(definition, resource, check),
+)
+/** Rules of earlier returns do not apply to that of December 2025. */
+const applying = checks.filter(({ until }) => until === undefined || until >= '2025-12-31')
+
+describe('the definition of the Single Data Return', () => {
+  test('has at least 150 field checks and 35 rules in SQL', () => {
+    const fields = checks.filter(({ code }) => /-(?!00)\d\d-[a-z]/.test(code))
+    const rules = definition.resources.flatMap((resource) => resource.rules)
+    expect(fields.length).toBeGreaterThanOrEqual(150)
+    expect(rules.length).toBeGreaterThanOrEqual(35)
+  })
+
+  test('shows every official number that is public', () => {
+    const numbers = checks.flatMap(({ replaces = '' }) => replaces.split(', ').filter(Boolean))
+    expect([...new Set(numbers)].sort()).toEqual(['001', '002', '101', '102', '105', '108', '362', '363'])
+  })
+
+  test('says why and how to fix, for every check', () => {
+    for (const { code, why, fix } of checks) expect(why && fix, code).toBeTruthy()
+  })
+
+  test('states the source of every rule, and that it is not the official rule set', () => {
+    const own = checks.filter(({ code }) => /-[12]\d\d$/.test(code))
+    for (const { code, source, basis } of own) {
+      expect(source, code).toMatch(/^https?:\/\//)
+      expect(basis, code).toBeDefined()
+    }
+    expect(definition.notice).toContain('not the official rule set')
+  })
+
+  test('has rules whose examples detect every changed comparison', () => {
+    expect(testRules(definition).faults).toEqual([])
+  })
+
+  test('is listed completely in RULES.md: npm run rules', () => {
+    expect(readFileSync(pageOf(definition), 'utf8')).toBe(renderRulesPage(definition))
+  })
+})
+
+describe('the samples', () => {
+  test('are what the generator writes: npm run samples', () => {
+    for (const [folder, contents] of Object.entries(renderSamples())) {
+      expect(readdirSync(join(SAMPLES, folder)).sort()).toEqual(Object.keys(contents).sort())
+      for (const [name, text] of Object.entries(contents)) {
+        expect(readFileSync(join(SAMPLES, folder, name), 'utf8') === text, `${folder}/${name}`).toBe(true)
+      }
+    }
+  })
+
+  test('have no finding in the clean return, and every rule ran', async () => {
+    const { findings, summary } = await checkFolder(join(SAMPLES, 'clean'), 'sdr')
+    expect(placesOf(findings)).toEqual([])
+    expect(summary.notRun).toEqual([])
+  })
+
+  test('have a fault for every code that applies', () => {
+    const faults = new Set(readFaults(join(SAMPLES, 'faulty')).map((fault) => fault.split(' ')[0]))
+    // A file that is missing or unreadable is tested below, as it would hide its records.
+    const expected = applying.filter(({ kind }) => kind !== 'file').map(({ code }) => code)
+    expect([...faults].sort()).toEqual(expected.sort())
+  })
+
+  test('have exactly the recorded findings in the faulty return, code by code', async () => {
+    const folder = join(SAMPLES, 'faulty')
+    const { findings, summary } = await checkFolder(folder, 'sdr')
+    const found = Map.groupBy(placesOf(findings), (place) => place.split(' ')[0])
+    const recorded = Map.groupBy(readFaults(folder), (place) => place.split(' ')[0])
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(recorded))
+    expect(summary.notRun).toEqual([])
+  })
+
+  test('name the rules that a missing file prevents', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mahi-sdr-'))
+    try {
+      cpSync(join(SAMPLES, 'clean'), folder, { recursive: true })
+      rmSync(join(folder, 'learners.csv'))
+      const { findings, summary } = await checkFolder(folder, 'sdr')
+      expect(findings.map(({ errorCode }) => errorCode)).toEqual(['LEA-00-file'])
+      const needing = summary.notRun.map(({ code }) => code)
+      expect(needing).toEqual(expect.arrayContaining(['ENR-00-reference1', 'ENR-203', 'LEA-201', 'QCO-206']))
+      expect(needing).not.toContain('CRS-202')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('apply the rules of earlier returns when an earlier return is checked', async () => {
+    const { summary } = await checkFolder(join(SAMPLES, 'clean'), 'sdr', { returnId: '202504' })
+    expect(summary.codes.map(({ code }) => code)).toContain('LEA-208')
+  })
+})
+
+describe('the generator', () => {
+  test('writes a clean return of another size', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mahi-sdr-'))
+    try {
+      await writeFolder(folder, { seed: 7, learners: 2000, courses: 120, enrolments: 9000 })
+      const { findings, summary } = await checkFolder(folder, 'sdr')
+      expect(placesOf(findings)).toEqual([])
+      expect(summary.files.map(({ records }) => records).slice(0, 3)).toEqual([2000, 120, 9000])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  test('breaks every record when asked to', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mahi-sdr-'))
+    try {
+      await writeFolder(folder, { seed: 7, learners: 200, courses: 40, enrolments: 800 }, 1)
+      const { findings } = await checkFolder(folder, 'sdr')
+      const records = new Set(findings.map(({ file, line }) => `${file}:${line}`))
+      const written = readdirSync(folder).map(
+        (name) => readFileSync(join(folder, name), 'utf8').split('\n').length - 2,
+      )
+      expect(records.size).toBe(written.reduce((sum, count) => sum + count, 0))
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})

@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect } from 'vitest'
+import { Installation } from './support/command.ts'
+import { temporaryFolder } from './support/temporary.ts'
+import { testOnSqlite } from './support/test-where.ts'
+
+const test = testOnSqlite('what is done to files')
+
+describe('a command that needs a database which is in use', () => {
+  test.each([
+    [['keys', 'list']],
+    [['keys', 'revoke', 'mahi_0123456789ab']],
+    [['keys', 'rotate', 'mahi_0123456789ab']],
+    [['occupations', 'export']],
+  ])('%j fails at a wrong path, and creates nothing', async (parameters) => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'absent', 'mahi.db')
+    const { code, stdout, stderr } = await new Installation().run(parameters, {
+      environment: { DATABASE_URL: `sqlite:${path}` },
+    })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toContain(`${path} does not exist: check DATABASE_URL`)
+    expect(existsSync(dirname(path))).toBe(false)
+  })
+
+  test('fails on a database without tables', async () => {
+    const folder = temporaryFolder()
+    const path = join(folder, 'empty.db')
+    const mahi = new Installation()
+    const environment = { DATABASE_URL: `sqlite:${path}` }
+    await mahi.run(['config'], { environment })
+    const { openSqlite } = await import('../src/database/sqlite.ts')
+    await (await openSqlite(path)).close()
+    const { code, stderr } = await mahi.run(['keys', 'list'], { environment })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has no tables of Mahi')])
+  })
+})
+
+test('only their owner may read a SQLite database and the files beside it', async () => {
+  const folder = join(temporaryFolder(), 'data')
+  mkdirSync(folder)
+  const environment = { DATABASE_URL: `sqlite:${join(folder, 'mahi.db')}` }
+  const mahi = new Installation()
+  await mahi.serve(environment)
+  await mahi.run(['keys', 'create', '--client', 'sms'], { environment })
+  const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])
+  expect(modes.map(([name]) => name)).toEqual(['mahi.db', 'mahi.db-shm', 'mahi.db-wal'])
+  for (const [name, mode] of modes) expect([name, mode]).toEqual([name, 0o600])
+})

@@ -1,0 +1,319 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Database } from '../src/database/database.ts'
+import { exportOccupations } from '../src/occupations/export.ts'
+import { replaceCode } from '../src/occupations/history/replace.ts'
+import { rollBack } from '../src/occupations/history/rollback.ts'
+import { Service } from './support/service.ts'
+
+/** Raise it to look at more histories. */
+const RUNS = Number(process.env.HISTORY_RUNS ?? 12)
+
+interface Change {
+  change: 'created' | 'updated' | 'removed'
+  occupationCode: string
+  record?: { occupationCode: string; titleEnglish?: string }
+  removedDate?: string
+  replacedBy?: string[]
+}
+interface Changes {
+  next?: string
+  delta?: string
+  totalCount: number
+  changes: Change[]
+  resultsCount: number
+}
+
+const record = (number: number, title = 'A title') => ({
+  occupationCode: `O${number}`,
+  titleEnglish: title,
+})
+const records = (...numbers: number[]) => numbers.map((number) => record(number))
+
+async function ask(service: Service, query: Record<string, string | number> = {}) {
+  const search = new URLSearchParams(
+    Object.entries(query).map(([name, value]) => [name, `${value}`] as [string, string]),
+  )
+  return await service.get(`/v1/occupations/changes?${search}`)
+}
+
+async function read(service: Service, query: Record<string, string | number> = {}): Promise<Changes> {
+  const response = await ask(service, query)
+  expect(response.statusCode).toBe(200)
+  return response.json()
+}
+
+const latest = async (service: Service) => (await read(service, { Since: 'latest' })).delta ?? ''
+const brief = ({ changes }: Changes) =>
+  changes.map(({ change, occupationCode }) => `${change} ${occupationCode}`)
+
+async function exported(database: Database): Promise<Map<string, string>> {
+  const lines: string[] = []
+  await exportOccupations(database, 'ndjson', async (part) => {
+    lines.push(...part.split('\n').filter((line) => line !== ''))
+  })
+  return new Map(lines.map((line) => [(JSON.parse(line) as { occupationCode: string }).occupationCode, line]))
+}
+
+describe('what a token leads to', () => {
+  test('created, updated and removed codes, each once and in its newest state', async () => {
+    const service = await Service.start()
+    await service.import(records(1, 2, 3))
+    const since = await latest(service)
+    await service.import([record(1, 'Uno'), record(4)])
+    await service.import([record(1, 'Eins'), record(3), record(4)], { replace: true })
+    await replaceCode(service.database, 'O2', ['O1', 'O4'])
+    await service.revisions.refresh()
+
+    const page = await read(service, { Since: since })
+    expect(page).toEqual({
+      delta: expect.any(String),
+      totalCount: 3,
+      resultsCount: 3,
+      changes: [
+        {
+          change: 'created',
+          occupationCode: 'O4',
+          record: { ...record(4), lastUpdatedDate: expect.any(String) },
+        },
+        {
+          change: 'updated',
+          occupationCode: 'O1',
+          record: { ...record(1, 'Eins'), lastUpdatedDate: expect.any(String) },
+        },
+        {
+          change: 'removed',
+          occupationCode: 'O2',
+          removedDate: expect.any(String),
+          replacedBy: ['O1', 'O4'],
+        },
+      ],
+    })
+    expect(await read(service, { Since: page.delta ?? '' })).toMatchObject({ resultsCount: 0, totalCount: 3 })
+    // A token may be used again.
+    expect(await read(service, { Since: since })).toEqual(page)
+  })
+
+  test('a code that came and went since the token is not reported, and one that came back is updated', async () => {
+    const service = await Service.start()
+    await service.import(records(1, 2))
+    const since = await latest(service)
+    await service.import(records(1, 9), { replace: true })
+    await service.import([record(1), record(2, 'Again')], { replace: true })
+    expect(brief(await read(service, { Since: since }))).toEqual(['updated O2'])
+  })
+
+  test('a first load without removed codes, page by page, with links', async () => {
+    const service = await Service.start()
+    await service.import(records(1, 2, 3, 4, 5))
+    await service.import(records(1, 2, 4, 5), { replace: true })
+    const response = await ask(service, { Limit: 2 })
+    const first = response.json<Changes>()
+    expect(brief(first)).toEqual(['created O1', 'created O2'])
+    expect(first.delta).toBeUndefined()
+    const link = /^<(.*)>; rel="next"$/.exec(String(response.headers.link))?.[1] ?? ''
+    const last = (await service.get(link)).json<Changes>()
+    expect(brief(last)).toEqual(['created O4', 'created O5'])
+    expect(last.next).toBeUndefined()
+    expect(last.delta).toBe(await latest(service))
+  })
+
+  test('a removal during a first load is reported, for its page may have been read', async () => {
+    const service = await Service.start()
+    await service.import(records(1, 2, 3))
+    const first = await read(service, { Limit: 1 })
+    await service.import(records(2, 3), { replace: true })
+    const rest = await read(service, { Since: first.next ?? '' })
+    expect(brief(rest)).toEqual(['created O2', 'created O3', 'removed O1'])
+  })
+
+  test('an ETag of the state: 304 until the catalogue changes', async () => {
+    const service = await Service.start()
+    await service.import(records(1))
+    const url = `/v1/occupations/changes?Since=${await latest(service)}`
+    const first = await service.get(url)
+    const etag = String(first.headers.etag)
+    expect((await service.get(url, { 'if-none-match': etag })).statusCode).toBe(304)
+    await service.import(records(1, 2))
+    expect((await service.get(url, { 'if-none-match': etag })).statusCode).toBe(200)
+    const head = await service.request({ method: 'HEAD', url, headers: { 'x-api-key': service.key } })
+    expect([head.statusCode, head.body]).toEqual([200, ''])
+  })
+
+  test('nothing without the scope', async () => {
+    const service = await Service.start()
+    const { key } = await service.createKey({ scopes: ['validation-results:read'], eids: ['1001'] })
+    const response = await service.get('/v1/occupations/changes', { 'x-api-key': key })
+    expect(response.statusCode).toBe(401)
+  })
+})
+
+describe('a token that is not valid gets 410 and the location of the snapshot', () => {
+  const assertGone = async (service: Service, token: string) => {
+    const response = await ask(service, { Since: token })
+    expect(response.statusCode).toBe(410)
+    expect(response.headers.location).toBe('/v1/occupations/snapshot')
+    expect(response.json()).toMatchObject({ type: '/problems/gone', status: 410 })
+  }
+
+  test('one that is malformed or was tampered with', async () => {
+    const service = await Service.start()
+    await service.import(records(1, 2))
+    const token = await latest(service)
+    const [payload = '', check = ''] = token.split('.')
+    const next = (await read(service, { Limit: 1 })).next ?? ''
+    for (const bad of [
+      'x',
+      'Latest',
+      '..',
+      `${payload}.`,
+      `.${check}`,
+      `${payload}.${check}x`,
+      `${payload}.${check.replace(/./g, 'A')}`,
+      `${next.split('.')[0]}.${check}`,
+      `${Buffer.from('[1e99]').toString('base64url')}.${check}`,
+      `${Buffer.from('[1,2,3,4]').toString('base64url')}.${check}`,
+      `${Buffer.from('{}').toString('base64url')}.${check}`,
+      `${payload}.${'Ā'.repeat(16)}`,
+    ])
+      await assertGone(service, bad)
+    expect((await ask(service, { Since: 'x'.repeat(1025) })).statusCode).toBe(400)
+  })
+
+  test('one of another installation with the same history', async () => {
+    const one = await Service.start()
+    const other = await Service.start()
+    for (const service of [one, other]) await service.import(records(1))
+    await assertGone(other, await latest(one))
+  })
+
+  test('one from before a restore, even when the numbers have caught up', async () => {
+    const service = await Service.start()
+    await service.import(records(1))
+    const kept = await latest(service)
+    const number = service.revisions.current.catalogue.number
+    await service.import(records(1, 2))
+    const lost = await latest(service)
+    // As a restore of the backup from before the second import leaves it.
+    await rollBack(service.database, number)
+    await service.database.write('catalogue', async (writer) => {
+      await writer.run('delete from catalogue_revision where number > $1', [number])
+      await writer.run('delete from occupation_past')
+      await writer.run('delete from occupation_removed')
+      await writer.run("update revision set number = $1 where name = 'catalogue'", [number])
+    })
+    await service.revisions.refresh()
+    await assertGone(service, lost)
+    await service.import(records(1, 3))
+    await assertGone(service, lost)
+    expect(brief(await read(service, { Since: kept }))).toEqual(['created O3'])
+  })
+
+  test('one that is older than the history', async () => {
+    const service = await Service.start()
+    await service.import(records(1))
+    const old = await latest(service)
+    const next = (await read(service, { Limit: 1 })).delta ?? ''
+    for (const title of ['a', 'b', 'c'])
+      await service.import([record(1, title)], { retention: { historyDays: -1 } })
+    await assertGone(service, old)
+    await assertGone(service, next)
+  })
+})
+
+/** A reader that keeps a copy from the change feed alone. */
+class Follower {
+  readonly #service: Service
+  readonly copy = new Map<string, string>()
+  token: string | undefined
+  done = false
+
+  constructor(service: Service) {
+    this.#service = service
+  }
+
+  async readPage(limit: number): Promise<void> {
+    const response = await ask(this.#service, {
+      Limit: limit,
+      ...(this.token === undefined ? {} : { Since: this.token }),
+    })
+    expect(response.statusCode).toBe(200)
+    const { changes, next, delta } = response.json<Changes>()
+    for (const { change, occupationCode, record } of changes) {
+      if (change === 'removed') this.copy.delete(occupationCode)
+      else this.copy.set(occupationCode, JSON.stringify(record))
+    }
+    this.token = next ?? delta
+    this.done = next === undefined
+  }
+
+  async catchUp(limit: number): Promise<void> {
+    do await this.readPage(limit)
+    while (!this.done)
+  }
+}
+
+const numbers = fc.uniqueArray(fc.nat(20), { minLength: 1, maxLength: 12 })
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('import' as const),
+      numbers,
+      title: fc.constantFrom('One', 'Two', 'Three'),
+      replace: fc.boolean(),
+      keepDates: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('rollback' as const), back: fc.nat(4) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('page' as const), limit: fc.integer({ min: 1, max: 5 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('again' as const), limit: fc.integer({ min: 1, max: 5 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('check' as const), limit: fc.integer({ min: 1, max: 5 }) }),
+  },
+)
+
+test('a reader that follows any history, with pages that span imports, has what the source has', async () => {
+  const service = await Service.start()
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 14 }), async (steps) => {
+      const reader = new Follower(service)
+      for (const each of steps) {
+        if (each.kind === 'import') {
+          const dated = each.keepDates ? { lastUpdatedDate: '2001-01-01T00:00:00.000Z' } : {}
+          await service.import(
+            each.numbers.map((number) => ({ ...record(number, each.title), ...dated })),
+            { replace: each.replace, keepDates: each.keepDates },
+          )
+        } else if (each.kind === 'rollback') {
+          const to = Math.max(0, service.revisions.current.catalogue.number - each.back)
+          await rollBack(service.database, to)
+          await service.revisions.refresh()
+        } else if (each.kind === 'page') {
+          await reader.readPage(each.limit)
+        } else if (each.kind === 'again') {
+          // The answer was lost on the way: the same token once more.
+          const { token } = reader
+          await reader.readPage(each.limit)
+          reader.token = token
+          await reader.readPage(each.limit + 1)
+        } else {
+          await reader.catchUp(each.limit)
+          expect(reader.copy).toEqual(await exported(service.database))
+        }
+      }
+      await reader.catchUp(3)
+      expect(new Map([...reader.copy].sort())).toEqual(
+        new Map([...(await exported(service.database))].sort()),
+      )
+    }),
+    { numRuns: RUNS },
+  )
+}, 600_000)

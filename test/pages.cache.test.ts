@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { PageCache } from '../src/pages/page-cache.ts'
+
+const value = { weight: 1000 }
+
+/** Asks for a value as a reader of pages does: one that is not kept is made and offered. */
+function ask(cache: PageCache<{ weight: number }>, key: string): boolean {
+  if (cache.get(key) !== undefined) return true
+  cache.set(key, value)
+  return false
+}
+
+test('a walk through more pages than fit evicts none of those that others ask for', () => {
+  const cache = new PageCache(100 * 1100)
+  const popular = Array.from({ length: 50 }, (_, index) => `popular ${index}`)
+  for (let round = 0; round < 4; round++) for (const key of popular) ask(cache, key)
+
+  let hits = 0
+  let asked = 0
+  for (let walk = 0; walk < 3; walk++) {
+    for (let page = 0; page < 5000; page++) {
+      ask(cache, `walk ${page}`)
+      if (page % 10 !== 0) continue
+      asked++
+      if (ask(cache, popular[(page / 10) % 50] ?? '')) hits++
+    }
+  }
+  expect(hits / asked).toBeGreaterThan(0.95)
+})
+
+test('what has become popular replaces what no longer is', () => {
+  const cache = new PageCache(10 * 1100)
+  for (let round = 0; round < 20; round++) for (let page = 0; page < 9; page++) ask(cache, `old ${page}`)
+  for (let round = 0; round < 40; round++) for (let page = 0; page < 9; page++) ask(cache, `new ${page}`)
+  // The counts of the old ones are halved in the end.
+  for (let other = 0; other < 700_000; other++) cache.get(`other ${other % 1000}`)
+  for (let round = 0; round < 20; round++) for (let page = 0; page < 9; page++) ask(cache, `new ${page}`)
+  for (let page = 0; page < 9; page++) expect(ask(cache, `new ${page}`)).toBe(true)
+})
+
+test('a page that is asked for again is kept as soon as there is room for it', () => {
+  const cache = new PageCache(2 * 1100)
+  expect([ask(cache, 'a'), ask(cache, 'a'), ask(cache, 'b'), ask(cache, 'b')]).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ])
+})
+
+test('the weight is always that of what is kept, and never above the capacity', () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record({
+          key: fc.constantFrom(...'abcdefgh'),
+          weight: fc.integer({ min: 0, max: 60 }),
+          action: fc.constantFrom('set', 'get', 'delete'),
+        }),
+      ),
+      (steps) => {
+        const cache = new PageCache<{ weight: number }>(100)
+        for (const { key, weight, action } of steps) {
+          if (action === 'set') cache.set(key, { weight })
+          else if (action === 'get') cache.get(key)
+          else cache.delete(key)
+          const kept = [...'abcdefgh'].map((each) => cache.get(each)).filter((each) => each !== undefined)
+          expect(cache.weight).toBe(kept.reduce((sum, each) => sum + each.weight + 2, 0))
+          expect(cache.weight).toBeLessThanOrEqual(100)
+        }
+      },
+    ),
+  )
+})
+
+test('a cache without capacity keeps nothing', () => {
+  const cache = new PageCache(0)
+  expect([ask(cache, 'a'), ask(cache, 'a'), cache.weight]).toEqual([false, false, 0])
+})
