@@ -1,0 +1,88 @@
+import { splitWords } from './fold.ts'
+import { STOP_WORDS, singular, stem } from './stem.ts'
+
+/** Features by their 32-bit hashes, each with its weight. A collision in 32 bits costs less than the strings would. */
+export type Features = Map<number, number>
+
+/** How much each kind of feature counts; tuned on held-out names, as `bench/search` measures. */
+const WEIGHT = { word: 1, stem: 1, pair: 0.5, stems: 0.5, place: 1, gram: 0.3 }
+
+/** The kinds of features, as they enter the hash. */
+export const KIND = { word: 1, stem: 2, pair: 3, stems: 4, head: 5, first: 6, gram: 7 }
+const GRAMS = [3, 4]
+
+/** FNV-1a over the UTF-16 units of a text, with the kind of the feature first. */
+export function hashText(text: string, kind: number): number {
+  let hash = Math.imul(0x811c9dc5 ^ kind, 0x01000193)
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
+  }
+  hash ^= hash >>> 15
+  return Math.imul(hash, 0x2c1b3c6d) >>> 0
+}
+
+/**
+ * Where the head noun of a name is looked for: before a comma, a dash, a bracket or ` of `. `Teachers, Special Education`
+ * and `Director of Nursing` are about teachers and a director.
+ */
+function headPart(name: string): string {
+  return name.split(/\(|,| - |--/, 1)[0]?.split(/ of /i, 1)[0] ?? name
+}
+
+/**
+ * The features of a name: its words, their stems, neighbouring words, pairs of stems in any order, the head and the first
+ * word, and character 3- and 4-grams, which survive a slip of the keys.
+ *
+ * @param terms the words of the name, folded and singular
+ * @param head the last word of the part that holds the head noun, or `undefined` where it is unknown
+ */
+function nameFeatures(
+  terms: readonly string[],
+  head: string | undefined,
+  first: string | undefined,
+): Features {
+  const features: Features = new Map()
+  const add = (kind: number, text: string, weight: number) => {
+    const hash = hashText(text, kind)
+    features.set(hash, (features.get(hash) ?? 0) + weight)
+  }
+  const content = terms.filter((term) => !STOP_WORDS.has(term))
+  for (const term of content) {
+    add(KIND.word, term, WEIGHT.word)
+    add(KIND.stem, stem(term), WEIGHT.stem)
+  }
+  for (let index = 0; index + 1 < terms.length; index++) {
+    add(KIND.pair, `${terms[index]}${terms[index + 1]}`, WEIGHT.pair)
+  }
+  const stems = [...new Set(content.map(stem))].sort()
+  for (let one = 0; one < stems.length; one++) {
+    for (let two = one + 1; two < stems.length; two++) {
+      add(KIND.stems, `${stems[one]} ${stems[two]}`, WEIGHT.stems)
+    }
+  }
+  if (head !== undefined) add(KIND.head, head, WEIGHT.place)
+  if (first !== undefined) add(KIND.first, first, WEIGHT.place)
+  for (const gram of listGrams(content)) add(KIND.gram, gram, WEIGHT.gram)
+  return features
+}
+
+/** The character 3- and 4-grams of words, with a space at both ends of each. */
+export function* listGrams(content: readonly string[]): Generator<string> {
+  const line = ` ${content.join(' ')} `
+  for (const size of GRAMS) {
+    for (let index = 0; index + size <= line.length; index++) yield line.slice(index, index + size)
+  }
+}
+
+/** The features of a name, with its head where its text shows which part holds it. */
+export function featuresOf(text: string, terms: readonly string[]): Features {
+  const content = terms.filter((term) => !STOP_WORDS.has(term))
+  const part = headPart(text)
+  const inPart = part.length === text.length ? content.length : countContent(part)
+  const place = inPart > 0 ? content.slice(0, inPart) : content
+  return nameFeatures(terms, place.at(-1), place[0])
+}
+
+function countContent(part: string): number {
+  return splitWords(part).filter(({ word }) => !STOP_WORDS.has(singular(word))).length
+}

@@ -1,0 +1,91 @@
+import { type Language, NAME_FIELDS, type NameField } from './document.ts'
+import type { SparseRows } from './sparse.ts'
+import type { VocabularyData } from './vocabulary.ts'
+
+/**
+ * The index as typed arrays, so that it can be stored in one piece, and shared between threads without a copy. Occupations,
+ * names and words are numbers: occupations in the order of their codes, names in the order of their occupations.
+ */
+export interface IndexData {
+  readonly header: IndexHeader
+  readonly codes: TextList
+  readonly vocabulary: VocabularyData
+  /** The commonest spelling of each word, with its macrons, in lower case. */
+  readonly spellings: TextList
+  /** A hash of each word's stem. */
+  readonly wordStem: Uint32Array
+  /** A hash table of features: `id + 1`, or 0 for a free slot, in open addressing. */
+  readonly featureHash: Uint32Array
+  readonly featureId: Uint32Array
+  /** Weights of occupations by feature, and their bias. */
+  readonly weights: SparseRows
+  readonly bias: Float32Array
+  /** BM25 of words in the names and texts of occupations, by word. */
+  readonly texts: SparseRows
+  readonly wordMeaning: Float32Array
+  readonly occupationMeaning: Float32Array
+  readonly names: TextList
+  /** Language and field of each name, as `packKind` packs them. */
+  readonly nameKind: Uint8Array
+  /** The names of occupation `o` are `occupationNames[o]` to `occupationNames[o + 1] - 1`. */
+  readonly occupationNames: Uint32Array
+  readonly nameWordStart: Uint32Array
+  readonly nameWord: Uint32Array
+  /** Hashes of the loose keys of names, ascending, and the names in that order. */
+  readonly keyHash: Uint32Array
+  readonly keyName: Uint32Array
+  /** Groups of occupations as `group * 2 + (Primary ? 1 : 0)`, the Primary first. */
+  readonly majorStart: Uint32Array
+  readonly major: Uint32Array
+  readonly minorStart: Uint32Array
+  readonly minor: Uint32Array
+}
+
+export interface IndexHeader {
+  /** An index of another format is built again. */
+  readonly format: number
+  readonly revision: string
+  readonly occupations: number
+  readonly dimensions: number
+  readonly majorGroups: readonly GroupName[]
+  readonly minorGroups: readonly GroupName[]
+  /** Phrases that mean the same, each as its words, folded and singular. */
+  readonly synonyms: readonly (readonly (readonly string[])[])[]
+}
+
+export interface GroupName {
+  readonly code: string
+  readonly nameEnglish?: string
+}
+
+/** Texts in UTF-8, one after another. */
+export interface TextList {
+  readonly start: Uint32Array
+  readonly bytes: Uint8Array
+}
+
+export function packTexts(texts: readonly string[]): TextList {
+  const start = new Uint32Array(texts.length + 1)
+  texts.forEach((text, at) => {
+    start[at + 1] = (start[at] as number) + Buffer.byteLength(text)
+  })
+  const bytes = new Uint8Array(start[texts.length] as number)
+  const buffer = Buffer.from(bytes.buffer)
+  texts.forEach((text, at) => {
+    buffer.write(text, start[at] ?? 0)
+  })
+  return { start, bytes }
+}
+
+export function readText({ start, bytes }: TextList, at: number): string {
+  const [from, to] = [start[at] ?? 0, start[at + 1] ?? 0]
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
+}
+
+export function packKind(language: Language, field: NameField): number {
+  return NAME_FIELDS.indexOf(field) * 2 + (language === 'mi' ? 1 : 0)
+}
+
+export function readKind(kind: number): { language: Language; field: NameField } {
+  return { language: kind % 2 === 1 ? 'mi' : 'en', field: NAME_FIELDS[kind >> 1] ?? 'searchOnly' }
+}

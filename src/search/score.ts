@@ -1,0 +1,144 @@
+import { featuresOf } from './features.ts'
+import type { IndexData } from './index-data.ts'
+import { STOP_WORDS } from './stem.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** How the parts add up to a logit; fitted to held-out names by maximum likelihood, so that a softmax gives probabilities. */
+export interface Mix {
+  readonly names: number
+  readonly texts: number
+  readonly meaning: number
+}
+
+export const MIX: Mix = { names: 0.89, texts: 2.3, meaning: 3.3 }
+
+const SATURATION = 1.2
+
+/** Scores every occupation for one reading of a query. It keeps its arrays between calls, for they are large. */
+export class Scorer {
+  readonly #index: IndexData
+  readonly #vocabulary: Vocabulary
+  readonly #logits: Float32Array
+  readonly #part: Float32Array
+  readonly #query: Float32Array
+
+  constructor(index: IndexData, vocabulary: Vocabulary) {
+    this.#index = index
+    this.#vocabulary = vocabulary
+    this.#logits = new Float32Array(index.header.occupations)
+    this.#part = new Float32Array(index.header.occupations)
+    this.#query = new Float32Array(index.header.dimensions)
+  }
+
+  /**
+   * @param text a name, as far as its punctuation shows which part holds the head noun
+   * @param terms its words, folded and singular
+   * @param context further words that describe the occupation, such as of its tasks
+   * @returns a logit for each occupation; the array is used again by the next call
+   */
+  score(
+    text: string,
+    terms: readonly string[],
+    context: readonly string[] = [],
+    mix: Mix = MIX,
+  ): Float32Array {
+    const logits = this.#logits
+    this.#addNames(featuresOf(text, terms), mix.names)
+    const content = [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))]
+    const words = content.map((term) => this.#vocabulary.find(term))
+    if (mix.texts > 0) this.#addTexts(words, mix.texts)
+    if (mix.meaning > 0) this.#addMeaning(words, mix.meaning)
+    return logits
+  }
+
+  /** How many occupations have each word, as its weight; a word that none has weighs most. */
+  weigh(word: number): number {
+    const { texts, header } = this.#index
+    if (word < 0) return Math.log(1 + header.occupations)
+    const holders = (texts.start[word + 1] as number) - (texts.start[word] as number)
+    return Math.log(1 + (header.occupations - holders + 0.5) / (holders + 0.5))
+  }
+
+  #addNames(features: ReadonlyMap<number, number>, share: number): void {
+    const { weights, bias } = this.#index
+    const logits = this.#logits
+    const known: [number, number][] = []
+    let length = 0
+    for (const [hash, weight] of features) {
+      const feature = this.findFeature(hash)
+      if (feature < 0) continue
+      known.push([feature, weight])
+      length += weight
+    }
+    length = Math.sqrt(length) || 1
+    for (let at = 0; at < logits.length; at++) logits[at] = share * (bias[at] as number)
+    for (const [feature, weight] of known) {
+      const x = (share * Math.sqrt(weight)) / length
+      for (
+        let p = weights.start[feature] as number, end = weights.start[feature + 1] as number;
+        p < end;
+        p++
+      ) {
+        const occupation = weights.column[p] as number
+        logits[occupation] = (logits[occupation] as number) + x * (weights.value[p] as number)
+      }
+    }
+  }
+
+  /** The number of a feature, or -1. */
+  findFeature(hash: number): number {
+    const { featureHash, featureId } = this.#index
+    const mask = featureId.length - 1
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const id = featureId[slot] as number
+      if (id === 0) return -1
+      if (featureHash[slot] === hash) return id - 1
+    }
+  }
+
+  #addTexts(words: readonly number[], share: number): void {
+    const { texts } = this.#index
+    const part = this.#part.fill(0)
+    let total = 0
+    for (const word of words) {
+      const weight = this.weigh(word)
+      total += word < 0 ? weight : weight * (SATURATION + 1)
+      if (word < 0) continue
+      for (let p = texts.start[word] as number, end = texts.start[word + 1] as number; p < end; p++) {
+        const occupation = texts.column[p] as number
+        part[occupation] = (part[occupation] as number) + weight * (texts.value[p] as number)
+      }
+    }
+    if (total === 0) return
+    const logits = this.#logits
+    const factor = share / total
+    for (let at = 0; at < logits.length; at++)
+      logits[at] = (logits[at] as number) + factor * (part[at] as number)
+  }
+
+  #addMeaning(words: readonly number[], share: number): void {
+    const { wordMeaning, occupationMeaning, texts, header } = this.#index
+    const size = header.dimensions
+    const query = this.#query.fill(0)
+    let [known, total] = [0, 0]
+    for (const word of words) {
+      const holders = word < 0 ? 0 : (texts.start[word + 1] as number) - (texts.start[word] as number)
+      const weight = Math.log(1 + header.occupations / Math.max(1, holders))
+      total += weight
+      if (holders < 2) continue
+      known += weight
+      for (let d = 0; d < size; d++) {
+        query[d] = (query[d] as number) + weight * (wordMeaning[word * size + d] as number)
+      }
+    }
+    const length = Math.sqrt(query.reduce((sum, value) => sum + value * value, 0))
+    if (length === 0) return
+    const factor = (share * known) / (total * length)
+    const logits = this.#logits
+    for (let at = 0, from = 0; at < logits.length; at++, from += size) {
+      let dot = 0
+      for (let d = 0; d < size; d++) dot += (query[d] as number) * (occupationMeaning[from + d] as number)
+      logits[at] = (logits[at] as number) + factor * dot
+    }
+  }
+}

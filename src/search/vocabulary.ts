@@ -1,0 +1,194 @@
+import { undouble } from './fold.ts'
+
+/** The words of the catalogue, folded and singular, in the order of their UTF-16 units. */
+export interface VocabularyData {
+  readonly wordStart: Uint32Array
+  readonly wordUnits: Uint16Array
+  /** How often each word is used; a use in a name counts five times. */
+  readonly wordCount: Uint32Array
+  /** Words by the hash-free order of their undoubled form, for those that have doubled vowels or lack them. */
+  readonly undoubled: Uint32Array
+}
+
+export function packVocabulary(counts: ReadonlyMap<string, number>): {
+  data: VocabularyData
+  ids: Map<string, number>
+} {
+  const words = [...counts.keys()].sort()
+  const wordStart = new Uint32Array(words.length + 1)
+  let length = 0
+  words.forEach((word, id) => {
+    length += word.length
+    wordStart[id + 1] = length
+  })
+  const wordUnits = new Uint16Array(length)
+  words.forEach((word, id) => {
+    for (let at = 0; at < word.length; at++) wordUnits[(wordStart[id] as number) + at] = word.charCodeAt(at)
+  })
+  const keys = words.map(undouble)
+  const undoubled = Uint32Array.from(words.keys()).sort((a, b) =>
+    compare(keys[a] as string, keys[b] as string),
+  )
+  return {
+    data: {
+      wordStart,
+      wordUnits,
+      wordCount: Uint32Array.from(words, (word) => counts.get(word) ?? 0),
+      undoubled,
+    },
+    ids: new Map(words.map((word, id) => [word, id])),
+  }
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0
+  return one < other ? -1 : 1
+}
+
+export class Vocabulary {
+  readonly #data: VocabularyData
+
+  constructor(data: VocabularyData) {
+    this.#data = data
+  }
+
+  get size(): number {
+    return this.#data.wordCount.length
+  }
+
+  word(id: number): string {
+    const { wordStart, wordUnits } = this.#data
+    return String.fromCharCode(...wordUnits.subarray(wordStart[id], wordStart[id + 1]))
+  }
+
+  count(id: number): number {
+    return this.#data.wordCount[id] ?? 0
+  }
+
+  /** The number of a word, or -1. */
+  find(word: string): number {
+    const id = this.#lowerBound(word)
+    return id < this.size && this.word(id) === word ? id : -1
+  }
+
+  has(word: string): boolean {
+    return this.find(word) >= 0
+  }
+
+  countOf(word: string): number {
+    const id = this.find(word)
+    return id < 0 ? 0 : this.count(id)
+  }
+
+  /** The commonest words that begin with a prefix and are longer, the commonest first. */
+  complete(prefix: string, limit: number): number[] {
+    const ids: number[] = []
+    for (let id = this.#lowerBound(prefix); id < this.size && this.#startsWith(id, prefix); id++) {
+      if (this.#length(id) > prefix.length) ids.push(id)
+    }
+    return ids.sort((a, b) => this.count(b) - this.count(a) || a - b).slice(0, limit)
+  }
+
+  /** Words that differ from this one in doubled vowels only: `maori` for `maaori`. */
+  findUndoubled(word: string): number[] {
+    const { undoubled } = this.#data
+    const key = undouble(word)
+    let [low, high] = [0, undoubled.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (compare(undouble(this.word(undoubled[middle] as number)), key) < 0) low = middle + 1
+      else high = middle
+    }
+    const ids: number[] = []
+    for (let at = low; at < undoubled.length; at++) {
+      const id = undoubled[at] as number
+      if (undouble(this.word(id)) !== key) break
+      ids.push(id)
+    }
+    return ids
+  }
+
+  /** Words within a number of slips of the keys of this one. They begin as it does, or with its second letter. */
+  findSimilar(word: string, slips: number): { id: number; slips: number }[] {
+    const found: { id: number; slips: number }[] = []
+    const units = Uint16Array.from(word, (unit) => unit.charCodeAt(0))
+    const rows = [0, 1, 2].map(() => new Uint8Array(64))
+    for (const first of new Set([word[0] ?? '', word[1] ?? ''])) {
+      if (first === '') continue
+      for (let id = this.#lowerBound(first); id < this.size && this.#startsWith(id, first); id++) {
+        if (Math.abs(this.#length(id) - units.length) > slips) continue
+        const { wordStart, wordUnits } = this.#data
+        const candidate = wordUnits.subarray(wordStart[id], wordStart[id + 1])
+        const count = countSlips(units, candidate, slips, rows as [Uint8Array, Uint8Array, Uint8Array])
+        if (count > 0 && count <= slips) found.push({ id, slips: count })
+      }
+    }
+    return found
+  }
+
+  #length(id: number): number {
+    return (this.#data.wordStart[id + 1] as number) - (this.#data.wordStart[id] as number)
+  }
+
+  #startsWith(id: number, prefix: string): boolean {
+    const { wordStart, wordUnits } = this.#data
+    const start = wordStart[id] as number
+    if (this.#length(id) < prefix.length) return false
+    for (let at = 0; at < prefix.length; at++)
+      if (wordUnits[start + at] !== prefix.charCodeAt(at)) return false
+    return true
+  }
+
+  #lowerBound(word: string): number {
+    let [low, high] = [0, this.size]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#compare(middle, word) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #compare(id: number, word: string): number {
+    const { wordStart, wordUnits } = this.#data
+    const start = wordStart[id] as number
+    const length = Math.min(this.#length(id), word.length)
+    for (let at = 0; at < length; at++) {
+      const difference = (wordUnits[start + at] as number) - word.charCodeAt(at)
+      if (difference !== 0) return difference
+    }
+    return this.#length(id) - word.length
+  }
+}
+
+/** Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours, or `limit + 1` if there are more. */
+function countSlips(
+  one: Uint16Array,
+  other: Uint16Array,
+  limit: number,
+  rows: [Uint8Array, Uint8Array, Uint8Array],
+): number {
+  if (one.length >= 63 || other.length >= 63) return limit + 1
+  let [before, last, row] = rows
+  for (let at = 0; at <= other.length; at++) last[at] = at
+  for (let i = 1; i <= one.length; i++) {
+    row[0] = i
+    let least = i
+    for (let j = 1; j <= other.length; j++) {
+      const same = one[i - 1] === other[j - 1]
+      let value = (last[j - 1] as number) + (same ? 0 : 1)
+      value = Math.min(value, (last[j] as number) + 1, (row[j - 1] as number) + 1)
+      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]) {
+        value = Math.min(value, (before[j - 2] as number) + 1)
+      }
+      row[j] = value
+      if (value < least) least = value
+    }
+    if (least > limit) return limit + 1
+    const free = before
+    before = last
+    last = row
+    row = free
+  }
+  return last[other.length] as number
+}

@@ -1,0 +1,274 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { OccupationRecord } from '../src/occupations/schema.ts'
+import { buildIndex } from '../src/search/build.ts'
+import { codeTitle } from '../src/search/coding.ts'
+import { toSearchDocument } from '../src/search/documents.ts'
+import { fold } from '../src/search/fold.ts'
+import { openIndex, packIndex } from '../src/search/index-file.ts'
+import { OccupationSearch } from '../src/search/search.ts'
+
+function searchIn(
+  records: readonly OccupationRecord[],
+  options: { searchOnly?: Record<string, string[]>; synonyms?: string[][] } = {},
+): OccupationSearch {
+  const documents = records.map((record) => {
+    const texts = options.searchOnly?.[record.occupationCode ?? ''] ?? []
+    return toSearchDocument(
+      record,
+      texts.map((text) => ({ text, language: 'en' })),
+    )
+  })
+  const built = buildIndex(documents, { revision: '1', synonyms: options.synonyms ?? [] })
+  const index = openIndex(packIndex(built))
+  if (index === undefined) throw new Error('the index cannot be opened')
+  return new OccupationSearch(index)
+}
+
+const samples = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line): OccupationRecord => JSON.parse(line))
+const search = searchIn(samples)
+const first = (query: string, engine = search) => engine.search({ query, limit: 1 }).results[0]
+
+/** Titles that no other sample has, so that the first result can only be one record. */
+const titles = samples.flatMap(({ occupationCode = '', titleEnglish, titleMaori }) =>
+  [titleEnglish, titleMaori].flatMap((title) => (title === undefined ? [] : [{ occupationCode, title }])),
+)
+
+const without = (title: string) => title.normalize('NFD').replace(/\u0304/g, '')
+const WAYS: [string, (title: string) => string][] = [
+  ['as it is', (title) => title],
+  ['without macrons', without],
+  ['with unnormalised macrons', (title) => title.normalize('NFD')],
+  [
+    'with umlauts',
+    (title) =>
+      title
+        .normalize('NFD')
+        .replace(/\u0304/g, '\u0308')
+        .normalize('NFC'),
+  ],
+  ['with doubled vowels', (title) => title.normalize('NFD').replace(/(.)\u0304/gu, '$1$1')],
+  ['in capitals', (title) => title.toUpperCase()],
+  ['as one word', (title) => title.replaceAll(' ', '')],
+  ['with a word split', (title) => title.replace(/(\p{L}{3})(\p{L}{3})/u, '$1 $2')],
+]
+
+describe('the exact title comes first', () => {
+  for (const [way, write] of WAYS) {
+    test(`written ${way}, for every sample`, () => {
+      const wrong = titles.filter(({ occupationCode, title }) => {
+        const same = titles.filter((other) => fold(other.title) === fold(title))
+        const codes = same.map((other) => other.occupationCode)
+        return !codes.includes(first(write(title))?.occupationCode ?? '') && codes.includes(occupationCode)
+      })
+      expect(wrong).toEqual([])
+    })
+  }
+
+  test('for every record of any bilingual catalogue', () => {
+    const word = fc.constantFrom(
+      'nurse',
+      'guide',
+      'kaiako',
+      'pūtaiao',
+      'ngā',
+      'of',
+      'senior',
+      'kaitiaki',
+      'mīhini',
+    )
+    const title = fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '))
+    const record = fc.record(
+      {
+        titleEnglish: title,
+        titleMaori: title,
+        altJobTitlesEnglish: fc.array(title, { minLength: 1, maxLength: 3 }),
+      },
+      { requiredKeys: ['titleEnglish'] },
+    )
+    fc.assert(
+      fc.property(fc.array(record, { minLength: 1, maxLength: 12 }), (list) => {
+        const records = list.map((each, at) => ({
+          occupationCode: `X${String(at).padStart(2, '0')}`,
+          ...each,
+        }))
+        const engine = searchIn(records)
+        for (const { titleEnglish, titleMaori } of records) {
+          for (const each of [titleEnglish, titleMaori]) {
+            if (each === undefined) continue
+            const found = first(each, engine)
+            expect([found?.titleEnglish, found?.titleMaori]).toContain(each)
+          }
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('a search', () => {
+  const records: OccupationRecord[] = [
+    {
+      occupationCode: 'B2',
+      titleEnglish: 'Truck Driver',
+      titleMaori: 'Kaitaraiwa taraka',
+      altJobTitlesEnglish: ['Haulage Driver'],
+      minorGroups: [
+        {
+          minorGroupRelationType: 'Primary',
+          minorGroup: {
+            code: '21',
+            majorGroups: [
+              { majorGroupRelationType: 'Primary', majorGroup: { code: '2', nameEnglish: 'Transport' } },
+            ],
+          },
+        },
+      ],
+    },
+    { occupationCode: 'A1', titleEnglish: 'Bus Driver', descriptionEnglish: 'Carries passengers.' },
+    { occupationCode: 'C3', titleEnglish: 'Registered Nurse', titleMaori: 'Nēhi' },
+    { occupationCode: 'D4', titleEnglish: 'Registered Nurse' },
+  ]
+  const engine = searchIn(records, {
+    searchOnly: { B2: ['Logging Rig Hand'] },
+    synonyms: [['lorry', 'truck']],
+  })
+
+  test('highlights the words of the query in the name as it is written', () => {
+    expect(first('nehi', engine)).toMatchObject({
+      occupationCode: 'C3',
+      matchedName: 'Nēhi',
+      matchedLanguage: 'mi',
+      matchedField: 'title',
+      highlights: [[0, 4]],
+    })
+    expect(first('truck dri', engine)).toMatchObject({
+      matchedName: 'Truck Driver',
+      highlights: [
+        [0, 5],
+        [6, 9],
+      ],
+    })
+  })
+
+  test('orders equals by code', () => {
+    const codes = engine.search({ query: 'registered nurse', limit: 2 }).results
+    expect(codes.map(({ occupationCode }) => occupationCode)).toEqual(['C3', 'D4'])
+  })
+
+  test('finds search-only names, synonyms and words of texts', () => {
+    expect(first('logging rig hand', engine)).toMatchObject({
+      occupationCode: 'B2',
+      matchedField: 'searchOnly',
+    })
+    expect(first('lorry driver', engine)?.occupationCode).toBe('B2')
+    expect(first('passengers', engine)?.occupationCode).toBe('A1')
+  })
+
+  test('says what a misspelt query may mean', () => {
+    const answer = engine.search({ query: 'Truk driver', limit: 1 })
+    expect(answer.didYouMean).toBe('truck driver')
+    expect(answer.results[0]?.occupationCode).toBe('B2')
+    expect(engine.search({ query: 'truck driver', limit: 1 })).not.toHaveProperty('didYouMean')
+  })
+
+  test('keeps to a language and a group, and counts groups', () => {
+    const maori = engine.search({ query: 'driver', language: 'mi', limit: 5 })
+    expect(maori.results.map(({ occupationCode }) => occupationCode)).toEqual(['B2'])
+    const grouped = engine.search({ query: 'driver', majorGroup: '2', limit: 5 })
+    expect(grouped.totalCount).toBe(1)
+    expect(grouped.groups).toEqual([{ code: '2', nameEnglish: 'Transport', count: 1 }])
+    expect(grouped.results[0]?.group).toEqual({ code: '2', nameEnglish: 'Transport' })
+  })
+
+  test('suggests names, but none that is for searching only', () => {
+    expect(engine.suggest({ query: 'haul', limit: 3 })[0]).toEqual({
+      text: 'Haulage Driver',
+      occupationCode: 'B2',
+      language: 'en',
+    })
+    expect(engine.suggest({ query: 'logging rig', limit: 5 }).map(({ text }) => text)).not.toContain(
+      'Logging Rig Hand',
+    )
+  })
+})
+
+describe('a coding', () => {
+  test('is certain of a title, and falls back to a group', () => {
+    const certain = codeTitle(search, { id: '7', title: samples[0]?.titleEnglish ?? '' })
+    expect(certain).toMatchObject({ id: '7', code: samples[0]?.occupationCode })
+    expect(certain.certainty).toBeGreaterThan(0.9)
+    const unsure = codeTitle(search, { title: 'teacher' })
+    expect(unsure).not.toHaveProperty('code')
+    expect(unsure.group?.code).toBeTypeOf('string')
+  })
+
+  test('has no code for a title without words', () => {
+    expect(codeTitle(search, { title: '…' })).toEqual({ certainty: 0, candidates: [] })
+  })
+})
+
+describe('whatever is typed', () => {
+  const HOSTILE = [
+    '',
+    ' ',
+    'of the',
+    '!!! ??? ...',
+    'مهندس برمجيات',
+    '😀👩‍🏫',
+    'a\u0000b',
+    'ka\u0304 pai',
+    '\ud800',
+    'x'.repeat(10_000),
+  ]
+
+  test.each(HOSTILE.map((query) => [query.slice(0, 20), query]))(
+    '%j gets a well-formed answer',
+    (_, query) => {
+      const answer = search.search({ query, limit: 10 })
+      expect(answer.totalCount).toBeGreaterThanOrEqual(answer.results.length)
+      search.suggest({ query, limit: 10 })
+      codeTitle(search, { title: query, tasks: query })
+    },
+  )
+
+  test('the answer is the same each time, in order, within the text', () => {
+    const query = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc
+        .array(fc.constantFrom('kaiako', 'teacher', 'nurs', 'enginer', 'ā', '#'), { maxLength: 30 })
+        .map((words) => words.join(' ')),
+    )
+    fc.assert(
+      fc.property(query, (text) => {
+        const answer = search.search({ query: text, limit: 20 })
+        expect(search.search({ query: text, limit: 20 })).toEqual(answer)
+        for (const { matchedName, highlights } of answer.results) {
+          for (const [from, to] of highlights) {
+            expect(from).toBeGreaterThanOrEqual(0)
+            expect(to).toBeLessThanOrEqual(matchedName.length)
+            expect(to).toBeGreaterThan(from)
+          }
+        }
+      }),
+    )
+  })
+})
+
+test('an empty catalogue has an index, and finds nothing', () => {
+  expect(searchIn([]).search({ query: 'nurse', limit: 3 })).toEqual({
+    query: 'nurse',
+    totalCount: 0,
+    results: [],
+    groups: [],
+  })
+})
+
+test('an index of another format is not opened', () => {
+  expect(openIndex(new ArrayBuffer(0))).toBeUndefined()
+  expect(openIndex(new ArrayBuffer(64))).toBeUndefined()
+})
