@@ -33,6 +33,7 @@ import { assertVersion, VERSIONS, VersionRouter } from './http/versions.ts'
 import { Catalogue } from './occupations/catalogue.ts'
 import { ChangeFeed } from './occupations/history/change-feed.ts'
 import { historyOperations } from './occupations/history/operations.ts'
+import { SnapshotStore } from './occupations/history/snapshot-store.ts'
 import { occupationOperations } from './occupations/operations.ts'
 import { prepareOperations, registerOperation } from './operation.ts'
 import type { Page } from './pages/page.ts'
@@ -230,9 +231,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     unread,
     `${v1.prefix}/occupations`,
   )
+  const snapshots = new SnapshotStore(
+    database,
+    settings.SNAPSHOT_FOLDER,
+    revisions.current.catalogue,
+    (err) => logger.error({ err }, 'the snapshot could not be made: check SNAPSHOT_FOLDER'),
+  )
+  app.addHook('onClose', () => snapshots.close())
   revisions.on('catalogue', (revision) => {
     catalogue.advance(revision)
     feed.advance(revision)
+    snapshots.advance(revision)
   })
   revisions.on('keys', () => {
     keys.forget()
@@ -260,6 +269,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     }),
     ...historyOperations({
       feed,
+      snapshots,
       anonymous: access.publicOccupations,
       limits: { max: settings.OCCUPATIONS_LIMIT_MAX },
     }),

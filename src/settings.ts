@@ -84,6 +84,11 @@ export const SETTINGS = {
     meaning: 'days for which a removed code is reported; without it, for ever',
     read: readWhole(1, 36_500),
   }),
+  SNAPSHOT_FOLDER: define({
+    default: 'var/snapshots',
+    meaning: 'folder for the compressed snapshots of the catalogue; processes of one database may share it',
+    read: readText,
+  }),
   RESULTS_PAGE_SIZE_DEFAULT: define({
     default: '100',
     meaning: 'entries a page',

@@ -69,6 +69,7 @@ describe('what a token leads to', () => {
     expect(page).toEqual({
       delta: expect.any(String),
       totalCount: 3,
+      revision: 4,
       resultsCount: 3,
       changes: [
         {

@@ -1,10 +1,15 @@
 /** Headers that a web page may read of an answer. */
 const EXPOSED = [
+  'Catalogue-Revision',
+  'Delta-Token',
   'ETag',
   'Link',
+  'Ndjson-Digest',
   'RateLimit',
   'RateLimit-Policy',
+  'Repr-Digest',
   'Retry-After',
+  'Total-Count',
   'X-Request-Id',
   'api-supported-versions',
 ].join(', ')

@@ -38,6 +38,15 @@ export function describePage(
   }
 }
 
+/** The 200 of an operation that streams lines or bytes. */
+export function describeStream(type: string, description: string, headers: Record<string, object> = {}) {
+  return {
+    description,
+    headers: { ...ANY_RESPONSE, ...LIMITED, ...CONDITIONAL, ...headers },
+    content: { [type]: { schema: { type: 'string', format: 'binary' } } },
+  }
+}
+
 export const NEXT_LINK = { link: text('The address of the next page, as rel="next" (RFC 8288).') }
 
 /** The 304 of an operation. */

@@ -14,7 +14,7 @@ import { createLog } from '../../src/telemetry/log.ts'
 import { Metrics } from '../../src/telemetry/metrics.ts'
 import { type Publication, publishResults } from '../../src/validation-results/publish.ts'
 import { assertDescribed } from './contract.ts'
-import { temporaryDatabaseUrl } from './temporary.ts'
+import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 
 /** A service over a database of its own, for one test. Every answer is checked against openapi.json. */
 export class Service {
@@ -53,6 +53,7 @@ export class Service {
       RATE_LIMIT_FAILED_CREDENTIALS: 'off',
       // Hundreds of requests in a row that never wait keep the event loop from everything else.
       OVERLOAD_DELAY_MS: '0',
+      SNAPSHOT_FOLDER: temporaryFolder(),
       ...environment,
       DATABASE_URL: url,
     })

@@ -92,8 +92,8 @@ export class ChangeFeed {
   }
 }
 
-function renderChanges({ next, delta, totalCount, changes }: ChangePage): Buffer[] {
-  const head = JSON.stringify({ next, delta, totalCount })
+function renderChanges({ next, delta, revision, totalCount, changes }: ChangePage): Buffer[] {
+  const head = JSON.stringify({ next, delta, totalCount, revision: revision.number })
   const entries = changes.map(renderChange).join(',')
   return [Buffer.from(`${head.slice(0, -1)},"changes":[${entries}],"resultsCount":${changes.length}}`)]
 }

@@ -36,6 +36,12 @@ export const OccupationChanges = Type.Object(
     totalCount: Type.Optional(
       Type.Integer({ description: 'Number of records in the catalogue.', format: 'int32', minimum: 0 }),
     ),
+    revision: Type.Optional(
+      Type.Integer({
+        description: 'Number of the revision; it goes back only after a restore from a backup.',
+        minimum: 0,
+      }),
+    ),
     changes: Type.Optional(
       Type.Array(Type.Unsafe<object>(Type.Ref('OccupationChange#')), {
         description: 'Each changed code, ordered by the revision that changed it.',

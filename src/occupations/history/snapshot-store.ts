@@ -1,0 +1,200 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
+import type { Database } from '../../database/database.ts'
+import { isSameRevision, type Revision } from '../../database/revisions.ts'
+import { Problem } from '../../http/problems.ts'
+import { UserError } from '../../text/user-error.ts'
+import {
+  addBrotli,
+  buildSnapshot,
+  type Compression,
+  compressedPath,
+  type Measured,
+  removeSnapshot,
+  type Snapshot,
+} from './snapshot-file.ts'
+
+/** How long a request waits for a snapshot that is being made, in milliseconds. */
+const PATIENCE = 20_000
+
+/** Bytes of a file that are read at a time. */
+const CHUNK = 256 * 1024
+
+export type SnapshotEncoding = Compression | 'identity'
+
+/** A snapshot in one encoding, ready to be sent. */
+export interface OpenSnapshot {
+  readonly snapshot: Snapshot
+  readonly encoding: SnapshotEncoding
+  /** The bytes that are sent. */
+  readonly sent: Measured
+  /** Reads the bytes, and closes the file. */
+  readonly body: AsyncIterable<Buffer>
+  /** Closes the file without reading it. */
+  close(): Promise<void>
+}
+
+/** Told of a snapshot that could not be made. */
+export type OnSnapshotFailure = (error: unknown) => void
+
+/**
+ * The snapshot of the current revision: made when it is first asked for, kept as files, and made again at once for each
+ * later revision.
+ */
+export class SnapshotStore {
+  readonly #database: Database
+  readonly #folder: string
+  readonly #onFailure: OnSnapshotFailure
+  readonly #stopping = new AbortController()
+  #revision: Revision
+  #current: Snapshot | undefined
+  #building: Promise<Snapshot> | undefined
+  #brotli: Promise<void> | undefined
+  #wanted = false
+
+  constructor(database: Database, folder: string, revision: Revision, onFailure: OnSnapshotFailure) {
+    this.#database = database
+    this.#folder = folder
+    this.#revision = revision
+    this.#onFailure = onFailure
+  }
+
+  /** The newest revision that this process has seen. */
+  get revision(): Revision {
+    return this.#revision
+  }
+
+  /** Called when the catalogue has a new revision. */
+  advance(revision: Revision): void {
+    this.#revision = revision
+    if (this.#wanted) void this.#build().catch(() => undefined)
+  }
+
+  /**
+   * Opens the snapshot in the first of the encodings that is ready. Brotli is made once somebody has asked for it.
+   *
+   * @param accepted of which gzip or identity is one, in order of preference
+   * @throws {Problem} `unavailable` while it is being made, or if it can't be
+   */
+  async open(accepted: readonly SnapshotEncoding[]): Promise<OpenSnapshot> {
+    this.#wanted = true
+    for (let attempt = 1; ; attempt++) {
+      const snapshot = await this.#get()
+      if (accepted[0] === 'br' && snapshot.br === undefined) this.#addBrotli(snapshot)
+      const encoding = accepted.find((each) => each !== 'br' || snapshot.br !== undefined) ?? 'identity'
+      const compression = encoding === 'br' ? 'br' : 'gzip'
+      try {
+        const file = await open(compressedPath(this.#folder, snapshot, compression))
+        return {
+          snapshot,
+          encoding,
+          sent: (encoding === 'br' ? snapshot.br : snapshot[encoding]) ?? snapshot.gzip,
+          body: readFile(file, encoding === 'identity'),
+          close: () => file.close(),
+        }
+      } catch (error) {
+        // Somebody has tidied up: once more.
+        this.#current = undefined
+        if (attempt === 2) throw this.#explain(error)
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#building?.catch(() => undefined)
+    await this.#brotli
+  }
+
+  async #get(): Promise<Snapshot> {
+    const current = this.#current
+    if (current !== undefined && isSameRevision(current.revision, this.#revision)) return current
+    const giveUp = new AbortController()
+    try {
+      return await Promise.race([
+        this.#build(),
+        sleep(PATIENCE, undefined, { signal: giveUp.signal, ref: false }).then(() => {
+          throw new Problem('unavailable', 'The snapshot of the catalogue is being prepared.', {
+            headers: { 'retry-after': '5' },
+          })
+        }),
+      ])
+    } finally {
+      giveUp.abort()
+    }
+  }
+
+  /** One at a time, however many ask. */
+  #build(): Promise<Snapshot> {
+    this.#building ??= this.#buildCurrent().finally(() => {
+      this.#building = undefined
+    })
+    return this.#building
+  }
+
+  async #buildCurrent(): Promise<Snapshot> {
+    const before = this.#current
+    try {
+      const snapshot = await buildSnapshot(this.#database, this.#folder, this.#stopping.signal)
+      this.#current = snapshot
+      if (before !== undefined && before.delta !== snapshot.delta) await removeSnapshot(this.#folder, before)
+      return snapshot
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  #explain(error: unknown): unknown {
+    // What is known of a database has an answer of its own.
+    if (error instanceof Problem || error instanceof UserError) return error
+    if (!this.#stopping.signal.aborted) this.#onFailure(error)
+    return new Problem('unavailable', 'The snapshot of the catalogue could not be prepared.', {
+      headers: { 'retry-after': '60' },
+      cause: error,
+    })
+  }
+
+  #addBrotli(snapshot: Snapshot): void {
+    this.#brotli ??= addBrotli(this.#folder, snapshot, this.#stopping.signal)
+      .then((whole) => {
+        if (this.#current?.delta === snapshot.delta) this.#current = whole
+      })
+      .catch((error: unknown) => {
+        // The files of a revision that was superseded meanwhile are gone.
+        if (this.#current?.delta === snapshot.delta) this.#explain(error)
+      })
+      .finally(() => {
+        this.#brotli = undefined
+      })
+  }
+}
+
+/** The bytes of a file, which is closed at the end: also where the reader leaves before it has begun. */
+function readFile(file: FileHandle, unpack: boolean): AsyncIterable<Buffer> {
+  return {
+    [Symbol.asyncIterator]() {
+      const chunks = readChunks(file, unpack)
+      return {
+        next: () => chunks.next(),
+        return: async () => {
+          await chunks.return(undefined)
+          await file.close()
+          return { done: true as const, value: undefined }
+        },
+      }
+    },
+  }
+}
+
+async function* readChunks(file: FileHandle, unpack: boolean): AsyncGenerator<Buffer> {
+  const source = file.createReadStream({ highWaterMark: CHUNK })
+  if (!unpack) return yield* source
+  const gunzip = createGunzip({ chunkSize: CHUNK })
+  source.on('error', (error) => gunzip.destroy(error))
+  try {
+    yield* source.pipe(gunzip)
+  } finally {
+    source.destroy()
+  }
+}

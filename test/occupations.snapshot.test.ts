@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import type { LightMyRequestResponse } from 'fastify'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { exportOccupations } from '../src/occupations/export.ts'
+import { Service } from './support/service.ts'
+
+const URL = '/v1/occupations/snapshot'
+
+const record = (number: number, title = 'A title') => ({ occupationCode: `O${number}`, titleEnglish: title })
+const many = Array.from({ length: 350 }, (_, number) => record(number, `Title ${number} `.repeat(9)))
+
+async function exported(service: Service): Promise<string> {
+  let text = ''
+  await exportOccupations(service.database, 'ndjson', async (part) => {
+    text += part
+  })
+  return text
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'mahi-snapshots-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+const sha256 = (bytes: Buffer | string) => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
+
+function unpack({ headers, rawPayload }: LightMyRequestResponse): string {
+  const encoding = headers['content-encoding']
+  const bytes =
+    encoding === 'gzip'
+      ? gunzipSync(rawPayload)
+      : encoding === 'br'
+        ? brotliDecompressSync(rawPayload)
+        : rawPayload
+  expect(headers['content-length']).toBe(String(rawPayload.length))
+  expect(headers['repr-digest']).toBe(sha256(rawPayload))
+  expect(headers['ndjson-digest']).toBe(sha256(bytes))
+  return bytes.toString('utf8')
+}
+
+test('a snapshot is the export, in every encoding, with digests and the token to continue from', async () => {
+  const service = await Service.start()
+  await service.import(many)
+  const truth = await exported(service)
+
+  const plain = await service.get(URL)
+  expect(plain.statusCode).toBe(200)
+  expect(plain.headers['content-type']).toMatch(/^application\/x-ndjson/)
+  expect(plain.headers).toMatchObject({ 'catalogue-revision': '1', 'total-count': '350' })
+  expect(plain.headers['content-encoding']).toBeUndefined()
+  expect(unpack(plain)).toBe(truth)
+
+  const gzip = await service.get(URL, { 'accept-encoding': 'gzip' })
+  expect(gzip.headers['content-encoding']).toBe('gzip')
+  expect(gzip.rawPayload.length).toBeLessThan(plain.rawPayload.length / 2)
+  expect(unpack(gzip)).toBe(truth)
+
+  // Brotli is made once somebody has asked for it.
+  const br = await vi.waitFor(async () => {
+    const response = await service.get(URL, { 'accept-encoding': 'gzip, br' })
+    expect(response.headers['content-encoding']).toBe('br')
+    return response
+  })
+  expect(unpack(br)).toBe(truth)
+
+  await service.import([record(3, 'Another')])
+  const token = String(gzip.headers['delta-token'])
+  const { changes } = (await service.get(`/v1/occupations/changes?Since=${token}`)).json()
+  expect(changes).toMatchObject([{ change: 'updated', occupationCode: 'O3' }])
+  expect(unpack(await service.get(URL))).toBe(await exported(service))
+})
+
+test('a snapshot has an ETag, and HEAD has the headers alone', async () => {
+  const service = await Service.start()
+  await service.import(many)
+  const { headers } = await service.get(URL, { 'accept-encoding': 'gzip' })
+  const etag = String(headers.etag)
+  expect((await service.get(URL, { 'if-none-match': etag })).statusCode).toBe(304)
+  const head = await service.request({
+    method: 'HEAD',
+    url: URL,
+    headers: { 'x-api-key': service.key, 'accept-encoding': 'gzip' },
+  })
+  expect([head.statusCode, head.body]).toEqual([200, ''])
+  for (const name of ['etag', 'content-length', 'content-encoding', 'repr-digest', 'delta-token'])
+    expect(head.headers[name]).toBe(headers[name])
+  await service.import([record(1)])
+  expect((await service.get(URL, { 'if-none-match': etag })).statusCode).toBe(200)
+})
+
+test('an empty catalogue has an empty snapshot', async () => {
+  const service = await Service.start()
+  const response = await service.get(URL)
+  expect([response.statusCode, response.body, response.headers['total-count']]).toEqual([200, '', '0'])
+})
+
+test('one snapshot is made for each revision, whoever asks, and the one before is removed', async () => {
+  const path = folder()
+  const service = await Service.start({ SNAPSHOT_FOLDER: path })
+  await service.import(many)
+  await Promise.all(Array.from({ length: 9 }, () => service.get(URL, { 'accept-encoding': 'gzip' })))
+  const files = readdirSync(path).sort()
+  expect(files.map((file) => file.replace(/^snapshot-[0-9a-f]{32}/, ''))).toEqual([
+    '.ndjson.gz',
+    '.ndjson.json',
+  ])
+  for (const file of files) expect(statSync(join(path, file)).mode & 0o777).toBe(0o600)
+  const made = statSync(join(path, files[0] ?? '')).mtimeMs
+
+  // Another process of the same database finds the file.
+  await service.get(URL)
+  expect(statSync(join(path, files[0] ?? '')).mtimeMs).toBe(made)
+  await service.import([record(1)])
+  await service.get(URL)
+  await vi.waitFor(() => expect(readdirSync(path)).toHaveLength(2))
+  expect(readdirSync(path)).not.toContain(files[0])
+})
+
+test('files that were cut off or lost are made again', async () => {
+  const path = folder()
+  const service = await Service.start({ SNAPSHOT_FOLDER: path })
+  await service.import(many)
+  const truth = unpack(await service.get(URL))
+  for (const file of readdirSync(path)) rmSync(join(path, file))
+  expect(unpack(await service.get(URL))).toBe(truth)
+  for (const file of readdirSync(path)) if (file.endsWith('.gz')) writeFileSync(join(path, file), 'short')
+  const other = await Service.start({ SNAPSHOT_FOLDER: path })
+  await other.import([record(1)])
+  expect(unpack(await other.get(URL))).toBe(await exported(other))
+})
+
+test('a folder that cannot be used gets 503 and a line in the log', async () => {
+  const path = join(folder(), 'file')
+  writeFileSync(path, '')
+  const service = await Service.start({ SNAPSHOT_FOLDER: path })
+  await service.import([record(1)])
+  const response = await service.get(URL)
+  expect([response.statusCode, response.headers['retry-after']]).toEqual([503, '60'])
+  expect(service.log.join('')).toContain('check SNAPSHOT_FOLDER')
+})
+
+test('nothing without a credential or the scope, nor for a caller that accepts only HTML', async () => {
+  const service = await Service.start()
+  const { key } = await service.createKey({ scopes: ['validation-results:read'], eids: ['1001'] })
+  expect((await service.get(URL, { 'x-api-key': undefined })).statusCode).toBe(401)
+  expect((await service.get(URL, { 'x-api-key': key })).statusCode).toBe(401)
+  expect((await service.get(URL, { accept: 'text/html' })).statusCode).toBe(406)
+  expect((await service.get(`${URL}?x=1`)).statusCode).toBe(400)
+})
