@@ -87,6 +87,7 @@ export function describeKind(resource: Resource, { kind, fields }: Check): strin
   if (kind.startsWith('match')) return `${name} differs from the referenced record.`
   if (kind === 'order') return `${listed} must be in ascending order.`
   if (kind === 'sum') return `${name} must agree with the sum of its parts.`
+  if (kind === 'spread') return `${name} must be spread evenly over the months of its period.`
   if (kind === 'oneOf') return `Values are required or excluded among ${listed}.`
   if (kind === 'equal') return `${listed} do not agree.`
   if (kind === 'referenced') return `No other record refers to this ${listed}.`

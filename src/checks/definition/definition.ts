@@ -165,6 +165,18 @@ export type RecordCheck = { readonly check: Check; readonly when: Condition | un
       readonly compare: '=' | '<='
     }
   | {
+      readonly kind: 'spread'
+      readonly total: number
+      /** The twelve months of the return's year. */
+      readonly parts: readonly number[]
+      /** First and last day of the period. */
+      readonly from: number
+      readonly to: number
+      readonly decimals: number
+      /** Which months are checked: those of the period, or the others. */
+      readonly months: 'within' | 'outside'
+    }
+  | {
       readonly kind: 'oneOf'
       readonly fields: readonly number[]
       readonly count: 'atLeast' | 'exactly' | 'atMost'

@@ -8,6 +8,7 @@ const OPERAND_PARAMETERS: readonly ParameterName[] = ['returnStart', 'returnEnd'
 const OWN_PROPERTIES: Record<RecordCheck['kind'], readonly string[]> = {
   order: ['fields', 'strict'],
   sum: ['total', 'parts', 'tolerance', 'compare'],
+  spread: ['total', 'parts', 'from', 'to', 'decimals', 'months'],
   oneOf: ['fields', 'count'],
   equal: ['fields', 'not'],
   referenced: ['fields', 'by'],
@@ -40,7 +41,10 @@ export function readRecordCheck(
   if (kind === undefined) return undefined
   node.knows(['kind', 'when', ...OWN_PROPERTIES[kind], ...CHECK_PROPERTIES], { strict: true })
   const code = node.get('code').requiredText()
-  const listed = kind === 'sum' ? [node.get('total'), ...node.get('parts').list()] : node.get('fields').list()
+  const listed =
+    kind === 'sum' || kind === 'spread'
+      ? [node.get('total'), ...node.get('parts').list()]
+      : node.get('fields').list()
   const concerned = listed.flatMap((item) => {
     const text = item.text()
     return text === undefined || text.startsWith(':') ? [] : [text]
@@ -71,6 +75,20 @@ export function readRecordCheck(
         tolerance: readTolerance(node.get('tolerance')),
         compare: node.get('compare').oneOf(['=', '<=']) ?? '=',
       }
+    case 'spread': {
+      const parts = readFieldPositions(node.get('parts'), names)
+      if (listed.length !== 13) node.get('parts').fault('must have twelve fields, one for each month')
+      return {
+        ...common,
+        kind,
+        total: readFieldPosition(node.get('total'), names) ?? 0,
+        parts,
+        from: readFieldPosition(node.get('from'), names) ?? 0,
+        to: readFieldPosition(node.get('to'), names) ?? 0,
+        decimals: readDecimals(node.get('decimals')),
+        months: node.get('months').oneOf(['within', 'outside']) ?? 'within',
+      }
+    }
     case 'referenced':
       return {
         ...common,
@@ -82,6 +100,12 @@ export function readRecordCheck(
           .flatMap((item) => readReferrer(item, fieldsOf) ?? []),
       }
   }
+}
+
+function readDecimals(node: Node): number {
+  const text = node.scalar() ?? '2'
+  if (!/^[0-6]$/.test(text)) node.fault('must be a whole number from 0 to 6')
+  return Number(text)
 }
 
 function readTolerance(node: Node): string {

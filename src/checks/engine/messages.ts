@@ -4,13 +4,19 @@ import { describeKind, describeLength, describePermitted, describeRange, describ
 import type { Parameters } from '../parameters.ts'
 import { permittedOn } from './field-checks.ts'
 import type { Extras } from './found.ts'
+import { compileSpread } from './spread.ts'
+import { compileValues } from './values.ts'
 
 /** Says what is wrong with a record, as full sentences. */
 export type MessageWriter = (cells: (field: number) => string, extras: Extras | undefined) => string
 
 /** Compiles the message of a check's findings. */
 export function compileMessage(check: Check, resource: Resource, parameters: Parameters): MessageWriter {
-  if (check.message !== undefined) return compileTemplate(check.message, resource, parameters)
+  if (check.message !== undefined) {
+    const write = compileTemplate(check.message, resource, parameters)
+    const derive = compileExtras(check, resource, parameters)
+    return derive === undefined ? write : (cells) => write(cells, derive(cells))
+  }
   const position = resource.fields.findIndex(({ name }) => name === check.fields[0])
   const field = resource.fields[position]
   if (field?.checks[check.kind] === check) {
@@ -30,6 +36,26 @@ export function compileMessage(check: Check, resource: Resource, parameters: Par
   if (check.kind === 'sum') return (cells) => `The values do not add up: ${showValues(cells)}.`
   const plain = describeKind(resource, check)
   return () => plain
+}
+
+/** The month of a `spread` check that is wrong, which a message may name: found again, as a finding is a number. */
+function compileExtras(
+  check: Check,
+  { fields, recordChecks }: Resource,
+  { returnYear }: Parameters,
+): ((cells: (field: number) => string) => Extras) | undefined {
+  const spread = recordChecks.find((each) => each.check === check)
+  if (spread?.kind !== 'spread' || returnYear === null) return undefined
+  const find = compileSpread(spread, fields, returnYear)
+  const readers = fields.map(compileValues)
+  return (cells) => {
+    const values = readers.map(({ isValid }, index) => {
+      const value = cells(index).trim()
+      return value !== '' && isValid(value) ? value : ''
+    })
+    const fault = find(values)
+    return fault === undefined ? {} : { month: String(fault.month), value: fault.value, share: fault.share }
+  }
 }
 
 function compileTemplate(template: string, resource: Resource, parameters: Parameters): MessageWriter {

@@ -1,6 +1,8 @@
 import type { Condition, Field, Operand, RecordCheck, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Report } from './field-checks.ts'
+import { toMillionths } from './millionths.ts'
+import { compileSpread } from './spread.ts'
 import { compileValues } from './values.ts'
 
 /** The valid values of a record, by the position of their field; the others are empty. */
@@ -75,6 +77,11 @@ function compileFailure(
         return check.compare === '=' ? Math.abs(sum - total) > tolerance : sum - total > tolerance
       }
     }
+    case 'spread': {
+      if (parameters.returnYear === null) return undefined
+      const find = compileSpread(check, fields, parameters.returnYear)
+      return (values) => find(values) !== undefined
+    }
     case 'referenced':
       return undefined
   }
@@ -118,26 +125,4 @@ function compileOperand(
     const value = values[field] ?? ''
     return value === '' ? undefined : toSql(value)
   }
-}
-
-/** A decimal number in millionths, exactly; an empty one is 0, and one with more than six places is NaN. */
-export function toMillionths(text: string): number {
-  let number = 0
-  let places = -1
-  const negative = text.charCodeAt(0) === 45
-  for (let at = negative ? 1 : 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 46) {
-      places = 0
-      continue
-    }
-    if (places === 6) {
-      if (code !== 48) return Number.NaN
-      continue
-    }
-    number = number * 10 + code - 48
-    if (places !== -1) places++
-  }
-  for (let place = Math.max(places, 0); place < 6; place++) number *= 10
-  return negative ? -number : number
 }

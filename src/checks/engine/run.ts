@@ -306,7 +306,10 @@ class Run {
     for (const resource of this.#definition.resources) {
       for (const each of resource.recordChecks) {
         if (each.kind === 'referenced' || this.#position(resource, each.check) === -1) continue
-        const reason = this.#obstacle([{ resource: resource.name, fields: listFields(each) }])
+        const reason =
+          each.kind === 'spread' && this.#parameters.returnYear === null
+            ? 'The return has no year.'
+            : this.#obstacle([{ resource: resource.name, fields: listFields(each) }])
         if (reason !== undefined) this.#skip(each.check, reason)
       }
     }
@@ -436,6 +439,8 @@ function listFields(check: RecordCheck): number[] {
       return [...ofCondition, ...ofOperands(check.operands)]
     case 'sum':
       return [...ofCondition, check.total, ...check.parts]
+    case 'spread':
+      return [...ofCondition, check.total, ...check.parts, check.from, check.to]
     default:
       return [...ofCondition, ...check.fields]
   }

@@ -1,0 +1,78 @@
+import type { Field, RecordCheck } from '../definition/definition.ts'
+import { toMillionths } from './millionths.ts'
+import { compileValues } from './values.ts'
+
+export type Spread = Extract<RecordCheck, { kind: 'spread' }>
+
+/** A month whose part is not what the total and the period make it. */
+export interface SpreadFault {
+  /** From 1. */
+  readonly month: number
+  readonly value: string
+  /** The total divided by the months of the period, rounded down. */
+  readonly share: string
+}
+
+/**
+ * Compiles the search for the first wrong month of a `spread` check. A month belongs to the period if any of its days
+ * does; months are counted from January of the return's year, so 0 is the December before it.
+ */
+export function compileSpread(
+  check: Spread,
+  fields: readonly Field[],
+  year: number,
+): (values: readonly string[]) => SpreadFault | undefined {
+  const { total, parts, decimals, months } = check
+  const unit = 10 ** (6 - decimals)
+  const firstMonth = compileMonth(fields[check.from], year)
+  const lastMonth = compileMonth(fields[check.to], year)
+  const none = (0).toFixed(decimals)
+  // Few courses have many enrolments, so the same division comes up again and again.
+  const shares = new Map<string, Map<number, string>>()
+  const shareOf = (text: string, count: number): string => {
+    let known = shares.get(text)
+    if (known === undefined) {
+      if (shares.size > MOST_SHARES) shares.clear()
+      known = new Map()
+      shares.set(text, known)
+    }
+    let share = known.get(count)
+    if (share === undefined) {
+      const units = Math.floor(toMillionths(text) / (count * unit))
+      share = ((units * unit) / 1e6).toFixed(decimals)
+      known.set(count, share)
+    }
+    return share
+  }
+  return (values) => {
+    const text = values[total] ?? ''
+    const from = values[check.from] ?? ''
+    const to = values[check.to] ?? ''
+    if (from === '' || to === '' || (text === '' && months === 'within')) return undefined
+    const first = firstMonth(from)
+    const last = lastMonth(to)
+    if (last < first) return undefined
+    const share = text === '' ? none : shareOf(text, last - first + 1)
+    const expected = months === 'within' ? share : none
+    for (let index = 0; index < parts.length; index++) {
+      const inside = index + 1 >= first && index + 1 <= last
+      if (inside !== (months === 'within')) continue
+      const value = values[parts[index] as number] ?? ''
+      // Mostly the same text; another way to write the number is as good.
+      if (value === expected || value === '' || toMillionths(value) === toMillionths(expected)) continue
+      return { month: index + 1, value, share }
+    }
+    return undefined
+  }
+}
+
+const MOST_SHARES = 10_000
+
+function compileMonth(field: Field | undefined, year: number): (value: string) => number {
+  if (field === undefined) throw new Error('the field of a spread check does not exist')
+  const { toSql } = compileValues(field)
+  return (value) => {
+    const date = String(toSql(value))
+    return (Number(date.slice(0, 4)) - year) * 12 + Number(date.slice(5, 7))
+  }
+}
