@@ -1,0 +1,99 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { findDefinition, loadDefinition } from '../src/checks/definition/load.ts'
+import { compileSpread, type Spread } from '../src/checks/engine/spread.ts'
+
+const enrolments = loadDefinition(findDefinition('sdr')).resources.find(({ name }) => name === 'enrolments')
+const fields = enrolments?.fields ?? []
+const spreads = (enrolments?.recordChecks ?? []).filter((check): check is Spread => check.kind === 'spread')
+const within = spreads.find(({ months }) => months === 'within')
+const outside = spreads.find(({ months }) => months === 'outside')
+const DAY = 86_400_000
+
+/** A record as the check sees it. */
+function makeRecord(factor: string, start: string, end: string, months: readonly string[]): string[] {
+  const record = fields.map(() => '')
+  const set = (position: number | undefined, value: string) => {
+    if (position !== undefined) record[position] = value
+  }
+  set(within?.total, factor)
+  set(within?.from, start)
+  set(within?.to, end)
+  for (const [index, value] of months.entries()) set(within?.parts[index], value)
+  return record
+}
+
+function find(check: Spread | undefined, record: readonly string[]) {
+  if (check === undefined) throw new Error('The definition has no such check.')
+  return compileSpread(check, fields, 2025)(record)
+}
+
+/** The months of 2025 in which a period has a day, and the number of all its months: day by day. */
+function listMonths(start: string, end: string): { inYear: Set<number>; count: number } {
+  const all = new Set<string>()
+  for (let day = Date.parse(start); day <= Date.parse(end); day += DAY) {
+    all.add(new Date(day).toISOString().slice(0, 7))
+  }
+  const inYear = [...all].filter((month) => month.startsWith('2025')).map((month) => Number(month.slice(5)))
+  return { inYear: new Set(inYear), count: all.size }
+}
+
+const date = fc
+  .integer({ min: Date.UTC(2024, 0, 1) / DAY, max: Date.UTC(2026, 11, 31) / DAY })
+  .map((day) => new Date(day * DAY).toISOString().slice(0, 10))
+const period = fc.tuple(date, date).map(([one, other]) => (one < other ? [one, other] : [other, one]))
+const units = fc.integer({ min: 0, max: 20_000 })
+const format = (value: number) => (value / 10_000).toFixed(4)
+
+test('the factor divided by the months of the period, rounded down, is always accepted', () => {
+  fc.assert(
+    fc.property(period, units, ([start = '', end = ''], factor) => {
+      const { inYear, count } = listMonths(start, end)
+      const share = format(Math.floor(factor / count))
+      const months = Array.from({ length: 12 }, (_, index) => (inYear.has(index + 1) ? share : '0.0000'))
+      const record = makeRecord(format(factor), start, end, months)
+      expect(find(within, record)).toBeUndefined()
+      expect(find(outside, record)).toBeUndefined()
+    }),
+  )
+})
+
+test('a month that differs is always found, by the check that covers it', () => {
+  const change = fc.integer({ min: -50, max: 50 }).filter((value) => value !== 0)
+  fc.assert(
+    fc.property(period, units, fc.nat(11), change, ([start = '', end = ''], factor, changed, by) => {
+      const { inYear, count } = listMonths(start, end)
+      const share = Math.floor(factor / count)
+      const months = Array.from({ length: 12 }, (_, index) => {
+        const right = inYear.has(index + 1) ? share : 0
+        return format(index === changed ? right + by : right)
+      })
+      const record = makeRecord(format(factor), start, end, months)
+      const fault = { month: changed + 1, value: months[changed], share: format(share) }
+      const inside = inYear.has(changed + 1)
+      expect(find(within, record)).toEqual(inside ? fault : undefined)
+      expect(find(outside, record)).toEqual(inside ? undefined : fault)
+    }),
+  )
+})
+
+test('another way to write a number is accepted, and an empty month is not compared', () => {
+  const months = ['0', '0.05', '', '0.0500', '0.0', '-0', '0', '0', '0', '0', '0', '0']
+  const record = makeRecord('0.15', '2025-02-17', '2025-04-02', months)
+  expect(find(within, record)).toBeUndefined()
+  expect(find(outside, record)).toBeUndefined()
+})
+
+test('nothing is compared without both dates, or if the period ends before it starts', () => {
+  const months = Array.from({ length: 12 }, () => '0.0500')
+  const periods = [
+    ['', '2025-04-02'],
+    ['2025-04-02', ''],
+    ['2025-04-02', '2025-03-01'],
+  ] as const
+  for (const [start, end] of periods) {
+    const record = makeRecord('0.1500', start, end, months)
+    expect(find(within, record)).toBeUndefined()
+    expect(find(outside, record)).toBeUndefined()
+  }
+})
