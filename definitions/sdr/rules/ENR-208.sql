@@ -6,7 +6,7 @@ severity: Warning
 message: 'The course {courseCode} is at level {nzqcfLevel}, but source of funding 29 is for levels 3 and 4.'
 why: Source of funding 29 is for Māori and Pasifika Trades Training at levels 3 and 4.
 fix: Correct the level of the course or the source of funding.
-source: https://tecknowledgebase.powerappsportals.com/en-nz/knowledgebase/article/KA-01078
+source: https://tecknowledgebase.powerappsportals.com/en-NZ/knowledgebase/category/?id=CAT-01001
 basis: stated
 examples:
   - name: levels 2 to 5

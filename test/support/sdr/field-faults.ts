@@ -72,6 +72,7 @@ const BREAKS: Readonly<Record<string, Break>> = {
     change(row, 'iteSubject', '')
   },
   'enrolments.consortium.required': (row) => change(row, 'sourceOfFunding', '29'),
+  'course-completions.completionIndicator.pattern': 'W',
   'course-completions.completionIndicator.enum': '9',
 }
 
@@ -85,6 +86,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   'enrolments.courseCode.length': ['ENR-00-reference2'],
   'enrolments.courseCode.pattern': ['ENR-00-reference2'],
   'enrolments.eftsFactor.range': ['ENR-103', 'ENR-109', 'ENR-110'],
+  'course-completions.completionIndicator.pattern': ['CCO-07-enum'],
   'enrolments.sourceOfFunding.pattern': ['ENR-12-enum'],
   'courses.foreignFee.range': ['CRS-101'],
   'course-completions.nationalStudentNumber.range': ['CCO-203'],
