@@ -69,6 +69,25 @@ export function admit(access: Access, { operation, limit, scope, anonymous }: Ad
   }
 }
 
+/**
+ * Verifies a key that a person has pasted into a form; a wrong one counts as a failed credential.
+ *
+ * @throws {Problem} `too-many-requests`
+ */
+export async function verifyPastedKey(
+  access: Access,
+  request: FastifyRequest,
+  key: string,
+): Promise<Principal | Refused> {
+  const principal = await access.verifyKey(key)
+  if (!isRefused(principal)) return principal
+  const { refused: reason, id, client } = principal
+  const address = addressOf(request)
+  access.audit.refused({ reason, operation: 'console', address, key: id, client })
+  await consume(access, request, 'failed-credentials', address, 'requests without a valid credential')
+  return principal
+}
+
 /** The answer to a valid credential that does not reach so far, of which the audit is told. */
 export function forbidden(
   { audit }: Access,

@@ -2,7 +2,7 @@ import type { MaybePromise } from '../pages/maybe-promise.ts'
 import type { RefusalReason } from './audit.ts'
 
 /** What a credential may be used for. */
-export const SCOPES = ['occupations:read', 'validation-results:read'] as const
+export const SCOPES = ['occupations:read', 'validation-results:read', 'submissions:write', 'operate'] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** The scopes of a key where none are named. They are listed, so that a scope added later is never granted silently. */

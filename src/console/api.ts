@@ -1,0 +1,92 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import type { Delegations } from '../access/delegation.ts'
+import type { Principal } from '../access/principal.ts'
+
+/** The problem body of a response (RFC 9457), as far as pages show it. */
+export interface ProblemShown {
+  readonly status: number
+  readonly title: string
+  readonly detail: string
+  readonly errorCode?: string
+  readonly instance?: string
+}
+
+/** The API refused a request of a page: the page shows its words. */
+export class ApiProblem extends Error {
+  readonly problem: ProblemShown
+
+  constructor(problem: ProblemShown) {
+    super(problem.title)
+    this.problem = problem
+  }
+}
+
+type Query = Readonly<Record<string, string | number | undefined>>
+
+export interface Call {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly query?: Query
+  readonly headers?: Readonly<Record<string, string>>
+  /** An object is sent as JSON; a stream or bytes as they are. */
+  readonly body?: object | NodeJS.ReadableStream | Buffer
+}
+
+/**
+ * Calls the operations of `/v1` in this process, as the person who has signed in: the same checks, limits and messages
+ * apply as over the network, so no page can show anything that the API would refuse.
+ */
+export class Api {
+  readonly #app: FastifyInstance
+  readonly #delegations: Delegations
+  readonly #principal: Principal
+  readonly #eid: string | undefined
+
+  constructor(app: FastifyInstance, delegations: Delegations, principal: Principal, eid?: string) {
+    this.#app = app
+    this.#delegations = delegations
+    this.#principal = principal
+    this.#eid = eid
+  }
+
+  /** The response, whatever its status. */
+  async send(path: string, { method = 'GET', query = {}, headers = {}, body }: Call = {}): Promise<LightMyRequestResponse> {
+    const credential = this.#delegations.issue(this.#principal)
+    const parameters = new URLSearchParams(
+      Object.entries(query).flatMap(([name, value]) =>
+        value === undefined || value === '' ? [] : [[name, String(value)]],
+      ),
+    )
+    const isJson = body !== undefined && !Buffer.isBuffer(body) && !('pipe' in body)
+    try {
+      return await this.#app.inject({
+        method,
+        url: `/v1${path}${parameters.size === 0 ? '' : `?${parameters}`}`,
+        headers: {
+          authorization: `Bearer ${credential}`,
+          ...(this.#eid !== undefined && { eid: this.#eid }),
+          ...(isJson && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { payload: isJson ? JSON.stringify(body) : (body as NodeJS.ReadableStream) }),
+      })
+    } finally {
+      this.#delegations.release(credential)
+    }
+  }
+
+  /**
+   * The body of a successful response.
+   *
+   * @throws {ApiProblem}
+   */
+  async call<Body>(path: string, call: Call = {}): Promise<Body> {
+    const response = await this.send(path, call)
+    if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
+    return (response.body === '' ? {} : JSON.parse(response.body)) as Body
+  }
+}
+
+export function readProblem(response: LightMyRequestResponse): ProblemShown {
+  const problem = JSON.parse(response.body) as ProblemShown
+  return { ...problem, status: response.statusCode }
+}

@@ -1,0 +1,15 @@
+import htm from 'htm'
+import { type ComponentChildren, h, type VNode } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+
+/** Templates whose values are escaped: text is never parsed as markup. */
+export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as never
+
+export type { ComponentChildren, VNode }
+
+export function renderDocument(page: VNode): string {
+  return `<!doctype html>\n${renderToString(page)}\n`
+}
+
+/** Text in te reo Māori, marked for screen readers and fonts. */
+export const maori = (text: string): VNode => html`<span lang="mi">${text}</span>`

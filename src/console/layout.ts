@@ -1,0 +1,78 @@
+import type { Principal } from '../access/principal.ts'
+import { type ComponentChildren, html, renderDocument } from './html.ts'
+
+/** What every page shows around its content. */
+export interface Frame {
+  readonly title: string
+  /** The path of the page, such as `/console/occupations`. */
+  readonly path: string
+  /** Who is signed in; `undefined` before that. */
+  readonly principal?: Principal | undefined
+  /** A sentence about what just happened, announced to screen readers. */
+  readonly notice?: string | undefined
+  /** Whether the page needs its script. */
+  readonly refresh?: number | undefined
+  readonly wide?: boolean
+}
+
+interface Section {
+  readonly path: string
+  readonly label: string
+  readonly scope: string
+}
+
+const SECTIONS: readonly Section[] = [
+  { path: '/console/occupations', label: 'Occupations', scope: 'occupations:read' },
+  { path: '/console/code', label: 'Code my list', scope: 'occupations:read' },
+  { path: '/console/changes', label: 'Changes', scope: 'occupations:read' },
+  { path: '/console/submissions', label: 'Submissions', scope: 'validation-results:read' },
+  { path: '/console/rules', label: 'Rules', scope: 'validation-results:read' },
+  { path: '/console/operator', label: 'Operator', scope: 'operate' },
+]
+
+export function renderPage(frame: Frame, content: ComponentChildren): string {
+  const { title, path, principal, notice, refresh } = frame
+  const sections = SECTIONS.filter(({ scope }) => principal?.scopes.has(scope) === true)
+  return renderDocument(html`
+    <html lang="en-NZ">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        ${refresh !== undefined && html`<noscript><meta http-equiv="refresh" content=${String(refresh)} /></noscript>`}
+        <title>${title} – Mahi</title>
+        <link rel="stylesheet" href="/console/assets/console.css" />
+        <script type="module" src="/console/assets/console.js"></script>
+      </head>
+      <body class=${frame.wide === true ? 'wide' : undefined}>
+        <a class="skip" href="#main">Skip to content</a>
+        <header class="bar">
+          <a class="brand" href="/console">Mahi</a>
+          ${
+            principal !== undefined &&
+            html`<nav aria-label="Sections">
+              <ul>
+                ${sections.map(
+                  (section) =>
+                    html`<li><a href=${section.path} aria-current=${path.startsWith(section.path) ? 'page' : undefined}>${section.label}</a></li>`,
+                )}
+              </ul>
+            </nav>
+            <form method="post" action="/console/sign-out" class="sign-out">
+              <span class="who">${principal.client}</span>
+              <button type="submit" class="quiet">Sign out</button>
+            </form>`
+          }
+        </header>
+        <main id="main" tabindex="-1">
+          <div role="status" aria-live="polite" class="notice">${notice}</div>
+          ${content}
+        </main>
+        <footer>
+          <a href="/docs">API reference</a>
+          <span>O*NET data, where shown, is from the O*NET Database by the U.S. Department of Labor, Employment and Training Administration (CC BY 4.0).</span>
+        </footer>
+      </body>
+    </html>
+  `)
+}

@@ -1,0 +1,21 @@
+/** A path with a query, without the parameters that have no value. */
+export function link(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): string {
+  const parameters = new URLSearchParams(
+    Object.entries(query).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, String(value)]])),
+  )
+  return parameters.size === 0 ? path : `${path}?${parameters}`
+}
+
+export const occupationLink = (code: string): string => `/console/occupations/${encodeURIComponent(code)}`
+
+export const submissionLink = (token: string, rest = ''): string =>
+  `/console/submissions/${encodeURIComponent(token)}${rest}`
+
+/** An instant as people read it, in UTC. */
+export function showTime(instant: string | undefined): string {
+  if (instant === undefined) return ''
+  return `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`
+}
+
+export const count = (number: number, noun: string, plural = `${noun}s`): string =>
+  `${number.toLocaleString('en-NZ')} ${number === 1 ? noun : plural}`

@@ -1,0 +1,105 @@
+import * as openid from 'openid-client'
+import type { Principal, Scope } from '../access/principal.ts'
+
+export interface OidcOptions {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string | undefined
+  /** Where the service is for browsers, such as `https://mahi.example.nz`. */
+  readonly publicUrl: string
+  /** The claim that lists the organisations. */
+  readonly eidClaim: string
+}
+
+/** What is remembered while the browser is at the identity provider. */
+interface SigningIn {
+  readonly verifier: string
+  readonly state: string
+  readonly nonce: string
+  readonly to: string
+}
+
+/** A session of this kind lasts no longer than this: the provider may have ended its own. */
+const LONGEST = 12 * 60 * 60 * 1000
+
+/** Signing in with an identity provider: the authorization code flow of OpenID Connect Core with PKCE (RFC 7636). */
+export class Oidc {
+  readonly #options: OidcOptions
+  #configuration: Promise<openid.Configuration> | undefined
+
+  constructor(options: OidcOptions) {
+    this.#options = options
+  }
+
+  /** Where to send the browser, and what it has to bring back in a cookie. */
+  async begin(to: string): Promise<{ url: string; remember: string }> {
+    const configuration = await this.#discover()
+    const verifier = openid.randomPKCECodeVerifier()
+    const signingIn: SigningIn = { verifier, state: openid.randomState(), nonce: openid.randomNonce(), to }
+    const url = openid.buildAuthorizationUrl(configuration, {
+      redirect_uri: this.#callback(),
+      scope: 'openid profile',
+      code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state: signingIn.state,
+      nonce: signingIn.nonce,
+    })
+    return { url: url.href, remember: Buffer.from(JSON.stringify(signingIn)).toString('base64url') }
+  }
+
+  /**
+   * Who has come back.
+   *
+   * @param target the path and query of the callback
+   * @throws {Error} if anything does not fit together
+   */
+  async finish(target: string, remembered: string): Promise<{ principal: Principal; to: string }> {
+    const signingIn = JSON.parse(Buffer.from(remembered, 'base64url').toString()) as SigningIn
+    const configuration = await this.#discover()
+    const tokens = await openid.authorizationCodeGrant(
+      configuration,
+      new URL(target, this.#options.publicUrl),
+      { pkceCodeVerifier: signingIn.verifier, expectedState: signingIn.state, expectedNonce: signingIn.nonce },
+    )
+    const claims = tokens.claims()
+    if (claims === undefined) throw new Error('the identity provider sent no ID token')
+    return { principal: this.#readClaims(claims), to: signingIn.to }
+  }
+
+  #readClaims(claims: openid.IDToken): Principal {
+    const eids = claims[this.#options.eidClaim]
+    return {
+      id: `oidc:${claims.sub}`,
+      client: typeof claims.name === 'string' ? claims.name : 'signed in',
+      scopes: new Set<Scope>(readScopes(claims.mahi_scopes)),
+      eids: new Set([eids ?? []].flat().map(String)),
+      expires: Date.now() + LONGEST,
+    }
+  }
+
+  #callback(): string {
+    return new URL('/console/signed-in', this.#options.publicUrl).href
+  }
+
+  /** Discovers the provider once; after a failure, again at the next attempt. */
+  #discover(): Promise<openid.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#options
+    const url = new URL(issuer)
+    const insecure = url.protocol === 'http:' ? { execute: [openid.allowInsecureRequests] } : {}
+    this.#configuration ??= openid
+      .discovery(url, clientId, clientSecret, undefined, { timeout: 10, ...insecure })
+      .catch((error: unknown) => {
+        this.#configuration = undefined
+        throw error
+      })
+    return this.#configuration
+  }
+}
+
+/** The scopes of people who sign in: those of the claim `mahi_scopes`, a list or a text; without it, the two that read. */
+function readScopes(claim: unknown): Scope[] {
+  const known: readonly Scope[] = ['occupations:read', 'validation-results:read', 'submissions:write', 'operate']
+  if (claim === undefined) return ['occupations:read', 'validation-results:read']
+  const given = (Array.isArray(claim) ? claim : String(claim).split(' ')).map(String)
+  return known.filter((scope) => given.includes(scope))
+}

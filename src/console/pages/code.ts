@@ -1,0 +1,131 @@
+import { stringify } from 'csv-stringify/sync'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { readForm } from '../forms.ts'
+import { html, type VNode } from '../html.ts'
+import { count, occupationLink } from '../links.ts'
+
+interface Candidate {
+  readonly occupationCode: string
+  readonly titleEnglish?: string
+  readonly certainty: number
+}
+
+/** One text as `/v1/codings` codes it. */
+interface Coding {
+  readonly id?: string
+  readonly code?: string
+  readonly certainty: number
+  readonly candidates: readonly Candidate[]
+  readonly group?: { readonly code: string; readonly nameEnglish?: string } | string
+}
+
+interface Coded {
+  readonly title: string
+  readonly coding: Coding
+  /** The code that a person has chosen, or the one that is certain enough. */
+  readonly chosen: string
+}
+
+/** Texts that one request may have. */
+const BATCH = 300
+/** Titles that one list may have. */
+const MOST = 3_000
+
+export const codePages: readonly Route[] = [
+  { method: 'GET', path: '/code', handle: () => showForm('') },
+  { method: 'POST', path: '/code', handle: codeList },
+]
+
+function showForm(titles: string, fault?: string): Shown {
+  return {
+    title: 'Code my list',
+    content: html`<h1>Code my list</h1>
+      <p>Paste job titles, one a line. Each gets the occupation code that fits best, with how certain that is and the next best choices.</p>
+      ${fault !== undefined && html`<p class="problem" role="alert">${fault}</p>`}
+      <form method="post" action="/console/code">
+        <label>Job titles<textarea name="titles" rows="12" required spellcheck=${false}>${titles}</textarea></label>
+        <p><label>Or choose a text or CSV file with a title in the first column <input type="file" accept=".txt,.csv,text/plain,text/csv" data-fill="titles" /></label></p>
+        <noscript><p class="soft">Choosing a file needs JavaScript. Without it, paste the titles.</p></noscript>
+        <button type="submit">Find the codes</button>
+      </form>`,
+  }
+}
+
+async function codeList({ api, request }: Context): Promise<Outcome> {
+  const form = await readForm(request)
+  const titles = (form.get('titles') ?? '')
+    .split(/\r\n|\r|\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  if (titles.length === 0) return showForm('', 'The list is empty. Paste one title a line.')
+  if (titles.length > MOST) {
+    return showForm('', `The list has ${titles.length} titles; at most ${MOST} are allowed. For longer lists use "mahi occupations code".`)
+  }
+  const coded: Coded[] = []
+  for (let start = 0; start < titles.length; start += BATCH) {
+    const batch = titles.slice(start, start + BATCH)
+    const { items } = await api.call<{ items: readonly Coding[] }>('/codings', {
+      method: 'POST',
+      body: { items: batch.map((title) => ({ title })) },
+    })
+    for (const [index, coding] of items.entries()) {
+      const chosen = form.get(`choice-${start + index}`) ?? coding.code ?? ''
+      coded.push({ title: batch[index] ?? '', coding, chosen })
+    }
+  }
+  return form.has('download') ? download(coded) : showCoded(titles, coded)
+}
+
+function download(coded: readonly Coded[]): Outcome {
+  const rows = coded.map(({ title, chosen, coding }) => [
+    title,
+    chosen,
+    coding.candidates.find(({ occupationCode }) => occupationCode === chosen)?.titleEnglish ?? '',
+    coding.certainty.toFixed(2),
+  ])
+  // A spreadsheet would run a cell that begins like a formula.
+  const safe = rows.map((row) => row.map((cell) => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell)))
+  return {
+    download: 'coded-titles.csv',
+    type: 'text/csv; charset=utf-8',
+    body: stringify([['title', 'occupationCode', 'occupationTitle', 'certainty'], ...safe]),
+  }
+}
+
+function showCoded(titles: readonly string[], coded: readonly Coded[]): Shown {
+  const certain = coded.filter(({ coding }) => coding.code !== undefined).length
+  return {
+    title: 'Coded list',
+    wide: true,
+    content: html`<h1>Coded list</h1>
+      <p class="verdict">${count(coded.length, 'title')}: ${certain} with a code that is certain enough, ${coded.length - certain} to choose.</p>
+      <p class="soft">Choose with the radio buttons, or in a row with the keys 1, 2 and 3; the arrow keys move between rows.</p>
+      <form method="post" action="/console/code">
+        <textarea hidden name="titles">${titles.join('\n')}</textarea>
+        <p><button type="submit" name="download" value="csv">Download as CSV</button> <a href="/console/code">Another list</a></p>
+        <div class="scroll" tabindex="0" role="region" aria-label="Titles and codes"><table data-choices>
+          <thead><tr><th scope="col">Title</th><th scope="col">Certainty</th><th scope="col">Occupation</th></tr></thead>
+          <tbody>${coded.map((each, index) => showRow(each, index))}</tbody>
+        </table></div>
+        <p><button type="submit" name="download" value="csv">Download as CSV</button></p>
+      </form>`,
+  }
+}
+
+function showRow({ title, coding, chosen }: Coded, index: number): VNode {
+  const group = typeof coding.group === 'string' ? coding.group : coding.group?.nameEnglish
+  return html`<tr>
+    <th scope="row">${title}</th>
+    <td class="number">${Math.round(coding.certainty * 100)}%</td>
+    <td><fieldset>
+      <legend class="visually-hidden">Occupation for ${title}</legend>
+      ${coding.candidates.slice(0, 3).map(
+        (candidate, place) => html`<div><label class="choice">
+          <input type="radio" name=${`choice-${index}`} value=${candidate.occupationCode} checked=${candidate.occupationCode === chosen} />
+          <span>${place + 1}. ${candidate.titleEnglish ?? candidate.occupationCode} <span class="soft">${candidate.occupationCode}, ${Math.round(candidate.certainty * 100)}%</span></span>
+        </label> <a class="soft" href=${occupationLink(candidate.occupationCode)}>open</a></div>`,
+      )}
+      <div><label class="choice"><input type="radio" name=${`choice-${index}`} value="" checked=${chosen === ''} /> <span>None of these${group !== undefined && coding.code === undefined && html` <span class="soft">(group: ${group})</span>`}</span></label></div>
+    </fieldset></td>
+  </tr>`
+}

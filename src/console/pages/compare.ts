@@ -1,0 +1,78 @@
+import type { Context, Route, Shown } from '../context.ts'
+import { html, type VNode } from '../html.ts'
+import { occupationLink } from '../links.ts'
+import { payChart, payScale, payTable } from '../pay.ts'
+import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
+
+export const comparePages: readonly Route[] = [{ method: 'GET', path: '/compare', handle: compare }]
+
+const FEWEST = 2
+const MOST = 4
+
+async function compare({ api, query }: Context): Promise<Shown> {
+  const codes = [...new Set(query.getAll('code').flatMap((each) => each.split(',')).map((each) => each.trim()))].filter(
+    (code) => code !== '',
+  )
+  const form = html`<form class="row" method="get" action="/console/compare">
+    <label class="grow">Occupation codes, two to four, separated by commas
+      <input name="code" value=${codes.join(', ')} required />
+    </label>
+    <button type="submit">Compare</button>
+  </form>`
+  if (codes.length < FEWEST || codes.length > MOST) {
+    return {
+      title: 'Compare occupations',
+      content: html`<h1>Compare occupations</h1>${form}
+        ${codes.length > 0 && html`<p class="problem">Choose from ${FEWEST} to ${MOST} occupations; there ${codes.length === 1 ? 'is 1' : `are ${codes.length}`}.</p>`}`,
+    }
+  }
+  const page = await api.call<OccupationPage>('/occupations', {
+    query: { 'Filter.Codes': codes.join(','), Limit: codes.length },
+  })
+  const byCode = new Map((page.data ?? []).map((record) => [record.occupationCode, record]))
+  const records = codes.flatMap((code) => byCode.get(code) ?? [])
+  const missing = codes.filter((code) => !byCode.has(code))
+  const scale = payScale(records.map(({ renumeration }) => renumeration))
+  const rows = ROWS.map(({ label, read, language }) => {
+    const cells = records.map(read)
+    return { label, language, cells, differs: new Set(cells.map((cell) => JSON.stringify(cell))).size > 1 }
+  }).filter(({ cells }) => cells.some((cell) => cell !== undefined))
+  const ordered = [...rows.filter(({ differs }) => differs), ...rows.filter(({ differs }) => !differs)]
+  return {
+    title: `Compare ${records.map(nameOf).join(', ')}`,
+    wide: true,
+    content: html`<h1>Compare occupations</h1>${form}
+      ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
+      ${records.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Comparison"><table>
+        <caption>Rows that differ come first.</caption>
+        <thead><tr><td></td>${records.map((record) => html`<th scope="col"><a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a></th>`)}</tr></thead>
+        <tbody>
+          ${records.some(({ renumeration }) => renumeration !== undefined) && html`<tr class="differs"><th scope="row">Pay</th>${records.map(({ renumeration }) => html`<td>${renumeration === undefined ? 'not known' : payChart(renumeration, scale)}</td>`)}</tr>`}
+          ${ordered.map(({ label, language, cells, differs }) => html`<tr class=${differs ? 'differs' : undefined}><th scope="row">${label}</th>${cells.map((cell) => html`<td lang=${language}>${showCell(cell)}</td>`)}</tr>`)}
+        </tbody>
+      </table></div>
+      <details><summary>Pay as a table</summary>${payTable(records.map((record) => ({ name: nameOf(record), pay: record.renumeration })))}</details>`}`,
+  }
+}
+
+type Cell = string | readonly string[] | undefined
+
+const ROWS: readonly { label: string; language?: string; read: (record: Occupation) => Cell }[] = [
+  { label: 'Group', read: (record) => primaryGroup(record)?.nameEnglish },
+  { label: 'Title in te reo Māori', language: 'mi', read: ({ titleMaori }) => titleMaori },
+  { label: 'Also known as', read: ({ altJobTitlesEnglish }) => altJobTitlesEnglish },
+  { label: 'Description', read: ({ descriptionEnglish }) => descriptionEnglish },
+  { label: 'Description in te reo Māori', language: 'mi', read: ({ descriptionMaori }) => descriptionMaori },
+  { label: 'Tasks', read: ({ detailedWorkActivitiesEnglish }) => detailedWorkActivitiesEnglish },
+  { label: 'Training', read: ({ trainingDuration }) => trainingDuration },
+  { label: 'Entry requirements', read: ({ entryRequirements }) => entryRequirements?.entrySummaryEnglish },
+  { label: 'You need', read: ({ entryRequirements }) => entryRequirements?.entryYouNeedEnglish },
+  { label: 'Registration', read: ({ registrationAuthority }) => registrationAuthority?.nameEnglish },
+]
+
+function showCell(cell: Cell): VNode | string {
+  if (cell === undefined) return '–'
+  if (typeof cell === 'string') return cell
+  return html`<ul>${cell.map((each) => html`<li>${each}</li>`)}</ul>`
+}
+

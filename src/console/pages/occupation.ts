@@ -1,0 +1,143 @@
+import type { Context, Route, Shown } from '../context.ts'
+import { type Api, ApiProblem } from '../api.ts'
+import { html, maori, type VNode } from '../html.ts'
+import { link, occupationLink, showTime } from '../links.ts'
+import { money, payChart, payScale, payTable, payText } from '../pay.ts'
+import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
+
+export const occupationPages: readonly Route[] = [
+  { method: 'GET', path: '/occupations/:code', handle: showOccupation },
+]
+
+/** Most records of its group that an occupation is compared with. */
+const NEIGHBOURS = 100
+
+async function showOccupation(context: Context): Promise<Shown> {
+  const { code } = context.request.params as { code: string }
+  const response = await context.api.send(`/occupations/${encodeURIComponent(code)}`)
+  if (response.statusCode === 410) return showRemoved(code, JSON.parse(response.body))
+  if (response.statusCode >= 400) throw new ApiProblem(JSON.parse(response.body))
+  const record = JSON.parse(response.body) as Occupation
+  const group = primaryGroup(record)
+  const neighbours = group?.code === undefined ? [] : await readGroup(context.api, group.code)
+  const similar = neighbours.filter((each) => each.occupationCode !== record.occupationCode)
+  return {
+    title: nameOf(record),
+    content: html`
+      <p class="soft"><a href="/console/occupations">Occupations</a> › ${groupLinks(record)}</p>
+      <h1>${nameOf(record)}${record.titleMaori !== undefined && record.titleEnglish !== undefined && html`<br />${maori(record.titleMaori)}`}</h1>
+      ${record.altJobTitlesEnglish !== undefined && html`<p>Also known as: ${record.altJobTitlesEnglish.join(', ')}</p>`}
+      ${record.altJobTitlesMaori !== undefined && html`<p>${maori(record.altJobTitlesMaori.join(', '))}</p>`}
+      ${showPay(record, similar)}
+      ${bilingual('What the work is', record.descriptionEnglish, record.descriptionMaori)}
+      ${bilingual('Kaupapa', record.kaupapaDescriptionEnglish, record.kaupapaDescriptionMaori)}
+      ${bilingual('Tasks', record.detailedWorkActivitiesEnglish, record.detailedWorkActivitiesMaori)}
+      ${bilingual('Life on the job', record.lifeOnTheJobEnglish, record.lifeOnTheJobMaori)}
+      ${showEntry(record)}
+      ${record.trainingDuration !== undefined && html`<h2>Training</h2><p>${record.trainingDuration}</p>`}
+      ${showAuthority(record)}
+      ${similar.length > 0 && html`<h2>Similar occupations</h2>
+        <p class="soft">Of the same minor group, ${group?.nameEnglish ?? group?.code}.</p>
+        <ul>${similar.slice(0, 12).map((each) => html`<li><a href=${occupationLink(each.occupationCode ?? '')}>${nameOf(each)}</a> <a class="soft" href=${link('/console/compare', { code: `${record.occupationCode},${each.occupationCode}` })}>compare</a></li>`)}</ul>`}
+      <h2>For programs</h2>
+      <dl class="pairs">
+        <dt>Code</dt><dd class="mono">${record.occupationCode}</dd>
+        <dt>Last change</dt><dd>${showTime(record.lastUpdatedDate)}</dd>
+      </dl>
+      <pre tabindex="0">curl -H "X-API-Key: $MAHI_API_KEY" "${context.request.protocol}://${context.request.host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}"</pre>
+      <details><summary>The record as JSON</summary><pre tabindex="0">${JSON.stringify(record, null, 2)}</pre></details>
+    `,
+  }
+}
+
+function showRemoved(code: string, problem: { detail?: string; removedDate?: string; replacedBy?: string[] }): Shown {
+  return {
+    title: `${code} was removed`,
+    status: 410,
+    content: html`<h1>This occupation was removed</h1>
+      <p>${problem.detail}</p>
+      ${(problem.replacedBy ?? []).length > 0 && html`<p>Its successors:</p><ul>${problem.replacedBy?.map((successor) => html`<li><a href=${occupationLink(successor)}>${successor}</a></li>`)}</ul>`}
+      <p><a href="/console/occupations">Find another occupation</a></p>`,
+  }
+}
+
+async function readGroup(api: Api, code: string): Promise<readonly Occupation[]> {
+  const page = await api.call<OccupationPage>('/occupations', {
+    query: {
+      'Filter.MinorGroupCode': code,
+      'Filter.GroupRelation': 'Primary',
+      Fields: 'occupationCode,titleEnglish,titleMaori,renumeration',
+      Limit: NEIGHBOURS,
+    },
+  })
+  return page.data ?? []
+}
+
+function groupLinks(record: Occupation): VNode[] {
+  const major = primaryGroup(record)?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')?.majorGroup
+  return [
+    ...(major?.code === undefined ? [] : [html`<a href=${link('/console/occupations', { group: major.code })}>${major.nameEnglish ?? major.code}</a> › `]),
+    html`<span>${primaryGroup(record)?.nameEnglish}</span>`,
+  ]
+}
+
+function showPay(record: Occupation, similar: readonly Occupation[]): VNode | false {
+  const pay = record.renumeration
+  if (pay === undefined) return false
+  const others = similar.flatMap(({ renumeration }) => (renumeration === undefined ? [] : [renumeration]))
+  const range = rangeOf([pay, ...others])
+  const scale = payScale([pay, range])
+  return html`<h2>Pay</h2>
+    ${payChart(pay, scale, others.length > 0 ? range : undefined)}
+    <p>${payText(pay)}${others.length > 0 && html` <span class="soft">The grey band is the range of its group: ${money(range.payLowerBound ?? 0)} to ${money(range.payUpperBound ?? 0)}.</span>`}</p>
+    <details><summary>Pay as a table</summary>${payTable([
+      { name: nameOf(record), pay },
+      ...similar.slice(0, 30).map((each) => ({ name: nameOf(each), pay: each.renumeration })),
+    ])}</details>`
+}
+
+function rangeOf(pays: readonly Pay[]): Pay {
+  return {
+    payLowerBound: Math.min(...pays.map(({ payLowerBound = Number.POSITIVE_INFINITY }) => payLowerBound)),
+    payUpperBound: Math.max(...pays.map(({ payUpperBound = 0 }) => payUpperBound)),
+  }
+}
+
+type Text = string | readonly string[] | undefined
+
+/** A heading over both languages side by side; nothing where neither has anything. */
+function bilingual(heading: string, english: Text, te_reo: Text): VNode | false {
+  if (english === undefined && te_reo === undefined) return false
+  return html`<h2>${heading}</h2><div class="languages">
+    ${english !== undefined && html`<div>${showText(english)}</div>`}
+    ${te_reo !== undefined && html`<div lang="mi">${showText(te_reo)}</div>`}
+  </div>`
+}
+
+function showText(text: string | readonly string[]): VNode {
+  if (typeof text === 'string') return html`<p>${text}</p>`
+  return html`<ul>${text.map((each) => html`<li>${each}</li>`)}</ul>`
+}
+
+function showEntry({ entryRequirements: entry }: Occupation): (VNode | false)[] {
+  if (entry === undefined) return []
+  return [
+    bilingual('Entry requirements', entry.entrySummaryEnglish, entry.entrySummaryMaori),
+    bilingual('At school', entry.entryInSchoolEnglish, entry.entryInSchoolMaori),
+    bilingual('You need', entry.entryYouNeedEnglish, entry.entryYouNeedMaori),
+    bilingual('You may need', entry.entryYouMayNeedEnglish, entry.entryYouMayNeedMaori),
+  ]
+}
+
+function showAuthority({ registrationAuthority: authority }: Occupation): VNode | false {
+  if (authority === undefined) return false
+  const { nameEnglish, nameMaori, email, telephone, websiteUrl } = authority
+  const isLink = websiteUrl !== undefined && /^https?:\/\//i.test(websiteUrl)
+  return html`<h2>Registration</h2><dl class="pairs">
+    ${nameEnglish !== undefined && html`<dt>Authority</dt><dd>${nameEnglish}</dd>`}
+    ${nameMaori !== undefined && html`<dt>Authority</dt><dd>${maori(nameMaori)}</dd>`}
+    ${email !== undefined && html`<dt>E-mail</dt><dd>${email}</dd>`}
+    ${telephone !== undefined && html`<dt>Telephone</dt><dd>${telephone}</dd>`}
+    ${websiteUrl !== undefined && html`<dt>Website</dt><dd>${isLink ? html`<a href=${websiteUrl} rel="noreferrer">${websiteUrl}</a>` : websiteUrl}</dd>`}
+  </dl>`
+}

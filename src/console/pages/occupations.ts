@@ -1,0 +1,189 @@
+import type { Api } from '../api.ts'
+import type { Context, Route, Shown } from '../context.ts'
+import { listGroups, type Group } from '../groups.ts'
+import { html, maori, type VNode } from '../html.ts'
+import { count, link, occupationLink } from '../links.ts'
+import { payChart, payScale } from '../pay.ts'
+import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
+
+/** One result of a search, as `/v1/occupations/search` sends it. */
+interface Match {
+  readonly occupationCode: string
+  readonly titleEnglish?: string
+  readonly titleMaori?: string
+  readonly matchedName: string
+  readonly matchedLanguage: 'en' | 'mi'
+  readonly highlights: readonly (readonly [number, number])[]
+}
+
+interface SearchResponse {
+  readonly didYouMean?: string
+  readonly totalCount: number
+  readonly results: readonly Match[]
+  readonly groups: readonly { readonly code: string; readonly nameEnglish?: string; readonly count: number }[]
+}
+
+const PAGE_SIZE = 20
+/** The search serves this many pages. */
+const LAST_PAGE = 10
+
+export const occupationsPages: readonly Route[] = [
+  { method: 'GET', path: '/occupations', handle: showOccupations },
+  { method: 'GET', path: '/suggestions', handle: suggest },
+]
+
+async function showOccupations({ api, query }: Context): Promise<Shown> {
+  const words = query.get('q')?.trim() ?? ''
+  const group = query.get('group') ?? undefined
+  const language = query.get('lang') ?? undefined
+  const search = html`<form class="row" role="search" action="/console/occupations" method="get">
+    <label class="grow">Find an occupation
+      <span class="combobox"><input class="large" type="search" name="q" value=${words} autocomplete="off" data-suggest="/console/suggestions" /></span>
+    </label>
+    <label>Language
+      <select name="lang">
+        ${[
+          ['', 'English and te reo Māori'],
+          ['en', 'English'],
+          ['mi', 'Te reo Māori'],
+        ].map(([value, label]) => html`<option value=${value} selected=${value === (language ?? '')}>${label}</option>`)}
+      </select>
+    </label>
+    ${group !== undefined && html`<input type="hidden" name="group" value=${group} />`}
+    <button type="submit">Search</button>
+  </form>`
+  const shown =
+    words === '' ? await browse(api, group, query.get('cursor') ?? undefined) : await find(api, query, words)
+  return {
+    title: words === '' ? 'Occupations' : `${words} – Occupations`,
+    content: html`<h1>Occupations</h1>${search}${shown}`,
+  }
+}
+
+async function find(api: Api, query: URLSearchParams, words: string): Promise<VNode> {
+  const page = query.get('page') ?? '1'
+  const group = query.get('group') ?? undefined
+  const lang = query.get('lang') ?? undefined
+  const found = await api.call<SearchResponse>('/occupations/search', {
+    query: { q: words, Lang: lang, 'Filter.MajorGroupCode': group, Limit: PAGE_SIZE, Page: page },
+  })
+  const pay = await readPay(api, found.results.map(({ occupationCode }) => occupationCode))
+  const scale = payScale([...pay.values()].map(({ renumeration }) => renumeration))
+  const at = Number(page)
+  const pages = Math.min(LAST_PAGE, Math.ceil(found.totalCount / PAGE_SIZE))
+  const toPage = (number: number) => link('/console/occupations', { q: words, group, lang, page: number })
+  return html`
+    <p role="status">${
+      found.totalCount === 0 ? `Nothing was found for “${words}”.` : `${count(found.totalCount, 'occupation')} found.`
+    }${
+      found.didYouMean !== undefined &&
+      html` Did you mean <a href=${link('/console/occupations', { q: found.didYouMean, group, lang })}>${found.didYouMean}</a>?`
+    }</p>
+    <div class="columns">
+      <ol class="results" start=${(at - 1) * PAGE_SIZE + 1}>
+        ${found.results.map((match) => showMatch(match, pay.get(match.occupationCode), scale))}
+      </ol>
+      <aside aria-label="Groups">
+        <h2>Groups</h2>
+        <ul class="facets">
+          ${group !== undefined && html`<li><a href=${link('/console/occupations', { q: words, lang })}>All groups</a></li>`}
+          ${found.groups.map(
+            (each) => html`<li><a href=${link('/console/occupations', { q: words, lang, group: each.code })} aria-current=${each.code === group ? 'true' : undefined}>${each.nameEnglish ?? each.code}</a><span class="soft">${each.count}</span></li>`,
+          )}
+        </ul>
+      </aside>
+    </div>
+    ${pages > 1 && html`<nav class="pager" aria-label="Pages">
+      ${at > 1 && html`<a href=${toPage(at - 1)} rel="prev">Previous</a>`}
+      <span>Page ${at} of ${pages}</span>
+      ${at < pages && html`<a href=${toPage(at + 1)} rel="next">Next</a>`}
+    </nav>`}
+  `
+}
+
+/** Pay of the occupations on the page, read with one request. */
+async function readPay(api: Api, codes: readonly string[]): Promise<ReadonlyMap<string, Occupation>> {
+  if (codes.length === 0) return new Map()
+  const page = await api.call<OccupationPage>('/occupations', {
+    query: { 'Filter.Codes': codes.join(','), Fields: 'occupationCode,renumeration,descriptionEnglish', Limit: codes.length },
+  })
+  return new Map((page.data ?? []).map((record) => [record.occupationCode ?? '', record]))
+}
+
+function showMatch(match: Match, record: Occupation | undefined, scale: readonly [number, number]): VNode {
+  const name = match.titleEnglish ?? match.titleMaori ?? match.occupationCode
+  const isTitle = match.matchedName === name
+  const marked = markRanges(match.matchedName, match.highlights)
+  const matched = match.matchedLanguage === 'mi' ? html`<span lang="mi">${marked}</span>` : marked
+  const pay = record?.renumeration
+  return html`<li>
+    <div>
+      <h3><a href=${occupationLink(match.occupationCode)}>${isTitle ? marked : name}</a>${
+        match.titleMaori !== undefined && match.titleMaori !== name && html` <span class="soft">${maori(match.titleMaori)}</span>`
+      }</h3>
+      ${!isTitle && html`<p class="soft">Also known as ${matched}</p>`}
+      <p>${shorten(record?.descriptionEnglish)}</p>
+    </div>
+    ${pay !== undefined && payChart(pay, scale)}
+  </li>`
+}
+
+/** Text with the ranges that matched marked; the ranges are in UTF-16 units and in order. */
+function markRanges(text: string, ranges: readonly (readonly [number, number])[]): (VNode | string)[] {
+  const parts: (VNode | string)[] = []
+  let at = 0
+  for (const [from, to] of ranges) {
+    if (from < at || to > text.length) continue
+    parts.push(text.slice(at, from), html`<mark>${text.slice(from, to)}</mark>`)
+    at = to
+  }
+  return [...parts, text.slice(at)]
+}
+
+function shorten(text: string | undefined): string {
+  if (text === undefined || text.length <= 180) return text ?? ''
+  return `${text.slice(0, text.lastIndexOf(' ', 180))} …`
+}
+
+async function browse(api: Api, group: string | undefined, cursor: string | undefined): Promise<VNode> {
+  const [groups, page] = await Promise.all([
+    listGroups(api),
+    api.call<OccupationPage>('/occupations', {
+      query: { 'Filter.MajorGroupCode': group, 'Filter.GroupRelation': group && 'Primary', Cursor: cursor, Limit: PAGE_SIZE },
+    }),
+  ])
+  const records = page.data ?? []
+  const scale = payScale(records.map(({ renumeration }) => renumeration))
+  const chosen = groups.find(({ code }) => code === group)
+  return html`<div class="columns">
+    <section aria-labelledby="list">
+      <h2 id="list">${chosen?.nameEnglish ?? 'All occupations'} <span class="soft">(${page.totalCount ?? 0})</span></h2>
+      ${records.length === 0 && html`<p>There are no occupations here yet. The operator imports them with <code>mahi occupations import</code>.</p>`}
+      <ul class="results">${records.map(
+        (record) => html`<li>
+          <div>
+            <h3><a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a>${
+              record.titleMaori !== undefined && record.titleEnglish !== undefined && html` <span class="soft">${maori(record.titleMaori)}</span>`
+            }</h3>
+            <p>${shorten(record.descriptionEnglish)}</p>
+            <p class="soft">${primaryGroup(record)?.nameEnglish}</p>
+          </div>
+          ${record.renumeration !== undefined && payChart(record.renumeration, scale)}
+        </li>`,
+      )}</ul>
+      ${page.nextCursor !== undefined && html`<nav class="pager" aria-label="Pages"><a rel="next" href=${link('/console/occupations', { group, cursor: page.nextCursor })}>Next page</a></nav>`}
+    </section>
+    <aside aria-labelledby="groups">
+      <h2 id="groups">Groups</h2>
+      <ul class="facets">
+        ${group !== undefined && html`<li><a href="/console/occupations">All occupations</a></li>`}
+        ${groups.map((each: Group) => html`<li><a href=${link('/console/occupations', { group: each.code })} aria-current=${each.code === group ? 'true' : undefined}>${each.nameEnglish ?? each.code}</a><span class="soft">${each.primaryCount}</span></li>`)}
+      </ul>
+    </aside>
+  </div>`
+}
+
+/** What the search box offers while somebody types. */
+async function suggest({ api, query }: Context) {
+  return { data: await api.call<object>('/occupations/suggestions', { query: { q: query.get('q') ?? '' } }) }
+}

@@ -1,0 +1,63 @@
+import { html, type VNode } from './html.ts'
+import type { Pay } from './records.ts'
+
+export const money = (amount: number): string => `$${Math.round(amount).toLocaleString('en-NZ')}`
+
+/** The ends of an axis that fits every amount: whole tens of thousands. */
+export function payScale(pays: readonly (Pay | undefined)[]): readonly [number, number] {
+  const amounts = pays.flatMap((pay) => Object.values(pay ?? {}) as number[])
+  if (amounts.length === 0) return [0, 100_000]
+  const step = 10_000
+  return [Math.floor(Math.min(...amounts) / step) * step, Math.ceil(Math.max(...amounts) / step) * step]
+}
+
+/** What a screen reader says instead of the chart. */
+export function payText({ payLowerBound, payMidLowerBound, payMidUpperBound, payUpperBound }: Pay): string {
+  const parts = [
+    ...(payMidLowerBound !== undefined && payMidUpperBound !== undefined
+      ? [`half earn between ${money(payMidLowerBound)} and ${money(payMidUpperBound)} a year`]
+      : []),
+    ...(payLowerBound !== undefined ? [`one in ten earns less than ${money(payLowerBound)}`] : []),
+    ...(payUpperBound !== undefined ? [`one in ten earns more than ${money(payUpperBound)}`] : []),
+  ]
+  const [first = 'no pay is known', ...rest] = parts
+  return `${first[0]?.toUpperCase()}${first.slice(1)}${rest.length > 0 ? `; ${rest.join('; ')}` : ''}.`
+}
+
+const WIDTH = 352
+const MARGIN = 4
+
+/**
+ * One occupation's pay on an axis: a line from the 10th to the 90th percentile and a bar from the 25th to the 75th.
+ *
+ * @param group the range of its group, drawn behind it
+ */
+export function payChart(pay: Pay, [from, to]: readonly [number, number], group?: Pay): VNode {
+  const x = (amount: number) => MARGIN + ((amount - from) / Math.max(1, to - from)) * (WIDTH - 2 * MARGIN)
+  const { payLowerBound: p10, payMidLowerBound: p25, payMidUpperBound: p75, payUpperBound: p90 } = pay
+  const span = (left: number | undefined, right: number | undefined, y: number, height: number, name: string) =>
+    left !== undefined &&
+    right !== undefined &&
+    html`<rect class=${name} x=${x(left)} y=${y} width=${Math.max(1, x(right) - x(left))} height=${height} />`
+  return html`<svg class="pay" viewBox=${`0 0 ${WIDTH} 34`} role="img" aria-label=${payText(pay)}>
+    ${group !== undefined && span(group.payLowerBound, group.payUpperBound, 2, 18, 'group')}
+    <line class="axis" x1=${MARGIN} x2=${WIDTH - MARGIN} y1="21" y2="21" />
+    ${p10 !== undefined && p90 !== undefined && html`<line class="whisker" x1=${x(p10)} x2=${x(p90)} y1="11" y2="11" />`}
+    ${span(p25, p75, 6, 10, 'box')}
+    <text x=${MARGIN} y="32">${money(from)}</text>
+    <text x=${WIDTH - MARGIN} y="32" text-anchor="end">${money(to)}</text>
+  </svg>`
+}
+
+/** The same amounts as a table. */
+export function payTable(rows: readonly { readonly name: string; readonly pay: Pay | undefined }[]): VNode {
+  const cell = (amount: number | undefined) =>
+    html`<td class="number">${amount === undefined ? 'not known' : money(amount)}</td>`
+  return html`<div class="scroll"><table>
+    <caption>Annual pay by percentile</caption>
+    <thead><tr><th scope="col">Occupation</th><th scope="col" class="number">10th</th><th scope="col" class="number">25th</th><th scope="col" class="number">75th</th><th scope="col" class="number">90th</th></tr></thead>
+    <tbody>${rows.map(
+      ({ name, pay }) => html`<tr><th scope="row">${name}</th>${cell(pay?.payLowerBound)}${cell(pay?.payMidLowerBound)}${cell(pay?.payMidUpperBound)}${cell(pay?.payUpperBound)}</tr>`,
+    )}</tbody>
+  </table></div>`
+}

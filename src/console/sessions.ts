@@ -1,0 +1,155 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Principal } from '../access/principal.ts'
+import type { Database } from '../database/database.ts'
+
+const MINUTE = 60_000
+/** A session that nobody uses ends after this time. */
+export const IDLE = 60 * MINUTE
+/** Every session ends after this time. */
+export const LONGEST = 12 * 60 * MINUTE
+/** A one-time link is good for this time. */
+export const LINK_LIFETIME = 15 * MINUTE
+
+/** How often the use of a session is written down: each write costs a transaction. */
+const NOTE_USE = MINUTE
+
+export interface Session {
+  /** The hash of the secret, by which the session is stored. */
+  readonly hash: string
+  readonly principal: Principal
+}
+
+interface SessionRow {
+  hash: string
+  key_id: string | null
+  principal: string
+  created: number
+  used: number
+  expires: number
+}
+
+interface KeyRow {
+  id: string
+  client: string
+  scopes: string
+  eids: string
+  expires: number
+}
+
+const LIVE_KEY = 'select id, client, scopes, eids, expires from api_key where id = $1 and revoked is null and expires > $2'
+
+/**
+ * The sessions of people who have signed in to the console. The cookie holds 256 random bits; the database holds their
+ * SHA-256, so that every replica knows every session and a copy of the database opens none.
+ */
+export class Sessions {
+  readonly #database: Database
+  readonly #now: () => number
+
+  constructor(database: Database, now: () => number = Date.now) {
+    this.#database = database
+    this.#now = now
+  }
+
+  /**
+   * Starts a session and answers its secret. Those that have ended are removed on this occasion.
+   *
+   * @param keyId the key that the session ends with; `undefined` for a principal of an identity provider
+   */
+  async start(principal: Principal, keyId?: string): Promise<string> {
+    const secret = randomBytes(32).toString('base64url')
+    const now = this.#now()
+    const expires = Math.min(now + LONGEST, principal.expires)
+    await this.#database.write('keys', async (writer) => {
+      await writer.run('delete from console_session where expires <= $1 or used <= $2', [now, now - IDLE])
+      await writer.run('delete from console_link where expires <= $1', [now])
+      await writer.run(
+        `insert into console_session (hash, key_id, principal, created, used, expires)
+         values ($1, $2, $3, $4, $5, $6)`,
+        [hashSecret(secret), keyId ?? null, writePrincipal(principal), now, now, expires],
+      )
+    })
+    return secret
+  }
+
+  /** The session that a secret opens; `undefined` if there is none, or it or its key has ended. */
+  async find(secret: string): Promise<Session | undefined> {
+    const now = this.#now()
+    const row = await this.#database.get<SessionRow>(
+      `select hash, key_id, principal, created, used, expires from console_session
+       where hash = $1 and expires > $2 and used > $3`,
+      [hashSecret(secret), now, now - IDLE],
+    )
+    if (row === undefined) return undefined
+    const principal = row.key_id === null ? readPrincipal(row.principal) : await this.#readKey(row.key_id, now)
+    if (principal === undefined) return undefined
+    if (now - row.used > NOTE_USE) {
+      await this.#database.write('keys', (writer) =>
+        writer.run('update console_session set used = $2 where hash = $1', [row.hash, now]),
+      )
+    }
+    return { hash: row.hash, principal }
+  }
+
+  async end(session: Session): Promise<void> {
+    await this.#database.write('keys', (writer) =>
+      writer.run('delete from console_session where hash = $1', [session.hash]),
+    )
+  }
+
+  /** Makes a link's secret: whoever opens it first is signed in with the key. */
+  async createLink(keyId: string): Promise<string> {
+    const secret = randomBytes(32).toString('base64url')
+    await this.#database.write('keys', (writer) =>
+      writer.run('insert into console_link (hash, key_id, expires) values ($1, $2, $3)', [
+        hashSecret(secret),
+        keyId,
+        this.#now() + LINK_LIFETIME,
+      ]),
+    )
+    return secret
+  }
+
+  /** Starts a session with a link, once; `undefined` if the link is unknown, used or too old, or its key has ended. */
+  async openLink(secret: string): Promise<string | undefined> {
+    const now = this.#now()
+    const linkHash = hashSecret(secret)
+    const keyId = await this.#database.write('keys', async (writer) => {
+      const row = await writer.get<{ key_id: string }>(
+        'select key_id from console_link where hash = $1 and expires > $2',
+        [linkHash, now],
+      )
+      // Of two that open a link at once, one deletes it.
+      const deleted = await writer.run('delete from console_link where hash = $1', [linkHash])
+      return deleted === 1 ? row?.key_id : undefined
+    })
+    const principal = keyId === undefined ? undefined : await this.#readKey(keyId, now)
+    return principal === undefined ? undefined : await this.start(principal, keyId)
+  }
+
+  async #readKey(id: string, now: number): Promise<Principal | undefined> {
+    const row = await this.#database.get<KeyRow>(LIVE_KEY, [id, now])
+    return row === undefined
+      ? undefined
+      : readPrincipal(JSON.stringify({ ...row, scopes: JSON.parse(row.scopes), eids: JSON.parse(row.eids) }))
+  }
+}
+
+function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'hex')
+}
+
+function writePrincipal({ id, client, scopes, eids, expires }: Principal): string {
+  return JSON.stringify({ id, client, scopes: [...scopes], eids: [...eids], expires })
+}
+
+function readPrincipal(text: string): Principal {
+  const { id, client, scopes, eids, expires } = JSON.parse(text) as {
+    id: string
+    client: string
+    scopes: string[]
+    eids: string[]
+    expires: number
+  }
+  return { id, client, scopes: new Set(scopes), eids: new Set(eids), expires }
+}
