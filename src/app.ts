@@ -10,6 +10,7 @@ import Fastify, {
 } from 'fastify'
 import type { Access } from './access/admit.ts'
 import { Audit } from './access/audit.ts'
+import { Delegations } from './access/delegation.ts'
 import { createJwtVerifier, createKeyedHash, type JwtOptions } from './access/jwt.ts'
 import { KeyWatch } from './access/key-watch.ts'
 import { KeyVerifier } from './access/keys.ts'
@@ -17,6 +18,9 @@ import { type ConsumeLimit, describeLimits, type RateLimits } from './access/rat
 import { createBearerVerifier } from './access/verify.ts'
 import { assertWellFormed, BrokenRequests } from './connection/broken-requests.ts'
 import { endResponse } from './connection/last-response.ts'
+import { registerConsole } from './console/console.ts'
+import { Oidc } from './console/oidc.ts'
+import { Sessions } from './console/sessions.ts'
 import type { Database, Reader } from './database/database.ts'
 import { readHashKey } from './database/instance.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
@@ -101,6 +105,14 @@ function jwtOptionsOf(settings: Settings): JwtOptions | undefined {
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = settings
   if (issuer === undefined || audience === undefined || jwksUrl === undefined) return undefined
   return { issuer, audience, jwksUrl, eidClaim: settings.JWT_EID_CLAIM }
+}
+
+/** Signing in to the console with an identity provider; `undefined` where none is configured. */
+function oidcOf(settings: Settings): Oidc | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = settings
+  const publicUrl = settings.PUBLIC_URL
+  if (issuer === undefined || clientId === undefined || publicUrl === undefined) return undefined
+  return new Oidc({ issuer, clientId, clientSecret, publicUrl, eidClaim: settings.JWT_EID_CLAIM })
 }
 
 /** Builds the service, listening nowhere yet: everything that it answers is registered here, in this order. */
@@ -196,10 +208,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     audit.stop()
   })
   const jwt = jwtOptionsOf(settings)
+  const delegations = new Delegations()
   const access: Access = {
     verifyKey: keys.verify,
     verifyBearer: createBearerVerifier(
-      keys.verify,
+      delegations.verifying(keys.verify),
       jwt === undefined
         ? undefined
         : createJwtVerifier(jwt, createKeyedHash(await readHashKey(database)), logger),
@@ -283,5 +296,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     }),
   ]
   for (const operation of operations) registerOperation(app, services, operation)
+  if (settings.CONSOLE === 'on') {
+    await registerConsole(app, {
+      app,
+      access,
+      database,
+      delegations,
+      sessions: new Sessions(database),
+      oidc: oidcOf(settings),
+      log: logger,
+    })
+  }
   return app
 }

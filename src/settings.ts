@@ -134,6 +134,33 @@ export const SETTINGS = {
     meaning: 'claim of a bearer token that names its organisations, a string or a list of them',
     read: readText,
   }),
+  CONSOLE: define({
+    default: 'off',
+    meaning: 'on: pages for people at /console',
+    read: readOneOf(['on', 'off']),
+  }),
+  PUBLIC_URL: define({
+    default: undefined,
+    meaning:
+      'where browsers find the service, such as https://mahi.example.nz; signing in with OIDC needs it',
+    read: readWebAddress,
+  }),
+  OIDC_ISSUER: define({
+    default: undefined,
+    meaning: 'identity provider with which people sign in to the console',
+    read: readWebAddress,
+  }),
+  OIDC_CLIENT_ID: define({
+    default: undefined,
+    meaning: 'the client that the identity provider knows the console as',
+    read: readText,
+  }),
+  OIDC_CLIENT_SECRET: define({
+    default: undefined,
+    meaning: 'the secret of that client',
+    read: readText,
+    secret: true,
+  }),
   CORS_ORIGINS: define({
     default: '*',
     meaning: 'origins of web pages that may call, by commas, or *',

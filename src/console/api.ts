@@ -49,7 +49,10 @@ export class Api {
   }
 
   /** The response, whatever its status. */
-  async send(path: string, { method = 'GET', query = {}, headers = {}, body }: Call = {}): Promise<LightMyRequestResponse> {
+  async send(
+    path: string,
+    { method = 'GET', query = {}, headers = {}, body }: Call = {},
+  ): Promise<LightMyRequestResponse> {
     const credential = this.#delegations.issue(this.#principal)
     const parameters = new URLSearchParams(
       Object.entries(query).flatMap(([name, value]) =>
@@ -67,7 +70,9 @@ export class Api {
           ...(isJson && { 'content-type': 'application/json' }),
           ...headers,
         },
-        ...(body !== undefined && { payload: isJson ? JSON.stringify(body) : (body as NodeJS.ReadableStream) }),
+        ...(body !== undefined && {
+          payload: isJson ? JSON.stringify(body) : (body as NodeJS.ReadableStream),
+        }),
       })
     } finally {
       this.#delegations.release(credential)

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseUnavailable } from '../database/database.ts'
-import { Problem, PROBLEMS } from '../http/problems.ts'
+import { PROBLEMS, Problem } from '../http/problems.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
 import type { ConsoleServices, Context, Outcome, Route } from './context.ts'
+import { sendContinue } from './continue.ts'
 import { isLoopback, isSecure, readSession } from './cookies.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
@@ -16,8 +17,7 @@ import { occupationPages } from './pages/occupation.ts'
 import { occupationsPages } from './pages/occupations.ts'
 import { operatorPages } from './pages/operator.ts'
 import { rulesPages } from './pages/rules.ts'
-import { submissionPages } from './pages/submissions.ts'
-import { sendContinue } from './continue.ts'
+import { registerUploads, submissionPages } from './pages/submissions.ts'
 import { registerSignIn, renderSignIn } from './sign-in.ts'
 
 const ROUTES: readonly Route[] = [
@@ -43,9 +43,11 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
     scope.addHook('onRequest', (request, reply, done) => {
       reply.headers({ 'content-security-policy': POLICY, 'cache-control': 'no-store' })
       if (!isSecure(request) && !isLoopback(request)) return void sendInsecure(reply)
-      if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request)) return void sendForeign(reply)
+      if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request))
+        return void sendForeign(reply)
       done()
     })
+    await registerUploads(scope)
     registerAssets(scope)
     registerSignIn(scope, services)
     scope.get('/console', { config: { operation: 'console' } }, (_request, reply) =>
@@ -53,7 +55,12 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
     )
     for (const route of ROUTES) registerRoute(scope, services, route)
     scope.get('/console/*', { config: { operation: 'console' } }, (_request, reply) =>
-      sendPage(reply, 404, 'No such page', html`<h1>No such page</h1><p>This page does not exist. <a href="/console">Go to the console</a>.</p>`),
+      sendPage(
+        reply,
+        404,
+        'No such page',
+        html`<h1>No such page</h1><p>This page does not exist. <a href="/console">Go to the console</a>.</p>`,
+      ),
     )
   })
 }
@@ -68,7 +75,8 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       const secret = readSession(request)
       if (secret === undefined && isForeignNavigation(request)) return sendBounce(request, reply)
       const session = secret === undefined ? undefined : await services.sessions.find(secret)
-      if (session === undefined) return renderSignIn(services, request, reply, { expired: secret !== undefined })
+      if (session === undefined)
+        return renderSignIn(services, request, reply, { expired: secret !== undefined })
 
       const { principal } = session
       const query = new URL(request.url, 'http://localhost').searchParams
@@ -100,13 +108,24 @@ function sendOutcome({ reply, request, principal }: Context, outcome: Outcome): 
   }
   const { status = 200, content, ...shown } = outcome
   const path = request.url.split('?', 1)[0] ?? ''
-  return reply.code(status).type(HTML).send(renderPage({ ...shown, path, principal }, content))
+  return reply
+    .code(status)
+    .type(HTML)
+    .send(renderPage({ ...shown, path, principal }, content))
 }
 
 const HTML = 'text/html; charset=utf-8'
 
-function sendPage(reply: FastifyReply, status: number, title: string, content: ReturnType<typeof html>): FastifyReply {
-  return reply.code(status).type(HTML).send(renderPage({ title, path: '' }, content))
+function sendPage(
+  reply: FastifyReply,
+  status: number,
+  title: string,
+  content: ReturnType<typeof html>,
+): FastifyReply {
+  return reply
+    .code(status)
+    .type(HTML)
+    .send(renderPage({ title, path: '' }, content))
 }
 
 /** What went wrong, in the words of the API. */
@@ -117,9 +136,11 @@ async function sendError(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const problem = describe(error, request)
-  if (problem.status >= 500) services.log.error({ id: request.id, err: error }, 'a page of the console failed')
+  if (problem.status >= 500)
+    services.log.error({ id: request.id, err: error }, 'a page of the console failed')
   const secret = readSession(request)
-  const session = secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
+  const session =
+    secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
   if (request.headers.accept === 'application/json') {
     return reply.code(problem.status).type('application/json; charset=utf-8').send(JSON.stringify(problem))
   }
@@ -138,7 +159,11 @@ function describe(error: unknown, { id }: FastifyRequest): ProblemShown {
     return { status: error.status, title: PROBLEMS[error.slug].title, detail: error.detail }
   }
   if (error instanceof DatabaseUnavailable) {
-    return { status: 503, title: PROBLEMS.unavailable.title, detail: 'The database does not respond. Try again in a moment.' }
+    return {
+      status: 503,
+      title: PROBLEMS.unavailable.title,
+      detail: 'The database does not respond. Try again in a moment.',
+    }
   }
   return {
     status: 500,
@@ -170,7 +195,9 @@ function isSameOrigin({ headers }: FastifyRequest): boolean {
 
 /** A link on another site leads here: the browser has kept the cookie back, and sends it with the next navigation. */
 function isForeignNavigation({ headers, method }: FastifyRequest): boolean {
-  return method === 'GET' && headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] === 'navigate'
+  return (
+    method === 'GET' && headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] === 'navigate'
+  )
 }
 
 function sendBounce(request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -58,5 +58,8 @@ function write(
     ...(secure ? ['Secure'] : []),
     ...(maxAge === undefined ? [] : [`Max-Age=${maxAge}`]),
   ]
-  reply.header('set-cookie', [...[reply.getHeader('set-cookie') ?? []].flat().map(String), attributes.join('; ')])
+  reply.header('set-cookie', [
+    ...[reply.getHeader('set-cookie') ?? []].flat().map(String),
+    attributes.join('; '),
+  ])
 }

@@ -15,9 +15,13 @@ export async function readForm(request: FastifyRequest): Promise<URLSearchParams
   for await (const chunk of request.raw as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > MAX_FORM) {
-      throw new Problem('content-too-large', `The form is larger than ${MAX_FORM} bytes, the most that is allowed.`, {
-        headers: { connection: 'close' },
-      })
+      throw new Problem(
+        'content-too-large',
+        `The form is larger than ${MAX_FORM} bytes, the most that is allowed.`,
+        {
+          headers: { connection: 'close' },
+        },
+      )
     }
     chunks.push(chunk)
   }

@@ -2,8 +2,10 @@ import htm from 'htm'
 import { type ComponentChildren, h, type VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 
+type Template = (strings: TemplateStringsArray, ...values: unknown[]) => VNode
+
 /** Templates whose values are escaped: text is never parsed as markup. */
-export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as never
+export const html: Template = (htm as unknown as { bind(create: typeof h): Template }).bind(h)
 
 export type { ComponentChildren, VNode }
 

@@ -1,7 +1,12 @@
 /** A path with a query, without the parameters that have no value. */
-export function link(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): string {
+export function link(
+  path: string,
+  query: Readonly<Record<string, string | number | undefined>> = {},
+): string {
   const parameters = new URLSearchParams(
-    Object.entries(query).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, String(value)]])),
+    Object.entries(query).flatMap(([name, value]) =>
+      value === undefined || value === '' ? [] : [[name, String(value)]],
+    ),
   )
   return parameters.size === 0 ? path : `${path}?${parameters}`
 }

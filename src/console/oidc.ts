@@ -59,7 +59,11 @@ export class Oidc {
     const tokens = await openid.authorizationCodeGrant(
       configuration,
       new URL(target, this.#options.publicUrl),
-      { pkceCodeVerifier: signingIn.verifier, expectedState: signingIn.state, expectedNonce: signingIn.nonce },
+      {
+        pkceCodeVerifier: signingIn.verifier,
+        expectedState: signingIn.state,
+        expectedNonce: signingIn.nonce,
+      },
     )
     const claims = tokens.claims()
     if (claims === undefined) throw new Error('the identity provider sent no ID token')
@@ -98,7 +102,12 @@ export class Oidc {
 
 /** The scopes of people who sign in: those of the claim `mahi_scopes`, a list or a text; without it, the two that read. */
 function readScopes(claim: unknown): Scope[] {
-  const known: readonly Scope[] = ['occupations:read', 'validation-results:read', 'submissions:write', 'operate']
+  const known: readonly Scope[] = [
+    'occupations:read',
+    'validation-results:read',
+    'submissions:write',
+    'operate',
+  ]
   if (claim === undefined) return ['occupations:read', 'validation-results:read']
   const given = (Array.isArray(claim) ? claim : String(claim).split(' ')).map(String)
   return known.filter((scope) => given.includes(scope))

@@ -35,7 +35,13 @@ const MARGIN = 4
 export function payChart(pay: Pay, [from, to]: readonly [number, number], group?: Pay): VNode {
   const x = (amount: number) => MARGIN + ((amount - from) / Math.max(1, to - from)) * (WIDTH - 2 * MARGIN)
   const { payLowerBound: p10, payMidLowerBound: p25, payMidUpperBound: p75, payUpperBound: p90 } = pay
-  const span = (left: number | undefined, right: number | undefined, y: number, height: number, name: string) =>
+  const span = (
+    left: number | undefined,
+    right: number | undefined,
+    y: number,
+    height: number,
+    name: string,
+  ) =>
     left !== undefined &&
     right !== undefined &&
     html`<rect class=${name} x=${x(left)} y=${y} width=${Math.max(1, x(right) - x(left))} height=${height} />`
@@ -57,7 +63,8 @@ export function payTable(rows: readonly { readonly name: string; readonly pay: P
     <caption>Annual pay by percentile</caption>
     <thead><tr><th scope="col">Occupation</th><th scope="col" class="number">10th</th><th scope="col" class="number">25th</th><th scope="col" class="number">75th</th><th scope="col" class="number">90th</th></tr></thead>
     <tbody>${rows.map(
-      ({ name, pay }) => html`<tr><th scope="row">${name}</th>${cell(pay?.payLowerBound)}${cell(pay?.payMidLowerBound)}${cell(pay?.payMidUpperBound)}${cell(pay?.payUpperBound)}</tr>`,
+      ({ name, pay }) =>
+        html`<tr><th scope="row">${name}</th>${cell(pay?.payLowerBound)}${cell(pay?.payMidLowerBound)}${cell(pay?.payMidUpperBound)}${cell(pay?.payUpperBound)}</tr>`,
     )}</tbody>
   </table></div>`
 }

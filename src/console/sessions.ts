@@ -36,7 +36,8 @@ interface KeyRow {
   expires: number
 }
 
-const LIVE_KEY = 'select id, client, scopes, eids, expires from api_key where id = $1 and revoked is null and expires > $2'
+const LIVE_KEY =
+  'select id, client, scopes, eids, expires from api_key where id = $1 and revoked is null and expires > $2'
 
 /**
  * The sessions of people who have signed in to the console. The cookie holds 256 random bits; the database holds their
@@ -81,7 +82,8 @@ export class Sessions {
       [hashSecret(secret), now, now - IDLE],
     )
     if (row === undefined) return undefined
-    const principal = row.key_id === null ? readPrincipal(row.principal) : await this.#readKey(row.key_id, now)
+    const principal =
+      row.key_id === null ? readPrincipal(row.principal) : await this.#readKey(row.key_id, now)
     if (principal === undefined) return undefined
     if (now - row.used > NOTE_USE) {
       await this.#database.write('keys', (writer) =>

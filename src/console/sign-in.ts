@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { verifyPastedKey } from '../access/admit.ts'
 import { isRefused } from '../access/principal.ts'
-import { sendContinue } from './continue.ts'
 import type { ConsoleServices } from './context.ts'
+import { sendContinue } from './continue.ts'
 import { endSession, readSession, readSigningIn, writeSession, writeSigningIn } from './cookies.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
@@ -70,7 +70,8 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     const secret = await sessions.openLink(request.params.secret)
     if (secret === undefined) {
       return renderSignIn(services, request, reply, {
-        fault: 'This link was used before or is too old. Make a new one with "mahi console", or sign in with a key.',
+        fault:
+          'This link was used before or is too old. Make a new one with "mahi console", or sign in with a key.',
       })
     }
     writeSession(request, reply, secret)
@@ -103,7 +104,10 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
       return sendContinue(reply, ownPath(to), 'Signed in')
     } catch (error) {
       // What the provider sent may name a person: only the kind of the error is logged.
-      log.warn({ id: request.id, reason: (error as Error).name }, 'signing in with the identity provider failed')
+      log.warn(
+        { id: request.id, reason: (error as Error).name },
+        'signing in with the identity provider failed',
+      )
       return renderSignIn(services, request, reply, {
         fault: 'The identity provider did not confirm who you are. Try again.',
       })

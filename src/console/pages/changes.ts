@@ -48,7 +48,12 @@ async function showRevision(context: Context): Promise<Shown> {
   const number = Number((context.request.params as { number: string }).number)
   const before = Number(context.query.get('since') ?? number - 1)
   if (![number, before].every((each) => Number.isSafeInteger(each) && each >= 0)) return unknown(number)
-  const changes: { code: string; before?: Occupation; after?: Occupation; fields: ReturnType<typeof compareFields> }[] = []
+  const changes: {
+    code: string
+    before?: Occupation
+    after?: Occupation
+    fields: ReturnType<typeof compareFields>
+  }[] = []
   let more = false
   try {
     await assertKept(database, before)
@@ -72,7 +77,10 @@ async function showRevision(context: Context): Promise<Shown> {
   }
   const kinds = [
     { title: 'New', found: changes.filter((each) => each.before === undefined) },
-    { title: 'Changed', found: changes.filter((each) => each.before !== undefined && each.after !== undefined) },
+    {
+      title: 'Changed',
+      found: changes.filter((each) => each.before !== undefined && each.after !== undefined),
+    },
     { title: 'Removed', found: changes.filter((each) => each.after === undefined) },
   ]
   return {
@@ -116,4 +124,3 @@ function unknown(number: number, detail = 'Revisions are whole numbers.'): Shown
     content: html`<h1>Revision ${number} is not available</h1><p>${detail}</p><p><a href=${link('/console/changes')}>All revisions</a></p>`,
   }
 }
-

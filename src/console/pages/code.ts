@@ -59,7 +59,10 @@ async function codeList({ api, request }: Context): Promise<Outcome> {
     .filter((line) => line !== '')
   if (titles.length === 0) return showForm('', 'The list is empty. Paste one title a line.')
   if (titles.length > MOST) {
-    return showForm('', `The list has ${titles.length} titles; at most ${MOST} are allowed. For longer lists use "mahi occupations code".`)
+    return showForm(
+      '',
+      `The list has ${titles.length} titles; at most ${MOST} are allowed. For longer lists use "mahi occupations code".`,
+    )
   }
   const coded: Coded[] = []
   for (let start = 0; start < titles.length; start += BATCH) {

@@ -10,9 +10,14 @@ const FEWEST = 2
 const MOST = 4
 
 async function compare({ api, query }: Context): Promise<Shown> {
-  const codes = [...new Set(query.getAll('code').flatMap((each) => each.split(',')).map((each) => each.trim()))].filter(
-    (code) => code !== '',
-  )
+  const codes = [
+    ...new Set(
+      query
+        .getAll('code')
+        .flatMap((each) => each.split(','))
+        .map((each) => each.trim()),
+    ),
+  ].filter((code) => code !== '')
   const form = html`<form class="row" method="get" action="/console/compare">
     <label class="grow">Occupation codes, two to four, separated by commas
       <input name="code" value=${codes.join(', ')} required />
@@ -43,7 +48,9 @@ async function compare({ api, query }: Context): Promise<Shown> {
     wide: true,
     content: html`<h1>Compare occupations</h1>${form}
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
-      ${records.length > 0 && html`<div class="scroll" tabindex="0" role="region" aria-label="Comparison"><table>
+      ${
+        records.length > 0 &&
+        html`<div class="scroll" tabindex="0" role="region" aria-label="Comparison"><table>
         <caption>Rows that differ come first.</caption>
         <thead><tr><td></td>${records.map((record) => html`<th scope="col"><a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a></th>`)}</tr></thead>
         <tbody>
@@ -51,7 +58,8 @@ async function compare({ api, query }: Context): Promise<Shown> {
           ${ordered.map(({ label, language, cells, differs }) => html`<tr class=${differs ? 'differs' : undefined}><th scope="row">${label}</th>${cells.map((cell) => html`<td lang=${language}>${showCell(cell)}</td>`)}</tr>`)}
         </tbody>
       </table></div>
-      <details><summary>Pay as a table</summary>${payTable(records.map((record) => ({ name: nameOf(record), pay: record.renumeration })))}</details>`}`,
+      <details><summary>Pay as a table</summary>${payTable(records.map((record) => ({ name: nameOf(record), pay: record.renumeration })))}</details>`
+      }`,
   }
 }
 
@@ -75,4 +83,3 @@ function showCell(cell: Cell): VNode | string {
   if (typeof cell === 'string') return cell
   return html`<ul>${cell.map((each) => html`<li>${each}</li>`)}</ul>`
 }
-

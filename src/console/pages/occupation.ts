@@ -1,5 +1,5 @@
-import type { Context, Route, Shown } from '../context.ts'
 import { type Api, ApiProblem } from '../api.ts'
+import type { Context, Route, Shown } from '../context.ts'
 import { html, maori, type VNode } from '../html.ts'
 import { link, occupationLink, showTime } from '../links.ts'
 import { money, payChart, payScale, payTable, payText } from '../pay.ts'
@@ -36,9 +36,12 @@ async function showOccupation(context: Context): Promise<Shown> {
       ${showEntry(record)}
       ${record.trainingDuration !== undefined && html`<h2>Training</h2><p>${record.trainingDuration}</p>`}
       ${showAuthority(record)}
-      ${similar.length > 0 && html`<h2>Similar occupations</h2>
+      ${
+        similar.length > 0 &&
+        html`<h2>Similar occupations</h2>
         <p class="soft">Of the same minor group, ${group?.nameEnglish ?? group?.code}.</p>
-        <ul>${similar.slice(0, 12).map((each) => html`<li><a href=${occupationLink(each.occupationCode ?? '')}>${nameOf(each)}</a> <a class="soft" href=${link('/console/compare', { code: `${record.occupationCode},${each.occupationCode}` })}>compare</a></li>`)}</ul>`}
+        <ul>${similar.slice(0, 12).map((each) => html`<li><a href=${occupationLink(each.occupationCode ?? '')}>${nameOf(each)}</a> <a class="soft" href=${link('/console/compare', { code: `${record.occupationCode},${each.occupationCode}` })}>compare</a></li>`)}</ul>`
+      }
       <h2>For programs</h2>
       <dl class="pairs">
         <dt>Code</dt><dd class="mono">${record.occupationCode}</dd>
@@ -50,7 +53,10 @@ async function showOccupation(context: Context): Promise<Shown> {
   }
 }
 
-function showRemoved(code: string, problem: { detail?: string; removedDate?: string; replacedBy?: string[] }): Shown {
+function showRemoved(
+  code: string,
+  problem: { detail?: string; removedDate?: string; replacedBy?: string[] },
+): Shown {
   return {
     title: `${code} was removed`,
     status: 410,
@@ -74,9 +80,15 @@ async function readGroup(api: Api, code: string): Promise<readonly Occupation[]>
 }
 
 function groupLinks(record: Occupation): VNode[] {
-  const major = primaryGroup(record)?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')?.majorGroup
+  const major = primaryGroup(record)?.majorGroups?.find(
+    (each) => each.majorGroupRelationType === 'Primary',
+  )?.majorGroup
   return [
-    ...(major?.code === undefined ? [] : [html`<a href=${link('/console/occupations', { group: major.code })}>${major.nameEnglish ?? major.code}</a> › `]),
+    ...(major?.code === undefined
+      ? []
+      : [
+          html`<a href=${link('/console/occupations', { group: major.code })}>${major.nameEnglish ?? major.code}</a> › `,
+        ]),
     html`<span>${primaryGroup(record)?.nameEnglish}</span>`,
   ]
 }

@@ -1,6 +1,6 @@
 import type { Api } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
-import { listGroups, type Group } from '../groups.ts'
+import { type Group, listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
 import { count, link, occupationLink } from '../links.ts'
 import { payChart, payScale } from '../pay.ts'
@@ -46,7 +46,10 @@ async function showOccupations({ api, query }: Context): Promise<Shown> {
           ['', 'English and te reo Māori'],
           ['en', 'English'],
           ['mi', 'Te reo Māori'],
-        ].map(([value, label]) => html`<option value=${value} selected=${value === (language ?? '')}>${label}</option>`)}
+        ].map(
+          ([value, label]) =>
+            html`<option value=${value} selected=${value === (language ?? '')}>${label}</option>`,
+        )}
       </select>
     </label>
     ${group !== undefined && html`<input type="hidden" name="group" value=${group} />`}
@@ -67,14 +70,19 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
   const found = await api.call<SearchResponse>('/occupations/search', {
     query: { q: words, Lang: lang, 'Filter.MajorGroupCode': group, Limit: PAGE_SIZE, Page: page },
   })
-  const pay = await readPay(api, found.results.map(({ occupationCode }) => occupationCode))
+  const pay = await readPay(
+    api,
+    found.results.map(({ occupationCode }) => occupationCode),
+  )
   const scale = payScale([...pay.values()].map(({ renumeration }) => renumeration))
   const at = Number(page)
   const pages = Math.min(LAST_PAGE, Math.ceil(found.totalCount / PAGE_SIZE))
   const toPage = (number: number) => link('/console/occupations', { q: words, group, lang, page: number })
   return html`
     <p role="status">${
-      found.totalCount === 0 ? `Nothing was found for “${words}”.` : `${count(found.totalCount, 'occupation')} found.`
+      found.totalCount === 0
+        ? `Nothing was found for “${words}”.`
+        : `${count(found.totalCount, 'occupation')} found.`
     }${
       found.didYouMean !== undefined &&
       html` Did you mean <a href=${link('/console/occupations', { q: found.didYouMean, group, lang })}>${found.didYouMean}</a>?`
@@ -88,16 +96,20 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
         <ul class="facets">
           ${group !== undefined && html`<li><a href=${link('/console/occupations', { q: words, lang })}>All groups</a></li>`}
           ${found.groups.map(
-            (each) => html`<li><a href=${link('/console/occupations', { q: words, lang, group: each.code })} aria-current=${each.code === group ? 'true' : undefined}>${each.nameEnglish ?? each.code}</a><span class="soft">${each.count}</span></li>`,
+            (each) =>
+              html`<li><a href=${link('/console/occupations', { q: words, lang, group: each.code })} aria-current=${each.code === group ? 'true' : undefined}>${each.nameEnglish ?? each.code}</a><span class="soft">${each.count}</span></li>`,
           )}
         </ul>
       </aside>
     </div>
-    ${pages > 1 && html`<nav class="pager" aria-label="Pages">
+    ${
+      pages > 1 &&
+      html`<nav class="pager" aria-label="Pages">
       ${at > 1 && html`<a href=${toPage(at - 1)} rel="prev">Previous</a>`}
       <span>Page ${at} of ${pages}</span>
       ${at < pages && html`<a href=${toPage(at + 1)} rel="next">Next</a>`}
-    </nav>`}
+    </nav>`
+    }
   `
 }
 
@@ -105,7 +117,11 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
 async function readPay(api: Api, codes: readonly string[]): Promise<ReadonlyMap<string, Occupation>> {
   if (codes.length === 0) return new Map()
   const page = await api.call<OccupationPage>('/occupations', {
-    query: { 'Filter.Codes': codes.join(','), Fields: 'occupationCode,renumeration,descriptionEnglish', Limit: codes.length },
+    query: {
+      'Filter.Codes': codes.join(','),
+      Fields: 'occupationCode,renumeration,descriptionEnglish',
+      Limit: codes.length,
+    },
   })
   return new Map((page.data ?? []).map((record) => [record.occupationCode ?? '', record]))
 }
@@ -119,7 +135,9 @@ function showMatch(match: Match, record: Occupation | undefined, scale: readonly
   return html`<li>
     <div>
       <h3><a href=${occupationLink(match.occupationCode)}>${isTitle ? marked : name}</a>${
-        match.titleMaori !== undefined && match.titleMaori !== name && html` <span class="soft">${maori(match.titleMaori)}</span>`
+        match.titleMaori !== undefined &&
+        match.titleMaori !== name &&
+        html` <span class="soft">${maori(match.titleMaori)}</span>`
       }</h3>
       ${!isTitle && html`<p class="soft">Also known as ${matched}</p>`}
       <p>${shorten(record?.descriptionEnglish)}</p>
@@ -149,7 +167,12 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
   const [groups, page] = await Promise.all([
     listGroups(api),
     api.call<OccupationPage>('/occupations', {
-      query: { 'Filter.MajorGroupCode': group, 'Filter.GroupRelation': group && 'Primary', Cursor: cursor, Limit: PAGE_SIZE },
+      query: {
+        'Filter.MajorGroupCode': group,
+        'Filter.GroupRelation': group && 'Primary',
+        Cursor: cursor,
+        Limit: PAGE_SIZE,
+      },
     }),
   ])
   const records = page.data ?? []
@@ -163,7 +186,9 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
         (record) => html`<li>
           <div>
             <h3><a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a>${
-              record.titleMaori !== undefined && record.titleEnglish !== undefined && html` <span class="soft">${maori(record.titleMaori)}</span>`
+              record.titleMaori !== undefined &&
+              record.titleEnglish !== undefined &&
+              html` <span class="soft">${maori(record.titleMaori)}</span>`
             }</h3>
             <p>${shorten(record.descriptionEnglish)}</p>
             <p class="soft">${primaryGroup(record)?.nameEnglish}</p>

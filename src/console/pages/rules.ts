@@ -1,6 +1,6 @@
-import { type CheckDescription, describeCheck } from '../../checks/explain.ts'
 import { type Definition, listChecks, type RuleExample } from '../../checks/definition/definition.ts'
 import { findDefinition, listOwnDefinitions, loadDefinition } from '../../checks/definition/load.ts'
+import { type CheckDescription, describeCheck } from '../../checks/explain.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link } from '../links.ts'
@@ -23,7 +23,9 @@ export function readRules(name: string): Catalogue | undefined {
   let catalogue = catalogues.get(name)
   if (catalogue === undefined) {
     const definition = loadDefinition(findDefinition(name))
-    const checks = [...listChecks(definition)].map(({ resource, check }) => describeCheck(definition, resource, check))
+    const checks = [...listChecks(definition)].map(({ resource, check }) =>
+      describeCheck(definition, resource, check),
+    )
     catalogue = { definition, checks }
     catalogues.set(name, catalogue)
   }
@@ -63,10 +65,12 @@ function showRules({ query }: Context): Shown {
       <p role="status">${count(found.length, 'rule')}.</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Rules"><table>
         <thead><tr><th scope="col">Code</th><th scope="col">Severity</th><th scope="col">File</th><th scope="col">What it finds</th><th scope="col">How to fix it</th></tr></thead>
-        <tbody>${found.map((check) => html`<tr>
+        <tbody>${found.map(
+          (check) => html`<tr>
           <th scope="row"><a href=${ruleLink(name, check.code)}>${check.code}</a>${check.replaces !== undefined && html`<br /><span class="soft">official ${check.replaces}</span>`}</th>
           <td class=${check.severity.toLowerCase()}>${check.severity}</td><td>${check.file}</td><td>${check.message}</td><td>${check.fix}</td>
-        </tr>`)}</tbody>
+        </tr>`,
+        )}</tbody>
       </table></div>`,
   }
 }
@@ -76,7 +80,9 @@ function showRule({ request }: Context): Shown {
   const rules = readRules(name)
   const check = rules?.checks.find((each) => each.code === code)
   if (rules === undefined || check === undefined) return noSuchRule()
-  const rule = rules.definition.resources.flatMap((resource) => resource.rules).find((each) => each.check.code === code)
+  const rule = rules.definition.resources
+    .flatMap((resource) => resource.rules)
+    .find((each) => each.check.code === code)
   const facts: readonly [string, string | undefined][] = [
     ['Severity', check.severity],
     ['File', check.file],

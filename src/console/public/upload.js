@@ -22,7 +22,8 @@ export function attachUpload(form) {
       transfer.items.add(file)
       input.files = transfer.files
     }
-    if (unknown.length > 0) status.textContent = `Not recognised by name: ${unknown.join(', ')}. Choose these files in the list.`
+    if (unknown.length > 0)
+      status.textContent = `Not recognised by name: ${unknown.join(', ')}. Choose these files in the list.`
     else status.textContent = 'The files are in the list. Send them when it is complete.'
   })
 
@@ -63,14 +64,19 @@ function send(url, file, onProgress) {
     const request = new XMLHttpRequest()
     request.open('PUT', url)
     request.setRequestHeader('accept', 'application/json')
-    request.setRequestHeader('content-type', /\.ndjson/i.test(file.name) ? 'application/x-ndjson' : 'text/csv')
+    request.setRequestHeader(
+      'content-type',
+      /\.ndjson/i.test(file.name) ? 'application/x-ndjson' : 'text/csv',
+    )
     if (/\.gz$/i.test(file.name)) request.setRequestHeader('content-encoding', 'gzip')
     request.upload.addEventListener('progress', (event) => onProgress(event.loaded))
     request.addEventListener('load', () => {
       const ok = request.status < 300
       resolve({ ok, problem: ok ? '' : readDetail(request.responseText) })
     })
-    request.addEventListener('error', () => resolve({ ok: false, problem: 'The connection failed. Send the files again.' }))
+    request.addEventListener('error', () =>
+      resolve({ ok: false, problem: 'The connection failed. Send the files again.' }),
+    )
     request.send(file)
   })
 }

@@ -2,7 +2,7 @@ import type { Migration } from './migration.ts'
 
 /** The sessions of the console, and the one-time links that open them. */
 export const consoleSessions: Migration = {
-  name: '0004-console',
+  name: '0005-console',
   statements: ({ text }) => [
     `create table console_session (
       hash ${text} primary key,

@@ -1,0 +1,3 @@
+import type { Route } from '../context.ts'
+
+export const findingsPages: readonly Route[] = []

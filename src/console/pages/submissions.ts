@@ -1,0 +1,362 @@
+import multipart from '@fastify/multipart'
+import type { FastifyInstance } from 'fastify'
+import { type Api, ApiProblem, readProblem } from '../api.ts'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { readForm } from '../forms.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, showTime, submissionLink } from '../links.ts'
+import { readRules } from './rules.ts'
+
+/** A submission as `/v1/submissions/{token}` sends it. */
+export interface Submission {
+  readonly submissionToken: string
+  readonly tokenExpiry?: string
+  readonly returnId: string
+  readonly eid: string
+  readonly definition?: string
+  readonly submissionStatus: string
+  readonly files?: readonly SubmittedFile[]
+  readonly validationRun?: Run
+}
+
+interface SubmittedFile {
+  readonly fileType: string
+  readonly records: number
+  readonly bytes: number
+  readonly received: string
+}
+
+export interface Run {
+  readonly runId: string | number
+  readonly dateReceived?: string
+  readonly dateStarted?: string
+  readonly dateCompleted?: string
+  readonly status: string
+  readonly errorCount?: number
+  readonly warningCount?: number
+  readonly progress?: { readonly done: number; readonly total: number; readonly stage?: string } | number
+  readonly reason?: string
+}
+
+interface Page<Item> {
+  readonly page: number
+  readonly pageSize: number
+  readonly results: readonly Item[]
+  readonly totalCount: number
+}
+
+const DEFAULT_DEFINITION = 'sdr'
+const PAGE_SIZE = 50
+
+export const submissionPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions', handle: listSubmissions },
+  { method: 'POST', path: '/submissions', handle: createSubmission },
+  { method: 'GET', path: '/submissions/:token', handle: showSubmission },
+  { method: 'POST', path: '/submissions/:token/files', handle: receiveForm },
+  { method: 'PUT', path: '/submissions/:token/files/:resource', handle: receiveFile },
+  { method: 'POST', path: '/submissions/:token/runs', handle: requestRun },
+  { method: 'GET', path: '/submissions/:token/progress', handle: followRun },
+  { method: 'POST', path: '/submissions/:token/cancel-run', handle: cancelRun },
+  { method: 'POST', path: '/submissions/:token/submit', handle: submit },
+  { method: 'GET', path: '/submissions/:token/delete', handle: confirmDelete },
+  { method: 'POST', path: '/submissions/:token/delete', handle: deleteSubmission },
+]
+
+/** Forms that carry files are read part by part. */
+export async function registerUploads(app: FastifyInstance): Promise<void> {
+  await app.register(multipart, {
+    limits: { fileSize: Number.POSITIVE_INFINITY, files: 20 },
+    throwFileSizeLimit: false,
+  })
+}
+
+export const tokenOf = ({ request }: Context): string => (request.params as { token: string }).token
+const pathOf = (context: Context, rest = ''): string =>
+  `/submissions/${encodeURIComponent(tokenOf(context))}${rest}`
+
+async function listSubmissions({ api, principal, query, eid }: Context): Promise<Shown> {
+  const eids = [...principal.eids].sort()
+  if (eid === undefined) {
+    return {
+      title: 'Submissions',
+      content: html`<h1>Submissions</h1><p class="problem">Your key covers no organisation, so there are no submissions to show. The operator creates a key with <code>--eid</code>.</p>`,
+    }
+  }
+  const page = Number(query.get('page') ?? 1)
+  const list = await api.call<Page<Submission>>('/submissions', { query: { page, pageSize: PAGE_SIZE } })
+  const pages = Math.max(1, Math.ceil(list.totalCount / PAGE_SIZE))
+  const mayWrite = principal.scopes.has('submissions:write')
+  return {
+    title: 'Submissions',
+    content: html`<h1>Submissions</h1>
+      ${
+        eids.length > 1 &&
+        html`<form class="row" method="get" action="/console/submissions" data-live>
+        <label>Organisation<select name="eid">${eids.map((each) => html`<option selected=${each === eid}>${each}</option>`)}</select></label>
+        <button type="submit">Show</button></form>`
+      }
+      ${
+        mayWrite &&
+        html`<form class="row" method="post" action="/console/submissions">
+        <input type="hidden" name="eid" value=${eid} />
+        <label>Return<input name="returnId" required maxlength="64" value=${query.get('returnId') ?? ''} placeholder="202512" /></label>
+        <button type="submit">Start a submission</button>
+      </form>`
+      }
+      ${list.results.length === 0 && html`<p>Organisation ${eid} has no submissions yet.</p>`}
+      ${
+        list.results.length > 0 &&
+        html`<div class="scroll" tabindex="0" role="region" aria-label="Submissions"><table>
+        <caption>${count(list.totalCount, 'submission')} of organisation ${eid}</caption>
+        <thead><tr><th scope="col">Submission</th><th scope="col">Return</th><th scope="col">Status</th><th scope="col" class="number">Errors</th><th scope="col" class="number">Warnings</th><th scope="col">Checked</th></tr></thead>
+        <tbody>${list.results.map(
+          (each) => html`<tr>
+            <th scope="row"><a href=${link(submissionLink(each.submissionToken), { eid })} class="mono">${each.submissionToken}</a></th>
+            <td>${each.returnId}</td><td>${each.submissionStatus}</td>
+            <td class="number">${each.validationRun?.errorCount ?? ''}</td><td class="number">${each.validationRun?.warningCount ?? ''}</td>
+            <td>${showTime(each.validationRun?.dateCompleted)}</td></tr>`,
+        )}</tbody></table></div>`
+      }
+      ${
+        pages > 1 &&
+        html`<nav class="pager" aria-label="Pages">
+        ${page > 1 && html`<a rel="prev" href=${link('/console/submissions', { eid, page: page - 1 })}>Previous</a>`}
+        <span>Page ${page} of ${pages}</span>
+        ${page < pages && html`<a rel="next" href=${link('/console/submissions', { eid, page: page + 1 })}>Next</a>`}</nav>`
+      }`,
+  }
+}
+
+async function createSubmission({ api, request, eid }: Context): Promise<Outcome> {
+  const form = await readForm(request)
+  const created = await api.call<Submission>('/submissions', {
+    method: 'POST',
+    body: { returnId: (form.get('returnId') ?? '').trim() },
+  })
+  return { redirect: link(submissionLink(created.submissionToken), { eid }) }
+}
+
+/** The notices that a redirect can lead to. */
+const NOTICES: Readonly<Record<string, string>> = {
+  received: 'The files have arrived. Check them now.',
+  cancelled: 'The check was cancelled.',
+  submitted: 'The submission was submitted. It can no longer change.',
+}
+
+async function showSubmission(context: Context): Promise<Shown> {
+  const { api, principal, query, eid } = context
+  const submission = await api.call<Submission>(pathOf(context))
+  const runs = await readRuns(context)
+  const run = submission.validationRun
+  const open = ['Pending', 'Validating', 'Validated'].includes(submission.submissionStatus)
+  const mayWrite = principal.scopes.has('submissions:write') && open
+  const going = run !== undefined && isGoing(run)
+  const at = submissionLink(submission.submissionToken)
+  return {
+    title: `Submission ${submission.submissionToken}`,
+    notice: NOTICES[query.get('notice') ?? ''],
+    refresh: going ? 2 : undefined,
+    content: html`<p class="soft"><a href=${link('/console/submissions', { eid })}>Submissions</a></p>
+      <h1>Return ${submission.returnId}</h1>
+      <dl class="pairs">
+        <dt>Submission</dt><dd class="mono">${submission.submissionToken}</dd>
+        <dt>Organisation</dt><dd>${submission.eid}</dd>
+        <dt>Status</dt><dd>${submission.submissionStatus}</dd>
+        ${submission.tokenExpiry !== undefined && html`<dt>Open until</dt><dd>${showTime(submission.tokenExpiry)}</dd>`}
+      </dl>
+      ${run !== undefined && showRun(run, at, eid, going, mayWrite)}
+      ${showFiles(submission, mayWrite, eid)}
+      ${runs.length > 1 && html`<h2>Earlier checks</h2>${runChart(runs)}${runTable(runs, at, eid)}`}
+      ${
+        mayWrite &&
+        html`<h2>Finish</h2>
+        <form method="post" action=${`${at}/submit`}><input type="hidden" name="eid" value=${eid} />
+          <button type="submit" disabled=${run?.status !== 'Processed' || (run.errorCount ?? 1) > 0}>Submit</button>
+          <span class="soft"> Possible when the newest check covers the current files and has no errors.</span></form>
+        <p><a class="error" href=${link(`${at}/delete`, { eid })}>Delete this submission</a></p>`
+      }`,
+  }
+}
+
+export const isGoing = ({ status }: Run): boolean => status === 'Queued' || status === 'InProgress'
+
+function showRun(run: Run, at: string, eid: string | undefined, going: boolean, mayWrite: boolean): VNode {
+  if (going) {
+    return html`<div data-follow=${link(`${at}/progress`, { eid })}>
+      <p class="verdict" data-text role="status">${describeProgress(run)}</p>
+      <progress aria-label="Progress of the check"></progress>
+      <noscript><p>This page refreshes itself. <a href=${link(at, { eid })}>Refresh now</a></p></noscript>
+      ${mayWrite && html`<form method="post" action=${`${at}/cancel-run`}><input type="hidden" name="eid" value=${eid} /><input type="hidden" name="run" value=${run.runId} /><button type="submit" class="quiet">Cancel the check</button></form>`}
+    </div>`
+  }
+  if (run.status !== 'Processed') {
+    return html`<p class="problem">The last check did not finish: ${run.status}. ${run.reason ?? ''}</p>`
+  }
+  const { errorCount: errors = 0, warningCount: warnings = 0 } = run
+  return html`<p class="verdict">${
+    errors + warnings === 0
+      ? html`<span class="good">No findings.</span>`
+      : html`<span class=${errors > 0 ? 'error' : 'good'}>${count(errors, 'error')}</span>, <span class="warning">${count(warnings, 'warning')}</span>. <a href=${link(`${at}/findings`, { eid })}>See the findings</a>`
+  }</p>`
+}
+
+function describeProgress(run: Run): string {
+  if (run.status === 'Queued') return 'The check is waiting for its turn.'
+  const { progress } = run
+  if (progress === undefined) return 'The check is running.'
+  if (typeof progress === 'number') return `The check is running: ${Math.round(progress * 100)}%.`
+  return `The check is running: ${progress.done.toLocaleString('en-NZ')} of ${progress.total.toLocaleString('en-NZ')}.`
+}
+
+function showFiles(
+  { files = [], submissionToken, definition }: Submission,
+  mayWrite: boolean,
+  eid: string | undefined,
+): VNode {
+  const at = submissionLink(submissionToken)
+  const resources = readRules(definition ?? DEFAULT_DEFINITION)?.definition.resources ?? []
+  const received = new Map(files.map((file) => [file.fileType, file]))
+  const rows = resources.map((resource) => {
+    const file = received.get(resource.fileType)
+    return html`<tr>
+      <th scope="row">${resource.title}</th>
+      <td class="number">${file === undefined ? '–' : file.records.toLocaleString('en-NZ')}</td>
+      <td>${showTime(file?.received)}</td>
+      ${
+        mayWrite &&
+        html`<td><input type="file" name=${resource.name} aria-label=${`File for ${resource.title}`} accept=".csv,.ndjson,.gz"
+        data-put=${link(`${at}/files/${resource.name}`, { eid })} data-names=${[resource.name, ...resource.fileNames].join(' ').toLowerCase()} /></td>`
+      }
+    </tr>`
+  })
+  const table = html`<table><thead><tr><th scope="col">File</th><th scope="col" class="number">Records</th><th scope="col">Received</th>${mayWrite && html`<th scope="col">${files.length > 0 ? 'Replace' : 'Choose'}</th>`}</tr></thead><tbody>${rows}</tbody></table>`
+  if (!mayWrite) return html`<h2>Files</h2><div class="scroll">${table}</div>`
+  return html`<h2>Files</h2>
+    <form class="drop" method="post" enctype="multipart/form-data" action=${link(`${at}/files`, { eid })} data-upload data-then="check">
+      <p>Choose the files, or drop them here. CSV or NDJSON, also compressed with gzip.</p>
+      <div class="scroll">${table}</div>
+      <p role="status" data-text></p>
+      <progress hidden value="0" aria-label="Progress of the upload"></progress>
+      <p><button type="submit">Send the files</button></p>
+    </form>
+    <form id="check" method="post" action=${`${at}/runs`}><input type="hidden" name="eid" value=${eid} />
+      <p><button type="submit">Check the files</button></p></form>`
+}
+
+function runTable(runs: readonly Run[], at: string, eid: string | undefined): VNode {
+  return html`<div class="scroll"><table><thead><tr><th scope="col">Check</th><th scope="col">When</th><th scope="col">Status</th><th scope="col" class="number">Errors</th><th scope="col" class="number">Warnings</th><th scope="col"></th></tr></thead>
+    <tbody>${runs.map(
+      (
+        run,
+        index,
+      ) => html`<tr><th scope="row">${run.runId}</th><td>${showTime(run.dateCompleted ?? run.dateReceived)}</td><td>${run.status}</td><td class="number">${run.errorCount ?? ''}</td><td class="number">${run.warningCount ?? ''}</td>
+      <td>${index > 0 && run.status === 'Processed' && html`<a href=${link(`${at}/compare`, { eid, from: run.runId })}>compare with the newest</a>`}</td></tr>`,
+    )}</tbody></table></div>`
+}
+
+/** Errors and warnings of each check, oldest first. */
+function runChart(runs: readonly Run[]): VNode {
+  const done = runs.filter(({ status }) => status === 'Processed').toReversed()
+  const most = Math.max(1, ...done.map(({ errorCount = 0, warningCount = 0 }) => errorCount + warningCount))
+  const height = (number: number) => (number / most) * 90
+  const step = 40
+  return html`<svg class="chart" viewBox=${`0 0 ${Math.max(200, done.length * step + 20)} 125`} role="img" aria-label="Errors and warnings of each check; the table below has the numbers">
+    <line class="axis" x1="0" x2=${Math.max(200, done.length * step + 20)} y1="100" y2="100" />
+    ${done.map(
+      ({ runId, errorCount = 0, warningCount = 0 }, index) => html`
+      <rect class="errors" x=${index * step + 8} width="26" y=${100 - height(errorCount)} height=${height(errorCount)} />
+      <rect class="warnings" x=${index * step + 8} width="26" y=${100 - height(errorCount + warningCount)} height=${height(warningCount)} />
+      <text x=${index * step + 21} y="114" text-anchor="middle">${runId}</text>`,
+    )}
+  </svg>`
+}
+
+export async function readRuns(context: Context): Promise<readonly Run[]> {
+  const { results } = await context.api.call<{ results: readonly Run[] }>(pathOf(context, '/validation-runs'))
+  return results
+}
+
+async function receiveForm(context: Context): Promise<Outcome> {
+  const { request, api, eid } = context
+  if (!request.isMultipart()) return { redirect: link(submissionLink(tokenOf(context)), { eid }) }
+  for await (const part of request.files()) {
+    if (part.filename === '') {
+      part.file.resume()
+      continue
+    }
+    const response = await put(api, context, part.fieldname, part.filename, part.file)
+    if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
+  }
+  return { redirect: link(submissionLink(tokenOf(context)), { eid, notice: 'received' }) }
+}
+
+async function receiveFile(context: Context): Promise<Outcome> {
+  const { request, api } = context
+  const { resource } = request.params as { resource: string }
+  const response = await api.send(pathOf(context, `/files/${encodeURIComponent(resource)}`), {
+    method: 'PUT',
+    body: request.raw,
+    headers: {
+      'content-type': request.headers['content-type'] ?? 'text/csv',
+      ...(request.headers['content-encoding'] && { 'content-encoding': request.headers['content-encoding'] }),
+    },
+  })
+  return { data: JSON.parse(response.body) as object, status: response.statusCode }
+}
+
+function put(api: Api, context: Context, resource: string, filename: string, file: NodeJS.ReadableStream) {
+  return api.send(pathOf(context, `/files/${encodeURIComponent(resource)}`), {
+    method: 'PUT',
+    body: file,
+    headers: {
+      'content-type': /\.ndjson/i.test(filename) ? 'application/x-ndjson' : 'text/csv',
+      ...(/\.gz$/i.test(filename) && { 'content-encoding': 'gzip' }),
+    },
+  })
+}
+
+const returnTo = (context: Context, notice?: string) => ({
+  redirect: link(submissionLink(tokenOf(context)), { eid: context.eid, notice }),
+})
+
+async function requestRun(context: Context): Promise<Outcome> {
+  await context.api.call(pathOf(context, '/validation-runs'), { method: 'POST' })
+  return returnTo(context)
+}
+
+/** The state of the newest run, for the page that follows it. */
+async function followRun(context: Context): Promise<Outcome> {
+  const { validationRun: run } = await context.api.call<Submission>(pathOf(context))
+  if (run === undefined) return { data: { state: 'None', text: '' } }
+  const progress = typeof run.progress === 'number' ? { done: run.progress, total: 1 } : run.progress
+  return {
+    data: { state: run.status, text: describeProgress(run), done: progress?.done, total: progress?.total },
+  }
+}
+
+async function cancelRun(context: Context): Promise<Outcome> {
+  const run = (await readForm(context.request)).get('run') ?? ''
+  await context.api.call(pathOf(context, `/validation-runs/${encodeURIComponent(run)}`), { method: 'DELETE' })
+  return returnTo(context, 'cancelled')
+}
+
+async function submit(context: Context): Promise<Outcome> {
+  await context.api.call(pathOf(context, '/submit'), { method: 'POST' })
+  return returnTo(context, 'submitted')
+}
+
+function confirmDelete(context: Context): Shown {
+  const at = submissionLink(tokenOf(context))
+  return {
+    title: 'Delete the submission',
+    content: html`<h1>Delete the submission?</h1>
+      <p>Every record and every finding of <span class="mono">${tokenOf(context)}</span> is deleted. This cannot be undone.</p>
+      <form method="post" action=${`${at}/delete`}><input type="hidden" name="eid" value=${context.eid} />
+        <button type="submit" class="danger">Delete</button> <a href=${link(at, { eid: context.eid })}>Keep it</a></form>`,
+  }
+}
+
+async function deleteSubmission(context: Context): Promise<Outcome> {
+  await context.api.call(pathOf(context), { method: 'DELETE' })
+  return { redirect: link('/console/submissions', { eid: context.eid }) }
+}
