@@ -4,8 +4,9 @@ import { addCheckCommand } from './checks/commands.ts'
 import { addDefinitionCommands } from './checks/definition-commands.ts'
 import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './command-line/terminal.ts'
+import { addConsoleCommand } from './console/commands.ts'
 import { openDatabase } from './database/open.ts'
-import { DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo/demo.ts'
+import { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo/demo.ts'
 import { addMirrorCommands } from './mirror/commands.ts'
 import { addOccupationCommands } from './occupations/commands.ts'
 import { VERSION } from './package/root.ts'
@@ -58,6 +59,7 @@ program
       const settings = readSettings({
         LOG_LEVEL: 'warn',
         METRICS_PORT: '0',
+        CONSOLE: 'on',
         ...process.env,
         DATABASE_URL: DEMO_DATABASE_URL,
       })
@@ -65,7 +67,7 @@ program
       const { startServer, stopOnSignal } = await import('./server.ts')
       const server = await startServer(settings)
       stopOnSignal(server)
-      await writeOut(describeDemo(demo, server.url))
+      await writeOut(describeDemo(demo, server.url, await createDemoLink(demo, server)))
     }),
   )
 
@@ -76,6 +78,7 @@ addOccupationCommands(program, withDatabase, () => {
 const results = addResultsCommands(program, withDatabase)
 addKeyCommands(program, withDatabase)
 addCheckCommand(program)
+addConsoleCommand(program, withDatabase)
 addDefinitionCommands(program)
 addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 

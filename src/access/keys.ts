@@ -31,6 +31,11 @@ interface KeyRow {
 /** `mahi_`, the public id of 12 hexadecimal digits, `_`, and 256 random bits in base64url. */
 const KEY = /^(mahi_[0-9a-f]{12})_[A-Za-z0-9_-]{43}$/
 
+/** The public part of a key. */
+export function idOf(key: string): string {
+  return KEY.exec(key)?.[1] ?? ''
+}
+
 /**
  * Creates a key. The key itself is only ever in this answer: what is stored is its SHA-256, which is enough for 256
  * random bits (a password hash would cost a request 30 ms and protect nothing).

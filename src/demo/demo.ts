@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createKey, KeyVerifier } from '../access/keys.ts'
-import { isRefused } from '../access/principal.ts'
+import { createKey, idOf, KeyVerifier } from '../access/keys.ts'
+import { isRefused, SCOPES } from '../access/principal.ts'
+import { Sessions } from '../console/sessions.ts'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
 import { readRecords } from '../input/read-records.ts'
@@ -51,10 +52,24 @@ export async function prepareDemo(): Promise<Demo> {
   }
 }
 
-/** Two commands that can be pasted as they are. */
-export function describeDemo({ key, eid, token }: Demo, url: string): string {
+/** A link that opens the console, signed in with the demo's key; it works once. */
+export async function createDemoLink(
+  { key }: Demo,
+  { database, url }: { readonly database: Database; readonly url: string },
+): Promise<string> {
+  return `${url}/console/link/${await new Sessions(database).createLink(idOf(key))}`
+}
+
+/** A link and two commands that can be pasted as they are. */
+export function describeDemo({ key, eid, token }: Demo, url: string, consoleLink: string): string {
   return `
-Mahi is listening on ${url}, with a sample catalogue and a sample submission. Try:
+Mahi is listening on ${url}, with a sample catalogue and a sample submission.
+
+Open the console, signed in (the link works once; "npm start" prints a new one):
+
+  ${consoleLink}
+
+Or try the API:
 
   curl -H "X-API-Key: ${key}" "${url}/v1/occupations?Limit=2"
 
@@ -75,7 +90,12 @@ async function findKey(database: Database): Promise<string> {
     const key = readFileSync(KEY_FILE, 'utf8').trim()
     if (!isRefused(await new KeyVerifier(database).verify(key))) return key
   }
-  const { key } = await createKey(database, { client: 'demo', eids: [DEMO_EID], expires: Date.now() + YEAR })
+  const { key } = await createKey(database, {
+    client: 'demo',
+    scopes: SCOPES,
+    eids: [DEMO_EID],
+    expires: Date.now() + YEAR,
+  })
   writeFileSync(KEY_FILE, `${key}\n`, { mode: 0o600 })
   return key
 }

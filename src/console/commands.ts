@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { createKey, listKeys } from '../access/keys.ts'
+import { SCOPES } from '../access/principal.ts'
+import { action, jsonOption, report, type WithDatabase } from '../command-line/command.ts'
+import { UserError } from '../text/user-error.ts'
+import { LINK_LIFETIME, LONGEST, Sessions } from './sessions.ts'
+
+interface Flags {
+  key?: string
+  eid?: string[]
+  url: string
+  json?: true
+}
+
+/** Adds `console`, which prints a one-time link that signs in. */
+export function addConsoleCommand(program: Command, withDatabase: WithDatabase): void {
+  program
+    .command('console')
+    .description('print a link that opens the console, once, signed in')
+    .option('--key <id>', 'sign in with this key (default: a new key for everything, for 12 hours)')
+    .option('--eid <eid...>', 'the organisations that the new key may act for')
+    .option('--url <url>', 'where the service is', 'http://127.0.0.1:8080')
+    .addOption(jsonOption)
+    .action(
+      action(async ({ key, eid = [], url, json }: Flags) => {
+        const summary = await withDatabase(async (database) => {
+          const keyId =
+            key ??
+            (await createConsoleKey(
+              database,
+              eid.flatMap((each) => each.split(',')),
+            ))
+          const known = (await listKeys(database)).find(({ id }) => id === keyId)
+          if (known === undefined || known.revoked !== null || known.expires <= Date.now()) {
+            throw new UserError(`--key: there is no valid key ${keyId}. "mahi keys list" shows the keys.`)
+          }
+          const secret = await new Sessions(database).createLink(keyId)
+          return { url: new URL(`/console/link/${secret}`, url).href, key: keyId }
+        })
+        const minutes = LINK_LIFETIME / 60_000
+        await report(
+          json === true ? { json } : {},
+          summary,
+          `Open this link within ${minutes} minutes; it works once:\n\n  ${summary.url}\n\nThe console must be on (CONSOLE=on). The session ends with the key ${summary.key}.`,
+        )
+      }),
+    )
+}
+
+/** A key that nobody sees: the session is its only use. */
+async function createConsoleKey(
+  database: Parameters<typeof createKey>[0],
+  eids: readonly string[],
+): Promise<string> {
+  const { id } = await createKey(database, {
+    client: 'console',
+    scopes: SCOPES,
+    eids,
+    expires: Date.now() + LONGEST,
+  })
+  return id
+}
