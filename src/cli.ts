@@ -59,7 +59,7 @@ program
       const settings = readSettings({
         LOG_LEVEL: 'warn',
         METRICS_PORT: '0',
-        CONSOLE: 'on',
+        CONSOLE: process.env.CONSOLE ?? 'off',
         ...process.env,
         DATABASE_URL: DEMO_DATABASE_URL,
       })

@@ -16,8 +16,8 @@ interface Definition<T, Default extends string | undefined = string | undefined>
   readonly meaning: string
   /** @throws {Error} whose message says what would be right */
   readonly read: (text: string) => T
-  /** Whether its value can hold a secret. */
-  readonly secret?: boolean
+  /** Whether its value can hold a password, or is one as a whole. */
+  readonly secret?: boolean | 'whole'
 }
 
 const define = <T, const Default extends string | undefined>(definition: Definition<T, Default>) => definition
@@ -157,9 +157,9 @@ export const SETTINGS = {
   }),
   OIDC_CLIENT_SECRET: define({
     default: undefined,
-    meaning: 'the secret of that client',
+    meaning: 'the password of that client',
     read: readText,
-    secret: true,
+    secret: 'whole',
   }),
   CORS_ORIGINS: define({
     default: '*',
@@ -260,7 +260,7 @@ export function listSettings(
       const value = given || fallback || ''
       return {
         name,
-        value: secret ? hidePassword(value) : value,
+        value: secret === 'whole' && value !== '' ? '***' : secret ? hidePassword(value) : value,
         source: given ? 'environment' : 'default',
         meaning,
       }

@@ -74,7 +74,15 @@ test('every setting can be faulty at once, and each is named once', () => {
   const environment = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '\u0000']))
   const faults = complain(environment)
   // Names of hosts and of claims are texts: whether they are any good shows when they are used.
-  const texts = ['HOST', 'JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_EID_CLAIM']
+  const texts = [
+    'HOST',
+    'JWT_ISSUER',
+    'JWT_AUDIENCE',
+    'JWT_EID_CLAIM',
+    'OIDC_CLIENT_ID',
+    'OIDC_CLIENT_SECRET',
+    'SNAPSHOT_FOLDER',
+  ]
   expect(faults.map((fault) => fault.split(' ')[0])).toEqual(
     Object.keys(SETTINGS).filter((name) => !texts.includes(name)),
   )
