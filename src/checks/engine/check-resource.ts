@@ -17,8 +17,6 @@ export class RecordIndex {
   #shift = 1
   /** The fault of a record that cannot be read. */
   readonly faults = new Map<number, string>()
-  /** Which repetition of its primary key a record is, where it is not the first. */
-  readonly repetitions = new Map<number, number>()
   count = 0
 
   constructor(headerOffset: number | undefined, firstLine: number) {
@@ -59,7 +57,6 @@ export interface ResourceRun {
   /** The position of a check, or -1 where it does not run. */
   readonly position: (check: Check | undefined) => number
   readonly steps: readonly RecordStep[]
-  readonly repetition: (() => number) | undefined
   readonly store: ((record: number, values: readonly string[]) => void) | undefined
   /** Called after every so many records. */
   readonly onRecords: (records: number) => void
@@ -70,7 +67,7 @@ const MOST_FAULT_TEXTS = 100_000
 
 /** Reads a file and checks each record by itself; what other files need of it goes to `steps` and `store`. */
 export function checkResource(run: ResourceRun): RecordIndex {
-  const { resource, file, found, position, steps, repetition, store } = run
+  const { resource, file, found, position, steps, store } = run
   const { reader, columns } = file
   const index = new RecordIndex(file.headerOffset, file.format.kind === 'csv' ? reader.line + 1 : 1)
   const { fieldChecks, recordTests, setRecord } = compileChecks(run)
@@ -94,10 +91,6 @@ export function checkResource(run: ResourceRun): RecordIndex {
     }
     for (let test = 0; test < recordTests.length; test++) (recordTests[test] as RecordTest)(values)
     for (let step = 0; step < steps.length; step++) (steps[step] as RecordStep)(values, record)
-    if (repetition !== undefined) {
-      const times = repetition()
-      if (times > 1) index.repetitions.set(record, times)
-    }
     store?.(record, values)
     if ((record & 0x3fff) === 0) run.onRecords(record)
   }

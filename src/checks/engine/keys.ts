@@ -1,5 +1,5 @@
 import type { Definition, Resource } from '../definition/definition.ts'
-import { Interner, NumberList, NumberSet, PairTable } from './interner.ts'
+import { Interner, NumberSet, PairTable } from './interner.ts'
 import type { Values } from './record-checks.ts'
 import { compileValues } from './values.ts'
 
@@ -44,21 +44,6 @@ export class KeySpace {
   }
 }
 
-/** Finds repeated keys. Keys of another resource have other numbers of theirs in another set. */
-export class UniqueKeys {
-  readonly #seen = new NumberSet()
-  /** How often a repeated key has been seen. */
-  readonly #repeated = new Map<number, number>()
-
-  /** The how manieth record with this key it is. */
-  add(key: number): number {
-    if (this.#seen.add(key)) return 1
-    const count = (this.#repeated.get(key) ?? 1) + 1
-    this.#repeated.set(key, count)
-    return count
-  }
-}
-
 /** The keys of a referenced file, and the values beside them that must agree. */
 export class ReferencedKeys {
   readonly keys = new NumberSet()
@@ -67,17 +52,6 @@ export class ReferencedKeys {
 
   constructor(matches: number) {
     this.matches = Array.from({ length: matches }, () => new PairTable())
-  }
-}
-
-/** A check of a record that needs a file that may not have been read yet: what is needed of the record is kept. */
-export class Deferred {
-  readonly keys = new NumberList()
-  readonly records = new NumberList()
-
-  add(key: number, record: number): void {
-    this.keys.push(key)
-    this.records.push(record)
   }
 }
 

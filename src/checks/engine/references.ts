@@ -1,7 +1,7 @@
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import type { Found } from './found.ts'
 import { NumberList, NumberSet } from './interner.ts'
-import { type KeyReader, type KeySpace, ReferencedKeys, UniqueKeys } from './keys.ts'
+import { type KeyReader, type KeySpace, ReferencedKeys } from './keys.ts'
 import type { Values } from './record-checks.ts'
 
 /** What happens with the keys of each record of a file. */
@@ -45,18 +45,16 @@ export class References {
     )
   }
 
-  /** The steps for the records of a file, and after them the repetition of its primary key. */
-  start(resource: Resource): { steps: RecordStep[]; repetition: ((values: Values) => number) | undefined } {
-    const unique = this.#compileKeys(resource)
-    const steps = [
-      ...unique.steps,
+  /** The steps for the records of a file. */
+  start(resource: Resource): RecordStep[] {
+    return [
+      ...this.#compileKeys(resource),
       ...this.#links
         .filter(({ key }) => key.resource === resource.name)
         .map((link) => this.#collect(link, resource)),
       ...this.#links.filter(({ from }) => from === resource).flatMap((link) => this.#check(link)),
       ...this.#compileReferenced(resource),
     ]
-    return { steps, repetition: unique.repetition }
   }
 
   /** A file has been read to its end. */
@@ -69,38 +67,29 @@ export class References {
     for (const check of this.#atEnd) check()
   }
 
-  #compileKeys(resource: Resource): {
-    steps: RecordStep[]
-    repetition: ((values: Values) => number) | undefined
-  } {
+  #compileKeys(resource: Resource): RecordStep[] {
     const found = this.#outcome.found(resource)
     const fieldKeys = resource.fields.flatMap((field, index) => {
       const check = field.checks.unique
       return check === undefined ? [] : [{ fields: [index], check }]
     })
-    let primary: ((values: Values) => number) | undefined
-    const steps = [...resource.keys, ...fieldKeys].flatMap(({ fields, check }): RecordStep[] => {
+    return [...resource.keys, ...fieldKeys].flatMap(({ fields, check }): RecordStep[] => {
       const reason = this.#outcome.obstacle([{ resource: resource.name, fields }])
       const position = this.#outcome.position(check)
+      if (position === -1) return []
       if (reason !== undefined) {
-        if (position !== -1) this.#outcome.skip(check, reason)
+        this.#outcome.skip(check, reason)
         return []
       }
-      const isPrimary = resource.hasPrimaryKey && check === resource.keys[0]?.check
-      if (position === -1 && !isPrimary) return []
       const read = this.#space.compile(resource, fields)
-      const keys = new UniqueKeys()
-      let times = 1
-      if (isPrimary) primary = () => times
+      const keys = new NumberSet()
       return [
         (values, record) => {
           const key = read(values)
-          times = key === -1 ? 1 : keys.add(key)
-          if (times > 1 && position !== -1) found.add(position, record)
+          if (key !== -1 && !keys.add(key)) found.add(position, record)
         },
       ]
     })
-    return { steps, repetition: primary }
   }
 
   /** Remembers the keys of a file that another refers to. */

@@ -10,7 +10,7 @@ import { KeySpace, orderResources } from './keys.ts'
 import { NoRoom, type PreparedFile, prepareFile } from './prepare-file.ts'
 import { QueryRefused } from './query.ts'
 import { openFile } from './read-file.ts'
-import { References } from './references.ts'
+import { type RecordStep, References } from './references.ts'
 import { compilePositions, selectChecks } from './selection.ts'
 import { listUses, SqlStore } from './sql-store.ts'
 import type { CheckSummary, FileSummary } from './summary.ts'
@@ -235,8 +235,8 @@ class Run {
     })
     for (const resource of order) {
       const file = files.get(resource)
-      const { steps, repetition } = references.start(resource)
-      if (file !== undefined) this.#checkFile(resource, file, steps, repetition)
+      const steps = references.start(resource)
+      if (file !== undefined) this.#checkFile(resource, file, steps)
       references.end(resource)
     }
     references.finish()
@@ -247,12 +247,7 @@ class Run {
     return resource === undefined ? -1 : this.#position(resource, check)
   }
 
-  #checkFile(
-    resource: Resource,
-    file: ReturnType<typeof openFile>,
-    steps: ReturnType<References['start']>['steps'],
-    repetition: ReturnType<References['start']>['repetition'],
-  ): void {
+  #checkFile(resource: Resource, file: ReturnType<typeof openFile>, steps: readonly RecordStep[]): void {
     const opened = this.#opened.get(resource)
     if (opened === undefined) return
     const { input, prepared } = opened
@@ -264,7 +259,6 @@ class Run {
       parameters: this.#parameters,
       position: (check) => (check === undefined ? -1 : this.#position(resource, check)),
       steps,
-      repetition: repetition === undefined ? undefined : () => repetition([]),
       store: table?.add,
       onRecords: (records) => this.#progress({ phase: 'read', file: input.name, records }),
     })

@@ -269,7 +269,6 @@ class RecordView {
       return value !== '' && isValid(value) ? toKey(value) : ''
     })
     if (parts.length === 0 || parts.includes('')) return `text\n${this.text}`
-    const times = this.#checked.records?.index.repetitions.get(this.#record) ?? 1
-    return `key\n${parts.join('\n')}\n${times}`
+    return `key\n${parts.join('\n')}`
   }
 }

@@ -1,0 +1,287 @@
+import { expect, test } from 'vitest'
+import { check, places } from './support/checking.ts'
+import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+
+const MEMBERS = 'memberId,born,kind\nM1,1990-01-31,01\nM2,,02\n'
+const LOANS =
+  'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-01-31,\nL2,M2,2025-03-01,2025-03-02,1.50\n'
+
+/** Checks one file of members, made of a header and lines. */
+const members = (...lines: string[]) => check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
+const loans = (...lines: string[]) =>
+  check({
+    'members.csv': MEMBERS,
+    'book-loans.csv': `loanId,memberId,lent,returned,fee\n${lines.join('\n')}\n`,
+  })
+
+test('files without faults have no findings, and the summary describes them', async () => {
+  const { summary, findings } = await check({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
+  expect(findings).toEqual([])
+  expect(summary).toMatchObject({
+    definition: { name: 'library', version: '1' },
+    parameters: { returnId: '202512', returnYear: 2025, asOf: '2025-12-31' },
+    errors: 0,
+    warnings: 0,
+    notRun: [],
+    codes: [],
+  })
+  expect(summary.files.map(({ file, records, bytes }) => [file, records, bytes])).toEqual([
+    ['members.csv', 2, MEMBERS.length],
+    ['book-loans.csv', 2, LOANS.length],
+  ])
+  expect(summary.files[0]?.sha256).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test('a finding has the fields of a validation entry, its place, its value and a key', async () => {
+  const { findings, text } = await loans('L1,M1,soon,,', '"L2",M9,2025-01-02,,')
+  expect(findings).toEqual([
+    {
+      localId: 'L1',
+      errorCode: 'LOA-03-type',
+      errorDescription: 'lent is "soon", but must be a date such as 2025-02-17.',
+      errorType: 'Error',
+      fileType: 'Enrolment',
+      studentId: 'M1',
+      recordText: 'L1,M1,soon,,',
+      file: 'book-loans.csv',
+      line: 2,
+      field: 'lent',
+      value: 'soon',
+      findingKey: expect.stringMatching(/^[\w-]{22}$/),
+    },
+    expect.objectContaining({
+      errorCode: 'LOA-00-reference1',
+      errorDescription: 'No record of members has memberId "M9".',
+      recordText: '"L2",M9,2025-01-02,,',
+    }),
+  ])
+  expect(text.startsWith('{"localId":"L1","errorCode":"LOA-03-type","errorDescription":')).toBe(true)
+})
+
+test.each([
+  ['M1,1990-01-31,01', []],
+  [',1990-01-31,01', ['memberId is empty.']],
+  ['   ,1990-01-31,01', ['memberId is empty.']],
+  ['M1 ,1990-01-31,01', ['memberId is "M1 ", with spaces at its end.']],
+  ['M1234,,', ['memberId has 5 characters, but must have at most 4.']],
+  ['Mā😀x,,', []],
+  [
+    'M1,17/02/2025,',
+    ['born is "17/02/2025", but must be a date such as 2025-02-17. Write 2025-02-17 if the day comes first.'],
+  ],
+  [
+    'M1,2025-02-29,',
+    ['born is "2025-02-29", but must be a date such as 2025-02-17. The calendar has no such day.'],
+  ],
+  [
+    'M1,2025-02-17T00:00:00,',
+    ['born is "2025-02-17T00:00:00", but must be a date such as 2025-02-17. Leave out the time.'],
+  ],
+  ['M1,,1', ['kind is "1", but must be 01 or 02. Write 01: spreadsheets remove leading zeros.']],
+  ['M1,, 01', ['kind is " 01", with spaces at its start.']],
+  ['M1,,9', ['kind is "9", but must be 01 or 02.']],
+])('members %j: %j', async (line, messages) => {
+  const { findings } = await members(line)
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual(messages)
+})
+
+test.each([
+  ['L1,M1,,,1.5', []],
+  [
+    'L1,M1,,2025-01-01,"1,5"',
+    ['fee is "1,5", but must be a number such as 1250.50. Use a point as the decimal separator.'],
+  ],
+  [
+    'L1,M1,,2025-01-01,"1,500.00"',
+    ['fee is "1,500.00", but must be a number such as 1250.50. Leave out thousands separators.'],
+  ],
+  ['L1,M1,,2025-01-01,1.555', ['fee is "1.555", but must have at most 2 decimal places.']],
+  ['L1,M1,,2025-01-01,-1', ['fee is "-1", but must be at least 0.']],
+  [
+    'L1,M1,2025-02-01,2025-01-01,',
+    ['The values are not in ascending order: lent "2025-02-01", returned "2025-01-01".'],
+  ],
+  ['L1,M1,2025-01-01,2025-02-01,', ['The loan lasted 31 days, until 2025-02-01.']],
+])('loans %j: %j', async (line, messages) => {
+  const { findings } = await loans(line)
+  const required = line.includes(',,1.5') ? ['returned is empty, but this record needs it.'] : []
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([...required, ...messages])
+})
+
+test('a repeated key is a finding of each later record', async () => {
+  const { findings } = await members('M1,,', 'M2,,', 'M1,,', 'M1,,')
+  expect(places(findings)).toEqual(['MEM-00-key members.csv:4', 'MEM-00-key members.csv:5'])
+})
+
+test('findings are in the order file, record, check', async () => {
+  const { findings } = await check({
+    'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M9,x,y,z\nL1,,,,\n',
+    'members.csv': 'memberId,born,kind\n,x,9\n',
+  })
+  expect(places(findings)).toEqual([
+    'MEM-01-required members.csv:2',
+    'MEM-02-type members.csv:2',
+    'MEM-03-enum members.csv:2',
+    'LOA-03-type book-loans.csv:2',
+    'LOA-04-type book-loans.csv:2',
+    'LOA-05-type book-loans.csv:2',
+    'LOA-00-reference1 book-loans.csv:2',
+    'LOA-02-required book-loans.csv:3',
+    'LOA-00-key book-loans.csv:3',
+  ])
+})
+
+test('the order of files and columns, and the size of chunks, change nothing', async () => {
+  const faulty =
+    'loanId,memberId,lent,returned,fee\nL1,M9,x,y,z\n\n"L2",M1,2025-01-01,2025-03-01,\nL1,,,,\n"L4,broken\n'
+  const one = await check({ 'members.csv': MEMBERS, 'book-loans.csv': faulty })
+  const other = await check({ 'book-loans.csv': faulty, 'members.csv': MEMBERS }, { chunk: 3 })
+  expect(other.text).toBe(one.text)
+  expect(one.findings.length).toBeGreaterThan(5)
+  const reordered = await check({
+    'members.csv': 'kind,memberId,born\n01,M1,1990-01-31\n02,M2,\n',
+    'book-loans.csv': faulty,
+  })
+  expect(reordered.text).toBe(one.text)
+})
+
+test('the keys of findings stay the same when records move', async () => {
+  const lines = ['M1,x,', 'M2,,9', 'M3,x,9', 'M1,,', 'M1,,']
+  const keys = async (order: readonly string[]) =>
+    (await members(...order)).findings.map(({ findingKey }) => findingKey).sort()
+  expect(await keys([...lines].reverse())).toEqual(await keys(lines))
+  // Both repetitions of M1 are the same finding.
+  expect(new Set(await keys(lines)).size).toBe(5)
+})
+
+test('counts are exact beyond the cap, and the summary shows what is kept', async () => {
+  const lines = Array.from({ length: 500 }, (_, index) => `M${index},x,9`)
+  const { summary, findings } = await check(
+    { 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` },
+    { cap: 100 },
+  )
+  expect(summary.errors).toBe(1000)
+  expect(summary.codes.map(({ code, count, stored, students }) => [code, count, stored, students])).toEqual([
+    ['MEM-02-type', 500, 100, 100],
+    ['MEM-03-enum', 500, 100, 100],
+  ])
+  expect(findings).toHaveLength(200)
+  expect(findings.at(-1)?.line).toBe(101)
+})
+
+test('a record that others must refer to is found if they do not', async () => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[0]?.schema ?? {}, {
+    'mahi:recordChecks': [
+      {
+        kind: 'referenced',
+        code: 'MEM-101',
+        severity: 'Warning',
+        fields: ['memberId'],
+        by: [{ resource: 'book-loans', fields: ['memberId'] }],
+      },
+    ],
+  })
+  const definition = writeDefinition(library)
+  const { findings } = await check(
+    { 'members.csv': MEMBERS, 'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M2,,,\n' },
+    { definition },
+  )
+  expect(places(findings)).toEqual(['MEM-101 members.csv:2'])
+  const alone = await check({ 'members.csv': MEMBERS }, { definition })
+  expect(alone.findings).toEqual([])
+  expect(alone.summary.notRun).toContainEqual({
+    code: 'MEM-101',
+    reason: 'The file book-loans.csv is missing.',
+  })
+})
+
+test('values of referenced records must match; sums, alternatives and equality are exact', async () => {
+  const number = (name: string) => ({ name, type: 'number' })
+  const definition = writeDefinition(
+    {
+      name: 'sums',
+      version: '1',
+      resources: [
+        {
+          name: 'rates',
+          path: 'rates.csv',
+          'mahi:code': 'RAT',
+          schema: { fields: [{ name: 'code' }, number('rate')], primaryKey: ['code'] },
+        },
+        {
+          name: 'lines',
+          path: 'lines.csv',
+          'mahi:code': 'LIN',
+          schema: {
+            fields: [
+              { name: 'code' },
+              number('rate'),
+              number('total'),
+              number('one'),
+              number('two'),
+              { name: 'year', type: 'year' },
+            ],
+            foreignKeys: [
+              {
+                fields: 'code',
+                reference: { resource: 'rates', fields: 'code' },
+                'mahi:matches': [{ field: 'rate', reference: 'rate', code: 'LIN-101' }],
+              },
+            ],
+            'mahi:recordChecks': [
+              { kind: 'sum', code: 'LIN-102', total: 'total', parts: ['one', 'two'] },
+              { kind: 'oneOf', code: 'LIN-103', fields: ['one', 'two'], count: 'exactly' },
+              { kind: 'equal', code: 'LIN-104', fields: ['year', ':returnYear'] },
+            ],
+          },
+        },
+      ],
+    },
+    {},
+  )
+  const lines = [
+    'A,0.10,0.3,0.1,0.2,', // 0.1 + 0.2 is 0.3 here; both have a value
+    'A,0.2,0.3,0.30,,', // another rate
+    'B,,1,,0.999999,2025', // the sum is short by a millionth
+    'C,1,,,,2024',
+  ]
+  const { findings } = await check(
+    {
+      'lines.csv': `code,rate,total,one,two,year\n${lines.join('\n')}\n`,
+      'rates.csv': 'code,rate\nA,0.1\nB,2\n',
+    },
+    { definition, returnId: '2025' },
+  )
+  expect(places(findings)).toEqual([
+    'LIN-103 lines.csv:2',
+    'LIN-101 lines.csv:3',
+    'LIN-102 lines.csv:4',
+    'LIN-00-reference1 lines.csv:5',
+    'LIN-103 lines.csv:5',
+    'LIN-104 lines.csv:5',
+  ])
+})
+
+test('code lists and checks are in force between their dates', async () => {
+  const library = structuredClone(LIBRARY)
+  library.resources[0]?.schema.fields.splice(2, 1, { name: 'kind', 'mahi:codelist': 'kinds' } as never)
+  const definition = writeDefinition(library, {
+    'codelists/kinds.csv': 'code,label,from,until\n01,Adult,,\n02,Child,,2024-12-31\n',
+    'rules/LOA-201.sql': LONG_LOAN.replace('severity: Warning', 'severity: Warning\nsince: 2025-01-01'),
+  })
+  const files = {
+    'members.csv': MEMBERS,
+    'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M1,2024-01-01,2024-05-01,\n',
+  }
+  const now = await check(files, { definition })
+  expect(places(now.findings)).toEqual(['MEM-03-enum members.csv:3', 'LOA-201 book-loans.csv:2'])
+  expect(now.findings[0]?.errorDescription).toContain('The code is not valid on 2025-12-31.')
+  const before = await check(files, { definition, asOf: '2024-06-30' })
+  expect(before.findings).toEqual([])
+})
+
+test('with only, the other codes are not checked', async () => {
+  const { findings } = await check({ 'members.csv': 'memberId,born,kind\n,x,9\n' }, { only: ['MEM-02-type'] })
+  expect(places(findings)).toEqual(['MEM-02-type members.csv:2'])
+})
