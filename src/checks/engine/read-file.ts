@@ -42,8 +42,7 @@ function openJson(path: string, resource: Resource, chunk: number): OpenFile {
     format: { kind: 'ndjson' },
     headerOffset: undefined,
     fault: undefined,
-    lateFaults: () =>
-      resource.unknownColumns ? [] : mapColumns(header, [...names, ...reader.unknown.keys()]).faults,
+    lateFaults: () => (resource.unknownColumns ? [] : mapColumns(header, [...reader.unknown.keys()]).faults),
   }
 }
 

@@ -55,7 +55,7 @@ export function listGaps({ codes, notRun, files }: CheckSummary): string[] {
     ...files
       .filter(({ state }) => state !== 'checked')
       .map(({ file, state }) => (state === 'missing' ? `${file} is not there.` : `${file} cannot be read.`)),
-    ...notRun.map(({ code, reason }) => `${code} did not run. ${reason}`),
+    ...groupByReason(notRun),
     ...codes
       .filter(({ stored, count: total }) => stored < total)
       .map(
@@ -74,4 +74,15 @@ export function describeShare(
   if (records === 0) return ''
   const share = (100 * number) / records
   return `${share < 0.05 ? '<0.1' : Math.min(share, 100).toFixed(1)} %`
+}
+
+/** One sentence for each reason: a missing file can be the reason of many. */
+function groupByReason(notRun: CheckSummary['notRun']): string[] {
+  const groups = new Map<string, string[]>()
+  for (const { code, reason } of notRun) {
+    const codes = groups.get(reason)
+    if (codes === undefined) groups.set(reason, [code])
+    else codes.push(code)
+  }
+  return [...groups].map(([reason, codes]) => `${reason} Not run: ${codes.join(', ')}.`)
 }

@@ -1,0 +1,321 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { findTextFault } from '../src/text/normalise.ts'
+import { check, places } from './support/checking.ts'
+import { LIBRARY, writeDefinition } from './support/definition.ts'
+import { temporaryFolder } from './support/temporary.ts'
+
+const HEADER = 'memberId,born,kind'
+const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\nL2,M1,x,,\n'
+/** What is found in the loans, whatever is wrong with the members. */
+const OF_LOANS = ['LOA-201 book-loans.csv:2', 'LOA-03-type book-loans.csv:3']
+
+/** Checks members that have something wrong, beside loans whose findings must stay intact. */
+async function checkMembers(content: string | Uint8Array, name = 'members.csv') {
+  const { findings, summary } = await check({ [name]: content, 'book-loans.csv': LOANS }, { complete: true })
+  const own = findings.filter(({ file }) => file === name)
+  const others = places(
+    findings.filter(({ errorCode }) => OF_LOANS.some((place) => place.startsWith(`${errorCode} `))),
+  )
+  expect(others).toEqual(OF_LOANS)
+  return {
+    found: own.map(({ errorCode, line, errorDescription }) => [errorCode, line, errorDescription]),
+    summary,
+  }
+}
+
+const good = `${HEADER}\nM1,1990-01-31,01\n`
+
+test('a missing file is a finding, and the checks that need it are listed as not run', async () => {
+  const { findings, summary } = await check({ 'book-loans.csv': LOANS }, { complete: true })
+  expect(findings[0]).toMatchObject({
+    errorCode: 'MEM-00-file',
+    errorDescription: 'The file members.csv is missing.',
+    line: 1,
+  })
+  expect(places(findings.slice(1))).toEqual(OF_LOANS)
+  expect(summary.notRun).toEqual([
+    { code: 'LOA-00-reference1', reason: 'The file members.csv is missing.' },
+    { code: 'MEM-00-key', reason: 'The file members.csv is missing.' },
+  ])
+})
+
+test.each([
+  ['an empty file', '', 'The file is empty. It must have at least a header.'],
+  ['a file of empty lines', '\n\r\n\n', 'The file has no header.'],
+  [
+    'an unclosed quote in the header',
+    '"memberId,born\nM1,\n',
+    /^The header cannot be read\. A quote that opens in this record, on line 1, is not closed\.$/,
+  ],
+  [
+    'other columns',
+    'one,two\n1,2\n',
+    'The first line has none of the expected columns, such as memberId, born, kind.',
+  ],
+  [
+    'a ZIP archive',
+    Buffer.from('PK\x03\x04junkjunkjunk', 'latin1'),
+    'The file is a ZIP archive, not text. Export it as CSV in UTF-8.',
+  ],
+  [
+    'an Excel workbook',
+    Buffer.from('PK\x03\x04....[Content_Types].xml', 'latin1'),
+    'The file is an Excel workbook (XLSX), not text. Export it as CSV in UTF-8.',
+  ],
+  [
+    'an old Excel workbook',
+    Buffer.from('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', 'latin1'),
+    'The file is an Excel workbook (XLS), not text. Export it as CSV in UTF-8.',
+  ],
+  [
+    'a damaged gzip',
+    gzipSync(good).subarray(0, 20),
+    'The file is gzip, but it is damaged or incomplete. Pack it again.',
+  ],
+])('%s is reported, and the other files are checked', async (_case, content, message) => {
+  const { found, summary } = await checkMembers(content)
+  expect(found).toEqual([
+    ['MEM-00-file', 1, typeof message === 'string' ? message : expect.stringMatching(message)],
+  ])
+  expect(summary.notRun).toContainEqual({
+    code: 'LOA-00-reference1',
+    reason: 'The file members.csv cannot be read.',
+  })
+})
+
+test('a file with only a header has no records and no findings', async () => {
+  expect((await checkMembers(`${HEADER}\n`)).found).toEqual([])
+})
+
+test.each([
+  ['a byte order mark', Buffer.from(`\ufeff${good}`)],
+  ['lines that end with CRLF', good.replaceAll('\n', '\r\n')],
+  ['columns separated by ;', good.replaceAll(',', ';')],
+  ['columns separated by tabs', good.replaceAll(',', '\t')],
+  ['another order of the columns', 'kind,born,memberId\n01,1990-01-31,M1\n'],
+  ['quoted names of columns', '"memberId","born","kind"\n"M1",1990-01-31,01\n'],
+  ['gzip', gzipSync(good)],
+  ['NDJSON', '{"memberId":"M1","born":"1990-01-31","kind":"01"}\n{"memberId":"M2","born":null}\n'],
+])('%s is accepted', async (_case, content) => {
+  expect((await checkMembers(content)).found).toEqual([])
+})
+
+test.each([
+  ['UTF-16', Buffer.from(`\ufeff${HEADER}\nMā,x,01\n`, 'utf16le')],
+  ['UTF-16', Buffer.from(`${HEADER}\nMā,x,01\n`, 'utf16le')],
+  ['Windows-1252', Buffer.from(`${HEADER}\nM\xe9,x,01\n`, 'latin1')],
+])('%s is reported and converted, and its records are checked', async (encoding, content) => {
+  const { found, summary } = await checkMembers(content)
+  expect(found).toEqual([
+    [
+      'MEM-00-file',
+      1,
+      `The file is encoded as ${encoding}, not UTF-8. Its records were converted and checked; export it as UTF-8.`,
+    ],
+    ['MEM-02-type', 2, expect.any(String)],
+  ])
+  expect(summary.files[0]).toMatchObject({ encoding, records: 1 })
+})
+
+test('lines that end with CR alone are reported and read', async () => {
+  const { found } = await checkMembers(`${HEADER}\rM1,x,01\r`)
+  expect(found.map(([code, line]) => [code, line])).toEqual([
+    ['MEM-00-file', 1],
+    ['MEM-02-type', 2],
+  ])
+})
+
+test('one record in another encoding is one finding', async () => {
+  const { found } = await checkMembers(
+    Buffer.concat([Buffer.from(`${HEADER}\nMā,,\n`), Buffer.from('M\xe9,,\nM3,x,\n', 'latin1')]),
+  )
+  expect(found).toEqual([
+    ['MEM-00-record', 3, 'The record is not valid UTF-8.'],
+    ['MEM-02-type', 4, expect.any(String)],
+  ])
+})
+
+test.each([
+  ['a missing column', 'memberId,kind\nM1,9\n', ['The column born is missing.'], ['MEM-03-enum']],
+  [
+    'a misspelt column',
+    'memberId,borne,kind\nM1,x,9\n',
+    [
+      'The column born is missing (did you mean "borne"?).',
+      'The column borne is unknown (did you mean "born"?).',
+    ],
+    ['MEM-03-enum'],
+  ],
+  [
+    'a repeated column',
+    `${HEADER},kind\nM1,,9,9\n`,
+    ['The column kind is repeated: column 4 has this name too.'],
+    ['MEM-03-enum'],
+  ],
+  ['a column without a name', `${HEADER},\nM1,,9,\n`, ['Column 4 has no name.'], ['MEM-03-enum']],
+])(
+  '%s is a finding of the header, and the other columns are checked',
+  async (_case, content, messages, codes) => {
+    const { found } = await checkMembers(content)
+    expect(found.filter(([code]) => code === 'MEM-00-header').map(([, , message]) => message)).toEqual(
+      messages,
+    )
+    expect(found.map(([code]) => code).filter((code) => code !== 'MEM-00-header')).toEqual(codes)
+  },
+)
+
+test('checks that need a missing column are listed as not run', async () => {
+  const { summary } = await check({ 'book-loans.csv': 'loanId,memberId,lent,fee\nL1,M1,2025-01-01,1\n' })
+  expect(summary.notRun).toEqual([
+    { code: 'LOA-00-reference1', reason: 'The file members.csv is missing.' },
+    { code: 'LOA-101', reason: 'The file book-loans.csv has no column returned.' },
+    { code: 'LOA-201', reason: 'The file book-loans.csv has no column returned.' },
+    { code: 'MEM-00-key', reason: 'The file members.csv is missing.' },
+  ])
+})
+
+test('records that cannot be read are findings, and the others are checked', async () => {
+  const lines = ['M1,', 'M2,,01,x', 'M3,"open,01', 'M4\0,,', `M5,${'x'.repeat(2 * 1024 * 1024)},`, 'M6,x,01']
+  const { found } = await checkMembers(`${HEADER}\n${lines.join('\n')}\n`)
+  expect(found).toEqual([
+    ['MEM-00-record', 2, 'The record has 2 values, but the header has 3 columns.'],
+    ['MEM-00-record', 3, 'The record has 4 values, but the header has 3 columns.'],
+    ['MEM-00-record', 4, 'A quote that opens in this record, on line 4, is not closed.'],
+    ['MEM-00-record', 5, 'The record contains the character NUL (U+0000).'],
+    ['MEM-00-record', 6, 'The record is longer than 256 KiB.'],
+    ['MEM-02-type', 7, expect.any(String)],
+  ])
+})
+
+test('no text of a finding has a character that a publish refuses', async () => {
+  const { findings } = await check({ 'members.csv': `${HEADER}\nM\0,,\nM\u0007,\u0085x,\n` })
+  expect(findings.map(({ recordText }) => recordText)).toEqual(['M␀,,', 'M␇,\ufffdx,'])
+  expect(
+    findings
+      .flatMap((finding) => Object.values(finding))
+      .map(String)
+      .map(findTextFault),
+  ).toEqual(Array(findings.flatMap((finding) => Object.values(finding)).length).fill(undefined))
+})
+
+test.each([
+  ['{"memberId":"M1"', 'The line is not valid JSON.'],
+  ['["M1"]', 'The line is not a JSON object.'],
+  ['{"memberId":"M1\\u0000"}', 'The record contains the character NUL (U+0000).'],
+])('the NDJSON line %s is a finding', async (line, message) => {
+  const { found } = await checkMembers(`${line}\n{"memberId":"M2","born":"x"}\n`, 'members.ndjson')
+  expect(found).toEqual([
+    ['MEM-00-record', 1, message],
+    ['MEM-02-type', 2, expect.any(String)],
+  ])
+})
+
+test('an unknown name in NDJSON is one finding, however many records have it', async () => {
+  const { found } = await checkMembers('{"memberID":"M1"}\n{"memberID":"M2"}\n', 'members.ndjson')
+  expect(found.map(([code, line]) => [code, line])).toEqual([
+    ['MEM-00-header', 1],
+    ['MEM-01-required', 1],
+    ['MEM-01-required', 2],
+  ])
+  expect(found[0]?.[2]).toBe('The column memberID is unknown (did you mean "memberId"?).')
+})
+
+test('ten million empty lines are passed over', { timeout: 120_000 }, async () => {
+  const { findings, summary } = await check({
+    'members.csv': Buffer.concat([
+      Buffer.from(`${HEADER}\n`),
+      Buffer.alloc(10_000_000, '\n'),
+      Buffer.from('M1,x,\n'),
+    ]),
+  })
+  expect(places(findings)).toEqual(['MEM-02-type members.csv:10000002'])
+  expect(summary.files[0]?.records).toBe(1)
+})
+
+test('100,000 distinct faults are all found', { timeout: 120_000 }, async () => {
+  const lines = Array.from({ length: 100_000 }, (_, index) => `M1,x${index},`)
+  const { findings, summary } = await check({ 'members.csv': `${HEADER}\n${lines.join('\n')}\n` })
+  expect(summary.codes.map(({ code, count, stored }) => [code, count, stored])).toEqual([
+    ['MEM-02-type', 100_000, 100_000],
+    ['MEM-00-key', 99_999, 99_999],
+  ])
+  expect(new Set(findings.map(({ value }) => value)).size).toBe(100_001)
+})
+
+const rule = (code: string, query: string) => `/*
+code: ${code}
+file: members
+fields: [memberId]
+message: Found.
+why: A test.
+fix: None.
+examples: []
+*/
+${query}`
+
+test('a rule that writes, reads another file, is not SQL or finds no row is not run; the others are', async () => {
+  const other = join(temporaryFolder(), 'other.db')
+  writeFileSync(other, '')
+  const library = structuredClone(LIBRARY)
+  const definition = writeDefinition(library, {
+    'rules/MEM-201.sql': rule('MEM-201', 'with x as (select 1) delete from members'),
+    'rules/MEM-202.sql': rule('MEM-202', `select row from members; attach '${other}' as other`),
+    'rules/MEM-203.sql': rule('MEM-203', 'select row from mambers'),
+    'rules/MEM-204.sql': rule('MEM-204', 'select memberId, row from members'),
+    'rules/MEM-205.sql': rule('MEM-205', `select row, load_extension('x') from members`),
+    'rules/MEM-206.sql': rule('MEM-206', 'select row from members where abs(-9223372036854775807 - 1) > row'),
+    'rules/MEM-207.sql': rule('MEM-207', `select row from members where memberId = 'M1'`),
+  })
+  const { findings, summary } = await check({ 'members.csv': good }, { definition })
+  expect(places(findings)).toEqual(['MEM-207 members.csv:2'])
+  const own = summary.notRun.filter(({ code }) => code.startsWith('MEM-2'))
+  expect(own.map(({ code, reason }) => `${code}: ${reason}`)).toEqual([
+    expect.stringMatching(/^MEM-201: The query must be one select that only reads\.$/),
+    expect.stringMatching(/^MEM-202: SQLite refuses the query: .*more than one statement/),
+    expect.stringMatching(/^MEM-203: SQLite refuses the query: no such table: mambers\.$/),
+    expect.stringMatching(/^MEM-204: The first column of the query must be row\.$/),
+    expect.stringMatching(/^MEM-205: SQLite (refuses|stopped) the/),
+    expect.stringMatching(/^MEM-206: SQLite stopped the rule: integer overflow\.$/),
+  ])
+})
+
+test('rules that need more disk than is allowed are not run; everything else is', async () => {
+  const lines = Array.from({ length: 20_000 }, (_, index) => `L${index},M1,2025-01-01,2025-03-01,`)
+  const { summary } = await check(
+    {
+      'members.csv': good,
+      'book-loans.csv': `loanId,memberId,lent,returned,fee\n${lines.join('\n')}\nL0,,,,\n`,
+    },
+    { diskBytes: 300_000 },
+  )
+  expect(summary.notRun).toEqual([
+    { code: 'LOA-201', reason: 'The rules need more disk space than is allowed.' },
+  ])
+  expect(summary.codes.map(({ code }) => code)).toEqual(['LOA-02-required', 'LOA-00-key'])
+})
+
+test('a packed file that needs more disk than is allowed is reported', async () => {
+  const { findings } = await check({ 'members.csv': gzipSync(Buffer.alloc(1e6, 'x')) }, { diskBytes: 1e5 })
+  expect(findings[0]?.errorDescription).toBe(
+    'Unpacking or converting the file needs more disk space than is allowed.',
+  )
+})
+
+test('a real workbook that is named CSV is recognised', async () => {
+  const folder = temporaryFolder()
+  const script =
+    'import zipfile,sys; z=zipfile.ZipFile(sys.argv[1],"w"); z.writestr("[Content_Types].xml","<x/>"); z.writestr("xl/workbook.xml","<x/>"); z.close()'
+  try {
+    execFileSync('python3', ['-c', script, join(folder, 'book.xlsx')])
+  } catch {
+    process.stderr.write('SKIPPED: a workbook made by another program: there is no python3\n')
+    return
+  }
+  const { readFileSync } = await import('node:fs')
+  const { found } = await checkMembers(readFileSync(join(folder, 'book.xlsx')))
+  expect(found[0]?.[2]).toMatch(/Excel workbook \(XLSX\)/)
+})
