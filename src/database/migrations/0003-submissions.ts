@@ -70,6 +70,7 @@ export const submissions: Migration = {
       digest ${text} not null,
       batches bigint not null,
       received bigint not null,
+      sealed ${text},
       stored bigint not null
     )`,
     'create index file_version_by_token on file_version (token)',
@@ -80,6 +81,13 @@ export const submissions: Migration = {
       data ${bytes} not null,
       primary key (version, ordinal)
     )`,
+
+    `create table file_record (
+      version ${text} not null,
+      local_id ${text} not null,
+      copies bigint not null,
+      primary key (version, local_id)
+    ) ${clustered}`,
 
     `create table job (
       id ${identity},
@@ -92,7 +100,6 @@ export const submissions: Migration = {
       attempts bigint not null,
       worker ${text},
       lease bigint,
-      cancelled bigint,
       unique (kind, subject)
     )`,
     'create index job_by_turn on job (turn, id)',

@@ -1,0 +1,272 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createGunzip } from 'node:zlib'
+import type { Database, Reader, Writer } from '../database/database.ts'
+import type { Sealer } from '../database/seal.ts'
+import { CHUNK_BYTES, deleteVersion, dropVersion, insertChunk, packChunk } from './file-store.ts'
+import { Refusal } from './refusal.ts'
+import { createScanner, type Format } from './scan.ts'
+import { assertOpen, type FileState, listFiles, reread } from './submission.ts'
+
+/** How long a change of a file may go on without a sign of life before another may begin, in milliseconds. */
+const WRITER_LEASE = 30_000
+
+export interface Upload {
+  readonly token: string
+  readonly eid: string
+  /** The name of the file in its definition, such as `learners`. */
+  readonly resource: string
+  readonly format: Format
+  readonly gzip: boolean
+  readonly content: AsyncIterable<Uint8Array>
+  /** SHA-256 of the content as it is sent, from `Content-Digest`. */
+  readonly digest?: Uint8Array
+  /** ETags of which the file has to have one; `*` is any file. */
+  readonly ifMatch?: readonly string[]
+  /** Most bytes of the file, unpacked. */
+  readonly maxBytes: number
+}
+
+/** The ETag of a file: its digest, or, with batches, its version and state. */
+export function fileEtag({ sha256, batches, version, chunks }: FileState): string {
+  return batches === 0 ? `"${sha256}"` : `"${version}.${chunks}"`
+}
+
+/**
+ * Stores a file as it arrives, in chunks, and puts it in the place of the one before in one transaction. Until then the
+ * file before stays; what an upload that fails has stored is deleted.
+ *
+ * @throws {Refusal}
+ */
+export async function storeFile(database: Database, sealer: Sealer, upload: Upload): Promise<FileState> {
+  const { token, resource } = upload
+  const version = randomBytes(16).toString('hex')
+  await begin(database, sealer, upload, version)
+  const lock = `upload:${token}/${resource}` as const
+  const timer = setInterval(() => {
+    database.write(lock, (writer) => holdWriter(writer, upload, version)).catch(() => undefined)
+  }, WRITER_LEASE / 3)
+  try {
+    const stored = await receive(database, sealer, upload, version)
+    return await database.write(lock, (writer) => replace(writer, sealer, upload, version, stored))
+  } catch (error) {
+    await database.write(lock, (writer) => abandon(writer, upload, version)).catch(() => undefined)
+    throw error
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+async function begin(database: Database, sealer: Sealer, upload: Upload, version: string): Promise<void> {
+  const { token, resource, format } = upload
+  await database.write(`upload:${token}/${resource}`, async (writer) => {
+    assertOpen(await reread(writer, upload))
+    await assertMatches(writer, upload)
+    await claimWriter(writer, upload, version, Date.now() + WRITER_LEASE)
+    await writer.run(
+      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored)
+       values ($1, $2, $3, $4, 0, 0, 0, '', 0, $5, $6, 0)`,
+      [version, token, resource, format, Date.now(), sealer.keyId],
+    )
+  })
+}
+
+/** @throws {Refusal} if another change of the file is in progress */
+export async function claimWriter(
+  writer: Writer,
+  { token, resource }: { token: string; resource: string },
+  name: string | null,
+  until: number,
+): Promise<void> {
+  await writer.run(
+    'insert into submission_file (token, resource) values ($1, $2) on conflict (token, resource) do nothing',
+    [token, resource],
+  )
+  const claimed = await writer.run(
+    `update submission_file set writer = $3, writer_until = $4
+     where token = $1 and resource = $2 and (writer is null or writer_until <= $5)`,
+    [token, resource, name, until, Date.now()],
+  )
+  if (claimed === 1) return
+  throw new Refusal('conflict', 'Another change of this file is in progress. Wait for it to end.', {
+    errorCode: 'DS1',
+    retryAfter: 1,
+  })
+}
+
+async function holdWriter(writer: Writer, { token, resource }: Upload, version: string): Promise<void> {
+  await writer.run(
+    'update submission_file set writer_until = $4 where token = $1 and resource = $2 and writer = $3',
+    [token, resource, version, Date.now() + WRITER_LEASE],
+  )
+}
+
+async function assertMatches(reader: Reader, { token, resource, ifMatch }: Upload): Promise<void> {
+  if (ifMatch === undefined) return
+  const file = (await listFiles(reader, token)).find((each) => each.resource === resource)
+  if (file !== undefined && (ifMatch.includes('*') || ifMatch.includes(fileEtag(file)))) return
+  throw new Refusal(
+    'precondition',
+    file === undefined
+      ? 'If-Match names a file, and there is none yet.'
+      : 'If-Match names another state of the file. Read it again before you replace it.',
+  )
+}
+
+interface Received {
+  readonly chunks: number
+  readonly records: number
+  readonly bytes: number
+  readonly sha256: string
+}
+
+async function receive(
+  database: Database,
+  sealer: Sealer,
+  { token, resource, format, gzip, content, digest, maxBytes }: Upload,
+  version: string,
+): Promise<Received> {
+  const sent = createHash('sha256')
+  const plain = createHash('sha256')
+  const scanner = createScanner(format)
+  const sealing = sealer.begin()
+  let bytes = 0
+  let chunks = 0
+  let waiting: Buffer[] = []
+  let waitingBytes = 0
+  const store = async () => {
+    const part = Buffer.concat(waiting)
+    waiting = []
+    waitingBytes = 0
+    const data = await packChunk(sealing, version, chunks, part)
+    const ordinal = chunks++
+    await database.write(`upload:${token}/${resource}`, (writer) =>
+      insertChunk(writer, { version, ordinal, kind: 'file', data }),
+    )
+  }
+  const hashed = hashAll(content, digest === undefined ? undefined : sent)
+  for await (const piece of gzip ? gunzip(hashed) : hashed) {
+    bytes += piece.length
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    plain.update(piece)
+    scanner.push(piece)
+    waiting.push(piece)
+    waitingBytes += piece.length
+    if (waitingBytes >= CHUNK_BYTES) await store()
+  }
+  const records = scanner.end()
+  if (digest !== undefined && !isEqual(sent.digest(), digest))
+    throw new Refusal('invalid', 'Content-Digest does not match the content that arrived.')
+  if (waitingBytes > 0) await store()
+  return { chunks, records, bytes, sha256: plain.digest('hex') }
+}
+
+export function tooLarge(maxBytes: number): Refusal {
+  return new Refusal('too-large', `A file may have ${maxBytes} bytes at most, unpacked.`)
+}
+
+async function* hashAll(
+  content: AsyncIterable<Uint8Array>,
+  hash: ReturnType<typeof createHash> | undefined,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of content) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    hash?.update(bytes)
+    yield bytes
+  }
+}
+
+/** Unpacks no more than the reader takes, so a small upload cannot fill the memory. */
+async function* gunzip(content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const unpack = createGunzip({ chunkSize: 256 * 1024 })
+  let failure: unknown
+  const feeding = (async () => {
+    try {
+      for await (const chunk of content) {
+        if (unpack.destroyed) return
+        if (!unpack.write(chunk)) await Promise.race([once(unpack, 'drain'), once(unpack, 'close')])
+      }
+      unpack.end()
+    } catch (error) {
+      failure = error
+      unpack.destroy(error instanceof Error ? error : undefined)
+    }
+  })()
+  try {
+    for await (const chunk of unpack) yield chunk as Buffer
+    await feeding
+  } catch (error) {
+    if (failure !== undefined) throw failure
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
+      throw new Refusal('invalid', 'The content is not complete gzip: it is damaged or was cut off.', {
+        errorCode: 'GM1',
+      })
+    }
+    throw error
+  } finally {
+    unpack.destroy()
+    await content.return(undefined).catch(() => undefined)
+  }
+}
+
+function once(emitter: NodeJS.EventEmitter, event: string): Promise<void> {
+  return new Promise((resolve) => emitter.once(event, () => resolve()))
+}
+
+function isEqual(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+async function replace(
+  writer: Writer,
+  sealer: Sealer,
+  upload: Upload,
+  version: string,
+  { chunks, records, bytes, sha256 }: Received,
+): Promise<FileState> {
+  const { token, resource, format } = upload
+  const submission = await reread(writer, upload)
+  assertOpen(submission)
+  await assertMatches(writer, upload)
+  const before = await writer.get<{ version: string | null }>(
+    'select version from submission_file where token = $1 and resource = $2 and writer = $3',
+    [token, resource, version],
+  )
+  if (before === undefined) {
+    throw new Refusal('conflict', 'The upload was silent for too long, and another has begun.', {
+      errorCode: 'DS1',
+    })
+  }
+  const received = Date.now()
+  await writer.run(
+    `update file_version set chunks = $2, records = $3, size = $4, digest = $5, received = $6, stored = 1
+     where version = $1`,
+    [version, chunks, records, bytes, sha256, received],
+  )
+  await writer.run(
+    `update submission_file set version = $3, writer = null, writer_until = null where token = $1 and resource = $2`,
+    [token, resource, version],
+  )
+  await writer.run('update submission set revision = revision + 1 where token = $1', [token])
+  if (before.version !== null) await dropVersion(writer, upload.eid, before.version)
+  return {
+    resource,
+    version,
+    format,
+    chunks,
+    batches: 0,
+    records,
+    bytes,
+    sha256,
+    received,
+    sealed: sealer.keyId,
+  }
+}
+
+async function abandon(writer: Writer, { token, resource }: Upload, version: string): Promise<void> {
+  await writer.run(
+    `update submission_file set writer = null, writer_until = null
+     where token = $1 and resource = $2 and writer = $3`,
+    [token, resource, version],
+  )
+  await deleteVersion(writer, version)
+}
