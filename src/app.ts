@@ -96,6 +96,7 @@ export function rateLimitsOf(settings: Settings): RateLimits {
   return {
     occupations: settings.RATE_LIMIT_OCCUPATIONS,
     'validation-results': settings.RATE_LIMIT_RESULTS,
+    submissions: settings.RATE_LIMIT_SUBMISSIONS,
     'failed-credentials': settings.RATE_LIMIT_FAILED_CREDENTIALS,
   }
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { RateLimit } from './access/rate-limit.ts'
+import { readSealKeyFile, readSealKeys } from './database/seal-keys.ts'
 import { MOST_RECORDS } from './occupations/limits.ts'
 import { UserError } from './text/user-error.ts'
 
@@ -113,6 +114,97 @@ export const SETTINGS = {
     default: '30/60',
     meaning: 'requests/seconds without a valid credential from each address, or off',
     read: readLimit,
+  }),
+  RATE_LIMIT_SUBMISSIONS: define({
+    default: '600/60',
+    meaning: 'requests/seconds of each credential for submissions, or off',
+    read: readLimit,
+  }),
+  WORKERS: define({
+    default: '1',
+    meaning: 'validation runs that are checked at a time; 0 if other processes run "mahi work"',
+    read: readWhole(0, 64),
+  }),
+  DEFINITIONS: define({
+    default: 'sdr,gtfs',
+    meaning: 'definitions of submissions, comma-separated: names or folders; the first is the default',
+    read: readList,
+  }),
+  SUBMISSION_DAYS: define({
+    default: '90',
+    meaning: 'days after which a submission expires',
+    read: readWhole(1, 3650),
+  }),
+  UPLOAD_MAX_MB: define({
+    default: '1024',
+    meaning: 'megabytes of an uploaded file, unpacked',
+    read: readWhole(1, 65536),
+  }),
+  BATCH_MAX_RECORDS: define({
+    default: '1000',
+    meaning: 'most records of a batch (maxRecordPerBatch)',
+    read: readWhole(1, 10_000),
+  }),
+  RUNS_WAITING_MAX: define({
+    default: '1000',
+    meaning: 'validation runs that may wait; each organisation may fill a tenth',
+    read: readWhole(1, 1_000_000),
+  }),
+  RUNS_KEPT: define({
+    default: '10',
+    meaning: 'runs of a submission that are kept, so that they can be compared',
+    read: readWhole(1, 1000),
+  }),
+  CHECK_SECONDS: define({
+    default: '3600',
+    meaning: 'seconds that a validation run may take',
+    read: readWhole(1, 86_400),
+  }),
+  CHECK_RULE_SECONDS: define({
+    default: '30',
+    meaning: 'seconds that one rule of a definition may take; one that takes longer does not run',
+    read: readWhole(1, 86_400),
+  }),
+  CHECK_MEMORY_MB: define({
+    default: '2048',
+    meaning: 'megabytes of memory that a validation run may use',
+    read: readWhole(128, 1_048_576),
+  }),
+  CHECK_DISK_MB: define({
+    default: '16384',
+    meaning: 'megabytes of temporary files that a validation run may use',
+    read: readWhole(16, 1_048_576),
+  }),
+  CHECK_FINDINGS_MAX: define({
+    default: '100000',
+    meaning: 'findings of each code that are stored; all of them are counted',
+    read: readWhole(1, 10_000_000),
+  }),
+  CHECK_FOLDER: define({
+    default: undefined,
+    meaning: 'folder for the temporary files of validation runs',
+    read: readText,
+  }),
+  RETENTION_FILES_DAYS: define({
+    default: '90',
+    meaning: 'days after the last change for which the files of a submission are kept, or off',
+    read: readDaysOrOff,
+  }),
+  RETENTION_RESULTS_DAYS: define({
+    default: '365',
+    meaning: 'days after the last run for which the findings of a submission are kept, or off',
+    read: readDaysOrOff,
+  }),
+  ENCRYPTION_KEYS: define({
+    default: undefined,
+    meaning: 'keys that encrypt files and findings, such as k1:BASE64, comma-separated; the first encrypts',
+    read: readSealKeys,
+    secret: 'whole',
+  }),
+  ENCRYPTION_KEYS_FILE: define({
+    default: undefined,
+    meaning: 'file with the encryption keys, one on each line',
+    read: readSealKeyFile,
   }),
   JWT_ISSUER: define({
     default: undefined,
@@ -236,6 +328,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     if (settings[name] > settings[most])
       faults.push(`${name} is ${settings[name]}, above ${most} (${settings[most]})`)
   }
+  if (settings.ENCRYPTION_KEYS !== undefined && settings.ENCRYPTION_KEYS_FILE !== undefined)
+    faults.push('ENCRYPTION_KEYS and ENCRYPTION_KEYS_FILE are both given: give one of them')
   if (settings.METRICS_PORT > 0 && settings.METRICS_PORT === settings.PORT) {
     faults.push(`METRICS_PORT and PORT are both ${settings.PORT}: each needs a port of its own`)
   }
@@ -277,6 +371,20 @@ export function hidePassword(address: string): string {
 
 function readText(text: string): string {
   return text
+}
+
+function readList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+}
+
+function readDaysOrOff(text: string): number | 'off' {
+  if (text === 'off') return 'off'
+  const days = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (days >= 1) return days
+  throw new Error('should be a whole number of days from 1 to 99999, or off')
 }
 
 function readWhole(least: number, most: number): (text: string) => number {

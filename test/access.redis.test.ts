@@ -29,7 +29,13 @@ async function startLimiter(url: string, limits: Partial<RateLimits>, keyPrefix 
   const lines: string[] = []
   const metrics = new Metrics()
   const limiter = await RedisLimiter.start(
-    { occupations: 'off', 'validation-results': 'off', 'failed-credentials': 'off', ...limits },
+    {
+      occupations: 'off',
+      'validation-results': 'off',
+      submissions: 'off',
+      'failed-credentials': 'off',
+      ...limits,
+    },
     { url, keyPrefix, log: pino({ base: null }, { write: (line: string) => lines.push(line) }), metrics },
   )
   onTestFinished(() => limiter.stop())

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Database, Value, Writer } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
-import { type Operation, readLocalIds } from './current-file.ts'
+import { type FileForm, type Operation, readLocalIds } from './current-file.ts'
 import { insertChunk, packChunk } from './file-store.ts'
 import { Refusal } from './refusal.ts'
 import { assertOpen, type FileState, listFiles, reread } from './submission.ts'
@@ -14,6 +14,7 @@ export interface Batch {
   /** Records that are added or replaced, each with its `localId`. */
   readonly operations: readonly Operation[]
   readonly maxRecords: number
+  readonly form: FileForm
 }
 
 /** What became of each record, in the order of the batch. */
@@ -33,7 +34,7 @@ export async function applyBatch(
   sealer: Sealer,
   batch: Batch,
 ): Promise<Acknowledgement[]> {
-  const { token, resource, operations, maxRecords } = batch
+  const { token, resource, operations, maxRecords, form } = batch
   if (operations.length > maxRecords) {
     throw new Refusal(
       'invalid',
@@ -48,7 +49,7 @@ export async function applyBatch(
     const file =
       (await listFiles(writer, token)).find((each) => each.resource === resource) ??
       (await createFile(writer, sealer, batch))
-    if (file.batches === 0 && file.chunks > 0) await indexRecords(writer, sealer, file)
+    if (file.batches === 0 && file.chunks > 0) await indexRecords(writer, sealer, file, form)
     const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
     if (changed) await append(writer, sealer, batch, file, records)
     return acknowledgements
@@ -84,9 +85,9 @@ async function createFile(writer: Writer, sealer: Sealer, { token, resource }: B
 }
 
 /** Notes which records an uploaded file has, once, so that every batch after knows what it replaces. */
-async function indexRecords(writer: Writer, sealer: Sealer, file: FileState): Promise<void> {
+async function indexRecords(writer: Writer, sealer: Sealer, file: FileState, form: FileForm): Promise<void> {
   const copies = new Map<string, number>()
-  for await (const localId of readLocalIds(writer, sealer, file)) {
+  for await (const localId of readLocalIds(writer, sealer, file, form)) {
     copies.set(localId, (copies.get(localId) ?? 0) + 1)
   }
   const rows = function* (): Generator<readonly Value[]> {

@@ -24,6 +24,11 @@ export class CsvSplitter {
     return this.#separator ?? ','
   }
 
+  /** Whether everything so far was whole records. */
+  get idle(): boolean {
+    return !this.#first && this.#rest === '' && !this.#skipping
+  }
+
   /** The records that are complete with these bytes; empty lines are left out. */
   *push(chunk: Buffer): Generator<string> {
     this.#rest += chunk.toString('latin1')

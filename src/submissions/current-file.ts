@@ -15,8 +15,10 @@ export interface CurrentFile extends StoredFile {
   readonly batches: number
 }
 
-/** What the definition says of a file's form; both matter only where batches are merged into CSV. */
+/** What the definition says of a file's form. */
 export interface FileForm {
+  /** The field by which batches name a record. */
+  readonly localId: string
   /** The fields, in the order of their columns. */
   readonly fields: readonly { readonly name: string; readonly delimiter: string }[]
 }
@@ -36,7 +38,7 @@ export async function* readCurrentFile(
     return
   }
   const changes = await readChanges(reader, sealer, file)
-  const merge = file.format === 'csv' ? new CsvMerge(changes, form) : new NdjsonMerge(changes)
+  const merge = file.format === 'csv' ? new CsvMerge(changes, form) : new NdjsonMerge(changes, form)
   for await (const { content } of readChunks(reader, sealer, file, 'file')) yield* merge.base(content)
   yield* merge.endBase()
   let index = 0
@@ -85,11 +87,13 @@ interface Merge {
 
 class NdjsonMerge implements Merge {
   readonly #changes: Changes
+  readonly #form: FileForm
+  readonly #decoder = new TextDecoder()
   #rest = ''
-  #decoder = new TextDecoder()
 
-  constructor(changes: Changes) {
+  constructor(changes: Changes, form: FileForm) {
     this.#changes = changes
+    this.#form = form
   }
 
   *base(content: Buffer): Generator<Buffer> {
@@ -109,7 +113,7 @@ class NdjsonMerge implements Merge {
   *#keep(lines: readonly string[]): Generator<Buffer> {
     const kept = lines.filter((line) => {
       if (line.trim() === '') return false
-      const localId = localIdOf(JSON.parse(line) as Record<string, unknown>)
+      const localId = localIdOf(JSON.parse(line) as Record<string, unknown>, this.#form)
       return localId === undefined || !this.#changes.last.has(localId)
     })
     if (kept.length > 0) yield Buffer.from(`${kept.join('\n')}\n`)
@@ -117,14 +121,18 @@ class NdjsonMerge implements Merge {
 }
 
 /** The `localId` of an uploaded record, in the form in which batches name it. */
-export function localIdOf(record: Readonly<Record<string, unknown>>): string | undefined {
-  const { localId } = record
+function localIdOf(
+  record: Readonly<Record<string, unknown>>,
+  { localId: field }: FileForm,
+): string | undefined {
+  const localId = record[field]
   if (typeof localId === 'number') return String(localId)
   return typeof localId === 'string' && localId !== '' ? localId : undefined
 }
 
 class CsvMerge implements Merge {
   readonly #changes: Changes
+  readonly #form: FileForm
   readonly #delimiters: ReadonlyMap<string, string>
   readonly #splitter = new CsvSplitter()
   #columns: string[] | undefined
@@ -132,9 +140,10 @@ class CsvMerge implements Merge {
   #padding = ''
   #localId = -1
 
-  constructor(changes: Changes, { fields }: FileForm) {
+  constructor(changes: Changes, form: FileForm) {
     this.#changes = changes
-    this.#delimiters = new Map(fields.map(({ name, delimiter }) => [name, delimiter]))
+    this.#form = form
+    this.#delimiters = new Map(form.fields.map(({ name, delimiter }) => [name, delimiter]))
   }
 
   *base(content: Buffer): Generator<Buffer> {
@@ -165,7 +174,7 @@ class CsvMerge implements Merge {
     const { separator } = this.#splitter
     const names = (readCells(record, separator) ?? []).map((name) => name.trim())
     const added = [...this.#changes.names].filter((name) => !names.includes(name))
-    this.#localId = names.indexOf('localId')
+    this.#localId = names.indexOf(this.#form.localId)
     this.#columns = [...names, ...added]
     this.#padding = separator.repeat(added.length)
     const cells = added.map((name) => separator + Buffer.from(renderCell(name, separator)).toString('latin1'))
@@ -192,6 +201,7 @@ export async function* readLocalIds(
   reader: Reader,
   sealer: Sealer,
   file: CurrentFile,
+  form: FileForm,
 ): AsyncGenerator<string> {
   const splitter = new CsvSplitter()
   let column: number | undefined
@@ -200,13 +210,14 @@ export async function* readLocalIds(
   function* ofCsv(records: Iterable<string>): Generator<string> {
     for (const record of records) {
       const cells = readCells(record, splitter.separator)
-      if (column === undefined) column = cells?.map((name) => name.trim()).indexOf('localId') ?? -1
+      if (column === undefined) column = cells?.map((name) => name.trim()).indexOf(form.localId) ?? -1
       else if (cells?.[column]) yield cells[column] ?? ''
     }
   }
   function* ofNdjson(lines: readonly string[]): Generator<string> {
     for (const line of lines) {
-      const localId = line.trim() === '' ? undefined : localIdOf(JSON.parse(line) as Record<string, unknown>)
+      const localId =
+        line.trim() === '' ? undefined : localIdOf(JSON.parse(line) as Record<string, unknown>, form)
       if (localId !== undefined) yield localId
     }
   }

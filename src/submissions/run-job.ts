@@ -1,60 +1,31 @@
-import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { CheckFailed, type CheckSummary, checkFiles, type EngineProgress } from '../checks/check-files.ts'
+import type { Finding as CheckFinding } from '../checks/engine/summary.ts'
+import type { Limits } from '../checks/process/limits.ts'
 import type { Database } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
 import { finish, type Job } from '../jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../jobs/worker.ts'
 import { makeCurrent } from '../validation-results/publish.ts'
-import {
-  type NotRun,
-  type Run,
-  type RunProgress,
-  type RunSummary,
-  readRun,
-} from '../validation-results/runs.ts'
-import { type Finding, storeFindings } from '../validation-results/store-run.ts'
-import { type FileForm, readCurrentFile } from './current-file.ts'
+import { type Run, type RunProgress, type RunSummary, readRun } from '../validation-results/runs.ts'
+import type { ValidationEntry } from '../validation-results/schema.ts'
+import { type Finding, type StoredRun, storeFindings } from '../validation-results/store-run.ts'
+import { readCurrentFile } from './current-file.ts'
+import type { Definitions } from './definitions.ts'
 import type { Format } from './scan.ts'
 import { dropUnused, endRun } from './validation.ts'
-
-/** A file of a submission on the disk of the worker. */
-export interface CheckInput {
-  readonly resource: string
-  readonly path: string
-}
-
-/** What the check engine is given. */
-export interface CheckRequest {
-  readonly definition: string
-  readonly returnId: string
-  readonly files: readonly CheckInput[]
-  readonly onProgress: (progress: RunProgress) => void
-  readonly signal: AbortSignal
-}
-
-/** Findings in their order; the rest is known once they have all been read. */
-export interface CheckResult {
-  readonly findings: AsyncIterable<Finding>
-  readonly summary: () => Omit<RunSummary, 'codes'> & { readonly notRun: readonly NotRun[] }
-}
-
-/** A check was stopped for a reason that another attempt does not change, such as a limit; never about the data. */
-export class CheckHalted extends Error {}
 
 export interface RunJobOptions {
   readonly database: Database
   readonly sealer: Sealer
   /** Runs of a submission that are kept. */
   readonly keep: number
-  readonly check: (request: CheckRequest) => Promise<CheckResult>
-  /** The form of a file of a definition. */
-  readonly formOf: (definition: string, resource: string) => FileForm
-  /** Where the files of a run are while it is checked. */
-  readonly folder?: string
+  readonly definitions: Definitions
+  readonly limits: Partial<Limits>
+  /** Where the files of a run are while it is checked; the system's folder where absent. */
+  readonly folder?: string | undefined
 }
 
 /** How often the progress of a run is stored, in milliseconds. */
@@ -66,13 +37,15 @@ const FAILED = 'The check failed. This is a fault of the service; its operator f
 /** Checks the files of a submission and publishes what it finds. */
 export class RunJob implements JobHandler {
   readonly #options: RunJobOptions
+  readonly #folder: string
 
   constructor(options: RunJobOptions) {
     this.#options = options
+    this.#folder = prepareFolder(options.folder ?? tmpdir())
   }
 
   async run(job: Job, { signal }: JobContext): Promise<void> {
-    const { database, folder = tmpdir() } = this.#options
+    const { database } = this.#options
     const run = await readRun(database, Number(job.subject))
     if (run === undefined || run.completed !== null) return void (await endJob(database, job))
     await database.write(`job:${job.worker}`, (writer) =>
@@ -82,16 +55,14 @@ export class RunJob implements JobHandler {
         [run.run, Date.now()],
       ),
     )
-    const work = await mkdtemp(join(folder, `mahi-run-${process.pid}-`))
     try {
-      await this.#check(job, run, work, signal)
+      await this.#check(job, run, signal)
     } catch (error) {
-      if (!(error instanceof CheckHalted)) throw error
+      // A limit that was exceeded would be exceeded again; its message names no data.
+      if (!(error instanceof CheckFailed) || signal.aborted) throw error
       await database.write(`submission:${run.token}`, (writer) =>
         endRun(writer, run, 'Halted', error.message),
       )
-    } finally {
-      await rm(work, { recursive: true, force: true })
     }
   }
 
@@ -102,64 +73,121 @@ export class RunJob implements JobHandler {
     await database.write(`submission:${run.token}`, (writer) => endRun(writer, run, 'UnknownError', FAILED))
   }
 
-  async #check(job: Job, run: Run, work: string, signal: AbortSignal): Promise<void> {
-    const { database, sealer, keep, check } = this.#options
-    const returnId = await this.#findReturn(run)
-    const progress = new ProgressWriter(database, run.run)
-    const files = await this.#unpack(run, work, signal)
-    const { findings, summary } = await check({
-      definition: run.definition ?? '',
-      returnId,
-      files,
-      signal,
-      onProgress: (step) => progress.set(step),
-    })
-    const begun = await begin(findings)
-    await progress.stop()
-    await database.write(`submission:${run.token}`, async (writer) => {
-      const stored = await storeFindings(writer, run.run, begun, sealer)
-      signal.throwIfAborted()
-      // Whoever cancelled the run, or took it over, has removed the job: then nothing of this stays.
-      if (!(await finish(writer, job))) throw new JobLost()
-      await makeCurrent(writer, { token: run.token, run: run.run, stored, ...summary() }, sealer, keep)
-      await dropUnused(writer, run.eid, run.files)
-    })
+  /** Removes the folder of this worker. */
+  stop(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
   }
 
-  async #findReturn({ token }: Run): Promise<string> {
-    const row = await this.#options.database.get<{ returnId: string }>(
-      'select return_id as "returnId" from submission where token = $1',
-      [token],
+  async #check(job: Job, run: Run, signal: AbortSignal): Promise<void> {
+    const { database, sealer, keep, definitions, limits } = this.#options
+    const submission = await database.get<{ returnId: string; type: string | null }>(
+      'select return_id as "returnId", type from submission where token = $1',
+      [run.token],
     )
-    if (row === undefined) throw new JobLost()
-    return row.returnId
-  }
-
-  async #unpack(run: Run, work: string, signal: AbortSignal): Promise<CheckInput[]> {
-    const { database, sealer, formOf } = this.#options
-    const inputs: CheckInput[] = []
-    for (const { resource, version, chunks, batches, format } of run.files) {
-      const path = join(work, `${resource}.${format}`)
-      const file = { version, chunks, batches, format: format as Format }
-      const content = readCurrentFile(database, sealer, file, formOf(run.definition ?? '', resource))
-      await pipeline(Readable.from(content), createWriteStream(path, { mode: 0o600 }), { signal })
-      inputs.push({ resource, path })
+    if (submission === undefined) throw new JobLost()
+    const definition = definitions.get(run.definition ?? '')
+    const progress = new ProgressWriter(database, run.run)
+    const result = await checkFiles(
+      {
+        definition: definition.folder,
+        returnId: submission.returnId,
+        complete: submission.type !== 'Indicative',
+        files: run.files.map((file) => ({
+          resource: file.resource,
+          name: `${file.resource}.${file.format}`,
+          open: () =>
+            readCurrentFile(
+              database,
+              sealer,
+              { ...file, format: file.format as Format },
+              definitions.formOf(definition.name, file.resource),
+            ),
+        })),
+      },
+      { limits, signal, temporary: this.#folder, onProgress: (step) => progress.set(describeProgress(step)) },
+    ).finally(() => progress.stop())
+    try {
+      await database.write(`submission:${run.token}`, async (writer) => {
+        const stored = await storeFindings(writer, run.run, toFindings(result.findings()), sealer)
+        signal.throwIfAborted()
+        // Whoever cancelled the run, or took it over, has removed the job: then nothing of this stays.
+        if (!(await finish(writer, job))) throw new JobLost()
+        const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
+        await makeCurrent(writer, publication, sealer, keep)
+        await dropUnused(writer, run.eid, run.files)
+      })
+    } finally {
+      await result.dispose()
     }
-    return inputs
   }
 }
 
-/** Waits for the first finding, so that the transaction that stores them is not open during the check itself. */
-async function begin(findings: AsyncIterable<Finding>): Promise<AsyncIterable<Finding>> {
-  const iterator = findings[Symbol.asyncIterator]()
-  const first = await iterator.next()
-  return (async function* () {
-    try {
-      for (let next = first; next.done !== true; next = await iterator.next()) yield next.value
-    } finally {
-      await iterator.return?.()
+/** A folder of this process alone. What workers that were killed have left there is deleted. */
+function prepareFolder(parent: string): string {
+  for (const name of readdirSync(parent)) {
+    const pid = Number(/^mahi-worker-(\d+)$/.exec(name)?.[1])
+    if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true })
+  }
+  const folder = join(parent, `mahi-worker-${process.pid}`)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  return folder
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerator<Finding> {
+  for await (const { file, line, field, value, findingKey, ...entry } of findings) {
+    const detail = {
+      file,
+      line,
+      ...(field !== undefined && { field }),
+      ...(value !== undefined && { value }),
+      findingKey,
     }
-  })()
+    yield { entry: entry as ValidationEntry, detail }
+  }
+}
+
+/** The counts of the engine are exact, also where it does not keep all findings. */
+function summarise(
+  stored: StoredRun,
+  { codes, errors, warnings, notRun, definition, files, seconds }: CheckSummary,
+): { stored: StoredRun } & Omit<RunSummary, 'codes'> {
+  const exact = new Map(codes.map((each) => [each.code, each]))
+  const counted = stored.codes.map((each) => {
+    const {
+      count = each.count,
+      stored: kept = count,
+      students = each.students,
+    } = exact.get(each.errorCode) ?? {}
+    return { ...each, count, students, ...(kept < count && { stored: kept }) }
+  })
+  const { name, version, title, notice } = definition
+  return {
+    stored: { ...stored, errorCount: errors, warningCount: warnings, codes: counted },
+    notRun: notRun.map(({ code, reason }) => ({ code, reason })),
+    definition: { name, version, title, ...(notice !== undefined && { notice }) },
+    files: files.map(({ resource, fileType, state, records }) => ({ resource, fileType, state, records })),
+    seconds,
+  }
+}
+
+function describeProgress(progress: EngineProgress): RunProgress {
+  switch (progress.phase) {
+    case 'read':
+      return { step: `Reading ${progress.file}`, done: progress.records }
+    case 'rule':
+      return { step: `Running rule ${progress.code}` }
+    case 'write':
+      return { step: 'Writing the findings' }
+  }
 }
 
 /** Stores how far a run has got, now and then; a progress that is lost matters to nobody. */

@@ -100,7 +100,10 @@ class CsvCounter implements Counter {
   #records = 0
 
   push(lines: Buffer): void {
-    for (const _ of this.#splitter.push(lines)) this.#records++
+    // Without a quote each line is a record: counting them takes a tenth of the time of splitting them.
+    if (this.#splitter.idle && lines.at(-1) === LF && !lines.includes(QUOTE))
+      this.#records += countLines(lines)
+    else for (const _ of this.#splitter.push(lines)) this.#records++
   }
 
   end(): number {
@@ -108,6 +111,21 @@ class CsvCounter implements Counter {
     if (this.#records === 0) throw new Refusal('invalid', 'The file has only empty lines.')
     return this.#records - 1
   }
+}
+
+const LF = 0x0a
+const CR = 0x0d
+const QUOTE = 0x22
+
+/** Lines that are not empty. */
+function countLines(bytes: Buffer): number {
+  let count = 0
+  let start = 0
+  for (let end = bytes.indexOf(LF); end !== -1; end = bytes.indexOf(LF, start)) {
+    if (end > start && (end > start + 1 || bytes[start] !== CR)) count++
+    start = end + 1
+  }
+  return count
 }
 
 /** Records of an NDJSON file: each line has to be an object, or the line is named. */

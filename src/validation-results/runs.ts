@@ -45,9 +45,22 @@ export interface NotRun {
 export interface RunSummary {
   readonly codes: readonly CodeCount[]
   readonly notRun: readonly NotRun[]
-  /** Findings in all, where not all of them are stored. */
-  readonly partial?: readonly { readonly code: string; readonly count: number; readonly stored: number }[]
-  readonly definition?: { readonly name: string; readonly version: string }
+  readonly definition?: {
+    readonly name: string
+    readonly version: string
+    readonly title?: string
+    readonly notice?: string
+  }
+  readonly files?: readonly CheckedFile[]
+  readonly seconds?: number
+}
+
+/** A file as the check engine read it. */
+export interface CheckedFile {
+  readonly resource: string
+  readonly fileType: string
+  readonly state: 'checked' | 'missing' | 'unreadable'
+  readonly records: number
 }
 
 export interface Run {

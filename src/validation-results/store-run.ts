@@ -25,6 +25,8 @@ export interface CodeCount {
   readonly errorType?: string
   readonly fileType?: string
   readonly count: number
+  /** Findings that are stored, where that is not all of them. */
+  readonly stored?: number
   /** Different `studentId` values. */
   readonly students: number
   readonly first: ValidationEntry

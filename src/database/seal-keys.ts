@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import { Sealer, type SealKey } from './seal.ts'
+
+/**
+ * Reads encryption keys: `id:key` pairs, comma-separated or one on each line, each key 32 bytes in base64.
+ *
+ * @throws {Error} whose message says what is allowed, and repeats nothing of a key
+ */
+export function readSealKeys(text: string): readonly SealKey[] {
+  const keys = text
+    .split(/[,\n]/)
+    .map((each) => each.trim())
+    .filter((each) => each !== '')
+    .map((each): SealKey => {
+      const [, id, encoded = ''] = /^([\w.-]{1,32}):([A-Za-z0-9+/_-]{43}=?)$/.exec(each) ?? []
+      const key = Buffer.from(encoded, 'base64')
+      if (id === undefined || key.length !== 32)
+        throw new Error('must be pairs such as k1:KEY, comma-separated, each KEY 32 bytes in base64')
+      return { id, key }
+    })
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error('names two keys alike')
+  if (keys.length === 0) throw new Error('must have at least one key')
+  return keys
+}
+
+/** The same from a file. */
+export function readSealKeyFile(path: string): readonly SealKey[] {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    throw new Error('must name a file that can be read')
+  }
+  return readSealKeys(text)
+}
+
+export function createSealer({
+  ENCRYPTION_KEYS,
+  ENCRYPTION_KEYS_FILE,
+}: {
+  readonly ENCRYPTION_KEYS?: readonly SealKey[]
+  readonly ENCRYPTION_KEYS_FILE?: readonly SealKey[]
+}): Sealer {
+  return new Sealer(ENCRYPTION_KEYS ?? ENCRYPTION_KEYS_FILE)
+}

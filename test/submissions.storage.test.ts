@@ -1,0 +1,396 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { checkFiles } from '../src/checks/check-files.ts'
+import type { Database } from '../src/database/database.ts'
+import { openDatabase } from '../src/database/open.ts'
+import { Sealer } from '../src/database/seal.ts'
+import { applyBatch } from '../src/submissions/batch.ts'
+import { readCurrentFile } from '../src/submissions/current-file.ts'
+import { Definitions } from '../src/submissions/definitions.ts'
+import { cancelSubmission, submit } from '../src/submissions/ending.ts'
+import { createSubmission, findOwn, listFiles, readState } from '../src/submissions/submission.ts'
+import { storeFile, type Upload } from '../src/submissions/upload.ts'
+import { cancelRun, requestRun } from '../src/submissions/validation.ts'
+import { startSubmissionWorker } from '../src/submissions/worker.ts'
+import { readDetails } from '../src/validation-results/filters.ts'
+import { readRun } from '../src/validation-results/runs.ts'
+import { makeSmallDefinition } from './support/small-definition.ts'
+import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+
+const EID = '1001'
+const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
+
+/** A database with submissions, and a worker once it is needed. */
+class Store {
+  readonly database: Database
+  readonly url: string
+  readonly definitions = new Definitions([makeSmallDefinition()])
+  readonly sealer: Sealer
+
+  private constructor(database: Database, url: string, sealer: Sealer) {
+    this.database = database
+    this.url = url
+    this.sealer = sealer
+  }
+
+  static async open(sealer = new Sealer()): Promise<Store> {
+    const url = temporaryDatabaseUrl()
+    const database = await openDatabase(url)
+    onTestFinished(() => database.close())
+    return new Store(database, url, sealer)
+  }
+
+  async create(returnId = '202512'): Promise<string> {
+    const { submission } = await createSubmission(this.database, {
+      eid: EID,
+      returnId,
+      definition: 'small',
+      life: 86_400_000,
+    })
+    return submission.token
+  }
+
+  async put(token: string, resource: string, content: string | Buffer, rest: Partial<Upload> = {}) {
+    return await storeFile(this.database, this.sealer, {
+      token,
+      eid: EID,
+      resource,
+      format: String(content).startsWith('{') ? 'ndjson' : 'csv',
+      gzip: false,
+      content: pieces(Buffer.from(content)),
+      maxBytes: 50_000_000,
+      ...rest,
+    })
+  }
+
+  async batch(token: string, resource: string, operations: { localId: string; record?: object }[]) {
+    return await applyBatch(this.database, this.sealer, {
+      token,
+      eid: EID,
+      resource,
+      operations: operations as never,
+      maxRecords: 1000,
+      form: this.definitions.formOf('small', resource),
+    })
+  }
+
+  async state(token: string) {
+    const submission = await findOwn(this.database, EID, token)
+    if (submission === undefined) throw new Error('there is no such submission')
+    return await readState(this.database, submission)
+  }
+
+  /** The resulting files, by their names. */
+  async files(token: string): Promise<Map<string, Buffer>> {
+    const files = new Map<string, Buffer>()
+    for (const file of await listFiles(this.database, token)) {
+      const form = this.definitions.formOf('small', file.resource)
+      const chunks: Buffer[] = []
+      for await (const chunk of readCurrentFile(this.database, this.sealer, file, form)) chunks.push(chunk)
+      files.set(`${file.resource}.${file.format}`, Buffer.concat(chunks))
+    }
+    return files
+  }
+
+  async startWorker() {
+    const worker = await startSubmissionWorker({
+      database: this.database,
+      sealer: this.sealer,
+      definitions: this.definitions,
+      runs: 1,
+      keep: 3,
+      limits: {},
+      folder: temporaryFolder(),
+      retention: { files: 'off', results: 'off' },
+      log: {
+        error: (given: unknown) => void process.stderr.write(`${String((given as { err?: unknown }).err)}\n`),
+        warn: () => undefined,
+      },
+    })
+    onTestFinished(() => worker.stop())
+    return worker
+  }
+
+  /** Requests a run, and waits for its end. */
+  async validate(token: string) {
+    const { run } = await requestRun(this.database, { token, eid: EID, maxWaiting: 100 })
+    for (;;) {
+      const now = await readRun(this.database, run.run)
+      if (now?.completed != null) return now
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** Waits until no job of the kind is left. */
+  async untilDone(kind: string): Promise<void> {
+    while ((await this.database.get('select id from job where kind = $1', [kind])) !== undefined)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function* pieces(content: Buffer, size = 1000): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
+}
+
+const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n'
+
+test('an upload is stored in chunks and read back byte for byte, plain, gzipped or encrypted', async () => {
+  for (const sealer of [new Sealer(), new Sealer([KEY])]) {
+    const store = await Store.open(sealer)
+    const token = await store.create()
+    const rows = Array.from({ length: 120_000 }, (_, index) => `${index},P${index},G1,20`)
+    const text = `\ufefflocalId,id,group,age\r\n${rows.join('\r\n')}`
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    const packed = gzipSync(text)
+    for (const [content, gzip] of [
+      [Buffer.from(text), false],
+      [packed, true],
+    ] as const) {
+      const digest = createHash('sha256').update(content).digest()
+      const stored = await store.put(token, 'people', content, {
+        format: 'csv',
+        gzip,
+        digest,
+        content: pieces(content, 65_537),
+      })
+      expect(stored).toMatchObject({ records: 120_000, bytes: Buffer.byteLength(text), sha256 })
+      expect((await store.files(token)).get('people.csv')?.toString()).toBe(text)
+    }
+    const chunks = await store.database.get<{ chunks: number }>(
+      'select count(*) as chunks from file_chunk c join submission_file f on f.version = c.version',
+    )
+    expect(chunks?.chunks).toBeGreaterThan(1)
+  }
+})
+
+test('an upload that is refused leaves the file before, and nothing of itself', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const before = await store.put(token, 'people', PEOPLE)
+  const bomb = gzipSync(Buffer.alloc(60_000_000, `${'a,b'.repeat(40)}\n`))
+  const refusals: [string | Buffer, Partial<Upload>, object][] = [
+    [
+      Buffer.from('localId\n1\n\xff\n', 'latin1'),
+      {},
+      { kind: 'invalid', message: 'Line 3 is not valid UTF-8.' },
+    ],
+    [Buffer.from('\ufefflocalId\n', 'utf16le'), { format: 'csv' }, { kind: 'unsupported' }],
+    [Buffer.from('PK\x03\x04 and so on'), { format: 'csv' }, { kind: 'unsupported' }],
+    [gzipSync('localId\n1\n'), { format: 'csv' }, { kind: 'unsupported' }],
+    ['', { format: 'csv' }, { kind: 'invalid', message: 'The file is empty.' }],
+    ['{"localId":"1"}\n{"localId":\n', {}, { kind: 'invalid', message: 'Line 2 is not valid JSON.' }],
+    ['{"localId":"1"}\n[]\n', {}, { kind: 'invalid', message: 'Line 2 is not a JSON object.' }],
+    [PEOPLE, { digest: Buffer.alloc(32) }, { kind: 'invalid' }],
+    [PEOPLE, { ifMatch: ['"other"'] }, { kind: 'precondition' }],
+    [PEOPLE, { maxBytes: 20 }, { kind: 'too-large' }],
+    [bomb, { format: 'csv', gzip: true }, { kind: 'too-large' }],
+    [gzipSync(PEOPLE).subarray(0, 40), { format: 'csv', gzip: true }, { kind: 'invalid', errorCode: 'GM1' }],
+    ['not gzip at all', { gzip: true }, { kind: 'invalid', errorCode: 'GM1' }],
+  ]
+  for (const [content, rest, refusal] of refusals) {
+    await expect(store.put(token, 'people', content, rest)).rejects.toMatchObject(refusal)
+  }
+  const broken = async function* () {
+    yield Buffer.from('localId,id\n')
+    throw new Error('the connection was lost')
+  }
+  await expect(store.put(token, 'people', PEOPLE, { content: broken() })).rejects.toThrow('was lost')
+  expect((await store.state(token)).files).toEqual([before])
+  expect(await store.database.all('select version from file_version')).toEqual([{ version: before.version }])
+  expect(await store.database.all('select version from file_chunk')).toEqual([{ version: before.version }])
+  const etag = `"${before.sha256}"`
+  expect((await store.put(token, 'people', PEOPLE, { ifMatch: [etag] })).records).toBe(2)
+})
+
+test('a second upload of a file is refused while the first is in progress', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const waiting = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
+  const slow = async function* () {
+    started.resolve()
+    yield Buffer.from(PEOPLE)
+    await waiting.promise
+  }
+  const first = store.put(token, 'people', PEOPLE, { content: slow() })
+  await started.promise
+  const second = { kind: 'conflict', errorCode: 'DS1' }
+  await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject(second)
+  await expect(store.batch(token, 'people', [{ localId: '1', record: {} }])).rejects.toMatchObject(second)
+  await store.put(token, 'groups', 'localId,code\n1,G1\n')
+  waiting.resolve()
+  expect((await first).records).toBe(2)
+  await store.put(token, 'people', PEOPLE)
+})
+
+test('a run reads the files as they were when it was requested, and the submission ends only without errors', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  await expect(store.validate(token)).rejects.toMatchObject({ kind: 'invalid' })
+  await store.put(token, 'people', PEOPLE)
+  await store.put(token, 'groups', 'localId,code,title\n1,G1,A group with a long title\n')
+  const { run } = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  expect((await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })).created).toBe(false)
+  await store.put(token, 'people', 'localId,id,group,age\n1,A1,G1,20\n')
+  expect((await store.state(token)).status).toBe('Validating')
+  await store.startWorker()
+  const ended = await store.validate(token)
+  expect(ended).toMatchObject({ run: run.run, status: 'Processed', errors: 2, warnings: 1 })
+  expect((await store.state(token)).status).toBe('Pending')
+  await expect(submit(store.database, { token, eid: EID, actor: 'test' })).rejects.toMatchObject({
+    kind: 'conflict',
+  })
+  expect(await store.validate(token)).toMatchObject({ number: 2, errors: 0, warnings: 1 })
+  expect((await store.state(token)).status).toBe('Validated')
+  await submit(store.database, { token, eid: EID, actor: 'test' })
+  expect((await store.state(token)).status).toBe('Submitted')
+  await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject({ kind: 'conflict' })
+  // The replaced file is deleted once no run needs it.
+  await store.untilDone('purge')
+  expect(await store.database.all('select version from file_version')).toHaveLength(2)
+})
+
+const record = fc.record({
+  id: fc.constantFrom('A1', 'A2', 'A3', 'TOO-LONG', '', 'é"x'),
+  group: fc.constantFrom('G1', 'G2', 'G,3', ''),
+  age: fc.constantFrom('20', '12', 'x', ''),
+})
+const localId = fc.constantFrom('1', '2', '3', '4')
+const rows = fc.array(fc.tuple(localId, record), { maxLength: 6 })
+const step = fc.oneof(
+  fc.record({ do: fc.constant('csv' as const), rows, broken: fc.boolean() }),
+  fc.record({ do: fc.constant('ndjson' as const), rows }),
+  fc.record({
+    do: fc.constant('batch' as const),
+    rows: fc.array(fc.tuple(localId, record), { minLength: 1, maxLength: 4 }),
+  }),
+  fc.record({ do: fc.constant('delete' as const), ids: fc.uniqueArray(localId, { minLength: 1 }) }),
+)
+const returnIdOf = (number: number) => String(202_500 + number)
+const quoteCell = (cell: string) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
+
+test('after any uploads, batches and deletions a run finds what a check of the resulting files finds', async () => {
+  const store = await Store.open(new Sealer([KEY]))
+  await store.startWorker()
+  let number = 0
+  const property = async (steps: (typeof step extends fc.Arbitrary<infer T> ? T : never)[]) => {
+    const token = await store.create(returnIdOf(++number))
+    await store.put(token, 'groups', 'localId,code,title\n1,G1,One\n2,G2,A title too long\n')
+    for (const each of steps) {
+      if (each.do === 'csv') {
+        const lines = each.rows.map(([id, values]) =>
+          [id, values.id, values.group, values.age].map(quoteCell).join(),
+        )
+        const broken = each.broken ? '\n9,"open,G1,3\n8,a"b,G1,20,7' : ''
+        await store.put(token, 'people', `localId,id,group,age\n${lines.join('\n')}${broken}`)
+      } else if (each.do === 'ndjson') {
+        const lines = each.rows.map(([id, values]) => JSON.stringify({ localId: id, ...values }))
+        await store.put(token, 'people', `${lines.join('\n')}\n\n`, { format: 'ndjson' })
+      } else if (each.do === 'batch') {
+        const operations = each.rows.map(([id, values]) => ({
+          localId: id,
+          record: { localId: id, ...values },
+        }))
+        await store.batch(token, 'people', operations)
+      } else {
+        await store.batch(
+          token,
+          'people',
+          each.ids.map((id) => ({ localId: id })),
+        )
+      }
+    }
+    const run = await store.validate(token)
+    expect(run).toMatchObject({ status: 'Processed', reason: null })
+    const folder = temporaryFolder()
+    const inputs = [...(await store.files(token))].map(([name, content]) => {
+      const path = join(folder, name)
+      writeFileSync(path, content)
+      return { resource: name.split('.')[0] ?? '', name, path }
+    })
+    const counted = (await listFiles(store.database, token)).find(({ resource }) => resource === 'people')
+    if (counted !== undefined) {
+      const content = (await store.files(token)).get(`people.${counted.format}`)?.toString() ?? ''
+      const lines = content.split('\n').filter((line) => line.trim() !== '').length
+      expect(counted.records).toBe(lines - (counted.format === 'csv' ? 1 : 0))
+    }
+    const definition = store.definitions.get('small').folder
+    const result = await checkFiles({
+      definition,
+      files: inputs,
+      complete: true,
+      returnId: returnIdOf(number),
+    })
+    const expected: unknown[] = []
+    for await (const finding of result.findings()) expected.push(finding)
+    await result.dispose()
+    const reference = { run: run.run, totalCount: run.total, sealed: run.sealed }
+    const ordinals = Array.from({ length: run.total }, (_, index) => index)
+    expect(await readDetails(store.database, reference, ordinals, store.sealer)).toEqual(expected)
+  }
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), property), { numRuns: 12 })
+})
+
+test('a cancelled submission leaves nothing of its records in any table, nor in the file of the database', async () => {
+  const store = await Store.open()
+  const secrets = ['Kererū-7391', 'QXZ-unmistakable']
+  const token = await store.create()
+  const [one, other] = secrets
+  const rows = Array.from({ length: 500 }, (_, index) => `L${index}-${other},${one},${other},12`)
+  await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
+  await store.batch(token, 'people', [
+    { localId: `L1-${other}`, record: { localId: `L1-${other}`, id: one } },
+  ])
+  await store.startWorker()
+  await store.validate(token)
+  const stay = await store.create('202604')
+  await store.put(stay, 'people', PEOPLE)
+  await cancelSubmission(store.database, { token, eid: EID, actor: 'test' })
+  expect((await store.state(token)).status).toBe('Cancelled')
+  await store.untilDone('purge')
+
+  const tables = await store.database.all<{ name: string }>(store.database.dialect.tables)
+  for (const { name } of tables) {
+    const content = await store.database.all<Record<string, unknown>>(`select * from ${name}`)
+    const text = JSON.stringify(content)
+    for (const secret of secrets) expect(text, name).not.toContain(secret)
+  }
+  expect(await store.database.all('select version from file_chunk')).toHaveLength(1)
+  if (engine === 'sqlite') {
+    const path = store.url.slice('sqlite:'.length)
+    expect(statSync(path).mode & 0o077).toBe(0)
+    for (const name of [path, `${path}-wal`]) {
+      const bytes = readFileSync(name).toString('latin1')
+      for (const secret of secrets) expect(bytes).not.toContain(Buffer.from(secret).toString('latin1'))
+    }
+  }
+  const audit = await store.database.all<{ event: string }>(
+    'select event from audit where subject = $1 order by id',
+    [token],
+  )
+  expect(audit.map(({ event }) => event)).toEqual(['created', 'cancelled', 'purged'])
+})
+
+test('a cancelled run stores nothing, whether it waits or is in progress', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  await store.put(token, 'people', PEOPLE)
+  const first = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  const ended = await cancelRun(store.database, { token, eid: EID, number: first.run.number })
+  expect(ended.status).toBe('Cancelled')
+  expect((await store.state(token)).status).toBe('Pending')
+  const second = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
+  await store.startWorker()
+  while ((await readRun(store.database, second.run.run))?.status === 'Queued')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  const stopped = await cancelRun(store.database, { token, eid: EID, number: second.run.number })
+  // It may have been quicker than the call.
+  if (stopped.status === 'Cancelled') {
+    expect(await store.database.get('select count(*) as total from result_entry')).toEqual({ total: 0 })
+  }
+  expect((await store.validate(token)).status).toBe('Processed')
+})
