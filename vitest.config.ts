@@ -10,7 +10,9 @@ declare module 'vitest' {
 
 const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const
 /** Tests that open a database run once for each engine; the others know of none. */
-const withDatabase = ['test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts']
+const withDatabase = [
+  'test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts',
+]
 
 /** But for those that make the servers of PostgreSQL they need themselves: once is enough. */
 const ownServers = ['test/faults.{migrations,postgres,replicas,standby,visibility}.test.ts']

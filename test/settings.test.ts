@@ -76,6 +76,8 @@ test('every setting can be faulty at once, and each is named once', () => {
   // Names of hosts and of claims are texts: whether they are any good shows when they are used.
   const texts = [
     'HOST',
+    'DEFINITIONS',
+    'CHECK_FOLDER',
     'JWT_ISSUER',
     'JWT_AUDIENCE',
     'JWT_EID_CLAIM',
