@@ -46,6 +46,11 @@ export function describeCheck(_definition: Definition, resource: Resource, check
   }
 }
 
+/** A message without the values of a record, for a summary of all its findings. */
+export function summariseMessage(message: string): string {
+  return message.replace(/"?\{\w+\}"?/g, '…')
+}
+
 /** Why a derived check matters, unless the definition says it. */
 const DEFAULT_WHY: Readonly<Record<string, string>> = {
   file: 'Without the file, its records and the rules that need them are not checked.',

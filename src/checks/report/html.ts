@@ -1,4 +1,5 @@
 import type { CodeSummary } from '../engine/summary.ts'
+import { summariseMessage } from '../explain.ts'
 import { collectFirst } from './collect.ts'
 import { SCRIPT, STYLE } from './html-assets.ts'
 import {
@@ -77,7 +78,7 @@ function renderCodes(codes: readonly CodeSummary[], { summary, changes }: Report
       ...(changes === undefined
         ? []
         : [`<td class="number">${formatNumber(changes.get(code.code)?.fresh ?? 0)}</td>`]),
-      `<td>${[code.message, code.why, code.fix].flatMap((text) => (text === undefined ? [] : [`<p>${escapeText(text)}</p>`])).join('')}${renderSource(code)}</td>`,
+      `<td>${[summariseMessage(code.message), code.why, code.fix].flatMap((text) => (text === undefined ? [] : [`<p>${escapeText(text)}</p>`])).join('')}${renderSource(code)}</td>`,
     ]
     return `<tr>${cells.join('')}</tr>`
   })

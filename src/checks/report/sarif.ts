@@ -1,5 +1,6 @@
 import { VERSION } from '../../package/root.ts'
 import type { CodeSummary } from '../engine/summary.ts'
+import { summariseMessage } from '../explain.ts'
 import {
   describeSubject,
   listGaps,
@@ -47,7 +48,7 @@ function toRule(code: CodeSummary): object {
   const help = [code.why, code.fix].filter((text) => text !== undefined).join(' ')
   return {
     id: code.code,
-    shortDescription: { text: code.message },
+    shortDescription: { text: summariseMessage(code.message) },
     ...(help === '' ? {} : { help: { text: help } }),
     ...(code.source !== undefined && /^https?:/.test(code.source) ? { helpUri: code.source } : {}),
     defaultConfiguration: { level: toLevel(code.severity) },

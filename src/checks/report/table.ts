@@ -1,3 +1,4 @@
+import { summariseMessage } from '../explain.ts'
 import {
   count,
   describeChanges,
@@ -23,7 +24,7 @@ export const writeTable: ReportWriter = async ({ summary, changes }, append) => 
       describeShare(code, summary),
       code.students === 0 ? '' : formatNumber(code.students),
       ...(changes === undefined ? [] : [formatNumber(changes.get(code.code)?.fresh ?? 0)]),
-      [code.message, ...(code.fix === undefined ? [] : [code.fix])].join(' '),
+      [summariseMessage(code.message), ...(code.fix === undefined ? [] : [code.fix])].join(' '),
     ]
   })
   if (rows.length > 0) {
