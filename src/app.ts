@@ -24,12 +24,14 @@ import { Sessions } from './console/sessions.ts'
 import type { Database, Reader } from './database/database.ts'
 import { readHashKey } from './database/instance.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
+import { registerOpenApi } from './documentation/openapi.ts'
+import { registerProblemPages } from './documentation/problem-pages.ts'
+import { type DemoCredentials, registerReference } from './documentation/reference.ts'
+import { registerRoot } from './documentation/root.ts'
 import { CommonHeaders, IDLE_TIMEOUT } from './http/common-headers.ts'
 import { Cors } from './http/cors.ts'
 import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
-import { registerOpenApi } from './http/openapi.ts'
-import { registerProblemPages } from './http/problem-pages.ts'
 import { PROBLEMS, Problem } from './http/problems.ts'
 
 import { Unrouted } from './http/routing.ts'
@@ -62,6 +64,8 @@ export interface AppOptions {
   readonly metrics: Metrics
   readonly life: Life
   readonly log: Log
+  /** Filled in on the reference page, for browsers on this machine. */
+  readonly demo?: DemoCredentials | undefined
 }
 
 /** Longest address, in characters: several times what the longest sensible query takes. */
@@ -198,6 +202,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   })
   prepareOperations(app)
   await registerOpenApi(app)
+  registerReference(app, options.demo)
+  registerRoot(app, settings.CONSOLE === 'on' ? '/console' : '/docs')
   registerHealth(app, reads, life)
   registerProblemPages(app)
 

@@ -65,7 +65,7 @@ program
       })
       const demo = await prepareDemo()
       const { startServer, stopOnSignal } = await import('./server.ts')
-      const server = await startServer(settings)
+      const server = await startServer(settings, demo)
       stopOnSignal(server)
       await writeOut(describeDemo(demo, server.url, await createDemoLink(demo, server)))
     }),

@@ -12,6 +12,7 @@ import { openDatabase } from './database/open.ts'
 import { openStandby } from './database/postgres.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
 import { StandbyReader } from './database/standby.ts'
+import type { DemoCredentials } from './documentation/reference.ts'
 import type { Life } from './http/health.ts'
 import type { Settings } from './settings.ts'
 import { openLog } from './telemetry/log.ts'
@@ -31,9 +32,10 @@ export interface RunningServer {
 /**
  * Opens the database, brings it up to date and serves until it is told to stop.
  *
+ * @param demo filled in on the reference page, for browsers on this machine
  * @throws {DatabaseUnusable | CannotListen}
  */
-export async function startServer(settings: Settings): Promise<RunningServer> {
+export async function startServer(settings: Settings, demo?: DemoCredentials): Promise<RunningServer> {
   const metrics = new Metrics()
   const log = openLog(settings.LOG_LEVEL, metrics)
   const database = await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE })
@@ -59,6 +61,7 @@ export async function startServer(settings: Settings): Promise<RunningServer> {
     metrics,
     life,
     log,
+    demo,
   })
 
   const connections = new Connections(app.server)

@@ -29,6 +29,9 @@ type Shape =
   | { record: Shape }
   | { doc: string; fields: Record<string, { doc: string; optional: boolean; type: Shape }> }
 
+const find = (document: Document, { $ref = '' }: Schema): Schema | undefined =>
+  document.components.schemas[$ref.split('/').at(-1) ?? '']
+
 /** What openapi.json says. */
 function shapeOfSchema(document: Document, schema: Schema): Shape {
   const shape = (inner: Schema | undefined) => shapeOfSchema(document, inner ?? {})
@@ -48,7 +51,8 @@ function shapeOfSchema(document: Document, schema: Schema): Shape {
         Object.entries(schema.properties).map(([name, property]) => [
           name,
           {
-            doc: property.description ?? '',
+            // A field of a type with a name has the meaning of that type.
+            doc: property.description ?? find(document, property)?.description ?? '',
             optional: schema.required?.includes(name) !== true,
             type: shape(property),
           },
@@ -132,11 +136,8 @@ test.for<[string, (schemas: Record<string, Schema>) => void]>([
   ],
   [
     'a new field deep inside',
-    ({ OccupationRecord }) => {
-      const relation = OccupationRecord?.properties?.minorGroups?.items?.properties?.minorGroup
-      Object.assign(relation?.properties?.majorGroups?.items?.properties?.majorGroup?.properties ?? {}, {
-        nameLatin: { type: 'string', description: '' },
-      })
+    ({ MajorGroup }) => {
+      Object.assign(MajorGroup?.properties ?? {}, { nameLatin: { type: 'string', description: '' } })
     },
   ],
   [

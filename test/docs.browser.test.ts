@@ -8,6 +8,8 @@ import { chromiumPath, startBrowser } from './support/browser.ts'
 import { Service } from './support/service.ts'
 
 const EID = '1001'
+/** Opens the reference as the demo shows it. */
+const DEMO = 'demo'
 
 describe.skipIf(chromiumPath === undefined)('in a browser', () => {
   let browser: Browser
@@ -18,7 +20,9 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
 
   /** A service that listens, with a record and a submission, and a page that notes what goes wrong in it. */
   async function open(path: string) {
-    const service = await Service.start()
+    const demo = { key: '', eid: EID, token: 'a-submission' }
+    const service = await Service.start({}, undefined, path === DEMO ? { demo } : {})
+    demo.key = service.key
     await service.import([{ occupationCode: 'A1', titleEnglish: 'Teacher', titleMaori: 'Kaiako' }])
     await service.publish([{ localId: 'L1', errorCode: 'E1', errorType: 'Error' }], { token: 'a-submission' })
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
@@ -34,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
       if (!/^(?:data|blob):/.test(request.url()) && !request.url().startsWith(url))
         troubles.push(request.url())
     })
-    await page.goto(url + path)
+    await page.goto(url + (path === DEMO ? '/docs' : path))
     return { service, url, page, troubles }
   }
 
@@ -100,11 +104,32 @@ describe.skipIf(chromiumPath === undefined)('in a browser', () => {
     await page.close()
   })
 
+  test('the reference of the demo has its key, its organisation and its submission filled in', async () => {
+    const { page, troubles } = await open(DEMO)
+    expect((await tryOperation(page, 'getValidationResults', {})).status).toContain('200')
+    expect(troubles).toEqual([])
+    await page.close()
+  })
+
+  test.for(['light', 'dark'] as const)('the reference is shown in %s mode', async (colorScheme) => {
+    const { url, page } = await open('/livez')
+    await page.emulateMedia({ colorScheme })
+    await page.goto(`${url}/docs`)
+    await page.locator('.opblock').first().waitFor()
+    expect((await page.locator('html').getAttribute('class')) ?? '').toBe(
+      colorScheme === 'dark' ? 'dark-mode' : '',
+    )
+    expect(await page.locator('img[alt="Swagger UI"], .topbar').count()).toBe(0)
+    await page.close()
+  })
+
   test('axe finds no serious fault in the pages of problems', async () => {
     const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
     const { url, page } = await open('/livez')
-    for (const slug of Object.keys(PROBLEMS)) {
-      await page.goto(`${url}/problems/${slug}`)
+    const paths = ['', '/unknown', ...Object.keys(PROBLEMS).map((slug) => `/${slug}`)]
+    for (const [index, slug] of paths.entries()) {
+      await page.emulateMedia({ colorScheme: index % 2 === 0 ? 'light' : 'dark' })
+      await page.goto(`${url}/problems${slug}`)
       const violations = await page.evaluate(async (source) => {
         const run = new Function(`${source}; return axe`)() as {
           run(): Promise<{ violations: { impact: string; id: string }[] }>

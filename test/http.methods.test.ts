@@ -127,7 +127,6 @@ test('OPTIONS tells what an address takes, and that there is none', async () => 
 test('an address that does not exist is 404, by any method', async () => {
   const paths = [
     '/nowhere',
-    '/',
     '/v1/occupations/',
     '/v1/occupations/A',
     '/v1/submissions',

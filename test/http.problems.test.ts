@@ -224,6 +224,11 @@ describe('the page of a kind of problem', () => {
       const response = await service.request({ url: `/problems/${slug}` })
       expect([slug, response.statusCode]).toEqual([slug, 404])
       expect(response.json().detail).toContain('unauthorized, not-found')
+      const page = await service.request({ url: `/problems/${slug}`, headers: { accept: 'text/html' } })
+      expect([slug, page.statusCode]).toEqual([slug, 404])
+      expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+      expect(page.body).toContain('Unknown problem')
+      expect(page.body).toContain('href="/problems"')
     }
   })
 

@@ -75,7 +75,8 @@ Or try the API:
 
   curl -H "X-API-Key: ${key}" -H "EID: ${eid}" "${url}/v1/submissions/${token}/validation-results?pageSize=5"
 
-The reference is at ${url}/docs. Stop with Ctrl+C; what is stored stays in var/.
+The API reference, where every operation can be tried, is at ${url}/docs.
+Stop with Ctrl+C. The data stays in var/.
 `
 }
 

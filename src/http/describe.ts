@@ -105,32 +105,26 @@ export interface BadRequestExample {
 }
 
 /**
- * The errors of an operation, by status: its own and those that any request can meet, each with an example.
+ * The errors of an operation, by status, each with an example. Those that any request can get are not among them.
  *
  * @param own what each of the operation's own problems means there
- * @param badRequest the schema of its 400, and what the example of that answer says
+ * @param badRequest the schema of its 400, and the detail of the example
  */
 export function describeErrors(
   own: Partial<Record<ProblemSlug, string>>,
   badRequest: BadRequestExample = {
     schemaName: 'Problem',
-    detail: 'Limit is "500", and should be a whole number from 1 to 100.',
+    detail: 'Limit must be a whole number from 1 to 100, not "500".',
   },
 ) {
-  const slugs = new Map<ProblemSlug, string>([
-    ...ANYWHERE.map((slug) => [slug, PROBLEMS[slug].title] as const),
-    ...(Object.entries(own) as [ProblemSlug, string][]),
-  ])
-  const exampleOf = (slug: ProblemSlug) => {
-    const { detail = DETAILS[slug] ?? '', members = {} } = slug === 'invalid-parameters' ? badRequest : {}
-    return { value: JSON.parse(renderProblem(new Problem(slug, detail, { members }), EXAMPLE_ID)) as object }
-  }
   return Object.fromEntries(
-    [...slugs].map(([slug, description]) => {
+    (Object.entries(own) as [ProblemSlug, string][]).map(([slug, description]) => {
       const { status } = PROBLEMS[slug]
       const schema = { $ref: `${status === 400 ? badRequest.schemaName : 'Problem'}#` }
       const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : [slug]
-      const examples = Object.fromEntries(kinds.map((kind) => [kind, exampleOf(kind)]))
+      const examples = Object.fromEntries(
+        kinds.map((kind) => [kind, exampleOf(kind, kind === 'invalid-parameters' ? badRequest : undefined)]),
+      )
       return [
         status,
         {
@@ -141,6 +135,30 @@ export function describeErrors(
       ]
     }),
   )
+}
+
+/** The errors that any request can get, as one component of the OpenAPI document. */
+export function describeSharedErrors() {
+  const list = ANYWHERE.map((slug) => `- ${PROBLEMS[slug].status}: ${PROBLEMS[slug].title}.`)
+  return {
+    description: `Errors that any request can get:\n\n${list.join('\n')}`,
+    headers: Object.fromEntries(
+      Object.entries({ ...ANY_RESPONSE, ...ERROR_HEADERS['method-not-allowed'], ...RETRY }).map(
+        ([name, { description, ...schema }]) => [name, { description, schema }],
+      ),
+    ),
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(ANYWHERE.map((slug) => [slug, exampleOf(slug)])),
+      },
+    },
+  }
+}
+
+function exampleOf(slug: ProblemSlug, { detail, members = {} }: Partial<BadRequestExample> = {}) {
+  const problem = new Problem(slug, detail ?? DETAILS[slug] ?? '', { members })
+  return { value: JSON.parse(renderProblem(problem, EXAMPLE_ID)) as object }
 }
 
 /** The headers that both operations take. */

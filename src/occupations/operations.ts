@@ -4,7 +4,18 @@ import { whenKnown } from '../pages/maybe-promise.ts'
 import type { Catalogue } from './catalogue.ts'
 import { EXAMPLE_PAGE } from './example.ts'
 import { type NamedQuery, nameQuery } from './list-query.ts'
-import { OccupationPage, OccupationRecord, occupationQuery } from './schema.ts'
+import {
+  EntryRequirements,
+  MajorGroup,
+  MajorGroupRelation,
+  MinorGroup,
+  MinorGroupRelation,
+  OccupationPage,
+  OccupationRecord,
+  occupationQuery,
+  RegistrationAuthority,
+  Renumeration,
+} from './schema.ts'
 
 export interface OccupationOptions {
   readonly catalogue: Catalogue
@@ -34,7 +45,17 @@ function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): O
     anonymous,
     caching: anonymous ? 'public, max-age=60, stale-while-revalidate=600' : 'private, no-cache',
     parameters: { query: { schema: occupationQuery(limits), derive: nameQuery } },
-    schemas: { OccupationRecord, OccupationPage },
+    schemas: {
+      OccupationPage,
+      OccupationRecord,
+      MinorGroupRelation,
+      MinorGroup,
+      MajorGroupRelation,
+      MajorGroup,
+      EntryRequirements,
+      Renumeration,
+      RegistrationAuthority,
+    },
     responses: {
       200: describePage('OccupationPage', 'A page of records.', EXAMPLE_PAGE, NEXT_LINK),
       304: NOT_MODIFIED,

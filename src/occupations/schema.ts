@@ -17,50 +17,48 @@ const relation = (description: string) =>
   Type.Optional(Type.Union([Type.Literal('Primary'), Type.Literal('Secondary')], { description }))
 
 /** Section 2.5 of the interface. */
+export const MajorGroup = Type.Object(
+  {
+    code: code('Unique identifier of the major group.'),
+    nameEnglish: text('Major group name, in New Zealand English.'),
+    nameMaori: text('Major group name, in te reo Māori, where available for Kaupapa Māori occupations.'),
+    descriptionEnglish: text('High-level description of the major group, in New Zealand English.'),
+  },
+  { description: 'A major group.' },
+)
+
+/** Section 2.5 of the interface. */
 export const MajorGroupRelation = Type.Object(
   {
     majorGroupRelationType: relation('How the major group belongs to the minor group.'),
-    majorGroup: Type.Optional(
-      Type.Object(
-        {
-          code: code('Unique identifier of the major group.'),
-          nameEnglish: text('Major group name, in New Zealand English.'),
-          nameMaori: text(
-            'Major group name, in te reo Māori, where available for Kaupapa Māori occupations.',
-          ),
-          descriptionEnglish: text('High-level description of the major group, in New Zealand English.'),
-        },
-        { description: 'A major group.' },
-      ),
-    ),
+    majorGroup: Type.Optional(MajorGroup),
   },
   { description: 'A major group of a minor group, and how they are related.' },
+)
+
+/** Section 2.4 of the interface. */
+export const MinorGroup = Type.Object(
+  {
+    code: code('Unique identifier of the minor group.'),
+    nameEnglish: text('Minor group name, in New Zealand English.'),
+    nameMaori: text('Minor group name, in te reo Māori, where available for Kaupapa Māori occupations.'),
+    descriptionEnglish: text('High-level description of the minor group, in New Zealand English.'),
+    tasks: list('High-level description of the tasks of the minor group, in New Zealand English.'),
+    majorGroups: Type.Optional(
+      Type.Array(MajorGroupRelation, {
+        description: 'Major groups associated with the minor group. At most one is Primary.',
+        minItems: 1,
+      }),
+    ),
+  },
+  { description: 'A minor group.' },
 )
 
 /** Section 2.4 of the interface. */
 export const MinorGroupRelation = Type.Object(
   {
     minorGroupRelationType: relation('How the minor group belongs to the occupation.'),
-    minorGroup: Type.Optional(
-      Type.Object(
-        {
-          code: code('Unique identifier of the minor group.'),
-          nameEnglish: text('Minor group name, in New Zealand English.'),
-          nameMaori: text(
-            'Minor group name, in te reo Māori, where available for Kaupapa Māori occupations.',
-          ),
-          descriptionEnglish: text('High-level description of the minor group, in New Zealand English.'),
-          tasks: list('High-level description of the tasks of the minor group, in New Zealand English.'),
-          majorGroups: Type.Optional(
-            Type.Array(MajorGroupRelation, {
-              description: 'Major groups associated with the minor group. At most one is Primary.',
-              minItems: 1,
-            }),
-          ),
-        },
-        { description: 'A minor group.' },
-      ),
-    ),
+    minorGroup: Type.Optional(MinorGroup),
   },
   { description: 'A minor group of an occupation, and how they are related.' },
 )

@@ -66,6 +66,7 @@ export class Page {
    * being compressed already.
    */
   async encode(encoding: Exclude<Encoding, 'identity'>): Promise<void> {
+    if (this.#bodies[encoding] !== undefined) return
     let pending = this.#pending.get(encoding)
     if (pending === undefined) {
       if (compressing >= MOST_COMPRESSING) return

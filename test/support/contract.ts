@@ -4,12 +4,16 @@ import formats from 'ajv-formats'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 
 interface Described {
+  description?: string
   headers?: Record<string, unknown>
   content?: Record<string, { schema: object }>
 }
+interface Operation {
+  responses: Record<string, Described>
+}
 interface Document {
-  paths: Record<string, { get: { responses: Record<string, Described> } }>
-  components: { schemas: Record<string, object> }
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object>; responses: Record<string, Described> }
 }
 
 const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document
@@ -32,6 +36,20 @@ const PATTERNS = Object.keys(document.paths).map((path) => ({
   pattern: new RegExp(`^(?:/v[^/]*)?${path.replace(/^\/v\d+/, '').replace(/\{[^}]+\}/g, '[^/]+')}$`),
 }))
 
+/** Headers that a response has if they are described. */
+const PROMISED = ['etag', 'www-authenticate', 'allow', 'retry-after']
+/** Those of an error that any request can get. */
+const NEEDED: Readonly<Record<number, readonly string[]>> = { 405: ['allow'], 503: ['retry-after'] }
+
+/** Whether the description of the errors that any request can get names this one. */
+function isShared({ statusCode, headers }: Pick<LightMyRequestResponse, 'statusCode' | 'headers'>): boolean {
+  const { description = '' } = document.components.responses.Error ?? {}
+  return (
+    description.includes(`- ${statusCode}: `) &&
+    String(headers['content-type']).startsWith('application/problem+json')
+  )
+}
+
 /**
  * Fails unless openapi.json describes the answer: its status, media type, body and headers.
  *
@@ -47,15 +65,17 @@ export function assertDescribed(
   const method = request.method ?? 'GET'
   if (path === undefined || method === 'OPTIONS') return
 
-  const { responses } = document.paths[path]?.get ?? { responses: {} }
-  const described = responses[response.statusCode]
-  if (described === undefined) throw new Error(`openapi.json has no ${response.statusCode} for ${path}`)
-  const undescribed = Object.keys(described.headers ?? {}).filter(
-    (name) =>
-      ['etag', 'www-authenticate', 'allow', 'retry-after'].includes(name) && !(name in response.headers),
-  )
-  if (undescribed.length > 0)
-    throw new Error(`${path} ${response.statusCode} lacks ${undescribed.join(', ')}`)
+  const operations = document.paths[path] ?? {}
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase()
+  // A method that the path does not support is refused with an error that any request can get.
+  const named = operations[verb]?.responses[response.statusCode]
+  const described = named ?? (isShared(response) ? document.components.responses.Error : undefined)
+  if (described === undefined)
+    throw new Error(`openapi.json has no ${response.statusCode} for ${method} ${path}`)
+  const expected =
+    named === undefined ? (NEEDED[response.statusCode] ?? []) : Object.keys(described.headers ?? {})
+  const missing = expected.filter((name) => PROMISED.includes(name) && !(name in response.headers))
+  if (missing.length > 0) throw new Error(`${path} ${response.statusCode} lacks ${missing.join(', ')}`)
   if (described.content === undefined || method === 'HEAD') return
 
   const type = String(response.headers['content-type']).split(';', 1)[0] ?? ''
@@ -63,7 +83,11 @@ export function assertDescribed(
     throw new Error(`openapi.json has no ${type} for ${path} ${response.statusCode}`)
   if (response.headers['content-encoding'] !== undefined && !decoded) return
   if (type === 'application/x-ndjson') return
-  const pointer = ['paths', path, 'get', 'responses', String(response.statusCode), 'content', type, 'schema']
+  const place =
+    named === undefined
+      ? ['components', 'responses', 'Error']
+      : ['paths', path, verb, 'responses', String(response.statusCode)]
+  const pointer = [...place, 'content', type, 'schema']
     .map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')))
     .join('/')
   // Compiling a schema costs more than the request that it describes.

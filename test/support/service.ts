@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { createKey } from '../../src/access/keys.ts'
 import type { Scope } from '../../src/access/principal.ts'
 import { createMemoryLimiter } from '../../src/access/rate-limit.ts'
-import { buildApp, rateLimitsOf } from '../../src/app.ts'
+import { type AppOptions, buildApp, rateLimitsOf } from '../../src/app.ts'
 import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { RevisionWatch } from '../../src/database/revision-watch.ts'
@@ -46,6 +46,7 @@ export class Service {
   static async start(
     environment: Record<string, string> = {},
     url: string = temporaryDatabaseUrl(),
+    options: Pick<AppOptions, 'demo'> = {},
   ): Promise<Service> {
     const settings = readSettings({
       RATE_LIMIT_OCCUPATIONS: 'off',
@@ -62,6 +63,7 @@ export class Service {
     const revisions = await RevisionWatch.start(database)
     const metrics = new Metrics()
     const app = await buildApp({
+      ...options,
       settings,
       database,
       reads: database,

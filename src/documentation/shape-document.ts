@@ -1,0 +1,74 @@
+type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+type JsonObject = { readonly [name: string]: Json }
+
+/**
+ * Gives the generated document the form that readers and code generators expect: alternatives that are constants become
+ * an `enum`, a schema with a name is described once and referred to elsewhere, and every operation refers to the one
+ * description of the errors that any request can get.
+ *
+ * @param sharedErrors that description
+ */
+export function shapeDocument<Document extends object>(document: Document, sharedErrors: object): Document {
+  const plain = mapObjects(JSON.parse(JSON.stringify(document)) as Json, mergeConstants) as JsonObject
+  const components = asObject(plain.components)
+  const { schemas, nameSchema } = nameNested(asObject(components.schemas))
+  const paths = mapEntries(asObject(plain.paths), (path) =>
+    mapEntries(asObject(mapObjects(path, nameSchema)), addSharedErrors),
+  )
+  return {
+    ...plain,
+    components: { ...components, schemas, responses: { Error: sharedErrors } },
+    paths,
+  } as unknown as Document
+}
+
+/** `anyOf` of constants of one type, as an `enum` of that type. The plugin writes a constant as an `enum` of one. */
+function mergeConstants(node: JsonObject): JsonObject {
+  const { anyOf, ...rest } = node
+  if (!Array.isArray(anyOf)) return node
+  const constants = anyOf.map(asObject)
+  const type = constants[0]?.type
+  const values = constants.map((each) =>
+    each.type === type && Array.isArray(each.enum) ? each.enum : undefined,
+  )
+  if (type === undefined || values.includes(undefined)) return node
+  return { ...rest, type, enum: values.flatMap((each) => each ?? []) as Json[] }
+}
+
+/** Replaces, inside the named schemas, those that have a name themselves; returns how to do so elsewhere. */
+function nameNested(named: JsonObject) {
+  const references = new Map<string, JsonObject>()
+  const nameSchema = (node: JsonObject) => references.get(JSON.stringify(node)) ?? node
+  // A schema is shorter than every schema that contains it.
+  const byLength = Object.entries(named).sort(
+    ([, one], [, other]) => JSON.stringify(one).length - JSON.stringify(other).length,
+  )
+  const schemas: Record<string, Json> = { ...named }
+  for (const [name, schema] of byLength) {
+    const shaped = mapEntries(asObject(schema), (part) => mapObjects(part, nameSchema))
+    schemas[name] = shaped
+    references.set(JSON.stringify(shaped), { $ref: `#/components/schemas/${name}` })
+  }
+  return { schemas, nameSchema }
+}
+
+function addSharedErrors(operation: Json): Json {
+  const { responses, ...rest } = asObject(operation)
+  if (responses === undefined) return operation
+  return { ...rest, responses: { ...asObject(responses), default: { $ref: '#/components/responses/Error' } } }
+}
+
+/** Changes every object in a value, the innermost first. */
+function mapObjects(value: Json, change: (node: JsonObject) => JsonObject): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => mapObjects(item, change))
+  if (value === null || typeof value !== 'object') return value
+  return change(mapEntries(value as JsonObject, (part) => mapObjects(part, change)))
+}
+
+function mapEntries(node: JsonObject, change: (value: Json) => Json): JsonObject {
+  return Object.fromEntries(Object.entries(node).map(([name, value]) => [name, change(value)]))
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return value === null || typeof value !== 'object' || Array.isArray(value) ? {} : (value as JsonObject)
+}

@@ -1,0 +1,135 @@
+import { brotliDecompressSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { PROBLEMS } from '../src/http/problems.ts'
+import { Connection, exchange, listen } from './support/connection.ts'
+import { Service } from './support/service.ts'
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+test('/ leads people to the console or to the reference, and tells programs where to go', async () => {
+  const service = await Service.start({ CONSOLE: 'on' })
+  const people = await service.request({ url: '/', headers: { accept: BROWSER } })
+  expect([people.statusCode, people.headers.location]).toEqual([302, '/console'])
+  const without = await Service.start()
+  const elsewhere = await without.request({ url: '/', headers: { accept: BROWSER } })
+  expect([elsewhere.statusCode, elsewhere.headers.location]).toEqual([302, '/docs'])
+  expect(people.headers.vary).toBe('accept')
+  for (const accept of [undefined, '*/*', 'application/json']) {
+    const program = await service.request({ url: '/', headers: accept === undefined ? {} : { accept } })
+    expect(program.statusCode).toBe(200)
+    for (const path of ['documentation', 'openapi', 'problems', 'health'])
+      expect((await service.request({ url: program.json()[path] })).statusCode).toBe(200)
+  }
+})
+
+test('the reference and the OpenAPI document are compressed and have validators', async () => {
+  const service = await Service.start()
+  for (const url of [
+    '/openapi.json',
+    '/docs/static/swagger-ui.css',
+    '/docs/static/swagger-ui-bundle.js',
+    '/docs/static/reference.js',
+  ]) {
+    const plain = await service.request({ url })
+    expect([url, plain.statusCode, plain.headers.vary]).toEqual([url, 200, 'accept-encoding'])
+    for (const round of [1, 2]) {
+      const { headers, rawPayload } = await service.request({ url, headers: { 'accept-encoding': 'br' } })
+      expect([url, round, headers['content-encoding']]).toEqual([url, round, 'br'])
+      expect(headers.etag).toBe(plain.headers.etag)
+      expect(brotliDecompressSync(rawPayload).equals(plain.rawPayload)).toBe(true)
+      expect(rawPayload.length).toBeLessThan(plain.rawPayload.length)
+    }
+    const fresh = await service.request({ url, headers: { 'if-none-match': String(plain.headers.etag) } })
+    expect([url, fresh.statusCode, fresh.rawPayload.length]).toEqual([url, 304, 0])
+  }
+})
+
+test('/problems lists every kind of problem, to people and to programs', async () => {
+  const service = await Service.start()
+  const { problems } = (await service.request({ url: '/problems' })).json()
+  expect(problems.map(({ type }: { type: string }) => type)).toEqual(
+    Object.keys(PROBLEMS).map((slug) => `/problems/${slug}`),
+  )
+  const page = await service.request({ url: '/problems', headers: { accept: BROWSER } })
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+  for (const slug of Object.keys(PROBLEMS)) expect(page.body).toContain(`href="/problems/${slug}"`)
+})
+
+test('the name of an unknown problem is shown as text', async () => {
+  const service = await Service.start()
+  const page = await service.request({ url: '/problems/%3Cb%3Ex', headers: { accept: BROWSER } })
+  expect(page.statusCode).toBe(404)
+  expect(page.body).toContain('&lt;b&gt;x')
+  expect(page.body).not.toContain('<b>x')
+})
+
+test('every error of an operation is described where it belongs, and those of any request once', async () => {
+  const service = await Service.start()
+  const { paths, components } = (await service.request({ url: '/openapi.json' })).json()
+  for (const [path, operations] of Object.entries<Record<string, { responses: object }>>(paths)) {
+    for (const [method, { responses }] of Object.entries(operations)) {
+      expect([path, method, responses]).toEqual([
+        path,
+        method,
+        expect.objectContaining({
+          default: { $ref: '#/components/responses/Error' },
+        }),
+      ])
+      for (const shared of ['405', '406', '408', '414', '417', '431', '500'])
+        expect([path, method, Object.keys(responses)]).not.toEqual([
+          path,
+          method,
+          expect.arrayContaining([shared]),
+        ])
+    }
+  }
+  expect(components.responses.Error.description).toContain('- 405: ')
+})
+
+test('the document has an enum for each set of constants, and a name for each object of a record', async () => {
+  const service = await Service.start()
+  const document = (await service.request({ url: '/openapi.json' })).json()
+  expect(JSON.stringify(document)).not.toContain('anyOf')
+  const { OccupationRecord, MinorGroupRelation } = document.components.schemas
+  expect(MinorGroupRelation.properties).toMatchObject({
+    minorGroupRelationType: { type: 'string', enum: ['Primary', 'Secondary'] },
+    minorGroup: { $ref: '#/components/schemas/MinorGroup' },
+  })
+  expect(OccupationRecord.properties).toMatchObject({
+    entryRequirements: { $ref: '#/components/schemas/EntryRequirements' },
+    renumeration: { $ref: '#/components/schemas/Renumeration' },
+    registrationAuthority: { $ref: '#/components/schemas/RegistrationAuthority' },
+  })
+})
+
+test('the key of the demo is filled in for a browser on the same machine, and for nobody else', async () => {
+  const demo = { key: 'the-key-of-the-demo', eid: '9999', token: 'sample' }
+  const service = await Service.start({}, undefined, { demo })
+  const port = await listen(service)
+  const ask = async (headers: Record<string, string>) => {
+    const lines = Object.entries({ host: `localhost:${port}`, ...headers }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    )
+    return await exchange(service, `GET /docs HTTP/1.1\r\n${lines.join('')}\r\n`)
+  }
+  for (const headers of [{}, { host: `127.0.0.1:${port}` }, { 'sec-fetch-site': 'none' }]) {
+    const { body, headers: received } = await ask(headers)
+    expect([headers, body.includes(demo.key)]).toEqual([headers, true])
+    expect(received['cache-control']).toBe('no-store')
+  }
+  for (const headers of [
+    { host: 'mahi.example' },
+    { origin: 'https://mahi.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'x-forwarded-for': '192.0.2.1' },
+    { forwarded: 'for=192.0.2.1' },
+  ]) {
+    expect([headers, (await ask(headers)).body.includes(demo.key)]).toEqual([headers, false])
+  }
+  const other = await Service.start()
+  await Connection.open(other)
+  expect((await exchange(other, 'GET /docs HTTP/1.1\r\nhost: localhost\r\n\r\n')).body).not.toContain(
+    'data-demo',
+  )
+})
