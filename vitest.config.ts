@@ -12,6 +12,7 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 /** Tests that open a database run once for each engine; the others know of none. */
 const withDatabase = [
   'test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts',
+  'test/console.sessions.test.ts',
 ]
 
 /** But for those that make the servers of PostgreSQL they need themselves: once is enough. */

@@ -11,7 +11,7 @@ import Fastify, {
 import type { Access } from './access/admit.ts'
 import { Audit } from './access/audit.ts'
 import { Delegations } from './access/delegation.ts'
-import { createJwtVerifier, createKeyedHash, type JwtOptions } from './access/jwt.ts'
+import { createJwtVerifier, createKeyedHash, type JwtOptions, type KeyedHash } from './access/jwt.ts'
 import { KeyWatch } from './access/key-watch.ts'
 import { KeyVerifier } from './access/keys.ts'
 import { type ConsumeLimit, describeLimits, type RateLimits } from './access/rate-limit.ts'
@@ -113,11 +113,11 @@ function jwtOptionsOf(settings: Settings): JwtOptions | undefined {
 }
 
 /** Signing in to the console with an identity provider; `undefined` where none is configured. */
-function oidcOf(settings: Settings): Oidc | undefined {
+function oidcOf(settings: Settings, keyedHash: KeyedHash): Oidc | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = settings
   const publicUrl = settings.PUBLIC_URL
   if (issuer === undefined || clientId === undefined || publicUrl === undefined) return undefined
-  return new Oidc({ issuer, clientId, clientSecret, publicUrl, eidClaim: settings.JWT_EID_CLAIM })
+  return new Oidc({ issuer, clientId, clientSecret, publicUrl, eidClaim: settings.JWT_EID_CLAIM, keyedHash })
 }
 
 /** Builds the service, listening nowhere yet: everything that it answers is registered here, in this order. */
@@ -215,14 +215,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     audit.stop()
   })
   const jwt = jwtOptionsOf(settings)
+  const keyedHash = createKeyedHash(await readHashKey(database))
   const delegations = new Delegations()
   const access: Access = {
     verifyKey: keys.verify,
     verifyBearer: createBearerVerifier(
       delegations.verifying(keys.verify),
-      jwt === undefined
-        ? undefined
-        : createJwtVerifier(jwt, createKeyedHash(await readHashKey(database)), logger),
+      jwt === undefined ? undefined : createJwtVerifier(jwt, keyedHash, logger),
     ),
     audit,
     consume,
@@ -310,7 +309,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       database,
       delegations,
       sessions: new Sessions(database),
-      oidc: oidcOf(settings),
+      oidc: oidcOf(settings, keyedHash),
       log: logger,
     })
   }

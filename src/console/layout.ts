@@ -59,7 +59,7 @@ export function renderPage(frame: Frame, content: ComponentChildren): string {
               </ul>
             </nav>
             <form method="post" action="/console/sign-out" class="sign-out">
-              <span class="who">${principal.client}</span>
+              <span class="who">${principal.alias ?? principal.client}</span>
               <button type="submit" class="quiet">Sign out</button>
             </form>`
           }

@@ -1,4 +1,5 @@
 import * as openid from 'openid-client'
+import type { KeyedHash } from '../access/jwt.ts'
 import type { Principal, Scope } from '../access/principal.ts'
 
 export interface OidcOptions {
@@ -9,6 +10,7 @@ export interface OidcOptions {
   readonly publicUrl: string
   /** The claim that lists the organisations. */
   readonly eidClaim: string
+  readonly keyedHash: KeyedHash
 }
 
 /** What is remembered while the browser is at the identity provider. */
@@ -72,9 +74,12 @@ export class Oidc {
 
   #readClaims(claims: openid.IDToken): Principal {
     const eids = claims[this.#options.eidClaim]
+    const subject = this.#options.keyedHash(JSON.stringify([claims.iss, claims.sub]))
     return {
-      id: `oidc:${claims.sub}`,
-      client: typeof claims.name === 'string' ? claims.name : 'signed in',
+      // Hashes, because both go into logs: the subject and the name are a person's.
+      id: `oidc_${subject}`,
+      client: `sub_${subject}`,
+      alias: typeof claims.name === 'string' ? claims.name : 'signed in',
       scopes: new Set<Scope>(readScopes(claims.mahi_scopes)),
       eids: new Set([eids ?? []].flat().map(String)),
       expires: Date.now() + LONGEST,

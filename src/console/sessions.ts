@@ -141,17 +141,25 @@ function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-function writePrincipal({ id, client, scopes, eids, expires }: Principal): string {
-  return JSON.stringify({ id, client, scopes: [...scopes], eids: [...eids], expires })
+function writePrincipal({ id, client, alias, scopes, eids, expires }: Principal): string {
+  return JSON.stringify({ id, client, alias, scopes: [...scopes], eids: [...eids], expires })
 }
 
 function readPrincipal(text: string): Principal {
-  const { id, client, scopes, eids, expires } = JSON.parse(text) as {
+  const { id, client, alias, scopes, eids, expires } = JSON.parse(text) as {
     id: string
     client: string
+    alias?: string
     scopes: string[]
     eids: string[]
     expires: number
   }
-  return { id, client, scopes: new Set(scopes), eids: new Set(eids), expires }
+  return {
+    id,
+    client,
+    ...(alias !== undefined && { alias }),
+    scopes: new Set(scopes),
+    eids: new Set(eids),
+    expires,
+  }
 }

@@ -166,8 +166,8 @@ export async function renderSignIn(
 
 /** A path of the console: a parameter must not lead anywhere else. */
 function ownPath(path: string | null | undefined): string {
-  const fallback = '/console/occupations'
-  if (path === null || path === undefined || !/^\/console(?:[/?]|$)/.test(path)) return fallback
-  const url = new URL(path, 'http://localhost')
-  return url.host === 'localhost' ? url.pathname + url.search : fallback
+  const base = 'http://localhost'
+  const url = URL.canParse(path ?? '', base) ? new URL(path ?? '', base) : undefined
+  const isOwn = url?.origin === base && /^\/console(?:\/|$)/.test(url.pathname)
+  return isOwn ? url.pathname + url.search : '/console/occupations'
 }

@@ -1,0 +1,236 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
+import { describe, expect, test } from 'vitest'
+import { createKey, revokeKey } from '../src/access/keys.ts'
+import { SCOPES } from '../src/access/principal.ts'
+import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
+import { Service } from './support/service.ts'
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const OWN = { 'sec-fetch-site': 'same-origin' }
+
+async function startConsole(settings: Record<string, string> = {}) {
+  const service = await Service.start({ CONSOLE: 'on', ...settings })
+  const send = (options: InjectOptions): Promise<LightMyRequestResponse> =>
+    service.app.inject({ ...options, headers: { host: 'localhost', ...options.headers } })
+  const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = OWN) =>
+    send({
+      method: 'POST',
+      url,
+      payload: new URLSearchParams(fields).toString(),
+      headers: { ...FORM, ...headers },
+    })
+  const cookieOf = ({ headers }: LightMyRequestResponse) =>
+    String(headers['set-cookie']).split(';', 1)[0] ?? ''
+  const signIn = async (key = service.key) => cookieOf(await post('/console/sign-in', { key }))
+  return { service, send, post, cookieOf, signIn }
+}
+
+describe('a session', () => {
+  test('begins with a key, shows pages, and ends at sign-out', async () => {
+    const { send, post, signIn } = await startConsole()
+    const cookie = await signIn()
+    expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(200)
+    const out = await post('/console/sign-out', {}, { ...OWN, cookie })
+    expect(out.headers.location).toBe('/console/sign-in?signed-out=1')
+    expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(401)
+  })
+
+  test('is a cookie that scripts and other sites do not get', async () => {
+    const { post, service } = await startConsole()
+    const plain = String((await post('/console/sign-in', { key: service.key })).headers['set-cookie'])
+    expect(plain).toMatch(/^mahi-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+  })
+
+  test('is __Host- and Secure behind a trusted proxy that ends TLS', async () => {
+    const { post, service } = await startConsole({ TRUST_PROXY: '127.0.0.1' })
+    const headers = {
+      ...OWN,
+      host: 'mahi.example.nz',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-for': '192.0.2.1',
+    }
+    const secure = String(
+      (await post('/console/sign-in', { key: service.key }, headers)).headers['set-cookie'],
+    )
+    expect(secure).toMatch(/^__Host-mahi=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/)
+  })
+
+  test('is not possible over plain HTTP from another machine', async () => {
+    const { post, service } = await startConsole()
+    const response = await post('/console/sign-in', { key: service.key }, { ...OWN, host: 'mahi.example.nz' })
+    expect(response.statusCode).toBe(400)
+    expect(response.body).toContain('HTTPS')
+    expect(response.headers['set-cookie']).toBeUndefined()
+  })
+
+  test('does not begin with a wrong key, which counts as a failed credential', async () => {
+    const { post } = await startConsole({ RATE_LIMIT_FAILED_CREDENTIALS: '2/60' })
+    const wrong = () => post('/console/sign-in', { key: 'mahi_000000000000_wrong' })
+    const first = await wrong()
+    expect(first.statusCode).toBe(401)
+    expect(first.body).toContain('not valid')
+    expect(first.headers['set-cookie']).toBeUndefined()
+    await wrong()
+    expect((await wrong()).statusCode).toBe(429)
+  })
+
+  test('ends with its key', async () => {
+    const { service, send, signIn } = await startConsole()
+    const { key, id } = await service.createKey({ client: 'another' })
+    const cookie = await signIn(key)
+    expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(200)
+    await revokeKey(service.database, id)
+    expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(401)
+  })
+
+  test('is known to every process of the database', async () => {
+    const { service, signIn } = await startConsole()
+    const secret = (await signIn()).split('=', 2)[1] ?? ''
+    expect((await new Sessions(service.database).find(secret))?.principal.client).toBe('tests')
+  })
+
+  test('is stored as a hash only', async () => {
+    const { service, signIn } = await startConsole()
+    const secret = (await signIn()).split('=', 2)[1] ?? ''
+    const rows = await service.database.all('select * from console_session')
+    expect(rows).toHaveLength(1)
+    expect(JSON.stringify(rows)).not.toContain(secret)
+    expect(service.log.join('')).not.toContain(secret)
+  })
+
+  test('opens the console and nothing else', async () => {
+    const { send, signIn } = await startConsole()
+    const cookie = await signIn()
+    expect((await send({ url: '/v1/occupations', headers: { cookie } })).statusCode).toBe(401)
+  })
+
+  test('is all that opens the console', async () => {
+    const { send, service } = await startConsole()
+    const response = await send({ url: '/console/changes', headers: { 'x-api-key': service.key } })
+    expect(response.statusCode).toBe(401)
+    expect(response.body).toContain('Sign in')
+  })
+})
+
+describe('time ends a session', () => {
+  async function startAt() {
+    const { service } = await startConsole()
+    const clock = { now: Date.now() }
+    const { id } = await createKey(service.database, {
+      client: 'c',
+      scopes: SCOPES,
+      expires: clock.now + 30 * LONGEST,
+    })
+    const sessions = new Sessions(service.database, () => clock.now)
+    const start = async () => (await sessions.openLink(await sessions.createLink(id))) ?? ''
+    return { clock, sessions, id, start }
+  }
+
+  test('after an hour without a request', async () => {
+    const { clock, sessions, start } = await startAt()
+    const secret = await start()
+    clock.now += IDLE - 1
+    expect(await sessions.find(secret)).toBeDefined()
+    clock.now += IDLE - 1
+    expect(await sessions.find(secret)).toBeDefined()
+    clock.now += IDLE
+    expect(await sessions.find(secret)).toBeUndefined()
+  })
+
+  test('after twelve hours, however often it is used', async () => {
+    const { clock, sessions, start } = await startAt()
+    const secret = await start()
+    const end = clock.now + LONGEST
+    while (clock.now + IDLE / 2 < end) {
+      clock.now += IDLE / 2
+      expect(await sessions.find(secret)).toBeDefined()
+    }
+    clock.now = end
+    expect(await sessions.find(secret)).toBeUndefined()
+  })
+
+  test('and a link works once, for a quarter of an hour', async () => {
+    const { clock, sessions, id } = await startAt()
+    const used = await sessions.createLink(id)
+    expect(await sessions.openLink(used)).toBeDefined()
+    expect(await sessions.openLink(used)).toBeUndefined()
+    const old = await sessions.createLink(id)
+    clock.now += LINK_LIFETIME
+    expect(await sessions.openLink(old)).toBeUndefined()
+    expect(await sessions.openLink('guessed')).toBeUndefined()
+  })
+
+  test('and of two who open a link at once, one gets in', async () => {
+    const { sessions, id } = await startAt()
+    const link = await sessions.createLink(id)
+    const opened = await Promise.all([1, 2, 3, 4].map(() => sessions.openLink(link)))
+    expect(opened.filter((secret) => secret !== undefined)).toHaveLength(1)
+  })
+})
+
+describe('another site', () => {
+  test.each([
+    ['a form of another site', { 'sec-fetch-site': 'cross-site' }],
+    ['a form of a neighbouring site', { 'sec-fetch-site': 'same-site' }],
+    ['a form of another origin, in a browser without Fetch Metadata', { origin: 'https://evil.example' }],
+    ['a form without an origin', {}],
+  ])('cannot use a session: %s', async (_, headers) => {
+    const { service, post, signIn, send } = await startConsole()
+    const cookie = await signIn()
+    const response = await post('/console/sign-out', {}, { ...headers, cookie })
+    expect(response.statusCode).toBe(403)
+    expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(200)
+    expect(service.log.join('')).not.toContain(cookie)
+  })
+
+  test('can link to a page: the browser comes back with its cookie', async () => {
+    const { send } = await startConsole()
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
+    const response = await send({ url: '/console/changes?x=1', headers })
+    expect(response.headers.refresh).toBe('0; url=/console/changes?x=1')
+  })
+
+  test('cannot be where signing in leads', async () => {
+    const { post, service } = await startConsole()
+    for (const to of [
+      'https://evil.example/',
+      '//evil.example/console',
+      '/console/../../evil',
+      '/docs',
+      '/console@evil',
+    ]) {
+      const response = await post('/console/sign-in', { key: service.key, to })
+      expect(response.headers.location).toMatch(/^\/console\//)
+      expect(response.headers.location).not.toContain('evil')
+    }
+  })
+})
+
+test('a form whose session has ended waits until its sender has signed in again', async () => {
+  const { post, service } = await startConsole()
+  const asked = await post('/console/code', { titles: 'Teacher & "co"' })
+  expect(asked.statusCode).toBe(401)
+  expect(asked.body).toContain('name="kept-titles"')
+  const signedIn = await post('/console/sign-in', {
+    key: service.key,
+    to: '/console/code',
+    'kept-titles': 'Teacher & "co"',
+  })
+  expect(signedIn.statusCode).toBe(200)
+  expect(signedIn.body).toContain('action="/console/code"')
+  expect(signedIn.body).toMatch(/>Teacher &amp; ("|&quot;)co("|&quot;)</)
+})
+
+test('the console is not there unless it is turned on', async () => {
+  const service = await Service.start()
+  expect((await service.app.inject({ url: '/console' })).statusCode).toBe(404)
+})
+
+test('a page that does not exist says so, and a failure of the API is shown in its words', async () => {
+  const { send, signIn } = await startConsole()
+  const cookie = await signIn()
+  expect((await send({ url: '/console/nowhere', headers: { cookie } })).statusCode).toBe(404)
+  const wrong = await send({ url: `/console/compare?code=${'x'.repeat(100)},b`, headers: { cookie } })
+  expect(wrong.statusCode).toBe(400)
+  expect(wrong.body).toContain('Filter.Codes')
+})

@@ -1,0 +1,47 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Provider from 'oidc-provider'
+import { onTestFinished } from 'vitest'
+
+export interface IdentityProvider {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+/**
+ * Starts a real identity provider on loopback, for one test: whoever signs in with the name `reader` may act for
+ * organisation 1001, everybody else for none.
+ */
+export async function startIdentityProvider(
+  redirectUri: (issuer: string) => string,
+): Promise<IdentityProvider> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = { clientId: 'mahi', clientSecret: 'a-secret-of-the-tests-only' }
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: client.clientId,
+        client_secret: client.clientSecret,
+        redirect_uris: [redirectUri(issuer)],
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+      },
+    ],
+    cookies: { keys: ['for the tests only'] },
+    conformIdTokenClaims: false,
+    claims: { openid: ['sub', 'eid', 'mahi_scopes'], profile: ['name'] },
+    findAccount: (_context, sub) => ({
+      accountId: sub,
+      claims: () => ({ sub, name: 'A Person', ...(sub === 'reader' ? { eid: ['1001'] } : {}) }),
+    }),
+  })
+  server.on('request', provider.callback())
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return { issuer, ...client }
+}
