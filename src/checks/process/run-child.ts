@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { UserError } from '../../text/user-error.ts'
@@ -55,8 +56,16 @@ export async function runChild(input: EngineInput, options: ChildOptions): Promi
   try {
     return await waitForResult(child, input, options)
   } finally {
-    child.kill('SIGKILL')
+    await end(child)
   }
+}
+
+/** Ends the process, if it has not ended, and waits until it has: its files can be deleted only then. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
 }
 
 function waitForResult(

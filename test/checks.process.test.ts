@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { CheckFailed, checkFiles } from '../src/checks/check-files.ts'
+import { checkApart, places, writeFiles } from './support/checking.ts'
+import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
+import { temporaryFolder } from './support/temporary.ts'
+import { testWhere } from './support/test-where.ts'
+
+const MEMBERS = 'memberId,born,kind\nM1,x,01\n'
+const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
+
+/** A rule that never ends. */
+const ENDLESS = LONG_LOAN.replace('LOA-201', 'LOA-202').replace(
+  /select row[\s\S]*/,
+  `with recursive numbers (n) as (select 1 union all select n + 1 from numbers)
+select row, 1 as days from book_loans where (select count(*) from numbers) = 0`,
+)
+const withEndless = () =>
+  writeDefinition(LIBRARY, { 'rules/LOA-201.sql': LONG_LOAN, 'rules/LOA-202.sql': ENDLESS })
+
+/** The processes that check files for this test. */
+function listChildren(): number[] {
+  const text = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,args='], { encoding: 'utf8' })
+  return text
+    .split('\n')
+    .filter((line) => line.includes('checks/process/child'))
+    .map((line) => Number.parseInt(line, 10))
+}
+
+async function until<T>(find: () => T | undefined): Promise<T> {
+  for (;;) {
+    const found = find()
+    if (found !== undefined) return found
+    await wait(20)
+  }
+}
+
+test('a check in a process of its own finds the same as one in this process, and leaves nothing behind', async () => {
+  const temporary = temporaryFolder()
+  const result = await checkFiles(
+    {
+      definition: writeDefinition(),
+      files: [
+        { resource: 'members', name: 'members.csv', open: () => toChunks(MEMBERS) },
+        {
+          resource: 'book-loans',
+          name: 'book-loans.csv',
+          path: join(writeFiles({ 'loans.csv': LOANS }), 'loans.csv'),
+        },
+      ],
+    },
+    { temporary },
+  )
+  expect(places(await Array.fromAsync(result.findings()))).toEqual([
+    'MEM-02-type members.csv:2',
+    'LOA-201 book-loans.csv:2',
+  ])
+  expect(readFileSync(result.path, 'utf8').split('\n')).toHaveLength(3)
+  await result.dispose()
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+async function* toChunks(text: string): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < text.length; at += 5) yield Buffer.from(text.slice(at, at + 5))
+}
+
+test('a rule that never ends is stopped and listed as not run; the others are run', async () => {
+  const { summary, findings } = await checkApart(
+    { 'members.csv': MEMBERS, 'book-loans.csv': LOANS },
+    { definition: withEndless() },
+    { limits: { ruleSeconds: 1 } },
+  )
+  expect(summary.notRun).toEqual([
+    { code: 'LOA-202', reason: 'The rule was stopped: it took more than 1 seconds.' },
+  ])
+  expect(places(findings)).toEqual(['MEM-02-type members.csv:2', 'LOA-201 book-loans.csv:2'])
+})
+
+test.each([
+  ['time', { seconds: 1 }, /^The check was stopped: it took more than 1 seconds\.$/],
+  ['memory', { memoryBytes: 40 * 1024 ** 2 }, /needed more than \d+ MB of memory\.$/],
+])('a check that exceeds its %s fails, and leaves nothing behind', async (_case, limits, message) => {
+  const temporary = temporaryFolder()
+  const checking = checkApart(
+    { 'book-loans.csv': LOANS },
+    { definition: withEndless() },
+    { limits, temporary },
+  )
+  await expect(checking).rejects.toThrow(CheckFailed)
+  await expect(checking).rejects.toThrow(message)
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('a check whose process is killed fails with a reason, and leaves nothing behind', async () => {
+  const temporary = temporaryFolder()
+  let running = false
+  const checking = checkApart(
+    { 'book-loans.csv': LOANS },
+    { definition: withEndless() },
+    { temporary, onProgress: ({ phase }) => (running = phase === 'rule') },
+  )
+  const ended = expect(checking).rejects.toThrow(
+    /^The check was ended by SIGKILL before it was complete\. Run it again\.$/,
+  )
+  const pid = await until(() => (running ? listChildren()[0] : undefined))
+  process.kill(pid, 'SIGKILL')
+  await ended
+  expect(readdirSync(temporary)).toEqual([])
+})
+
+test('an aborted check ends at once with the reason of the signal, and its process is gone', async () => {
+  const temporary = temporaryFolder()
+  const abort = new AbortController()
+  const reason = new Error('not needed any more')
+  const checking = checkApart(
+    { 'book-loans.csv': LOANS },
+    { definition: withEndless() },
+    { temporary, signal: abort.signal, onProgress: ({ phase }) => phase === 'rule' && abort.abort(reason) },
+  )
+  await expect(checking).rejects.toBe(reason)
+  expect(readdirSync(temporary)).toEqual([])
+  await until(() => (listChildren().length === 0 ? true : undefined))
+})
+
+test('faults of the definition, return and date are reported', async () => {
+  const files = { 'members.csv': MEMBERS }
+  const broken = writeDefinition({ name: 'x', version: '1', resources: [] })
+  await expect(checkApart(files, { definition: broken })).rejects.toThrow(
+    /datapackage\.json: resources: is missing/,
+  )
+  await expect(checkApart(files, { asOf: 'tomorrow' })).rejects.toThrow(/the as-of date must be a date/)
+})
+
+const testOnSmallDisk = testWhere(hasSmallDisk, 'a check on a full disk: no file system can be mounted here')
+testOnSmallDisk('a full disk leaves nothing behind', async () => {
+  const disk = SmallDisk.create(16)
+  disk.fill(2e6)
+  const lines = Array.from({ length: 200_000 }, (_, index) => `M${index},x,9`).join('\n')
+  const checking = checkApart(
+    { 'members.csv': `memberId,born,kind\n${lines}\n` },
+    {},
+    { temporary: disk.folder },
+  )
+  await expect(checking).rejects.toThrow(
+    'The disk has no room left for the check. Free some, and run it again.',
+  )
+  expect(readdirSync(disk.folder).filter((name) => name.startsWith('mahi-check-'))).toEqual([])
+})
