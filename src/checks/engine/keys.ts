@@ -10,28 +10,43 @@ export type KeyReader = (values: Values) => number
 export class KeySpace {
   readonly #texts = new Interner()
   readonly #pairs: PairTable[] = []
+  readonly #readers = new Map<string, KeyReader>()
 
   /** Compiles the reading of a key over some fields of a resource. */
   compile(resource: Resource, fields: readonly number[]): KeyReader {
-    const readers = fields.map((field) => {
-      const definition = resource.fields[field]
-      const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
-      return (values: Values) => {
-        const value = values[field] ?? ''
-        return value === '' ? -1 : this.#texts.intern(toKey(value))
-      }
-    })
-    const [first] = readers
+    const readers = fields.map((field) => this.#readerOf(resource, field))
+    const [first, second] = readers
     if (first === undefined) return () => -1
-    if (readers.length === 1) return first
+    if (second === undefined) return first
     return (values) => {
       let key = first(values)
       for (let index = 1; index < readers.length && key !== -1; index++) {
-        const part = (readers[index] as (values: Values) => number)(values)
+        const part = (readers[index] as KeyReader)(values)
         key = part === -1 ? -1 : this.#pairsAt(index).intern(key, part)
       }
       return key
     }
+  }
+
+  /** One reader for each field: most fields are in several keys, and often equal to that of the record before. */
+  #readerOf(resource: Resource, field: number): KeyReader {
+    const name = `${resource.name}\n${field}`
+    const known = this.#readers.get(name)
+    if (known !== undefined) return known
+    const definition = resource.fields[field]
+    const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
+    let last = ''
+    let lastNumber = -1
+    const reader: KeyReader = (values) => {
+      const value = values[field] as string
+      if (value !== last) {
+        lastNumber = value === '' ? -1 : this.#texts.intern(toKey(value))
+        last = value
+      }
+      return lastNumber
+    }
+    this.#readers.set(name, reader)
+    return reader
   }
 
   #pairsAt(depth: number): PairTable {

@@ -332,7 +332,12 @@ class Run {
     if (table === undefined) return undefined
     return {
       add: (record, values) => {
-        if (this.#storeFault === undefined) this.#try(() => table.add(record, values))
+        if (this.#storeFault !== undefined) return
+        try {
+          table.add(record, values)
+        } catch (error) {
+          this.#noteStoreFault(error)
+        }
       },
       end: () => {
         if (this.#storeFault === undefined) this.#try(() => table.end())
@@ -344,10 +349,14 @@ class Run {
     try {
       return work()
     } catch (error) {
-      if (!/^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error
-      this.#storeFault = 'The rules need more disk space than is allowed.'
+      this.#noteStoreFault(error)
       return undefined
     }
+  }
+
+  #noteStoreFault(error: unknown): void {
+    if (!/^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error
+    this.#storeFault = 'The rules need more disk space than is allowed.'
   }
 
   /** Runs the rules in SQL, one after the other. */
