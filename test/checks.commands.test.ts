@@ -1,0 +1,248 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { writeFiles } from './support/checking.ts'
+import { Installation } from './support/command.ts'
+import { writeDefinition } from './support/definition.ts'
+
+const MEMBERS = 'memberId,born,kind\nM1,x,01\nM2,,9\n'
+const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
+const CLEAN = 'memberId,born,kind\nM1,,01\n'
+const WARNING = { 'members.csv': CLEAN, 'book-loans.csv': LOANS }
+
+async function checkFolder(files: Readonly<Record<string, string>>, ...options: string[]) {
+  const mahi = new Installation()
+  const folder = writeFiles(files)
+  const { code, stdout, stderr } = await mahi.run([
+    'check',
+    folder,
+    '--definition',
+    writeDefinition(),
+    ...options,
+  ])
+  return { code, stdout, stderr, folder }
+}
+
+test('the table has the verdict and one line for each code, most frequent first', async () => {
+  const { code, stdout, stderr } = await checkFolder({
+    'members.csv': `${MEMBERS}M3,,9\n`,
+    'book-loans.csv': LOANS,
+  })
+  expect([code, stderr]).toEqual([1, ''])
+  const lines = stdout.split('\n')
+  expect(lines[0]).toBe(
+    '3 errors and 1 warning. 2 files with 4 records, checked against library 1 for the return 202512 as of 2025-12-31.',
+  )
+  expect(lines.slice(3, 6).map((line) => line.split(/\s{2,}/).slice(0, 5))).toEqual([
+    ['Error', 'MEM-03-enum', '2', '66.7 %', '2'],
+    ['Error', 'MEM-02-type', '1', '33.3 %', '1'],
+    ['Warning', 'LOA-201', '1', '100.0 %', '1'],
+  ])
+  expect(lines[3]).toContain('Use one of the permitted values.')
+})
+
+test('warnings alone exit 0, unless they are to fail', async () => {
+  expect((await checkFolder(WARNING)).code).toBe(0)
+  expect((await checkFolder(WARNING, '--fail-on', 'warning')).code).toBe(1)
+  expect(
+    (
+      await checkFolder(
+        { ...WARNING, 'book-loans.csv': LOANS.replace('03-01', '01-02') },
+        '--fail-on',
+        'warning',
+      )
+    ).code,
+  ).toBe(0)
+})
+
+test.each([
+  ['no path', [], 'Name a folder with the files to check, or the files.'],
+  ['a path that does not exist', ['/nowhere'], '/nowhere: does not exist'],
+  [
+    'a folder without files',
+    ['.'],
+    'has none of the files of the definition library: members.csv, book-loans.csv',
+  ],
+  [
+    'a file that the definition does not know',
+    ['member.csv'],
+    /member\.csv: is not a file of the definition library \(did you mean "members\.csv"\?\)/,
+  ],
+  ['a file that is named twice', ['members.csv', 'members.csv'], 'members.csv: is named twice'],
+  [
+    'one file in two forms',
+    ['members.csv', 'members.ndjson'],
+    'members.ndjson: is members, and so is members.csv; name one of them',
+  ],
+  ['an unknown code', ['members.csv', '--only', 'MEM-02'], /The definition library has no code MEM-02/],
+  ['an as-of date that is none', ['members.csv', '--as-of', '2025'], 'the as-of date must be a date'],
+  ['new findings without a baseline', ['members.csv', '--fail-on', 'new'], '--fail-on new needs --baseline'],
+  [
+    'a baseline that is something else',
+    ['members.csv', '--baseline', 'members.csv'],
+    'members.csv:1: is not a finding of an earlier run',
+  ],
+])('%s exits 2 and is explained', async (_case, parameters, message) => {
+  const mahi = new Installation()
+  for (const name of ['member.csv', 'members.csv', 'members.ndjson']) {
+    if (parameters.includes(name)) mahi.write(name, MEMBERS)
+  }
+  const { code, stdout, stderr } = await mahi.run(['check', ...parameters, '--definition', writeDefinition()])
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(message)
+})
+
+test('a faulty definition exits 2, with every fault', async () => {
+  const mahi = new Installation()
+  const folder = writeFiles({ 'members.csv': MEMBERS, 'definition/datapackage.json': '{"name": 1}' })
+  const { code, stderr } = await mahi.run(['check', folder, '--definition', join(folder, 'definition')])
+  expect(code).toBe(2)
+  expect(stderr).toMatch(/datapackage\.json: name: must be text, not 1\n/)
+  expect(stderr).toMatch(/datapackage\.json: version: is missing\n/)
+})
+
+test('named files are checked alone; what needs the others is listed as not run', async () => {
+  const mahi = new Installation()
+  mahi.write('book-loans.csv', LOANS)
+  const { code, stdout } = await mahi.run(['check', 'book-loans.csv', '--definition', writeDefinition()])
+  expect(code).toBe(0)
+  expect(stdout).toContain('The file members.csv is missing. Not run: LOA-00-reference1, MEM-00-key.')
+})
+
+test('NDJSON is the findings, which a publish accepts, and the same on every run', async () => {
+  const { stdout, stderr, code } = await checkFolder(
+    { 'members.csv': MEMBERS, 'book-loans.csv': LOANS },
+    '--format',
+    'ndjson',
+  )
+  expect(code).toBe(1)
+  expect(stderr).toBe('2 errors and 1 warning.\n')
+  const again = await checkFolder({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }, '--format', 'ndjson')
+  expect(again.stdout).toBe(stdout)
+  const mahi = new Installation()
+  const published = await mahi.run(
+    ['results', 'publish', '--eid', '1001', '--return', '202512', '--token', 'submission-1', '-'],
+    { input: stdout },
+  )
+  expect([published.code, published.stderr]).toEqual([0, 'Published run 1: 3 entries.\n'])
+  const own = ['file', 'line', 'field', 'value', 'findingKey']
+  const entries = stdout
+    .trim()
+    .split('\n')
+    .map((line) => Object.entries(JSON.parse(line)).filter(([name]) => !own.includes(name)))
+  expect(await mahi.results('submission-1')).toEqual(entries.map((entry) => Object.fromEntries(entry)))
+})
+
+test('with a baseline, findings are new, open or fixed', async () => {
+  const { stdout } = await checkFolder(
+    { 'members.csv': MEMBERS, 'book-loans.csv': LOANS },
+    '--format',
+    'ndjson',
+  )
+  const run = join(writeFiles({ 'run.ndjson': stdout }), 'run.ndjson')
+  const changed = { 'members.csv': 'kind,memberId,born\n8,M2,\n,M1,x\n', 'book-loans.csv': LOANS }
+  const table = await checkFolder(changed, '--baseline', run, '--fail-on', 'new')
+  expect(table.code).toBe(1)
+  expect(table.stdout).toContain('Since the earlier run: 1 new, 1 fixed, 2 still open.')
+  const csv = await checkFolder(changed, '--baseline', run, '--format', 'csv')
+  const rows = csv.stdout
+    .replace('\ufeff', '')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(',').slice(0, 3).join())
+  expect(rows).toEqual([
+    'standing,errorType,errorCode',
+    'new,Error,MEM-03-enum',
+    'open,Error,MEM-02-type',
+    'open,Warning,LOA-201',
+  ])
+  const same = await checkFolder(
+    { 'members.csv': MEMBERS, 'book-loans.csv': LOANS },
+    '--baseline',
+    run,
+    '--fail-on',
+    'new',
+  )
+  expect(same.code).toBe(0)
+})
+
+test('CSV opens in a spreadsheet, where no cell is a formula', async () => {
+  const { stdout } = await checkFolder(
+    { 'members.csv': 'memberId,born,kind\n"=1+1",,9\n', 'book-loans.csv': LOANS },
+    '--format',
+    'csv',
+  )
+  expect(stdout.startsWith('\ufefferrorType,errorCode,')).toBe(true)
+  expect(stdout).toContain("'=1+1")
+})
+
+test('a report replaces its file only when it is complete', async () => {
+  const folder = writeFiles({ 'report.html': 'the old one' })
+  const { code, stdout, stderr } = await checkFolder(
+    { 'members.csv': MEMBERS },
+    '--format',
+    'html',
+    '--output',
+    join(folder, 'report.html'),
+  )
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/^3 errors and 0 warnings\. The report is in .*report\.html\.\n/)
+  expect(readFileSync(join(folder, 'report.html'), 'utf8')).toMatch(/^<!doctype html>/)
+  mkdirSync(join(folder, 'taken'))
+  const failed = await checkFolder(
+    { 'members.csv': MEMBERS },
+    '--format',
+    'html',
+    '--output',
+    join(folder, 'taken'),
+  )
+  expect(failed.code).toBe(2)
+  expect(readdirSync(folder).sort()).toEqual(['report.html', 'taken'])
+})
+
+test('--json prints the summary', async () => {
+  const { stdout, code } = await checkFolder({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }, '--json')
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({
+    errors: 2,
+    warnings: 1,
+    notRun: [],
+    codes: [{ code: 'MEM-02-type', count: 1 }, {}, {}],
+  })
+})
+
+test('a code is explained, also by the official number', async () => {
+  const mahi = new Installation()
+  const { stdout, code } = await mahi.run([
+    'check',
+    '--explain',
+    'LOA-201',
+    '--definition',
+    writeDefinition(),
+  ])
+  expect(code).toBe(0)
+  expect(stdout).toBe(
+    'LOA-201 (Warning): The loan lasted {days} days, until {returned}.\n\nFile:            book-loans (book-loans.csv)\nFields:          returned\nWhy:             Others wait.\nFix:             Check the dates.\n',
+  )
+  const official = await mahi.run(['check', '--explain', '002'])
+  expect(official.stdout).toMatch(/Official number: +002\n/)
+  expect(official.stdout).toMatch(/not the official rule set/)
+})
+
+test('the sample files have faults of every kind, and are not written over others', async () => {
+  const mahi = new Installation()
+  const { stdout, code } = await mahi.run(['check', '--sample', 'mine'])
+  expect([code, stdout]).toEqual([0, 'mahi check mine\n'])
+  expect(readdirSync(join(mahi.folder, 'mine'))).toEqual([
+    'course-completions.csv',
+    'courses.csv',
+    'enrolments.csv',
+    'learners.csv',
+    'qualification-completions.csv',
+  ])
+  expect((await mahi.run(['check', 'mine'])).code).toBe(1)
+  writeFileSync(join(mahi.folder, 'mine', 'learners.csv'), '')
+  const again = await mahi.run(['check', '--sample', 'mine'])
+  expect(again.code).toBe(2)
+  expect(again.stderr).toMatch(/mine already has course-completions\.csv/)
+})
