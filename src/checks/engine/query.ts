@@ -20,7 +20,7 @@ export class QueryRefused extends Error {}
 export function prepareQuery(database: Database.Database, { sql }: Pick<SqlRule, 'sql'>): Query {
   const statement = prepare(database, sql)
   // SQLite counts attach and some pragmas as reading; they are not queries, so the text must start like one.
-  if (!statement.reader || !statement.readonly || !/^(?:select|with)\b/i.test(withoutLeadingComments(sql)))
+  if (!statement.reader || !statement.readonly || !startsLikeQuery(sql))
     throw new QueryRefused('The query must be one select that only reads.')
   const columns = statement.columns().map(({ name }) => name)
   if (columns[0] !== 'row') throw new QueryRefused('The first column of the query must be row.')
@@ -33,6 +33,11 @@ function prepare(database: Database.Database, sql: string): Database.Statement {
   } catch (error) {
     throw new QueryRefused(`SQLite refuses the query: ${(error as Error).message}.`)
   }
+}
+
+/** Whether a text starts like a query. SQLite carries out some pragmas as soon as they are prepared. */
+export function startsLikeQuery(sql: string): boolean {
+  return /^(?:select|with)\b/i.test(withoutLeadingComments(sql))
 }
 
 function withoutLeadingComments(sql: string): string {

@@ -363,7 +363,7 @@ class Run {
   runRules(): void {
     const store = this.#store
     if (store === undefined) return
-    if (this.#storeFault === undefined) this.#try(() => store.finish(this.#definition))
+    if (this.#storeFault === undefined) this.#try(() => store.finish())
     for (const resource of this.#definition.resources) {
       const found = this.#foundIn(resource)
       for (const rule of resource.rules) {

@@ -4,7 +4,7 @@ import type { Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { stripSql } from '../definition/read-rule.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Extras } from './found.ts'
-import { bindings, prepareQuery } from './query.ts'
+import { bindings, prepareQuery, startsLikeQuery } from './query.ts'
 import type { Values } from './record-checks.ts'
 import { compileValues, sqlType } from './values.ts'
 
@@ -25,6 +25,15 @@ export function listUses(definition: Definition, { sql }: SqlRule): Use[] {
     }))
 }
 
+const NO_PARAMETERS = {
+  returnId: null,
+  returnYear: null,
+  returnMonth: null,
+  returnStart: null,
+  returnEnd: null,
+  asOf: null,
+}
+
 /** Rows that are inserted by one statement. */
 const BATCH = 50
 
@@ -34,6 +43,7 @@ export class SqlStore {
   readonly #database: Database.Database
   readonly #columns = new Map<string, number[]>()
   readonly #rules: readonly { rule: SqlRule; uses: readonly Use[] }[]
+  readonly #indexes: readonly string[]
   #reader: Database.Database | undefined
 
   constructor(definition: Definition, rules: readonly SqlRule[], path: string, mostBytes: number) {
@@ -63,6 +73,39 @@ export class SqlStore {
         return field === undefined ? [] : [`, "${field.name}" ${sqlType(field)}`]
       })
       this.#database.exec(`create table ${table} (row integer primary key${columns.join('')})`)
+    }
+    this.#indexes = this.#chooseIndexes(definition)
+  }
+
+  /**
+   * The indexes that at least one rule uses, as statements. Without statistics, SQLite plans a query for empty tables
+   * as for full ones, so the plans are known before the first record: an index that no rule uses is never built.
+   */
+  #chooseIndexes(definition: Definition): string[] {
+    const indexes = definition.resources.flatMap((resource) =>
+      this.#listIndexes(definition, resource).map((columns, index) => {
+        const names = columns.map((column) => `"${resource.fields[column]?.name}"`)
+        const name = `${resource.table}_${index + 1}`
+        return { name, sql: `create index ${name} on ${resource.table} (${names.join(', ')})` }
+      }),
+    )
+    for (const { sql } of indexes) this.#database.exec(sql)
+    const plans = this.#rules.map(({ rule }) => this.#explain(rule)).join('\n')
+    for (const { name } of indexes) this.#database.exec(`drop index ${name}`)
+    return indexes.filter(({ name }) => new RegExp(`INDEX ${name}\\b`).test(plans)).map(({ sql }) => sql)
+  }
+
+  /** A query that SQLite refuses has no plan; running it says why. */
+  #explain({ sql }: SqlRule): string {
+    if (!startsLikeQuery(sql)) return ''
+    try {
+      const plan = this.#database.prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
+      return plan
+        .all(NO_PARAMETERS)
+        .map(({ detail }) => detail)
+        .join('\n')
+    } catch {
+      return ''
     }
   }
 
@@ -105,15 +148,8 @@ export class SqlStore {
   }
 
   /** Builds the indexes and opens the file for reading only. */
-  finish(definition: Definition): void {
-    for (const resource of definition.resources) {
-      for (const [index, columns] of this.#listIndexes(definition, resource).entries()) {
-        const names = columns.map((column) => `"${resource.fields[column]?.name}"`)
-        this.#database.exec(
-          `create index ${resource.table}_${index + 1} on ${resource.table} (${names.join(', ')})`,
-        )
-      }
-    }
+  finish(): void {
+    for (const sql of this.#indexes) this.#database.exec(sql)
     this.#database.close()
     this.#reader = new Database(this.#path, { readonly: true, fileMustExist: true })
     this.#reader.pragma('cache_size = -32768')
