@@ -46,6 +46,8 @@ import type { Page } from './pages/page.ts'
 import { PageCache } from './pages/page-cache.ts'
 import { UnreadResponses } from './pages/unread-responses.ts'
 import { sendsPreparedHead } from './pages/write-head.ts'
+import { LiveIndex } from './search/live-index.ts'
+import { searchOperations } from './search/operations.ts'
 import type { Settings } from './settings.ts'
 import { Answers } from './telemetry/answers.ts'
 import type { Log } from './telemetry/log.ts'
@@ -101,6 +103,7 @@ export function rateLimitsOf(settings: Settings): RateLimits {
     occupations: settings.RATE_LIMIT_OCCUPATIONS,
     'validation-results': settings.RATE_LIMIT_RESULTS,
     submissions: settings.RATE_LIMIT_SUBMISSIONS,
+    codings: settings.RATE_LIMIT_CODINGS,
     'failed-credentials': settings.RATE_LIMIT_FAILED_CREDENTIALS,
   }
 }
@@ -228,7 +231,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     limits: describeLimits(rateLimitsOf(settings)),
     publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
   }
-  const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 2)
+  const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 3)
   const unread = new UnreadResponses()
   if (!sendsPreparedHead()) {
     logger.warn(`Node.js ${process.version} does not send prepared response heads: responses take longer.`)
@@ -237,6 +240,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const [v1] = VERSIONS
   const cataloguePages = pages()
   const resultPages = pages()
+  const searchPages = pages()
   const catalogue = new Catalogue(
     reads,
     revisions.current.catalogue,
@@ -257,8 +261,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     (err) => logger.error({ err }, 'the snapshot could not be made: check SNAPSHOT_FOLDER'),
   )
   app.addHook('onClose', () => snapshots.close())
+  const search = new LiveIndex(settings.DATABASE_URL, {
+    failed: (err) => logger.error({ err }, 'the search index could not be loaded'),
+    unstored: (reason) => logger.warn({ reason }, 'the search index could not be stored'),
+  })
+  app.addHook('onListen', async () => search.start())
+  app.addHook('onClose', () => search.close())
   revisions.on('catalogue', (revision) => {
     catalogue.advance(revision)
+    search.advance()
     feed.advance(revision)
     snapshots.advance(revision)
   })
@@ -271,7 +282,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   metrics.gauge(
     'mahi_page_cache_bytes',
     'Bytes of finished pages kept in memory.',
-    () => cataloguePages.weight + resultPages.weight,
+    () => cataloguePages.weight + resultPages.weight + searchPages.weight,
   )
   metrics.gauge(
     'mahi_backlog_bytes',
@@ -291,6 +302,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       snapshots,
       anonymous: access.publicOccupations,
       limits: { max: settings.OCCUPATIONS_LIMIT_MAX },
+    }),
+    ...searchOperations({
+      index: search,
+      pages: searchPages,
+      anonymous: access.publicOccupations,
+      path: `${v1.prefix}/occupations/search`,
     }),
     ...resultsOperations({
       access,

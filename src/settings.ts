@@ -110,6 +110,11 @@ export const SETTINGS = {
     meaning: 'requests/seconds of each credential for validation results, or off',
     read: readLimit,
   }),
+  RATE_LIMIT_CODINGS: define({
+    default: '60/60',
+    meaning: 'requests/seconds of each credential for codings, or off',
+    read: readLimit,
+  }),
   RATE_LIMIT_FAILED_CREDENTIALS: define({
     default: '30/60',
     meaning: 'requests/seconds without a valid credential from each address, or off',

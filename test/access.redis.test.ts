@@ -33,6 +33,7 @@ async function startLimiter(url: string, limits: Partial<RateLimits>, keyPrefix 
       occupations: 'off',
       'validation-results': 'off',
       submissions: 'off',
+      codings: 'off',
       'failed-credentials': 'off',
       ...limits,
     },

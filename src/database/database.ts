@@ -41,8 +41,8 @@ export type Lock =
   | `return:${string}`
   | QuietLock
 
-/** Changes that happen many times a second and that no other process waits for: no follower is notified of them. */
-export type QuietLock = `job:${string}` | `upload:${string}`
+/** Changes that no other process waits for, some of them many times a second: no follower is notified of them. */
+export type QuietLock = `job:${string}` | `upload:${string}` | 'search-index'
 
 export interface Database extends Reader {
   /** The address without its password, for messages. */

@@ -47,6 +47,15 @@ export function describeStream(type: string, description: string, headers: Recor
   }
 }
 
+/** The 200 of an operation whose responses are not kept. */
+export function describeDocument(schemaName: string, description: string, example: object) {
+  return {
+    description,
+    headers: { ...ANY_RESPONSE, ...LIMITED },
+    content: { 'application/json': { schema: { $ref: `${schemaName}#` }, example } },
+  }
+}
+
 export const NEXT_LINK = { link: text('The address of the next page, as rel="next" (RFC 8288).') }
 
 /** The 304 of an operation. */

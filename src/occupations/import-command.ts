@@ -6,7 +6,7 @@ import type { Fault } from '../text/user-error.ts'
 import { describePreview } from './history/describe.ts'
 import type { ChangePreview, RecordChange } from './history/preview.ts'
 import type { Origin, Retention } from './history/revision-log.ts'
-import { type ImportSummary, importOccupations } from './import.ts'
+import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
 
 /** The options of every import. */
 export interface ImportFlags {
@@ -31,7 +31,7 @@ export async function runImport(
   records: AsyncIterable<SourceRecord | Fault>,
   { replace, dryRun, keepDates }: ImportFlags,
   progress: Progress,
-  history: { origin: () => Origin; retention: Retention },
+  history: Pick<ImportOptions, 'searchNames'> & { origin: () => Origin; retention: Retention },
 ): Promise<ImportResult> {
   keepHeapSmall()
   let preview: ChangePreview | undefined
@@ -84,9 +84,15 @@ function describeChanges({ summary, preview }: ImportResult, dryRun: boolean): s
   const { created, updated, unchanged, deleted, normalised, lastUpdatedDate } = summary
   const counts = `${created} created, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted`
   const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`
+  const found = describeNames(summary)
   if (dryRun) {
     const named = preview === undefined || preview.total === 0 ? '' : `${describePreview(preview)}\n`
-    return `${named}Would be: ${counts}.${tidied} Nothing was changed.`
+    return `${named}Would be: ${counts}.${found}${tidied} Nothing was changed.`
   }
-  return `${counts}.${lastUpdatedDate === undefined ? '' : ` Dated ${lastUpdatedDate}.`}${tidied}`
+  return `${counts}.${lastUpdatedDate === undefined ? '' : ` Dated ${lastUpdatedDate}.`}${found}${tidied}`
+}
+
+function describeNames({ searchNames }: ImportSummary): string {
+  if (searchNames === undefined) return ''
+  return ` Search-only names: ${searchNames.added} added, ${searchNames.removed} removed.`
 }

@@ -24,6 +24,7 @@ import {
   type StagedRow,
 } from './merge.ts'
 import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from './record.ts'
+import { type NameCounts, type SearchOnlyName, storeSearchNames } from './search-names.ts'
 
 export interface ImportOptions {
   /** Delete the records that the input does not hold. */
@@ -32,6 +33,8 @@ export interface ImportOptions {
   readonly dryRun?: boolean
   /** Store the date that each record carries; one that carries none gets the import's. */
   readonly keepDates?: boolean
+  /** Search-only names to store with the records; asked once everything has been read. */
+  readonly searchNames?: () => ReadonlyMap<string, readonly SearchOnlyName[]>
   /** What the history names as the origin; asked once everything has been read. */
   readonly origin?: () => Origin
   /** How long the past is kept. */
@@ -53,6 +56,8 @@ export interface ImportSummary {
   readonly normalised: number
   /** Those of them whose text had been decoded with the wrong character set and was repaired; absent without any. */
   readonly repaired?: RepairedRecords
+  /** Search-only names, where the input has them. */
+  readonly searchNames?: NameCounts
   /** The date set on the changed records; absent if there are none, or if they keep their own. */
   readonly lastUpdatedDate?: string
 }
@@ -127,7 +132,12 @@ async function importWithin(
   )
   const counts = await listChanges(writer, { removes: replace ? 'unstaged' : 'none', keepDates })
   if (options.onPreview !== undefined) options.onPreview(await previewChanges(writer))
-  if (counts.created + counts.updated + counts.deleted + replacements.length > 0) {
+  const names =
+    options.searchNames === undefined
+      ? undefined
+      : await storeSearchNames(writer, options.searchNames(), { replace })
+  const renamed = (names?.added ?? 0) + (names?.removed ?? 0)
+  if (counts.created + counts.updated + counts.deleted + replacements.length + renamed > 0) {
     const revision = await nextRevision(writer, date)
     await applyChanges(writer, revision)
     const faults = await findReplacementFaults(writer, replacements)
@@ -140,6 +150,7 @@ async function importWithin(
     ...counts,
     normalised: staging.normalised,
     ...(staging.repaired.count > 0 && { repaired: staging.repaired }),
+    ...(names !== undefined && { searchNames: names }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
   }
   if (dryRun) throw new DryRun(summary)

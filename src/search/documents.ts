@@ -1,15 +1,10 @@
 import type { OccupationRecord } from '../occupations/schema.ts'
+import type { SearchOnlyName } from '../occupations/search-names.ts'
 import type { Language, NameField, SearchDocument, SearchGroup, SearchName } from './document.ts'
 
 /** How much a word of a description counts beside one of a task. */
 const DESCRIPTION = 2
 const TASK = 1
-
-/** A name that is searched for and never shown in a record. */
-export interface SearchOnlyName {
-  readonly text: string
-  readonly language: Language
-}
 
 /** What the index holds of a record and of its search-only names. */
 export function toSearchDocument(

@@ -4,6 +4,7 @@ import { Progress } from '../../command-line/terminal.ts'
 import { fail } from '../../text/user-error.ts'
 import type { Retention } from '../history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from '../import-command.ts'
+import type { SearchOnlyName } from '../search-names.ts'
 import { countFields } from './coverage.ts'
 import { describeSource, readOnet } from './import.ts'
 import { readReleaseNumber } from './release.ts'
@@ -42,9 +43,15 @@ export function addOnetCommand(
           })
         }
         const combined: string[] = []
+        const searchNames = new Map<string, SearchOnlyName[]>()
         const records = readOnet(folder, {
           ...(wages !== undefined && { wages }),
           relatedGroups: relatedGroups === true,
+          onOtherTitles: (code, titles) =>
+            searchNames.set(
+              code,
+              titles.map((text) => ({ text, language: 'en' })),
+            ),
           onCombinedPay: (code, wageCode) => combined.push(`${code} (${wageCode})`),
         })
         const coverage = countFields(records)
@@ -52,6 +59,7 @@ export function addOnetCommand(
         const result = await runImport(withDatabase, coverage.records, flags, new Progress('records'), {
           origin,
           retention: retention(),
+          searchNames: () => searchNames,
         })
         const fields = coverage.fields()
         await report(

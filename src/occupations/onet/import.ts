@@ -30,6 +30,8 @@ export interface OnetOptions {
   readonly wages?: string
   /** Add the groups of the nearest related occupations as Secondary ones. */
   readonly relatedGroups?: boolean
+  /** Called for each record with the alternate titles that it has no room for. */
+  readonly onOtherTitles?: (occupationCode: string, titles: readonly string[]) => void
   /** Called for each record whose pay is that of a combined wage code. */
   readonly onCombinedPay?: (occupationCode: string, wageCode: string) => void
 }
@@ -82,6 +84,11 @@ export async function* readOnet(folder: string, options: OnetOptions): AsyncGene
       options.onCombinedPay?.(code, wageCode)
     }
     const alternates = pickAlternates(occupation, singular)
+    const shown = new Set([...alternates, singular, occupation.title])
+    options.onOtherTitles?.(
+      code,
+      distinct(occupation.alternates.map(({ title }) => title)).filter((title) => !shown.has(title)),
+    )
     const groups = relateGroups(occupation, wages, options.relatedGroups === true)
     const value = toRecord(occupation, { singular, alternates, groups, pay })
     const inexact = wageCode !== undefined && wages?.inexact.has(wageCode) === true

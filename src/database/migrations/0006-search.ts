@@ -1,0 +1,29 @@
+import type { Migration } from './migration.ts'
+
+/** What the search finds beside the records: names that no record shows, synonyms, and the index of a revision. */
+export const search: Migration = {
+  name: '0006-search',
+  statements: ({ text, bytes, clustered }) => [
+    `create table occupation_search_name (
+      code ${text} not null,
+      language ${text} not null,
+      name ${text} not null,
+      primary key (code, language, name)
+    ) ${clustered}`,
+
+    `create table search_synonym (
+      position bigint primary key,
+      phrases ${text} not null
+    )`,
+
+    // In parts, for no driver is good at values of many megabytes.
+    `create table search_index (
+      number bigint not null,
+      changed bigint not null,
+      format bigint not null,
+      part bigint not null,
+      bytes ${bytes} not null,
+      primary key (number, changed, format, part)
+    )`,
+  ],
+}

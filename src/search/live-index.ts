@@ -1,0 +1,129 @@
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { openIndex } from './index-file.ts'
+import type { IndexOrder, IndexResult } from './index-worker.ts'
+import { OccupationSearch } from './search.ts'
+
+/** The sources run as they are; the package holds them compiled. */
+const ENTRY = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? './index-worker.ts' : './index-worker.js', import.meta.url),
+)
+/** Milliseconds after a failure until the next attempt. */
+const RETRY = 10_000
+
+/** What goes wrong, for the log. */
+export interface IndexComplaints {
+  failed(error: unknown): void
+  unstored(reason: string): void
+}
+
+/**
+ * The index that requests are answered from. A worker thread loads or builds it, and a new one replaces it as a whole:
+ * until then, requests are answered from the one before. Nothing happens before the first request or `start`.
+ */
+export class LiveIndex {
+  readonly #databaseUrl: string
+  readonly #complaints: IndexComplaints
+  #current: OccupationSearch | undefined
+  #loading: Promise<void> | undefined
+  #worker: Worker | undefined
+  #stale = true
+  #started = false
+  #closed = false
+  #retry: NodeJS.Timeout | undefined
+  readonly #listeners: (() => void)[] = []
+
+  constructor(databaseUrl: string, complaints: IndexComplaints) {
+    this.#databaseUrl = databaseUrl
+    this.#complaints = complaints
+  }
+
+  /** The index in use, once there is one. */
+  get current(): OccupationSearch | undefined {
+    return this.#current
+  }
+
+  /** Calls the listener whenever another index is in use. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Begins to load the index. */
+  start(): void {
+    this.#started = true
+    void this.#load()
+  }
+
+  /** Called when the catalogue has another revision. */
+  advance(): void {
+    this.#stale = true
+    if (this.#started) void this.#load()
+  }
+
+  /**
+   * The index in use, or the first one once it is there.
+   *
+   * @returns `undefined` if it is not there within so many milliseconds
+   */
+  async ready(within: number): Promise<OccupationSearch | undefined> {
+    if (this.#current !== undefined) return this.#current
+    this.start()
+    const patience = AbortSignal.timeout(within)
+    const given = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()))
+    await Promise.race([this.#loading, given])
+    return this.#current
+  }
+
+  /** Waits until the index in use is of the newest revision that it was told of. */
+  async settled(): Promise<void> {
+    while (this.#loading !== undefined) await this.#loading
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#retry)
+    await this.#worker?.terminate()
+    await this.#loading
+  }
+
+  #load(): Promise<void> {
+    this.#loading ??= this.#loadWhileStale().finally(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  async #loadWhileStale(): Promise<void> {
+    clearTimeout(this.#retry)
+    while (this.#stale && !this.#closed) {
+      this.#stale = false
+      try {
+        const { memory, unstored } = await this.#runWorker()
+        const index = openIndex(memory)
+        if (index === undefined) throw new Error('the worker thread has sent no index')
+        this.#current = new OccupationSearch(index)
+        if (unstored !== undefined) this.#complaints.unstored(unstored)
+        for (const listener of this.#listeners) listener()
+      } catch (error) {
+        if (this.#closed) return
+        this.#stale = true
+        this.#complaints.failed(error)
+        this.#retry = setTimeout(() => void this.#load(), RETRY).unref()
+        return
+      }
+    }
+  }
+
+  #runWorker(): Promise<IndexResult> {
+    const order: IndexOrder = { databaseUrl: this.#databaseUrl }
+    return new Promise((resolve, reject) => {
+      const worker = new Worker(ENTRY, { workerData: order })
+      this.#worker = worker
+      worker.on('message', resolve)
+      worker.on('error', reject)
+      worker.on('exit', (code) => reject(new Error(`the worker thread ended with ${code} and no index`)))
+      // A process that stops does not wait for an index.
+      worker.unref()
+    })
+  }
+}

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { Service } from './support/service.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+const RECORDS = [
+  {
+    occupationCode: 'A1',
+    titleEnglish: 'Early Childhood Teacher',
+    titleMaori: 'Kaiako kōhungahunga',
+    altJobTitlesEnglish: ['Kindergarten Teacher'],
+    minorGroups: [
+      {
+        minorGroupRelationType: 'Primary',
+        minorGroup: {
+          code: '11',
+          majorGroups: [
+            { majorGroupRelationType: 'Primary', majorGroup: { code: '1', nameEnglish: 'Education' } },
+          ],
+        },
+      },
+    ],
+  },
+  { occupationCode: 'B2', titleEnglish: 'Truck Driver', descriptionEnglish: 'Delivers goods by road.' },
+]
+
+/** Searches until the response fulfils a condition: the index follows an import a moment later. */
+async function searchUntil(service: Service, url: string, done: (body: SearchBody) => boolean) {
+  for (;;) {
+    const response = await service.get(url)
+    if (response.statusCode === 200 && done(response.json())) return response
+    await sleep(20)
+  }
+}
+
+interface SearchBody {
+  totalCount: number
+  results: { occupationCode: string }[]
+}
+
+async function startWith(records: readonly unknown[] = RECORDS): Promise<Service> {
+  const service = await Service.start()
+  await service.import(records)
+  return service
+}
+
+describe('GET /v1/occupations/search', () => {
+  test('finds occupations with highlights and groups', async () => {
+    const service = await startWith()
+    const response = await service.get('/v1/occupations/search?q=kohungahunga&Lang=mi')
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({
+      query: 'kohungahunga',
+      totalCount: 1,
+      results: [
+        {
+          occupationCode: 'A1',
+          titleEnglish: 'Early Childhood Teacher',
+          titleMaori: 'Kaiako kōhungahunga',
+          matchedName: 'Kaiako kōhungahunga',
+          matchedLanguage: 'mi',
+          matchedField: 'title',
+          highlights: [[7, 19]],
+          group: { code: '1', nameEnglish: 'Education' },
+        },
+      ],
+      groups: [{ code: '1', nameEnglish: 'Education', count: 1 }],
+    })
+  })
+
+  test('has an ETag of its revision, and 304', async () => {
+    const service = await startWith()
+    const first = await service.get('/v1/occupations/search?q=truck')
+    const etag = String(first.headers.etag)
+    expect((await service.get('/v1/occupations/search?q=truck', { 'if-none-match': etag })).statusCode).toBe(
+      304,
+    )
+    await service.import([{ occupationCode: 'C3', titleEnglish: 'Truck Mechanic' }])
+    const later = await searchUntil(
+      service,
+      '/v1/occupations/search?q=truck',
+      ({ totalCount }) => totalCount === 2,
+    )
+    expect(later.headers.etag).not.toBe(etag)
+  })
+
+  test('pages with Link, to ten pages', async () => {
+    const many = Array.from({ length: 30 }, (_, at) => ({
+      occupationCode: `N${String(at).padStart(2, '0')}`,
+      titleEnglish: `Nurse ${at}`,
+    }))
+    const service = await startWith(many)
+    const codes: string[] = []
+    let url: string | undefined = '/v1/occupations/search?q=nurse&Limit=4'
+    let pages = 0
+    while (url !== undefined) {
+      const response = await service.get(url)
+      codes.push(...(response.json() as SearchBody).results.map(({ occupationCode }) => occupationCode))
+      url = /<([^>]+)>; rel="next"/.exec(String(response.headers.link ?? ''))?.[1]
+      pages++
+    }
+    expect(pages).toBe(8)
+    expect(new Set(codes).size).toBe(30)
+  })
+
+  test.each([
+    ['q=', 200],
+    ['', 200],
+    ['q=of%20the', 200],
+    ['q=!!!', 200],
+    ['q=%F0%9F%98%80', 200],
+    ['q=%D9%85%D9%87%D9%86%D8%AF%D8%B3', 200],
+    [`q=${'x'.repeat(201)}`, 400],
+    ['q=a%00b', 400],
+    ['q=truck&Page=11', 400],
+    ['q=truck&Limit=101', 400],
+    ['q=truck&Lang=fr', 400],
+    ['query=truck', 400],
+  ])('answers ?%s with %i', async (query, status) => {
+    const service = await startWith()
+    expect((await service.get(`/v1/occupations/search?${query}`)).statusCode).toBe(status)
+  })
+
+  test('finds unnormalised macrons', async () => {
+    const service = await startWith()
+    const query = encodeURIComponent('kōhungahunga'.normalize('NFD'))
+    const response = await service.get(`/v1/occupations/search?q=${query}`)
+    expect((response.json() as SearchBody).results[0]?.occupationCode).toBe('A1')
+  })
+
+  test('loads a stored index, with the same results', async () => {
+    const url = temporaryDatabaseUrl()
+    const service = await Service.start({}, url)
+    await service.import(RECORDS)
+    const first = await service.get('/v1/occupations/search?q=teacher')
+    const parts = await service.database.all<{ part: number }>('select part from search_index')
+    expect(parts.length).toBeGreaterThan(0)
+    const other = await Service.start({}, url)
+    const again = await other.get('/v1/occupations/search?q=teacher')
+    expect(again.json()).toEqual(first.json())
+    expect(again.headers.etag).toBe(first.headers.etag)
+  })
+})
+
+test('GET /v1/occupations/suggestions completes what is typed', async () => {
+  const service = await startWith()
+  const response = await service.get('/v1/occupations/suggestions?q=kinder')
+  expect(response.json()).toEqual({
+    suggestions: [{ text: 'Kindergarten Teacher', occupationCode: 'A1', language: 'en' }],
+  })
+})
+
+describe('POST /v1/codings', () => {
+  const post = (service: Service, payload: unknown) =>
+    service.request({
+      method: 'POST',
+      url: '/v1/codings',
+      headers: { 'x-api-key': service.key, 'content-type': 'application/json' },
+      payload: JSON.stringify(payload),
+    })
+
+  test('codes titles', async () => {
+    const service = await startWith()
+    const response = await post(service, {
+      items: [{ id: '7', title: 'Truck driver', tasks: ['Delivers goods'] }, { title: '…' }],
+    })
+    expect(response.statusCode).toBe(200)
+    const { items } = response.json()
+    expect(items[0]).toMatchObject({ id: '7', code: 'B2' })
+    expect(items[0].candidates[0]).toMatchObject({ occupationCode: 'B2', titleEnglish: 'Truck Driver' })
+    expect(items[1]).toEqual({ certainty: 0, candidates: [] })
+  })
+
+  test('names every fault of a body', async () => {
+    const service = await startWith()
+    const response = await post(service, { items: [{ title: 7 }, { titel: 'x' }] })
+    expect(response.statusCode).toBe(400)
+    expect(response.json().detail).toContain('items[0].title')
+    const many = await post(service, { items: Array.from({ length: 301 }, () => ({ title: 'x' })) })
+    expect(many.statusCode).toBe(400)
+  })
+})
