@@ -8,7 +8,12 @@ export interface RateLimit {
 }
 
 /** What is counted apart: each operation by credential, and failed credentials by address. */
-export type LimitName = 'occupations' | 'validation-results' | 'submissions' | 'codings' | 'failed-credentials'
+export type LimitName =
+  | 'occupations'
+  | 'validation-results'
+  | 'submissions'
+  | 'codings'
+  | 'failed-credentials'
 
 /** A limit that operations are counted under. */
 export type OperationLimit = Exclude<LimitName, 'failed-credentials'>
