@@ -55,3 +55,10 @@ export function formatCell(value: string): string {
 export function formatRow(columns: readonly string[], row: Row): string {
   return `${columns.map((column) => formatCell(row[column] ?? '')).join(',')}\n`
 }
+
+/** The first of several records, which must exist. */
+export function first<Item>(items: readonly Item[]): Item {
+  const [item] = items
+  if (item === undefined) throw new Error('There is no record for a fault.')
+  return item
+}

@@ -25,9 +25,9 @@ export function enrol(course: Course, random: Random): Stay {
   const inside = first >= 1 && last <= 12
   const leftEarly = inside && course.months > 1 && random.chance(0.01)
   const withdrawn = leftEarly
-    ? after(start, Math.floor(daysBetween(start, end) * 0.05))
+    ? shiftDate(start, Math.floor(daysBetween(start, end) * 0.05))
     : inside && course.months > 1 && random.chance(0.05)
-      ? after(start, Math.floor(daysBetween(start, end) * 0.6))
+      ? shiftDate(start, Math.floor(daysBetween(start, end) * 0.6))
       : undefined
   const { row } = course
   return {
@@ -81,10 +81,20 @@ function formatDate(month: number, day: number): string {
   return new Date(Date.UTC(YEAR, month - 1, day)).toISOString().slice(0, 10)
 }
 
-function after(date: string, days: number): string {
+/** The date that is so many days later. */
+export function shiftDate(date = '', days: number): string {
   return new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10)
 }
 
 function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / DAY
+}
+
+/** The EFTS by month that follow from the factor and the dates of an enrolment. */
+export function spreadFactor(row: Row): Row {
+  return spread(row.eftsFactor ?? '', monthOf(row.courseStartDate), monthOf(row.courseEndDate))
+}
+
+function monthOf(date = ''): number {
+  return (Number(date.slice(0, 4)) - YEAR) * 12 + Number(date.slice(5, 7))
 }

@@ -1,6 +1,7 @@
 import { AS_OF, type Group, makeCourses, makeGroups, SAMPLE } from './clean.ts'
-import { type File, type FileName, type Row, readFiles } from './columns.ts'
+import { type File, type FileName, first, type Row, readFiles } from './columns.ts'
 import type { Course } from './courses.ts'
+import { YEAR } from './enrolments.ts'
 
 /** A finding that the checks must report: no more and no fewer. */
 export interface Fault {
@@ -114,4 +115,37 @@ export function isPlain(group: Group): boolean {
     group.learner.firstYearOfTertiaryEducation !== '2025' &&
     group.qualifications.length === 0
   )
+}
+
+/** A type B learner: source of funding 11 has no outcomes. */
+export function takeShort(data: Faulty, sourceOfFunding: string): Group {
+  return data.takeGroup(
+    ({ learner, enrolments }) =>
+      learner.enrolmentType === 'B' && enrolments[0]?.sourceOfFunding === sourceOfFunding,
+  )
+}
+
+/** A qualification whose last course ended in the return year and was not withdrawn. */
+export function takeQualification(data: Faulty): Row {
+  const group = data.takeGroup(({ qualifications: [row], enrolments }) =>
+    enrolments.some(
+      (each) => each.qualificationCode === row?.qualificationCode && each.courseWithdrawalDate === '',
+    ),
+  )
+  return first(group.qualifications)
+}
+
+/** Whether a course ended in the return year or later. */
+export function isCurrent(row: Row): boolean {
+  return (row.courseEndDate ?? '') >= `${YEAR}-01-01`
+}
+
+/** A course of a kind. */
+export function courseRow(data: Faulty, kind: string): Row {
+  return first(data.courses.filter((course) => course.kind === kind)).row
+}
+
+/** The level of the course of an enrolment. */
+export function levelOf(data: Faulty, enrolment: Row): string {
+  return data.courses.find(({ row }) => row.courseCode === enrolment.courseCode)?.row.nzqcfLevel ?? ''
 }

@@ -1,5 +1,5 @@
 import type { Field, FileName, Row } from './columns.ts'
-import { type Faulty, isPlain } from './faulty.ts'
+import { type Faulty, isPlain, levelOf } from './faulty.ts'
 
 /** The kinds of checks of a field, and the order in which they are broken. */
 type Kind =
@@ -162,10 +162,6 @@ function takeRow(data: Faulty, file: FileName, field: string, kind: Kind, spread
       return row
     }
   }
-}
-
-function levelOf(data: Faulty, enrolment: Row): string {
-  return data.courses.find(({ row }) => row.courseCode === enrolment.courseCode)?.row.nzqcfLevel ?? ''
 }
 
 function breakRow(row: Row, file: FileName, field: Field, kind: Kind): void {
