@@ -207,7 +207,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await registerOpenApi(app)
   registerReference(app, options.demo)
   registerRoot(app, settings.CONSOLE === 'on' ? '/console' : '/docs')
-  registerHealth(app, reads, life)
+  const readers = [...new Set([database, reads])]
+  registerHealth(app, { readers, isCurrent: () => !revisions.blind }, life)
   registerProblemPages(app)
 
   const audit = new Audit(logger)
@@ -277,8 +278,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     keys.forget()
     void keyWatch.look()
   })
-  // A key that was revoked meanwhile would otherwise go on working for as long as nobody can tell.
-  revisions.onBlind(() => keys.forget())
+  // A key that was revoked meanwhile, or a page that has changed, would otherwise go on for as long as nobody can tell.
+  revisions.onBlind(() => {
+    keys.forget()
+    catalogue.doubt()
+  })
+  revisions.onSight(() => catalogue.trust(revisions.current.catalogue))
   metrics.gauge(
     'mahi_page_cache_bytes',
     'Bytes of finished pages kept in memory.',

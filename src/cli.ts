@@ -62,6 +62,7 @@ program
         CONSOLE: process.env.CONSOLE ?? 'off',
         ...process.env,
         DATABASE_URL: DEMO_DATABASE_URL,
+        DATABASE_URL_FILE: undefined,
       })
       const demo = await prepareDemo()
       const { startServer, stopOnSignal } = await import('./server.ts')

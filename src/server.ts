@@ -9,11 +9,10 @@ import { Connections } from './connection/connections.ts'
 import { listen } from './connection/listen.ts'
 import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
-import { openStandby } from './database/postgres.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
-import { StandbyReader } from './database/standby.ts'
 import type { DemoCredentials } from './documentation/reference.ts'
 import type { Life } from './http/health.ts'
+import { openReads, reportBuild, reportPrimary } from './observe.ts'
 import type { Settings } from './settings.ts'
 import { openLog } from './telemetry/log.ts'
 import { Metrics, serveMetrics } from './telemetry/metrics.ts'
@@ -38,10 +37,12 @@ export interface RunningServer {
 export async function startServer(settings: Settings, demo?: DemoCredentials): Promise<RunningServer> {
   const metrics = new Metrics()
   const log = openLog(settings.LOG_LEVEL, metrics)
+  reportBuild(metrics)
   const database = await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE })
   const revisions = await RevisionWatch.start(database)
   const life: Life = { stopping: false }
-  const standby = openReads(settings, database, metrics, log.logger)
+  reportPrimary(revisions, metrics, log.logger)
+  const standby = await openReads(settings, database, metrics, log.logger)
   const limits = rateLimitsOf(settings)
   const redis =
     settings.REDIS_URL === undefined
@@ -77,8 +78,7 @@ export async function startServer(settings: Settings, demo?: DemoCredentials): P
   }
   try {
     if (settings.METRICS_PORT !== 0) {
-      const at = { setting: 'METRICS_PORT', port: settings.METRICS_PORT, host: '127.0.0.1' }
-      metricsServer = await listen(at, () => serveMetrics(metrics, settings.METRICS_PORT))
+      metricsServer = await listenForMetrics(settings, metrics, log.logger)
     }
     const at = { setting: 'PORT', port: settings.PORT, host: settings.HOST }
     const url = await listen(at, () =>
@@ -112,19 +112,25 @@ export function stopOnSignal(server: RunningServer): void {
   })
 }
 
-/** The standbys that serve the reads, where DATABASE_READ_URL names any. */
-function openReads(
-  { DATABASE_READ_URL, DATABASE_POOL_SIZE }: Settings,
-  primary: Database,
+/**
+ * A service that is tried out beside another one, as after a restore, finds the port of the metrics taken. It is no
+ * reason not to serve: the process says so, and has no metrics.
+ */
+async function listenForMetrics(
+  { METRICS_HOST: host, METRICS_PORT: port }: Settings,
   metrics: Metrics,
   logger: Logger,
-): StandbyReader | undefined {
-  if (DATABASE_READ_URL === undefined) return undefined
-  const standby = openStandby(DATABASE_READ_URL, DATABASE_POOL_SIZE)
-  const reads = new StandbyReader(standby, primary, (available, reason) => {
-    if (available) logger.info('the standby is back and serves the reads again')
-    else logger.warn({ err: reason }, 'the standby is away: reads go to the primary')
-  })
-  metrics.gauge('mahi_standby_up', 'Whether the standby serves the reads.', () => (reads.available ? 1 : 0))
-  return reads
+): Promise<Awaited<ReturnType<typeof serveMetrics>> | undefined> {
+  try {
+    return await listen({ setting: 'METRICS_PORT', host, port, hostSetting: 'METRICS_HOST' }, () =>
+      serveMetrics(metrics, port, host),
+    )
+  } catch (error) {
+    const { cause } = error as { cause?: NodeJS.ErrnoException }
+    if (cause?.code !== 'EADDRINUSE') throw error
+    logger.warn(
+      `port ${port} is in use by another process: there are no metrics, unless METRICS_PORT names another`,
+    )
+    return undefined
+  }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { RateLimit } from './access/rate-limit.ts'
 import { readSealKeyFile, readSealKeys } from './database/seal-keys.ts'
@@ -42,6 +43,11 @@ export const SETTINGS = {
     meaning: 'postgres:// address of standbys that serve the reads of both operations',
     read: readPostgresUrl,
     secret: true,
+  }),
+  DATABASE_READ_MAX_LAG: define({
+    default: undefined,
+    meaning: 'seconds by which the standbys may be behind before reads go to the primary',
+    read: readWhole(1, 86_400),
   }),
   DATABASE_POOL_SIZE: define({
     default: '10',
@@ -273,9 +279,14 @@ export const SETTINGS = {
     meaning: 'megabytes of finished pages kept in memory; 0 keeps none and compresses none',
     read: readWhole(0, 65536),
   }),
+  METRICS_HOST: define({
+    default: '127.0.0.1',
+    meaning: 'address on which the Prometheus metrics listen',
+    read: readText,
+  }),
   METRICS_PORT: define({
     default: '9464',
-    meaning: 'port of the Prometheus metrics, on loopback; 0 for none',
+    meaning: 'port of the Prometheus metrics; 0 for none',
     read: readWhole(0, 65535),
   }),
   OVERLOAD_DELAY_MS: define({
@@ -308,13 +319,42 @@ export type Settings = { readonly [Name in Defaulted]: Value<Name> } & {
 /** What only makes sense as a whole. */
 const JWT_SETTINGS = ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'] as const
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /**
- * Reads the settings from an environment; an empty value counts as not given.
+ * The environment with the secrets that it names by file, such as `DATABASE_URL_FILE`: what mounts secrets into a
+ * container does so as files, and an environment is shown by many tools.
+ */
+function readSecretFiles(environment: Environment, faults: string[]): Environment {
+  const read: Record<string, string> = {}
+  for (const [name, { secret }] of Object.entries<Definition<unknown>>(SETTINGS)) {
+    // Some settings have a file of their own kind.
+    const file = secret && !(`${name}_FILE` in SETTINGS) ? environment[`${name}_FILE`]?.trim() : undefined
+    if (!file) continue
+    if (environment[name]?.trim()) {
+      faults.push(`${name} and ${name}_FILE are both set. Set one of them.`)
+      continue
+    }
+    try {
+      read[name] = readFileSync(file, 'utf8').trim()
+      if (read[name] === '') faults.push(`${name}_FILE names ${JSON.stringify(file)}, which is empty.`)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      faults.push(`${name}_FILE names ${JSON.stringify(file)}, which cannot be read (${code}).`)
+    }
+  }
+  return { ...environment, ...read }
+}
+
+/**
+ * Reads the settings from an environment; an empty value counts as not given. A secret may be in a file, which the
+ * setting with `_FILE` after its name names.
  *
  * @throws {SettingsRefused} with every fault
  */
-export function readSettings(environment: Readonly<Record<string, string | undefined>>): Settings {
+export function readSettings(given: Environment): Settings {
   const faults: string[] = []
+  const environment = readSecretFiles(given, faults)
   const values: Record<string, unknown> = {}
   for (const [name, { default: fallback, read, secret }] of Object.entries<Definition<unknown>>(SETTINGS)) {
     const text = environment[name]?.trim() || fallback
@@ -351,16 +391,17 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 
 /** The settings as the environment gives them, for people: secrets are blotted out. */
 export function listSettings(
-  environment: Readonly<Record<string, string | undefined>>,
-): { name: string; value: string; source: 'environment' | 'default'; meaning: string }[] {
+  given: Environment,
+): { name: string; value: string; source: 'environment' | 'file' | 'default'; meaning: string }[] {
+  const environment = readSecretFiles(given, [])
   return Object.entries<Definition<unknown>>(SETTINGS).map(
     ([name, { default: fallback, meaning, secret }]) => {
-      const given = environment[name]?.trim()
-      const value = given || fallback || ''
+      const text = environment[name]?.trim()
+      const value = text || fallback || ''
       return {
         name,
         value: secret === 'whole' && value !== '' ? '***' : secret ? hidePassword(value) : value,
-        source: given ? 'environment' : 'default',
+        source: given[name]?.trim() ? 'environment' : text ? 'file' : 'default',
         meaning,
       }
     },
@@ -423,7 +464,15 @@ function readDatabaseUrl(text: string): string {
   throw new Error('should be an address such as sqlite:var/mahi.db or postgres://user@host/database')
 }
 
+const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/[^/?#]*,|[?&]host=[^&]*(?:,|%2c)|[?&]target_session_attrs=/i
+
+/** @throws {Error} for lists of hosts, which the driver would take for one long name, and fail with ENOTFOUND */
 function isPostgresUrl(text: string): boolean {
+  if (SEVERAL_HOSTS.test(text)) {
+    throw new Error(
+      'names several hosts or target_session_attrs, which is not supported: give one address that leads to the right server, such as a virtual IP, a DNS name or a proxy ("Failover" in docs/operations.md)',
+    )
+  }
   return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text)
 }
 

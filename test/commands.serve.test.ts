@@ -37,12 +37,13 @@ describe('a port that cannot be had is refused in one line', () => {
     expect(stderr).toBe(`port ${port} is in use by another process: choose another with PORT\n`)
   })
 
-  test('in use, for metrics', async () => {
-    const port = await takePort()
-    const environment = { METRICS_PORT: `${port}` }
+  test('for metrics, on an address that the machine does not have', async () => {
+    const environment = { METRICS_PORT: '9464', METRICS_HOST: '192.0.2.1' }
     const { code, stderr } = await new Installation().run(['serve'], { environment })
     expect(code).toBe(1)
-    expect(stderr).toBe(`port ${port} is in use by another process: choose another with METRICS_PORT\n`)
+    expect(stderr).toBe(
+      'this machine does not have the address 192.0.2.1: choose another with METRICS_HOST\n',
+    )
   })
 
   test('on an address that the machine does not have', async () => {
@@ -51,6 +52,15 @@ describe('a port that cannot be had is refused in one line', () => {
     expect(code).toBe(1)
     expect(stderr).toBe('this machine does not have the address 192.0.2.1: choose another with HOST\n')
   })
+})
+
+test('a port of the metrics that is in use is no reason not to serve: a restore is tried beside the service', async () => {
+  const port = await takePort()
+  const { command, url } = await new Installation().serve({ METRICS_PORT: `${port}` })
+  expect((await ask(`${url}/livez`)).status).toBe(200)
+  await command.output(
+    new RegExp(`"level":"warn".*port ${port} is in use by another process: there are no metrics`),
+  )
 })
 
 describe('a database that is none is refused in one line, and stays as it is', () => {

@@ -68,7 +68,9 @@ test('docs/api.md lists every problem with its status, and no other', () => {
 
 test('docs/operations.md lists every metric of the service, and no other', () => {
   const metrics = list('src/**/*.ts').flatMap((file) =>
-    [...read(file).matchAll(/(?:name: |gauge\(\s*)'(mahi_[a-z_]+)'/g)].map(([, name]) => name),
+    [...read(file).matchAll(/(?:name: |(?:gauge|counter|info)\(\s*)'(mahi_[a-z_]+)'/g)].map(
+      ([, name]) => name,
+    ),
   )
   expect(metrics).not.toEqual([])
   const section = readSection(read('docs/operations.md'), 'Metrics') ?? ''

@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { hidePassword, listSettings, readSettings, SETTINGS, SettingsRefused } from '../src/settings.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 /** What is wrong with an environment, one sentence each. */
 function complain(environment: Record<string, string>): readonly string[] {
@@ -76,6 +79,7 @@ test('every setting can be faulty at once, and each is named once', () => {
   // Names of hosts and of claims are texts: whether they are any good shows when they are used.
   const texts = [
     'HOST',
+    'METRICS_HOST',
     'DEFINITIONS',
     'CHECK_FOLDER',
     'JWT_ISSUER',
@@ -234,4 +238,47 @@ test('the list names every setting with its value and where it comes from', () =
   expect(list.find(({ name }) => name === 'HOST')).toMatchObject({ value: '127.0.0.1', source: 'default' })
   expect(list.find(({ name }) => name === 'REDIS_URL')).toMatchObject({ value: '', source: 'default' })
   for (const { meaning } of list) expect(meaning).toMatch(/^\S.*\S$/)
+})
+
+describe('a secret in a file', () => {
+  const write = (text: string) => {
+    const file = join(temporaryFolder(), 'secret')
+    writeFileSync(file, text)
+    return file
+  }
+
+  test('is read from where its setting with _FILE says', () => {
+    const url = 'postgres://mahi:secret@db/mahi'
+    const environment = { DATABASE_URL_FILE: write(`${url}\n`), REDIS_URL_FILE: write('redis://cache') }
+    expect(readSettings(environment)).toMatchObject({ DATABASE_URL: url, REDIS_URL: 'redis://cache' })
+    const listed = listSettings(environment).find(({ name }) => name === 'DATABASE_URL')
+    expect(listed).toMatchObject({ value: 'postgres://mahi:***@db/mahi', source: 'file' })
+  })
+
+  test('cannot be given twice, and has to be there', () => {
+    expect(complain({ DATABASE_URL: 'sqlite:a.db', DATABASE_URL_FILE: write('sqlite:b.db') })).toEqual([
+      'DATABASE_URL and DATABASE_URL_FILE are both set. Set one of them.',
+    ])
+    const absent = join(temporaryFolder(), 'absent')
+    expect(complain({ REDIS_URL_FILE: absent })).toEqual([
+      `REDIS_URL_FILE names "${absent}", which cannot be read (ENOENT).`,
+    ])
+    const empty = write(' \n')
+    expect(complain({ REDIS_URL_FILE: empty })).toEqual([`REDIS_URL_FILE names "${empty}", which is empty.`])
+  })
+})
+
+test.each([
+  'postgres://h1,h2/mahi',
+  'postgres://mahi:secret@h1:5432,h2:5433/mahi',
+  'postgres://h1/mahi?target_session_attrs=read-write',
+  'postgres:///mahi?host=h1,h2',
+])('an address of several servers is refused, with what to do: %s', (url) => {
+  for (const name of ['DATABASE_URL', 'DATABASE_READ_URL']) {
+    const [fault, ...others] = complain({ DATABASE_URL: 'postgres://db/mahi', [name]: url })
+    expect(others).toEqual([])
+    expect(fault).toContain(`${name} names several hosts or target_session_attrs, which is not supported`)
+    expect(fault).toContain('"Failover" in docs/operations.md')
+    expect(fault).not.toContain('secret')
+  }
 })

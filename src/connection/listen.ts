@@ -3,26 +3,40 @@ import { UserError } from '../text/user-error.ts'
 /** The port is taken, or can't be had; the message says what to do. */
 export class CannotListen extends UserError {}
 
+interface ListenAt {
+  /** The setting that names the port. */
+  readonly setting: string
+  readonly port: number
+  readonly host: string
+  /** The setting that names the host. */
+  readonly hostSetting?: string
+}
+
 /**
  * Starts to listen.
  *
- * @param at `setting` is the setting that names the port
  * @throws {CannotListen}
  */
 export async function listen<T>(
-  { setting, port, host }: { setting: string; port: number; host: string },
+  { setting, port, host, hostSetting = 'HOST' }: ListenAt,
   start: () => Promise<T>,
 ): Promise<T> {
   try {
     return await start()
   } catch (error) {
-    const message = explain((error as NodeJS.ErrnoException).code, setting, port, host)
+    const message = explain((error as NodeJS.ErrnoException).code, setting, port, host, hostSetting)
     if (message === undefined) throw error
     throw new CannotListen(message, { cause: error })
   }
 }
 
-function explain(code: string | undefined, setting: string, port: number, host: string): string | undefined {
+function explain(
+  code: string | undefined,
+  setting: string,
+  port: number,
+  host: string,
+  hostSetting: string,
+): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
       return `port ${port} is in use by another process: choose another with ${setting}`
@@ -30,10 +44,10 @@ function explain(code: string | undefined, setting: string, port: number, host: 
       return `port ${port} needs more rights than this user has: choose another with ${setting}`
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
-      return `this machine does not have the address ${host}: choose another with HOST`
+      return `this machine does not have the address ${host}: choose another with ${hostSetting}`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `the address ${host} is not known: choose another with HOST`
+      return `the address ${host} is not known: choose another with ${hostSetting}`
     default:
       return undefined
   }

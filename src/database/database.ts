@@ -44,7 +44,16 @@ export type Lock =
 /** Changes that no other process waits for, some of them many times a second: no follower is notified of them. */
 export type QuietLock = `job:${string}` | `upload:${string}` | 'search-index'
 
+/** Connections to a server. */
+export interface PoolUse {
+  readonly inUse: number
+  /** Callers that wait for one. */
+  readonly waiting: number
+}
+
 export interface Database extends Reader {
+  /** Its connections at this moment, where it has any. */
+  readonly pool?: PoolUse
   /** The address without its password, for messages. */
   readonly address: string
   /**

@@ -7,6 +7,7 @@ import {
   DatabaseUnusable,
   type Follower,
   type Lock,
+  type PoolUse,
   type Reader,
   type Value,
   type Writer,
@@ -91,6 +92,11 @@ class PostgresDatabase implements Database {
     this.#poolSize = poolSize
     this.#pool = this.#openPool()
     this.#reader = this.#openReader()
+  }
+
+  get pool(): PoolUse {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { inUse: totalCount - idleCount, waiting: waitingCount }
   }
 
   all<Row>(sql: string, parameters?: readonly Value[]): Promise<Row[]> {

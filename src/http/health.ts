@@ -8,14 +8,23 @@ export interface Life {
   stopping: boolean
 }
 
-/** `/livez`: the process answers. `/readyz`: it also reaches its database and is not about to stop. */
-export function registerHealth(app: FastifyInstance, reader: Reader, life: Life): void {
+/** What a process has to reach to answer requests. */
+export interface Reach {
+  /** Where keys are read, and where the data is: the same database, or standbys of it. */
+  readonly readers: readonly Reader[]
+  /** Whether it knows of every change up to a few seconds ago. */
+  isCurrent(): boolean
+}
+
+/** `/livez`: the process answers. `/readyz`: it also reaches its databases and is not about to stop. */
+export function registerHealth(app: FastifyInstance, { readers, isCurrent }: Reach, life: Life): void {
   const schema = { hide: true }
   app.get('/livez', { schema, config: { operation: 'livez' } }, async () => ({ status: 'alive' }))
   app.get('/readyz', { schema, config: { operation: 'readyz' } }, async () => {
     if (life.stopping) throw unavailable('The process is stopping.')
+    if (!isCurrent()) throw unavailable('The database has not answered for some seconds.')
     try {
-      await reader.get('select name from migration limit 1')
+      await Promise.all(readers.map((reader) => reader.get('select name from migration limit 1')))
     } catch (cause) {
       throw unavailable('The database does not answer.', cause)
     }

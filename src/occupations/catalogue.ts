@@ -23,6 +23,8 @@ export class Catalogue {
   readonly #readings: SharedReads<Page>
   /** The newest revision that this process has seen. */
   #revision: Revision
+  /** Unset while the process cannot know whether there is a newer one. */
+  #current = true
   /** Names the ETag of a page in that revision, by the digest of its query. */
   #nameEtag: (digest: string) => string
 
@@ -51,9 +53,22 @@ export class Catalogue {
     this.#plans.clear()
   }
 
+  /** Called while the process cannot know what has changed: until it can, each request reads its page. */
+  doubt(): void {
+    this.#current = false
+    this.#pages.clear()
+    this.#plans.clear()
+  }
+
+  /** Called when it is known again what has changed. */
+  trust(revision: Revision): void {
+    this.#current = true
+    this.advance(revision)
+  }
+
   /** The ETag that a page has now, as far as this process knows. */
-  etag({ digest }: NamedQuery): string {
-    return this.#nameEtag(digest)
+  etag({ digest }: NamedQuery): string | undefined {
+    return this.#current ? this.#nameEtag(digest) : undefined
   }
 
   /** The page that a query asks for. */
@@ -70,7 +85,7 @@ export class Catalogue {
     if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
     const etag = makeEtag(nameRevision(rows.revision), digest)
     const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
-    if (isSameRevision(rows.revision, this.#revision)) this.#pages.set(key, page)
+    if (this.#current && isSameRevision(rows.revision, this.#revision)) this.#pages.set(key, page)
     return page
   }
 

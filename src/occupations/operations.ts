@@ -68,7 +68,7 @@ function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): O
     handle({ query, isFresh }) {
       // Where it is known what the caller has, no page need be read.
       const etag = catalogue.etag(query)
-      if (isFresh(etag)) return notModified(etag)
+      if (etag !== undefined && isFresh(etag)) return notModified(etag)
       return whenKnown(catalogue.page(query), (found) => page(found, () => catalogue.reweigh(query, found)))
     },
   })

@@ -44,6 +44,11 @@ export class Metrics {
     })
   }
 
+  /** Reports facts that do not change, as labels of a series that is 1. */
+  info(name: string, help: string, labels: Readonly<Record<string, string>>): void {
+    new Gauge({ name, help, labelNames: Object.keys(labels), registers: [this.registry] }).set(labels, 1)
+  }
+
   /** Reports a number that only grows: its name ends in `_total`. */
   counter(name: string, help: string, read: Read, label?: string): void {
     new Counter({

@@ -1,0 +1,115 @@
+import type { Reader } from './database.ts'
+import { isMigrated } from './migrate.ts'
+
+/** What a PostgreSQL server says about itself. */
+interface ServerState {
+  /** Whether it replays what another server has written, as a standby does. */
+  readonly recovering: boolean
+  /** When the server was started: tells one server from another. */
+  readonly started: string
+  /** How far it has written, or replayed, in bytes. */
+  readonly position: number
+  /** The database cluster that it belongs to; `undefined` where this user may not know. */
+  readonly system?: string
+  /** Counted up with each promotion of a standby. */
+  readonly timeline?: number
+}
+
+const STATE = `select pg_is_in_recovery() as recovering, pg_postmaster_start_time()::text as started,
+  case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end - '0/0'::pg_lsn as position`
+
+/** The timeline of a standby is known at its last restart point, and at the end of what it has replayed. */
+const IDENTITY = `select (select system_identifier::text from pg_control_system()) as system,
+  case when pg_is_in_recovery()
+    then greatest((select timeline_id from pg_control_checkpoint()), (select min_recovery_end_timeline from pg_control_recovery()))
+    else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int end as timeline`
+
+async function readState(reader: Reader): Promise<ServerState> {
+  const state = await reader.get<ServerState>(STATE)
+  if (state === undefined) throw new Error('the server says nothing about itself')
+  // Some hosted servers do not let their users look.
+  const identity = await reader.get<Pick<ServerState, 'system' | 'timeline'>>(IDENTITY).catch(() => undefined)
+  return { ...state, ...identity }
+}
+
+/** Most positions of the primary that are remembered: of older ones every other is forgotten. */
+const MOST_POSITIONS = 1_000
+
+/**
+ * Judges a standby: whether it is one of this primary, and how far it is behind. Its lag is the time since the primary
+ * had first written what the standby has not replayed. Unlike the time of the last replayed transaction, it does not
+ * grow while nothing is written, and does not depend on the clocks of the servers.
+ */
+export class StandbyCheck {
+  readonly #standby: Reader
+  readonly #primary: Reader
+  readonly #now: () => number
+  #known: ServerState | undefined
+  #positions: { readonly time: number; readonly position: number }[] = []
+  #lag: number | undefined
+
+  /** @param now milliseconds of a monotonic clock */
+  constructor(standby: Reader, primary: Reader, now = () => performance.now()) {
+    this.#standby = standby
+    this.#primary = primary
+    this.#now = now
+  }
+
+  /** Seconds, as of the last look; `undefined` where it is not known. */
+  get lag(): number | undefined {
+    return this.#lag
+  }
+
+  /**
+   * Looks at both servers. While the primary is away, the standby is judged by what was last known of it.
+   *
+   * @returns why the standby must not be used, or `undefined` where it may be
+   * @throws where the standby does not answer
+   */
+  async look(): Promise<string | undefined> {
+    this.#lag = undefined
+    const primary = await readState(this.#primary).catch(() => undefined)
+    if (primary !== undefined) this.#remember(primary)
+    const standby = await readState(this.#standby)
+    if (this.#known === undefined) return 'the primary has not answered yet'
+    const reason = findDifference(this.#known, standby)
+    if (reason !== undefined) return reason
+    if (!(await isMigrated(this.#standby))) return 'its tables are not up to date'
+    this.#lag = this.#measure(standby.position)
+    return undefined
+  }
+
+  #remember(primary: ServerState): void {
+    // After a failover positions are those of another server.
+    if (primary.started !== this.#known?.started) this.#positions = []
+    this.#known = primary
+    if (primary.recovering) return
+    const last = this.#positions.at(-1)
+    if (last !== undefined && last.position === primary.position) return
+    this.#positions.push({ time: this.#now(), position: primary.position })
+    if (this.#positions.length > MOST_POSITIONS)
+      this.#positions = this.#positions.filter((_, index) => index % 2 === 1)
+  }
+
+  #measure(replayed: number): number {
+    while (this.#positions[0] !== undefined && this.#positions[0].position <= replayed)
+      this.#positions.shift()
+    const [missing] = this.#positions
+    return missing === undefined ? 0 : (this.#now() - missing.time) / 1000
+  }
+}
+
+function findDifference(primary: ServerState, standby: ServerState): string | undefined {
+  if (primary.system !== undefined && standby.system !== undefined && primary.system !== standby.system)
+    return 'it belongs to another database cluster than the primary (their system identifiers differ)'
+  if (!standby.recovering && standby.started !== primary.started)
+    return 'it has been promoted: it accepts writes of its own, and does not follow the primary'
+  if (
+    primary.timeline !== undefined &&
+    standby.timeline !== undefined &&
+    standby.recovering &&
+    standby.timeline > primary.timeline
+  )
+    return `it follows another primary (its timeline is ${standby.timeline}, that of the primary ${primary.timeline})`
+  return undefined
+}

@@ -1,0 +1,86 @@
+import type { Logger } from 'pino'
+import type { Database } from './database/database.ts'
+import { openStandby } from './database/postgres.ts'
+import type { RevisionWatch } from './database/revision-watch.ts'
+import { StandbyReader, StandbyRefused } from './database/standby.ts'
+import { VERSION } from './package/root.ts'
+import type { Settings } from './settings.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+
+/** Reports the versions that run. */
+export function reportBuild(metrics: Metrics): void {
+  metrics.info('mahi_build_info', 'The versions of Mahi and of Node.js.', {
+    version: VERSION,
+    node: process.versions.node,
+  })
+}
+
+/** Reports whether the primary answers: in the log when that changes, whether or not there are requests. */
+export function reportPrimary(revisions: RevisionWatch, metrics: Metrics, logger: Logger): void {
+  revisions.onReach((reached, reason) => {
+    if (reached) logger.info('the database is back')
+    else logger.error({ err: reason }, 'the database is lost: what needs it is 503 until it is back')
+  })
+  metrics.gauge('mahi_primary_up', 'Whether the database of DATABASE_URL answers.', () =>
+    revisions.reached ? 1 : 0,
+  )
+  metrics.gauge(
+    'mahi_revisions_age_seconds',
+    'Seconds since the process last read what has changed: it serves nothing that is older.',
+    () => revisions.age,
+  )
+}
+
+/** Reports how busy the connections to PostgreSQL are. */
+export function reportPools(metrics: Metrics, servers: Readonly<Record<string, Database | undefined>>): void {
+  const pools = Object.entries(servers).flatMap(([name, server]) =>
+    server?.pool === undefined ? [] : [[name, server] as const],
+  )
+  const read = (field: 'inUse' | 'waiting') => () =>
+    Object.fromEntries(pools.map(([name, server]) => [name, server.pool?.[field] ?? 0]))
+  metrics.gauge(
+    'mahi_database_connections_in_use',
+    'Connections to PostgreSQL that are in use, at most DATABASE_POOL_SIZE.',
+    read('inUse'),
+    'server',
+  )
+  metrics.gauge(
+    'mahi_database_waiting',
+    'Queries that wait for a connection to PostgreSQL.',
+    read('waiting'),
+    'server',
+  )
+}
+
+/** The standbys that serve the reads, where DATABASE_READ_URL names any. */
+export async function openReads(
+  { DATABASE_READ_URL, DATABASE_READ_MAX_LAG, DATABASE_POOL_SIZE }: Settings,
+  primary: Database,
+  metrics: Metrics,
+  logger: Logger,
+): Promise<StandbyReader | undefined> {
+  if (DATABASE_READ_URL === undefined) {
+    reportPools(metrics, { primary })
+    return undefined
+  }
+  const standby = openStandby(DATABASE_READ_URL, DATABASE_POOL_SIZE)
+  reportPools(metrics, { primary, standby })
+  const reads = await StandbyReader.start({
+    standby,
+    primary,
+    maxLag: DATABASE_READ_MAX_LAG,
+    onChange: (available, reason) => {
+      if (available) logger.info('the standby is back and serves the reads again')
+      else if (reason instanceof StandbyRefused)
+        logger.warn({ reason: reason.message }, 'the standby is not used: reads go to the primary')
+      else logger.warn({ err: reason }, 'the standby is away: reads go to the primary')
+    },
+  })
+  metrics.gauge('mahi_standby_up', 'Whether the standby serves the reads.', () => (reads.available ? 1 : 0))
+  metrics.gauge(
+    'mahi_standby_lag_seconds',
+    'Seconds by which the standby is behind the primary; NaN where that is not known.',
+    () => reads.lag,
+  )
+  return reads
+}
