@@ -16,7 +16,7 @@ const withDatabase = [
 ]
 
 /** But for those that make the servers of PostgreSQL they need themselves: once is enough. */
-const ownServers = ['test/faults.{migrations,postgres,replicas,standby,visibility}.test.ts']
+const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,visibility}.test.ts']
 
 const postgresUrl = await findPostgres()
 if (postgresUrl === undefined) {

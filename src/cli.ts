@@ -11,6 +11,7 @@ import { addMirrorCommands } from './mirror/commands.ts'
 import { addOccupationCommands } from './occupations/commands.ts'
 import { VERSION } from './package/root.ts'
 import { listSettings, readSettings } from './settings.ts'
+import { addCopyCommand } from './upkeep/copy-command.ts'
 import { addResultsCommands } from './validation-results/commands.ts'
 
 const json = process.argv.includes('--json')
@@ -81,6 +82,7 @@ addKeyCommands(program, withDatabase)
 addCheckCommand(program)
 addConsoleCommand(program, withDatabase)
 addDefinitionCommands(program)
+addCopyCommand(program)
 addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 
 program

@@ -8,6 +8,7 @@ import { buildApp, rateLimitsOf } from './app.ts'
 import { Connections } from './connection/connections.ts'
 import { listen } from './connection/listen.ts'
 import type { Database } from './database/database.ts'
+import { assertComplete } from './database/instance.ts'
 import { openDatabase } from './database/open.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
 import type { DemoCredentials } from './documentation/reference.ts'
@@ -39,6 +40,7 @@ export async function startServer(settings: Settings, demo?: DemoCredentials): P
   const log = openLog(settings.LOG_LEVEL, metrics)
   reportBuild(metrics)
   const database = await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE })
+  await assertComplete(database)
   const revisions = await RevisionWatch.start(database)
   const life: Life = { stopping: false }
   reportPrimary(revisions, metrics, log.logger)

@@ -21,7 +21,7 @@ export async function openDatabase(
   url: string,
   { poolSize = DEFAULT_POOL_SIZE, existing = false }: OpenOptions = {},
 ): Promise<Database> {
-  const database = await connect(url, poolSize, existing)
+  const database = await connectDatabase(url, { poolSize, existing })
   try {
     if (existing && !(await hasTables(database))) {
       throw new DatabaseUnusable(
@@ -36,7 +36,11 @@ export async function openDatabase(
   }
 }
 
-async function connect(url: string, poolSize: number, existing: boolean): Promise<Database> {
+/** Opens a database and leaves its tables as they are. */
+export async function connectDatabase(
+  url: string,
+  { poolSize = DEFAULT_POOL_SIZE, existing = false }: OpenOptions = {},
+): Promise<Database> {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), existing)
   if (/^postgres(?:ql)?:/.test(url)) return openPostgres(url, poolSize)
   throw new DatabaseUnusable(

@@ -197,6 +197,11 @@ export class Cluster {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
+  /** Makes a standby a primary, which takes writes from then on. */
+  async promote(): Promise<void> {
+    await this.query('select pg_promote(true, 60)')
+  }
+
   /** On a standby: keeps what arrives from now on, and does not show it. */
   async pauseReplay(): Promise<void> {
     await this.query('select pg_wal_replay_pause()')

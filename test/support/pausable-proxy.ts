@@ -8,12 +8,14 @@ export class PausableProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #paused = false
+  #target: number
 
   private constructor(server: Server, port: number, target: number) {
     this.#server = server
     this.port = port
+    this.#target = target
     server.on('connection', (near) => {
-      const far = connect(target, '127.0.0.1')
+      const far = connect(this.#target, '127.0.0.1')
       for (const [socket, other] of [
         [near, far],
         [far, near],
@@ -56,6 +58,12 @@ export class PausableProxy {
   resume(): void {
     this.#paused = false
     for (const socket of this.#sockets) socket.resume()
+  }
+
+  /** Leads to another port from now on, as a virtual IP does after a failover; what was open is cut. */
+  redirect(target: number): void {
+    this.#target = target
+    for (const socket of this.#sockets) socket.destroy()
   }
 
   #close(): void {

@@ -1,0 +1,162 @@
+import { createHash, type Hash } from 'node:crypto'
+import { type Database, DatabaseUnusable, type Reader, type Value } from '../database/database.ts'
+import { COPYING } from '../database/instance.ts'
+import { nameRow, type Range, readRows, type Table } from './tables.ts'
+
+export interface CopiedTable {
+  readonly name: string
+  readonly rows: number
+  /** SHA-256 over the rows in the order of their key, in hexadecimal: the same in both databases. */
+  readonly digest: string
+}
+
+export interface CopyOptions {
+  /** The tables, in the order in which they are copied. */
+  readonly tables: readonly Table[]
+  /** How many rows each table has right after the migrations. */
+  readonly pristine: ReadonlyMap<string, number>
+  /** Called when a table has been copied and compared. */
+  readonly onTable?: (table: CopiedTable) => void
+}
+
+/** The table that says which copy is under way is completed last. */
+const INSTANCE = 'instance'
+const OWN_ROWS = `name <> '${COPYING}'`
+
+/**
+ * Copies everything from one database into an empty one: as it was at one moment, whatever is written meanwhile. A copy
+ * that was interrupted is continued: rows that are there already are compared and kept.
+ *
+ * @throws {DatabaseUnusable} if the target holds anything else, or what was copied differs from its source
+ */
+export async function copyDatabase(
+  source: Database,
+  target: Database,
+  { tables, pristine, onTable = () => undefined }: CopyOptions,
+): Promise<CopiedTable[]> {
+  return await source.snapshot(async (reader) => {
+    await begin(reader, target, tables, pristine)
+    const copied: CopiedTable[] = []
+    const order = [...tables].sort((a, b) => Number(a.name === INSTANCE) - Number(b.name === INSTANCE))
+    for (const table of order) {
+      const written = await copyTable(reader, target, table)
+      const found = await digest(target, table, { where: table.name === INSTANCE ? OWN_ROWS : 'true' })
+      if (written.rows !== found.rows || written.digest !== found.digest) {
+        throw new DatabaseUnusable(
+          `the table ${table.name} differs from its source after it was copied (${found.rows} rows instead of ${written.rows}): nothing may write to the target meanwhile. Run the command again`,
+        )
+      }
+      copied.push(written)
+      onTable(written)
+    }
+    await end(target, tables)
+    return copied
+  })
+}
+
+/** Marks an empty target, and takes out of it what the migrations have put there. */
+async function begin(
+  reader: Reader,
+  target: Database,
+  tables: readonly Table[],
+  pristine: ReadonlyMap<string, number>,
+): Promise<void> {
+  const source = await identify(reader)
+  const row = await target.get<{ value: string }>(`select value from instance where name = '${COPYING}'`)
+  if (row?.value === source) return
+  if (row !== undefined)
+    throw new DatabaseUnusable(`${target.address} holds a part of another database: give an empty one`)
+  const revisions = await target.get<{ sum: number }>('select sum(number) as sum from revision')
+  for (const { name } of tables) {
+    const rows = await count(target, name)
+    if (rows !== (pristine.get(name) ?? 0) || revisions?.sum !== 0)
+      throw new DatabaseUnusable(`${target.address} is not empty: a copy needs a database without data`)
+  }
+  await target.write('schema', async (writer) => {
+    for (const { name } of tables) await writer.run(`delete from ${name}`)
+    await writer.run('insert into instance (name, value) values ($1, $2)', [COPYING, source])
+  })
+}
+
+/** Names the source without telling anything of it. */
+async function identify(reader: Reader): Promise<string> {
+  const row = await reader.get<{ value: string }>(`select value from instance where name = 'hash-key'`)
+  return createHash('sha256').update(`copy of ${row?.value}`).digest('hex')
+}
+
+/** Copies the rows that the target lacks; answers what the source holds. */
+async function copyTable(reader: Reader, target: Database, table: Table): Promise<CopiedTable> {
+  let state = { hash: createHash('sha256'), rows: 0 }
+  let after: readonly Value[] | undefined
+  const last = table.name === INSTANCE ? undefined : await findLast(target, table)
+  if (last !== undefined) {
+    // What an interrupted copy has left is kept where it is still what the source holds up to there.
+    const there = await digest(target, table, {})
+    const here = await fold(reader, table, { upTo: last })
+    if (there.rows === here.rows && there.digest === here.hash.copy().digest('hex')) {
+      state = here
+      after = last
+    }
+  }
+  if (after === undefined) {
+    const rest = table.name === INSTANCE ? ` where ${OWN_ROWS}` : ''
+    await target.write('schema', (writer) => writer.run(`delete from ${table.name}${rest}`))
+  }
+  const range: Range = { ...(after && { after }), ...(table.name === INSTANCE && { where: OWN_ROWS }) }
+  for await (const batch of readRows(reader, table, range)) {
+    for (const row of batch) state.hash.update(nameRow(row))
+    state.rows += batch.length
+    await target.write('schema', (writer) => writer.load(table.name, table.columns, batch))
+  }
+  return { name: table.name, rows: state.rows, digest: state.hash.digest('hex') }
+}
+
+async function findLast(reader: Reader, { name, columns, key }: Table): Promise<Value[] | undefined> {
+  const order = key.map((column) => `${column} desc`).join(', ')
+  const row = await reader.get<Record<string, Value>>(
+    `select ${columns.join(', ')} from ${name} order by ${order} limit 1`,
+  )
+  return row === undefined ? undefined : key.map((column) => row[column] ?? null)
+}
+
+async function fold(reader: Reader, table: Table, range: Range): Promise<{ hash: Hash; rows: number }> {
+  const hash = createHash('sha256')
+  let rows = 0
+  for await (const batch of readRows(reader, table, range)) {
+    for (const row of batch) hash.update(nameRow(row))
+    rows += batch.length
+  }
+  return { hash, rows }
+}
+
+/** What a table holds: how many rows, and a digest of them. */
+export async function digest(reader: Reader, table: Table, range: Range = {}): Promise<CopiedTable> {
+  const { hash, rows } = await fold(reader, table, range)
+  return { name: table.name, rows, digest: hash.digest('hex') }
+}
+
+export async function count(reader: Reader, table: string): Promise<number> {
+  const row = await reader.get<{ count: number }>(`select count(*) as count from ${table}`)
+  return row?.count ?? 0
+}
+
+/** Lets the target number its rows on from those that were copied, and be used. */
+async function end(target: Database, tables: readonly Table[]): Promise<void> {
+  await target.write('schema', async (writer) => {
+    if (writer.dialect.name === 'postgres') {
+      for (const { name } of tables) {
+        const identities = await writer.all<{ name: string }>(
+          `select attname as name from pg_attribute where attrelid = $1::regclass and attidentity <> '' and not attisdropped`,
+          [name],
+        )
+        for (const { name: column } of identities) {
+          await writer.get(
+            `select setval(pg_get_serial_sequence('${name}', '${column}'), greatest((select max(${column}) from ${name}), 1))`,
+          )
+        }
+        await writer.analyze(name)
+      }
+    }
+    await writer.run('delete from instance where name = $1', [COPYING])
+  })
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import type { Database } from '../src/database/database.ts'
+import { openDatabase } from '../src/database/open.ts'
+import { digest } from '../src/upkeep/copy.ts'
+import { listTables } from '../src/upkeep/tables.ts'
+import { Installation } from './support/command.ts'
+import { fillDatabase, withDatabase } from './support/filled-database.ts'
+import { ask } from './support/load.ts'
+import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+
+/** Every table with its count and digest. */
+async function describeAll(url: string) {
+  return await withDatabase(url, async (database) => {
+    const tables = await listTables(database)
+    return Object.fromEntries(
+      await Promise.all(
+        tables.map(async (table) => {
+          const { rows, digest: hash } = await digest(database, table)
+          return [table.name, [rows, hash]] as const
+        }),
+      ),
+    )
+  })
+}
+
+/** Bytes, nulls, an empty text and characters outside ASCII, in whichever tables have room for them. */
+async function addOddities(database: Database): Promise<void> {
+  await database.write('schema', async (writer) => {
+    const { bytes, text } = writer.dialect
+    await writer.run(
+      `create table oddity (a ${text} not null, b bigint not null, data ${bytes}, note ${text}, primary key (a, b))`,
+    )
+    for (const [a, b, data, note] of [
+      ['', 0, null, null],
+      ['Ā\t\\N', -1, Buffer.from([0, 255, 10, 92]), ''],
+      ['Ā\t\\N', 9_007_199_254_740_991, Buffer.alloc(0), 'line\nbreak "quoted"'],
+      ['😀', 2, Buffer.alloc(200_000, 7), 'é'],
+    ] as const)
+      await writer.run('insert into oddity (a, b, data, note) values ($1, $2, $3, $4)', [a, b, data, note])
+  })
+}
+
+describe('copy', () => {
+  test('copies everything, and a server of the copy answers as one of the original', async () => {
+    const from = `sqlite:${temporaryFolder()}/from.db`
+    const to = temporaryDatabaseUrl()
+    const { questions, keyId } = await fillDatabase(from)
+    const mahi = new Installation()
+    const { tables, rows } = (await mahi.runJson(['copy', '--from', from, '--to', to])) as {
+      tables: { name: string; rows: number; digest: string }[]
+      rows: number
+    }
+    const copied = await describeAll(to)
+    expect(copied).toEqual(await describeAll(from))
+    for (const { name, rows, digest } of tables) expect([name, copied[name]]).toEqual([name, [rows, digest]])
+    expect(rows).toBeGreaterThan(180)
+
+    const environment = { RATE_LIMIT_OCCUPATIONS: 'off', RATE_LIMIT_RESULTS: 'off' }
+    const before = await mahi.serve({ DATABASE_URL: from, ...environment })
+    const after = await mahi.serve({ DATABASE_URL: to, ...environment })
+    for (const { path, headers } of questions) {
+      const [one, other] = [await ask(before.url + path, headers), await ask(after.url + path, headers)]
+      expect([other.status, other.headers.etag, other.body]).toEqual([200, one.headers.etag, one.body])
+    }
+    // It goes on from what was copied: a new row gets a number of its own.
+    const input = '{"occupationCode":"NEW","minorGroups":[{"minorGroup":{"code":"M1"}}]}\n'
+    await mahi.runJson(['occupations', 'import', '-'], { input, environment: { DATABASE_URL: to } })
+    await mahi.runJson(['keys', 'revoke', keyId], { environment: { DATABASE_URL: to } })
+  })
+
+  test('a table that a later migration adds is copied too, with bytes, nulls and every character', async () => {
+    const from = `sqlite:${temporaryFolder()}/from.db`
+    const to = temporaryDatabaseUrl()
+    for (const url of [from, to]) await withDatabase(url, addOddities)
+    await withDatabase(to, (database) =>
+      database.write('schema', (writer) => writer.run('delete from oddity')),
+    )
+    // An empty database of this version has no such table: it counts as having no rows.
+    await new Installation().runJson(['copy', '--from', from, '--to', to])
+    const copied = await describeAll(to)
+    expect(copied).toEqual(await describeAll(from))
+    expect(copied.oddity?.[0]).toBe(4)
+  })
+
+  test('a copy that was interrupted is continued, and not served before it has ended', async () => {
+    const from = `sqlite:${temporaryFolder()}/from.db`
+    const to = temporaryDatabaseUrl()
+    await fillDatabase(from, 300)
+    const mahi = new Installation()
+    await mahi.runJson(['copy', '--from', from, '--to', to])
+    const whole = await describeAll(to)
+    // As a kill leaves it: the mark is there, tables are missing, one ends early, and one holds what is not the source's.
+    const source = await openDatabase(from)
+    const identity = await source.get<{ value: string }>(`select value from instance where name = 'hash-key'`)
+    await source.close()
+    const { createHash } = await import('node:crypto')
+    const mark = createHash('sha256').update(`copy of ${identity?.value}`).digest('hex')
+    await withDatabase(to, (database) =>
+      database.write('schema', async (writer) => {
+        await writer.run(`insert into instance (name, value) values ('copying', $1)`, [mark])
+        await writer.run(`delete from result_entry where ordinal > 100`)
+        await writer.run(`delete from api_key`)
+        await writer.run(`update occupation set document = '{}' where code = 'C100'`)
+      }),
+    )
+    const { code, stderr } = await mahi.run(['serve'], { environment: { DATABASE_URL: to } })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has not ended: run "mahi copy" again first')])
+    await mahi.runJson(['copy', '--from', from, '--to', to])
+    expect(await describeAll(to)).toEqual(whole)
+  })
+
+  test('refuses a target that holds data, and a source that is not there', async () => {
+    const from = `sqlite:${temporaryFolder()}/from.db`
+    const to = temporaryDatabaseUrl()
+    await fillDatabase(from)
+    await fillDatabase(to)
+    const before = await describeAll(to)
+    const mahi = new Installation()
+    const full = await mahi.run(['copy', '--from', from, '--to', to])
+    expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('is not empty')])
+    expect(await describeAll(to)).toEqual(before)
+    const absent = await mahi.run(['copy', '--from', `${from}.absent`, '--to', to])
+    expect([absent.code, absent.stderr]).toEqual([1, expect.stringContaining('does not exist')])
+    const same = await mahi.run(['copy', '--from', from, '--to', from])
+    expect([same.code, same.stderr]).toEqual([1, expect.stringContaining('the same database')])
+  })
+})
