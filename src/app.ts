@@ -244,6 +244,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const searchPages = pages()
   const catalogue = new Catalogue(
     reads,
+    database,
     revisions.current.catalogue,
     cataloguePages,
     unread,

@@ -171,7 +171,7 @@ export interface Operation<
     readonly header?: TObject
     readonly body?: BodyDeclaration
   }
-  /** Headers that `authorize` reads, such as EID: described, but without faults of their own. */
+  /** Headers that `authorize` or `handle` read themselves, such as EID: described, but without faults of their own. */
   readonly authorizingHeaders?: TObject
   /** @throws {Problem} `unauthorized` */
   authorize?(input: Authorizing<Path>): MaybePromise<Authorized>

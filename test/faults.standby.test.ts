@@ -95,6 +95,15 @@ describe.skipIf(!hasCluster)('with a primary and a standby that streams from it'
         ])
       }
       expect(JSON.parse((await get(window)).body).totalCount).toBe(0)
+      // Whoever has seen the newer state asks for it, and gets it from the primary.
+      const since = await get('/v1/occupations', { 'x-min-revision': String(newer.etag) })
+      expect([since.status, since.headers.etag]).toEqual([200, newer.etag])
+      const { headers: newResults } = await other.get(results)
+      const found = await get(results, { 'x-min-revision': String(newResults.etag) })
+      expect([found.headers.etag, JSON.parse(found.body).results]).toEqual([
+        newResults.etag,
+        [{ localId: 'second run' }],
+      ])
       // What the standby has never heard of is looked up at the primary.
       const { body } = await get(`/v1/submissions/${submissionToken}/validation-results`)
       expect(JSON.parse(body).results).toEqual([{ localId: 'unheard of' }])

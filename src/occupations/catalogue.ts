@@ -1,5 +1,6 @@
 import type { Reader } from '../database/database.ts'
 import { isSameRevision, type Revision } from '../database/revisions.ts'
+import { revisionNotReached } from '../http/min-revision.ts'
 import type { MaybePromise } from '../pages/maybe-promise.ts'
 import { makeEtag, Page, surround } from '../pages/page.ts'
 import { PageCache } from '../pages/page-cache.ts'
@@ -17,6 +18,7 @@ const PLANS_CAPACITY = 8 * 2 ** 20
 /** The pages of the catalogue: finished ones are kept while its revision lasts, others are read. */
 export class Catalogue {
   readonly #reader: Reader
+  readonly #primary: Reader
   readonly #pages: PageCache<Page>
   readonly #path: string
   readonly #plans = new PageCache<KeptPlan>(PLANS_CAPACITY)
@@ -28,15 +30,20 @@ export class Catalogue {
   /** Names the ETag of a page in that revision, by the digest of its query. */
   #nameEtag: (digest: string) => string
 
-  /** @param path the address of the operation, for links */
+  /**
+   * @param reader where pages are read: the database, or standbys of it, which may lag
+   * @param path the address of the operation, for links
+   */
   constructor(
     reader: Reader,
+    primary: Reader,
     revision: Revision,
     pages: PageCache<Page>,
     unread: UnreadResponses,
     path: string,
   ) {
     this.#reader = reader
+    this.#primary = primary
     this.#revision = revision
     this.#nameEtag = namesEtagsOf(revision)
     this.#pages = pages
@@ -66,13 +73,19 @@ export class Catalogue {
     this.advance(revision)
   }
 
-  /** The ETag that a page has now, as far as this process knows. */
-  etag({ digest }: NamedQuery): string | undefined {
-    return this.#current ? this.#nameEtag(digest) : undefined
+  /** The ETag that a page has now, as far as this process knows, where it is of at least a revision. */
+  etag({ digest }: NamedQuery, least = 0): string | undefined {
+    return this.#current && this.#revision.number >= least ? this.#nameEtag(digest) : undefined
   }
 
-  /** The page that a query asks for. */
-  page(query: NamedQuery): MaybePromise<Page> {
+  /**
+   * The page that a query asks for.
+   *
+   * @param least the number of the oldest revision that will do
+   * @throws {Problem} `precondition-failed` where the catalogue has not reached it
+   */
+  page(query: NamedQuery, least = 0): MaybePromise<Page> {
+    if (least > 0) return this.#pageSince(query, least)
     const kept = this.#pages.get(query.key)
     if (kept === undefined) return this.#readings.get(query.key, () => this.#readPage(query))
     // Asked for again: until then it may be one of many that are asked for once.
@@ -80,8 +93,17 @@ export class Catalogue {
     return kept
   }
 
-  async #readPage({ query, key, digest }: NamedQuery): Promise<Page> {
-    const rows = await this.#read(query)
+  async #pageSince(query: NamedQuery, least: number): Promise<Page> {
+    const isSince = ({ etag }: Page) => Number(/^W\/"c(\d+)/.exec(etag)?.[1]) >= least
+    const page = await this.page(query)
+    if (isSince(page)) return page
+    const newer = await this.#readPage(query, this.#primary)
+    if (!isSince(newer)) throw revisionNotReached()
+    return newer
+  }
+
+  async #readPage({ query, key, digest }: NamedQuery, reader = this.#reader): Promise<Page> {
+    const rows = await this.#read(query, reader)
     if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
     const etag = makeEtag(nameRevision(rows.revision), digest)
     const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
@@ -94,7 +116,7 @@ export class Catalogue {
     if (this.#pages.get(key) === page) this.#pages.set(key, page)
   }
 
-  async #read(query: OccupationQuery): Promise<OccupationRows> {
+  async #read(query: OccupationQuery, reader: Reader): Promise<OccupationRows> {
     const page = {
       limit: query.Limit,
       cursor: query.Cursor ?? '',
@@ -102,12 +124,12 @@ export class Catalogue {
       minorGroup: query['Filter.MinorGroupCode'] ?? '',
     }
     const window = windowBetween(query['Filter.LastUpdatedAfter'], query['Filter.LastUpdatedBefore'])
-    if (window === undefined) return readPage(this.#reader, page)
+    if (window === undefined) return readPage(reader, page)
 
     const planKey = JSON.stringify([page.majorGroup, page.minorGroup, window.from, window.to])
     for (;;) {
-      const plan = this.#plans.get(planKey)?.plan ?? (await planPage(this.#reader, page, window))
-      const rows = await readWindowPage(this.#reader, page, window, plan)
+      const plan = this.#plans.get(planKey)?.plan ?? (await planPage(reader, page, window))
+      const rows = await readWindowPage(reader, page, window, plan)
       if (isSameRevision(rows.revision, plan.revision)) {
         this.#plans.set(planKey, { plan, weight: weigh(plan) })
         return rows

@@ -1,4 +1,6 @@
+import Type from 'typebox'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../http/describe.ts'
+import { MIN_REVISION_HEADER, readMinRevision } from '../http/min-revision.ts'
 import { declare, notModified, type Operation, page } from '../operation.ts'
 import { whenKnown } from '../pages/maybe-promise.ts'
 import type { Catalogue } from './catalogue.ts'
@@ -44,6 +46,7 @@ function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): O
     limit: 'occupations',
     anonymous,
     caching: anonymous ? 'public, max-age=60, stale-while-revalidate=600' : 'private, no-cache',
+    authorizingHeaders: Type.Object(MIN_REVISION_HEADER),
     parameters: { query: { schema: occupationQuery(limits), derive: nameQuery } },
     schemas: {
       OccupationPage,
@@ -64,12 +67,16 @@ function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): O
       'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
       unauthorized: 'There is no valid credential.',
       'too-many-requests': 'The limit of requests is used up for now.',
+      'precondition-failed': 'The catalogue has not reached the revision that X-Min-Revision names.',
     },
-    handle({ query, isFresh }) {
+    handle({ request, query, isFresh }) {
+      const least = readMinRevision(request, 'c')
       // Where it is known what the caller has, no page need be read.
-      const etag = catalogue.etag(query)
+      const etag = catalogue.etag(query, least)
       if (etag !== undefined && isFresh(etag)) return notModified(etag)
-      return whenKnown(catalogue.page(query), (found) => page(found, () => catalogue.reweigh(query, found)))
+      return whenKnown(catalogue.page(query, least), (found) =>
+        page(found, () => catalogue.reweigh(query, found)),
+      )
     },
   })
 }

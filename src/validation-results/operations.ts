@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { type Access, forbidden } from '../access/admit.ts'
 import type { Reader } from '../database/database.ts'
 import { describePage, NOT_MODIFIED } from '../http/describe.ts'
+import { MIN_REVISION_HEADER, readMinRevision, revisionNotReached } from '../http/min-revision.ts'
 import { describeFaults, type ParameterFault } from '../http/parameters.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../http/problems.ts'
 import { declare, notModified, type Operation, page } from '../operation.ts'
@@ -57,6 +58,7 @@ function getValidationResults({ access, reader, primary, pages, unread, limits }
     limit: 'validation-results',
     authorizingHeaders: Type.Object({
       EID: Type.String({ description: 'The identifier of the organisation that made the submission.' }),
+      ...MIN_REVISION_HEADER,
     }),
     parameters: {
       path: Type.Object({
@@ -75,18 +77,18 @@ function getValidationResults({ access, reader, primary, pages, unread, limits }
       unauthorized:
         'Not authorised: the credential, the EID and the token do not belong together. The answer does not tell which is wrong.',
       'too-many-requests': 'The limit of requests is used up for now.',
+      'precondition-failed': 'The submission has not reached the run that X-Min-Revision names.',
     },
     badRequest: EXAMPLE_BAD_REQUEST,
     authorize: ({ request, path }) => findOwnSubmission(access, readers, request, path.submissionToken),
     describeFaults: (faults, { authorized, received }) =>
       describePaginationFaults('PR1', faults, authorized.submission, received),
     async handle({ request, path, query, received, authorized, isFresh }) {
-      for (
-        let { submission } = authorized;
-        ;
-        submission = (await findOwnSubmission(access, [authorized.reader], request, path.submissionToken))
-          .submission
-      ) {
+      const find = (reader: Reader) => findOwnSubmission(access, [reader], request, path.submissionToken)
+      const least = readMinRevision(request, 'r')
+      const own = authorized.submission.run >= least ? authorized : await find(primary)
+      if (own.submission.run < least) throw revisionNotReached()
+      for (let { submission } = own; ; submission = (await find(own.reader)).submission) {
         assertWithin(query, submission, received)
         // With the time of its publishing: a database that was restored, or a standby that took over, may give the
         // number of a run that it has lost to another one, even of another organisation.
@@ -97,7 +99,7 @@ function getValidationResults({ access, reader, primary, pages, unread, limits }
         const kept = pages.get(key)
         kept?.join()
         const found =
-          kept ?? (await readings.get(key, () => readResultsPage(authorized.reader, submission, query, etag)))
+          kept ?? (await readings.get(key, () => readResultsPage(own.reader, submission, query, etag)))
         // A publish came between the two reads: the next round reads the new run.
         if (found === undefined) continue
         if (kept === undefined) pages.set(key, found)
