@@ -18,12 +18,35 @@ const withDatabase = [
 /** But for those that make the servers of PostgreSQL they need themselves: once is enough. */
 const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,visibility}.test.ts']
 
+/**
+ * Tests that run real servers, kill processes or try many random sequences: minutes of work that a change seldom needs.
+ * `npm test` leaves them out; `npm run test:all`, and so .ci/run, has them.
+ */
+const long = [
+  'test/faults.*.test.ts',
+  'test/deploy.{organisations,proxy,rolling,stopping}.test.ts',
+  'test/access.organisations.test.ts',
+  'test/commands.{concurrency,crashes,memory}.test.ts',
+  'test/http.fuzz.test.ts',
+  'test/input.hostile.test.ts',
+  'test/input.hostile-service.test.ts',
+  'test/{mirror,submissions,jobs}.{cuts,faults,history}.test.ts',
+  'test/{docs,console}.browser.test.ts',
+]
+const isShort = process.env.TEST_SUITE === 'short'
+const leftOut = isShort ? long : []
+
 const postgresUrl = await findPostgres()
 if (postgresUrl === undefined) {
   const message = 'no PostgreSQL on 127.0.0.1:5432 and none in TEST_DATABASE_URL'
   if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
   process.stderr.write(`SKIPPED: the tests on PostgreSQL: ${message}\n`)
 }
+process.stderr.write(
+  isShort
+    ? `Tests on SQLite${postgresUrl === undefined ? '' : ' and PostgreSQL'}, without the long suites (npm run test:all has them). A test that needs Redis, Chromium, Caddy or promtool and finds none is skipped with a line that says so.\n`
+    : 'Tests as named on the command line, the long suites among them.\n',
+)
 
 export default defineConfig({
   test: {
@@ -36,7 +59,7 @@ export default defineConfig({
           name: 'sqlite',
           include: ['test/**/*.test.ts'],
           // SQLite has no partitions.
-          exclude: ['test/results.partitions.test.ts'],
+          exclude: ['test/results.partitions.test.ts', ...leftOut],
           env: { TEST_ENGINE: 'sqlite' },
         },
       },
@@ -48,7 +71,7 @@ export default defineConfig({
                 ...common,
                 name: 'postgres',
                 include: withDatabase,
-                exclude: ['test/occupations.onet.test.ts', ...ownServers],
+                exclude: ['test/occupations.onet.test.ts', ...ownServers, ...leftOut],
                 env: { TEST_ENGINE: 'postgres' },
                 provide: { postgresUrl },
                 setupFiles: ['test/support/postgres-setup.ts'],
@@ -60,7 +83,7 @@ export default defineConfig({
                 // The same tests on a database that deploy/partition-results.sql has changed.
                 name: 'partitioned',
                 include: ['test/results.*.test.ts'],
-                exclude: ['test/results.partitions.test.ts'],
+                exclude: ['test/results.partitions.test.ts', ...leftOut],
                 env: { TEST_ENGINE: 'postgres', TEST_PARTITIONED: 'true' },
                 provide: { postgresUrl },
                 setupFiles: ['test/support/postgres-setup.ts'],
