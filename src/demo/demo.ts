@@ -1,21 +1,25 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createKey, idOf, KeyVerifier } from '../access/keys.ts'
 import { isRefused, SCOPES } from '../access/principal.ts'
+import { checkFiles } from '../checks/check-files.ts'
+import { findDefinition, loadDefinition } from '../checks/definition/load.ts'
+import { FAULTY_SAMPLE } from '../checks/sample.ts'
+import { selectFiles } from '../checks/select-files.ts'
 import { Sessions } from '../console/sessions.ts'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
 import { readRecords } from '../input/read-records.ts'
 import { OCCUPATION_COLUMNS } from '../occupations/export.ts'
 import { importOccupations } from '../occupations/import.ts'
-import { locateSample, type SampleName } from '../package/samples.ts'
-import { ENTRY_COLUMNS, publishResults } from '../validation-results/publish.ts'
+import { locateSample } from '../package/samples.ts'
+import { PUBLISHED_COLUMNS, publishResults } from '../validation-results/publish.ts'
 
 /** Where the demo keeps what it needs; its database is apart from the one that `serve` uses. */
 export const DEMO_DATABASE_URL = 'sqlite:var/demo.db'
 const KEY_FILE = 'var/demo-key'
 
 export const DEMO_EID = '9999'
-const DEMO_RETURN = 'SAMPLE-2025'
+const DEMO_RETURN = '202512'
 const DEMO_TOKEN = 'sample-submission'
 
 const YEAR = 365 * 24 * 60 * 60 * 1000
@@ -37,14 +41,13 @@ export async function prepareDemo(): Promise<Demo> {
     const catalogue = await database.get<{ total: number }>(
       'select max(total) as total from occupation_filter',
     )
-    if (catalogue?.total === 0) await importOccupations(database, readSampleRecords('occupations.ndjson'))
+    if (catalogue?.total === 0) {
+      const occupations = readRecords([locateSample('occupations.ndjson')], { columns: OCCUPATION_COLUMNS })
+      await importOccupations(database, occupations)
+    }
     const submission = await database.get('select token from submission where token = $1', [DEMO_TOKEN])
     if (submission === undefined) {
-      await publishResults(database, readSampleRecords('validation-results.ndjson'), {
-        eid: DEMO_EID,
-        returnId: DEMO_RETURN,
-        token: DEMO_TOKEN,
-      })
+      await publishSample(database)
     }
     return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN }
   } finally {
@@ -80,10 +83,20 @@ Stop with Ctrl+C. The data stays in var/.
 `
 }
 
-function readSampleRecords(name: SampleName) {
-  return readRecords([locateSample(name)], {
-    columns: name === 'occupations.ndjson' ? OCCUPATION_COLUMNS : ENTRY_COLUMNS,
-  })
+/** Checks the sample files with faults, and publishes what is found: the findings come from the engine, like any others. */
+async function publishSample(database: Database): Promise<void> {
+  const folder = findDefinition('sdr')
+  const { files } = selectFiles([FAULTY_SAMPLE], loadDefinition(folder))
+  const result = await checkFiles({ definition: folder, files, complete: true, returnId: DEMO_RETURN })
+  try {
+    await publishResults(database, readRecords([result.path], { columns: PUBLISHED_COLUMNS }), {
+      eid: DEMO_EID,
+      returnId: DEMO_RETURN,
+      token: DEMO_TOKEN,
+    })
+  } finally {
+    await result.dispose()
+  }
 }
 
 async function findKey(database: Database): Promise<string> {
