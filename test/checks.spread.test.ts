@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findDefinition, loadDefinition } from '../src/checks/definition/load.ts'
 import { compileSpread, type Spread } from '../src/checks/engine/spread.ts'
+import { checkFolder, placesOf } from './support/check-folder.ts'
 
 const enrolments = loadDefinition(findDefinition('sdr')).resources.find(({ name }) => name === 'enrolments')
 const fields = enrolments?.fields ?? []
@@ -95,5 +99,40 @@ test('nothing is compared without both dates, or if the period ends before it st
     const record = makeRecord('0.1500', start, end, months)
     expect(find(within, record)).toBeUndefined()
     expect(find(outside, record)).toBeUndefined()
+  }
+})
+
+test('a definition of any field can use it; without a return it is listed as not run', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mahi-spread-'))
+  const parts = Array.from({ length: 12 }, (_, index) => `month${index + 1}`)
+  const number = (name: string) => ({ name, type: 'number' })
+  const date = (name: string) => ({ name, type: 'date', format: '%d.%m.%Y' })
+  const spread = { kind: 'spread', total: 'budget', parts, from: 'from', to: 'to', decimals: 0 }
+  const message = 'Month {month} has {value} instead of {share}.'
+  const resource = {
+    name: 'projects',
+    path: 'projects.csv',
+    type: 'table',
+    'mahi:code': 'PRO',
+    schema: {
+      fields: [number('budget'), date('from'), date('to'), ...parts.map(number)],
+      'mahi:recordChecks': [{ ...spread, code: 'PRO-101', message }],
+    },
+  }
+  try {
+    writeFileSync(
+      join(folder, 'datapackage.json'),
+      JSON.stringify({ name: 'budgets', version: '1', 'mahi:return': {}, resources: [resource] }),
+    )
+    const months = [0, 0, 33, 33, 34, 0, 0, 0, 0, 0, 0, 0]
+    const header = ['budget', 'from', 'to', ...parts].join(',')
+    writeFileSync(join(folder, 'projects.csv'), `${header}\n100,03.03.2025,02.05.2025,${months.join(',')}\n`)
+    const { findings } = await checkFolder(folder, folder, { returnId: '2025' })
+    expect(placesOf(findings)).toEqual(['PRO-101 projects.csv:2'])
+    expect(findings[0]?.errorDescription).toBe('Month 5 has 34 instead of 33.')
+    const { summary } = await checkFolder(folder, folder)
+    expect(summary.notRun).toEqual([{ code: 'PRO-101', reason: 'The return has no year.' }])
+  } finally {
+    rmSync(folder, { recursive: true })
   }
 })
