@@ -44,14 +44,105 @@ test('list gives one page as the service answers it', async () => {
   expect((await client.occupations.list()).totalCount).toBe(3)
 })
 
-test('a page that names itself as the next one ends the reading', async () => {
-  const page = { data: [{ occupationCode: 'A' }], nextCursor: 'A', totalCount: 2 }
-  const client = createClient({ baseUrl: 'http://service.example', fetch: async () => Response.json(page) })
-  const reading = collect(client.occupations.all())
-  await expect(reading).rejects.toMatchObject({
-    kind: 'unreadable',
-    title: 'The next page is the same page again',
+/** A client of a service that answers these bodies in turn. */
+function clientOf(bodies: readonly unknown[], headers: Record<string, string> = { etag: 'W/"c1-x"' }) {
+  let index = 0
+  return createClient({
+    baseUrl: 'http://service.example',
+    fetch: async () => Response.json(bodies[index++ % bodies.length], { headers }),
   })
+}
+
+test('pages that lead back end the reading', async () => {
+  const page = (nextCursor: string) => ({
+    data: [{ occupationCode: 'A' }],
+    nextCursor,
+    totalCount: 2,
+    resultsCount: 1,
+  })
+  for (const bodies of [
+    [page('A')],
+    [page('a'), page('b')],
+    [page('b'), page('a')],
+    [page('😀'), page('\uffee')],
+  ])
+    await expect(collect(clientOf(bodies).occupations.all())).rejects.toMatchObject({
+      kind: 'unreadable',
+      title: 'The pages lead back to where they came from',
+    })
+})
+
+test('a 200 that is no page of a catalogue is an error, not an empty catalogue', async () => {
+  const good = { totalCount: 0, data: [], resultsCount: 0 }
+  expect(await clientOf([good]).occupations.list()).toEqual(good)
+  for (const bad of [
+    {},
+    [],
+    { status: 'ok' },
+    { data: [] },
+    { ...good, totalCount: undefined },
+    { ...good, totalCount: '0' },
+    { ...good, totalCount: -1 },
+    { ...good, resultsCount: undefined },
+    { ...good, resultsCount: 3 },
+    { ...good, data: undefined },
+    { ...good, data: 'letters', resultsCount: 7 },
+    { ...good, data: [null], resultsCount: 1 },
+    { ...good, data: ['a'], resultsCount: 1 },
+    { ...good, nextCursor: 5 },
+    { ...good, nextCursor: '' },
+    { ...good, nextCursor: 'A' },
+  ]) {
+    const failure: unknown = await collect(clientOf([bad]).occupations.all()).catch((error: unknown) => error)
+    expect([bad, failure]).toEqual([bad, expect.any(MahiError)])
+    expect(failure).toMatchObject({ kind: 'unreadable' })
+  }
+  await expect(clientOf([good], {}).occupations.list()).rejects.toMatchObject({
+    kind: 'unreadable',
+    title: 'The answer is no page: it lacks an ETag',
+  })
+})
+
+test('a redirect is not followed, and names its target', async () => {
+  const client = createClient({
+    baseUrl: 'http://service.example',
+    fetch: async () => new Response(null, { status: 301, headers: { location: 'https://other.example/' } }),
+  })
+  await expect(client.occupations.list()).rejects.toMatchObject({
+    kind: 'problem',
+    status: 301,
+    location: 'https://other.example/',
+    title: 'HTTP 301 redirects to https://other.example/',
+  })
+})
+
+test('a token that would lead to another path is refused, and nothing is sent', async () => {
+  const client = createClient({
+    baseUrl: 'http://service.example',
+    eid: '1001',
+    fetch: () => expect.fail('a request was sent'),
+  })
+  for (const token of ['', '.', '..'])
+    await expect(client.validationResults.page(token)).rejects.toMatchObject({ kind: 'invalid' })
+})
+
+test('a credential that does not fit in a header is refused without being repeated', async () => {
+  for (const secret of ['', 'secret\n', 'secret\r\nx: y', 'sēcret', 'secret\u{1F511}']) {
+    for (const credential of [{ apiKey: secret }, { token: secret }]) {
+      const refusal = (() => {
+        try {
+          createClient({ baseUrl: 'http://service.example', ...credential })
+        } catch (error) {
+          return error
+        }
+        return undefined
+      })()
+      expect(refusal).toBeInstanceOf(TypeError)
+      expect(String((refusal as TypeError).stack)).not.toMatch(/cret(?!Fits)/)
+    }
+    const later = createClient({ baseUrl: 'http://service.example', token: async () => secret })
+    await expect(later.occupations.list()).rejects.toThrow(TypeError)
+  }
 })
 
 test('pages and all follow nextCursor to the end, from the cursor on where one is given', async () => {
@@ -132,11 +223,14 @@ test('a record that is there all along is neither missed nor repeated while othe
 
 test('a base address may have a path and a slash at its end, and must be absolute', async () => {
   const { client: _, service, front } = await startClient([record('A')])
+  const page = { totalCount: 7, data: [], resultsCount: 0 }
   front.befall = ({ url }) =>
-    url.startsWith('/prefix/v1/occupations') ? { status: 200, body: '{"totalCount":7}' } : undefined
+    url.startsWith('/prefix/v1/occupations')
+      ? { status: 200, headers: { etag: 'W/"x"' }, body: JSON.stringify(page) }
+      : undefined
 
   for (const baseUrl of [`${front.baseUrl}/prefix`, new URL(`${front.baseUrl}/prefix/`)]) {
-    expect(await createClient({ baseUrl, apiKey: service.key }).occupations.list()).toEqual({ totalCount: 7 })
+    expect(await createClient({ baseUrl, apiKey: service.key }).occupations.list()).toEqual(page)
   }
   expect(() => createClient({ baseUrl: '/v1' })).toThrow(TypeError)
   expect(() => createClient({ baseUrl: 'https://user:password@example.org' })).toThrow(TypeError)
@@ -170,7 +264,8 @@ test('a key and a token are sent, and neither follows a redirect', async () => {
   await expect(createClient({ baseUrl, apiKey: service.key }).occupations.list()).rejects.toMatchObject({
     kind: 'problem',
     status: 302,
-    title: 'HTTP 302',
+    title: `HTTP 302 redirects to ${baseUrl}/v1/occupations`,
+    location: `${baseUrl}/v1/occupations`,
   })
   expect(front.received.length - before).toBe(1)
 })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -44,13 +45,36 @@ const record = (code: string, more: object = {}) => ({
   lastUpdatedDate: '2026-01-01T00:00:00.000Z',
   ...more,
 })
-const GOOD = { totalCount: 2, resultsCount: 2, data: [record('A'), record('B')] }
+const line = (code: string) => JSON.stringify(record(code))
+const GOOD = `${line('A')}\n${line('B')}\n`
+
+/** Sends text as a snapshot, with the headers of one unless told otherwise. */
+function sendSnapshot(
+  response: ServerResponse,
+  text: string,
+  headers: Record<string, string | undefined> = {},
+): void {
+  const digest = createHash('sha256').update(text).digest('base64')
+  const all = {
+    'content-type': 'application/x-ndjson',
+    etag: 'W/"1-x"',
+    'delta-token': 'token',
+    'catalogue-revision': '1',
+    'total-count': String(text.split('\n').length - 1),
+    'ndjson-digest': `sha-256=:${digest}:`,
+    ...headers,
+  }
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) response.setHeader(name, value)
+  response.end(text)
+}
 
 const HOSTILE_MESSAGE = {
-  page: 'The answer is no page of a catalogue',
+  page: 'The answer is no page of changes',
+  snapshot: 'The answer is no snapshot of a catalogue',
   json: 'The answer is not JSON',
-  back: 'The pages of the catalogue lead back to where they came from',
+  back: 'The pages lead back to where they came from',
   long: 'The answer is longer than 134217728 bytes',
+  endless: 'A line of the snapshot has no end',
 }
 
 const report: string[] = []
@@ -61,38 +85,58 @@ afterAll(() => {
 /** A folder with a copy of a good service. */
 async function makeCopy() {
   const mahi = new Installation()
-  const good = await serve((response) => send(response, JSON.stringify(GOOD)))
+  /** What the service answers about changes, as soon as there is a copy. */
+  let hostile: ((response: ServerResponse, path: string) => void) | undefined
+  const url = await serve((response, path) => {
+    if (hostile !== undefined) hostile(response, path)
+    else sendSnapshot(response, GOOD)
+  })
   const folder = join(mahi.folder, 'copy')
-  await mirror(good, folder)
-  return { mahi, folder, copy: () => mahi.read('copy/occupations.ndjson') }
+  await mirror(url, folder)
+  const become = (answer: typeof hostile) => {
+    hostile = answer
+  }
+  return { mahi, folder, url, become, copy: () => mahi.read('copy/occupations.ndjson') }
 }
 
 async function mirror(url: string, folder: string): Promise<void> {
-  await mirrorOccupations({ url, folder, fetchPage: createSource(url, undefined) })
+  await mirrorOccupations({ url, folder, source: createSource(url, undefined) })
 }
 
-/** Mirrors another service into such a folder, by the command. */
-async function mirrorAfter(url: string) {
-  const { mahi, copy } = await makeCopy()
+/** Lets the service of such a folder become another, and mirrors it by the command. */
+async function mirrorAfter(answer: (response: ServerResponse, path: string) => void, ...flags: string[]) {
+  const { mahi, url, become, copy } = await makeCopy()
   const before = copy()
-  const { code, stdout, stderr, peak } = await runMeasured(mahi, ['mirror', url, 'copy'])
+  become(answer)
+  const { code, stdout, stderr, peak } = await runMeasured(mahi, ['mirror', url, 'copy', ...flags])
   expect([code, stdout, stderr.includes('should not have happened')]).toEqual([1, '', false])
   expect(copy()).toBe(before)
   return { stderr: stderr.replace(url, 'URL'), peak }
 }
 
 describe('an answer without end ends a mirror, and leaves the copy', () => {
+  const snapshotHead = (response: ServerResponse) => {
+    response.setHeader('content-type', 'application/x-ndjson')
+    for (const name of ['etag', 'delta-token']) response.setHeader(name, 'x')
+    for (const name of ['catalogue-revision', 'total-count']) response.setHeader(name, '9')
+    response.setHeader('ndjson-digest', 'sha-256=:x:')
+  }
   test.each([
     [
       'as it is',
-      (response: ServerResponse) => Readable.from(repeated(' ', BYTES, '{"data":["', '"]}')).pipe(response),
+      (response: ServerResponse) =>
+        Readable.from(repeated(' ', BYTES, '{"changes":["', '"]}')).pipe(response),
+      [],
+      HOSTILE_MESSAGE.long,
     ],
     [
       'packed',
       (response: ServerResponse) => {
         response.setHeader('content-encoding', 'gzip')
-        void pipeline(packed(repeated('x', BYTES, '{"data":["', '"]}')), response).catch(() => undefined)
+        void pipeline(packed(repeated('x', BYTES, '{"changes":["', '"]}')), response).catch(() => undefined)
       },
+      [],
+      HOSTILE_MESSAGE.long,
     ],
     [
       'packed, as a problem',
@@ -101,64 +145,158 @@ describe('an answer without end ends a mirror, and leaves the copy', () => {
         response.setHeader('content-encoding', 'gzip')
         void pipeline(packed(repeated('x', BYTES, '{"title":"', '"}')), response).catch(() => undefined)
       },
+      [],
+      HOSTILE_MESSAGE.long,
     ],
-  ])('%s', { timeout: 300_000 }, async (name, answer) => {
+    [
+      'packed, as a line of a snapshot',
+      (response: ServerResponse) => {
+        snapshotHead(response)
+        response.setHeader('content-encoding', 'gzip')
+        void pipeline(packed(repeated('x', BYTES, '{"occupationCode":"', '"}')), response).catch(
+          () => undefined,
+        )
+      },
+      ['--full'],
+      HOSTILE_MESSAGE.endless,
+    ],
+  ])('%s', { timeout: 300_000 }, async (name, answer, flags, message) => {
     const begun = performance.now()
-    const { stderr, peak } = await mirrorAfter(await serve(answer))
+    const { stderr, peak } = await mirrorAfter(answer, ...flags)
     report.push(
       `mirror, endless, ${name}: ${Math.round(peak / 1e6)} MB, ${((performance.now() - begun) / 1000).toFixed(1)} s`,
     )
-    expect(stderr).toBe(`URL: ${HOSTILE_MESSAGE.long}\n`)
+    expect(stderr).toBe(`URL: ${message}\n`)
     expect(peak).toBeLessThan(MOST)
   })
 })
 
-test('whatever else a service may answer ends a mirror, and leaves the copy', {
+test('whatever else a service may answer about changes ends a mirror, and leaves the copy', {
   timeout: 120_000,
 }, async () => {
-  const page = (data: unknown, more: object = {}) => JSON.stringify({ totalCount: 1, data, ...more })
+  const page = (more: object = {}) =>
+    JSON.stringify({ delta: 'x', totalCount: 2, revision: 1, changes: [], resultsCount: 0, ...more })
+  const one = (change: unknown) => page({ changes: [change], resultsCount: 1 })
+  const created = { change: 'created', occupationCode: 'A', record: record('A') }
   const answers: [string, string][] = [
     ['<html>', HOSTILE_MESSAGE.json],
     ['null', HOSTILE_MESSAGE.json],
     ['"text"', HOSTILE_MESSAGE.json],
     [`${'['.repeat(100_000)}`, HOSTILE_MESSAGE.json],
-    [page(1), HOSTILE_MESSAGE.page],
-    [page('text'), HOSTILE_MESSAGE.page],
-    [page({ length: 1e9 }), HOSTILE_MESSAGE.page],
-    [page([null]), HOSTILE_MESSAGE.page],
-    [page([[]]), HOSTILE_MESSAGE.page],
-    [page([{ lastUpdatedDate: '2026-01-01T00:00:00.000Z' }]), HOSTILE_MESSAGE.page],
-    [page([record('A', { occupationCode: 5 })]), HOSTILE_MESSAGE.page],
-    [page([record('A', { lastUpdatedDate: 'now' })]), HOSTILE_MESSAGE.page],
-    [page([record('A', { lastUpdatedDate: '2026-99-01T00:00:00.000Z' })]), HOSTILE_MESSAGE.page],
-    [page([record('A', { minorGroups: 'x' })]), HOSTILE_MESSAGE.page],
-    [page([record('A', { minorGroups: [{ minorGroup: { code: {} } }] })]), HOSTILE_MESSAGE.page],
-    [page([record('B'), record('A')]), HOSTILE_MESSAGE.page],
-    [page([record('A'), record('A')]), HOSTILE_MESSAGE.page],
-    [page([record('A')], { totalCount: 1e308 }), HOSTILE_MESSAGE.page],
-    [page([record('A')], { totalCount: '1' }), HOSTILE_MESSAGE.page],
-    [page([record('A')], { nextCursor: 1 }), HOSTILE_MESSAGE.page],
-    [page([record('A')], { nextCursor: 'A' }), HOSTILE_MESSAGE.page],
-    [page([], { nextCursor: 'A' }), HOSTILE_MESSAGE.back],
+    // What proxies and other services answer with 200.
+    ['{}', HOSTILE_MESSAGE.page],
+    ['[]', HOSTILE_MESSAGE.page],
+    ['{"status":"ok"}', HOSTILE_MESSAGE.page],
+    ['{"data":[]}', HOSTILE_MESSAGE.page],
+    [page({ changes: undefined }), HOSTILE_MESSAGE.page],
+    [page({ changes: 'text' }), HOSTILE_MESSAGE.page],
+    [page({ changes: { length: 1e9 } }), HOSTILE_MESSAGE.page],
+    [page({ totalCount: undefined }), HOSTILE_MESSAGE.page],
+    [page({ totalCount: '2' }), HOSTILE_MESSAGE.page],
+    [page({ totalCount: 1e308 }), HOSTILE_MESSAGE.page],
+    [page({ revision: -1 }), HOSTILE_MESSAGE.page],
+    [page({ resultsCount: undefined }), HOSTILE_MESSAGE.page],
+    [page({ resultsCount: 1 }), HOSTILE_MESSAGE.page],
+    [page({ delta: undefined }), HOSTILE_MESSAGE.page],
+    [page({ delta: 5 }), HOSTILE_MESSAGE.page],
+    [page({ next: 'y' }), HOSTILE_MESSAGE.page],
+    [page({ next: 'y', delta: undefined }), HOSTILE_MESSAGE.page],
+    [one(null), HOSTILE_MESSAGE.page],
+    [one([]), HOSTILE_MESSAGE.page],
+    [one({ ...created, change: 'moved' }), HOSTILE_MESSAGE.page],
+    [one({ ...created, occupationCode: 5 }), HOSTILE_MESSAGE.page],
+    [one({ ...created, occupationCode: 'B' }), HOSTILE_MESSAGE.page],
+    [one({ ...created, record: undefined }), HOSTILE_MESSAGE.page],
+    [one({ ...created, change: 'removed' }), HOSTILE_MESSAGE.page],
+    [page({ next: 'y', delta: undefined, changes: [created], resultsCount: 1 }), HOSTILE_MESSAGE.back],
   ]
-  const { folder, copy } = await makeCopy()
+  const { folder, url, become, copy } = await makeCopy()
   const before = copy()
   for (const [body, message] of answers) {
-    const url = await serve((response) => send(response, body))
+    become((response) => send(response, body))
     const failure = await mirror(url, folder).catch((error: unknown) => error)
     expect([body.slice(0, 100), failure]).toEqual([body.slice(0, 100), expect.any(MahiError)])
-    expect([body.slice(0, 100), (failure as MahiError).message]).toEqual([body.slice(0, 100), message])
+    expect([body.slice(0, 100), (failure as MahiError).message]).toEqual([
+      body.slice(0, 100),
+      expect.stringContaining(message),
+    ])
     expect(copy()).toBe(before)
   }
+  // Without an ETag.
+  become((response) => response.end(page()))
+  await expect(mirror(url, folder)).rejects.toThrow('it lacks an ETag')
+  // A total that the copy does not have: the snapshot settles it, and is asked for once.
+  const asked: string[] = []
+  become((response, path) => {
+    asked.push(path)
+    if (path.includes('changes')) send(response, page({ totalCount: 7 }))
+    else sendSnapshot(response, GOOD)
+  })
+  expect(await mirrorOccupations({ url, folder, source: createSource(url, undefined) })).toMatchObject({
+    total: 2,
+  })
+  expect(asked).toEqual(['/v1/occupations/changes?Since=token', '/v1/occupations/snapshot'])
+})
+
+test('whatever else a service may answer as a snapshot ends a mirror, and leaves the copy', {
+  timeout: 120_000,
+}, async () => {
+  const { folder, url, become, copy } = await makeCopy()
+  const before = copy()
+  const fail = async (text: string, headers: Record<string, string | undefined>, message: string) => {
+    become((response) => sendSnapshot(response, text, headers))
+    const run = mirrorOccupations({ url, folder, full: true, source: createSource(url, undefined) })
+    const failure = await run.catch((error: unknown) => error)
+    expect([text, headers, failure]).toEqual([text, headers, expect.any(MahiError)])
+    expect((failure as MahiError).message).toContain(message)
+    expect(copy()).toBe(before)
+  }
+  for (const [name, value] of [
+    ['content-type', 'application/json'],
+    ['content-type', undefined],
+    ['etag', undefined],
+    ['delta-token', undefined],
+    ['catalogue-revision', 'x'],
+    ['total-count', '-1'],
+    ['total-count', undefined],
+    ['ndjson-digest', undefined],
+    ['ndjson-digest', 'md5=:x:'],
+  ] as const)
+    await fail(GOOD, { [name]: value }, HOSTILE_MESSAGE.snapshot)
+  await fail(GOOD, { 'ndjson-digest': 'sha-256=:AAAA:' }, 'does not have the digest that it names')
+  await fail(GOOD, { 'total-count': '1' }, 'has not the 1 lines that it names')
+  await fail(GOOD, { 'total-count': '3' }, 'has not the 3 lines that it names')
+  await fail('', { 'total-count': '2' }, 'has not the 2 lines that it names')
+  await fail(GOOD.trimEnd(), { 'total-count': '1' }, 'has not the 1 lines that it names')
+  await fail(`${line('B')}\n${line('A')}\n`, {}, 'Line 2 of the snapshot is no record or out of order')
+  await fail(`${line('A')}\n${line('A')}\n`, {}, 'Line 2 of the snapshot is no record or out of order')
+  for (const text of ['{}', '[]', 'null', '5', '<html>', '{"occupationCode":5}', '{"occupationCode":"A"'])
+    await fail(`${text}\n`, {}, 'Line 1 of the snapshot is no record or out of order')
+})
+
+test('a redirect is not followed, and its target is named', async () => {
+  const { stderr } = await mirrorAfter((response) => {
+    response.writeHead(308, { location: 'https://elsewhere.example/v1/occupations/changes' }).end()
+  })
+  expect(stderr).toBe('URL: HTTP 308 redirects to https://elsewhere.example/v1/occupations/changes\n')
+})
+
+test('a service without a change feed gets a message of its own', async () => {
+  const url = await serve((response) => {
+    response.statusCode = 404
+    response.end('{"title":"Nothing here"}')
+  })
+  const { code, stderr } = await new Installation().run(['mirror', url, 'copy'])
+  expect(code).toBe(1)
+  expect(stderr).toContain('The service has no snapshot of its catalogue: it is an older version of Mahi')
 })
 
 test('what a service says of itself does nothing to a terminal, and is not endless', async () => {
   const title = `\u001b[2J\u009b1m\r\nmahi: all is well${'x'.repeat(100_000)}`
-  const url = await serve((response) => {
+  const { stderr } = await mirrorAfter((response) => {
     response.statusCode = 400
     response.end(JSON.stringify({ title }))
   })
-  const { stderr } = await mirrorAfter(url)
   expect(stderr).toMatch(/^URL: {2}\[2J 1m mahi: all is wellx+…\n/)
   expect(stderr.length).toBeLessThan(700)
 })
@@ -166,7 +304,11 @@ test('what a service says of itself does nothing to a terminal, and is not endle
 test('names that every object has are mirrored as they are, and refused by an import', async () => {
   const mahi = new Installation()
   const text = `{"occupationCode":"A","__proto__":{"titleEnglish":"polluted"},"constructor":1,"lastUpdatedDate":"2026-01-01T00:00:00.000Z"}`
-  const url = await serve((response) => send(response, `{"totalCount":1,"data":[${text}]}`))
+  const url = await serve((response, path) => {
+    if (path.includes('changes'))
+      send(response, '{"delta":"x","totalCount":1,"revision":1,"changes":[],"resultsCount":0}')
+    else sendSnapshot(response, `${text}\n`)
+  })
   for (const format of ['ndjson', 'json', 'csv']) {
     expect(await mahi.run(['mirror', url, 'copy', '--format', format])).toMatchObject({ code: 0 })
   }
@@ -179,23 +321,35 @@ test('names that every object has are mirrored as they are, and refused by an im
   ])
 })
 
-test('a copy that was damaged is fetched anew, and so is what a first run left behind', async () => {
-  const { mahi, folder, copy } = await makeCopy()
-  const url = await serve((response) => send(response, JSON.stringify(GOOD)))
-  await mirror(url, folder)
+test('a copy that was damaged is fetched again, and what a first run left behind is not used', async () => {
+  const { mahi, folder, url, become, copy } = await makeCopy()
   const whole = copy()
+  const change = {
+    change: 'updated',
+    occupationCode: 'A',
+    record: record('A'),
+  }
+  become((response, path) => {
+    if (path.includes('changes'))
+      send(
+        response,
+        JSON.stringify({ delta: 'x', totalCount: 2, revision: 1, changes: [change], resultsCount: 1 }),
+      )
+    else sendSnapshot(response, GOOD)
+  })
 
   // What a file may hold whose blocks did not reach the disk.
   for (const damaged of [
     `${whole}\0\0\0\0\n`,
+    '\0'.repeat(whole.length),
     `${'\0'.repeat(4096)}\n`,
     '{"occupationCode":1}\n',
     'null\n',
   ]) {
     mahi.write('copy/occupations.ndjson', damaged)
-    await expect(checkMirror({ url, folder, fetchPage: createSource(url, undefined) })).rejects.toThrow(
-      /copy\/occupations\.ndjson:[13]: is damaged: fetch everything anew with --full$/,
-    )
+    expect(await checkMirror({ url, folder, source: createSource(url, undefined) })).toMatchObject({
+      damaged: true,
+    })
     await mirror(url, folder)
     expect(copy()).toBe(whole)
 
@@ -206,9 +360,16 @@ test('a copy that was damaged is fetched anew, and so is what a first run left b
     await mirror(url, join(other.folder, 'copy'))
     expect(other.read('copy/occupations.ndjson')).toBe(whole)
   }
-  mahi.write('copy/mirror.json', '\0\0\0')
-  expect(await mahi.run(['mirror', url, 'copy'])).toMatchObject({ code: 0 })
-  expect(copy()).toBe(whole)
+  for (const state of [
+    '\0\0\0',
+    'null',
+    '{}',
+    JSON.stringify({ url, seenUntil: '2026-01-01T00:00:00.000Z' }),
+  ]) {
+    mahi.write('copy/mirror.json', state)
+    expect(await mahi.run(['mirror', url, 'copy'])).toMatchObject({ code: 0 })
+    expect(copy()).toBe(whole)
+  }
 })
 
 describe('findings of a service that is none', () => {

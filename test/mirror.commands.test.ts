@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { Installation } from './support/command.ts'
+import { findFreePort } from './support/free-port.ts'
 
 const record = (number: number, title = 'A title') => ({
   occupationCode: `O${String(number).padStart(5, '0')}`,
@@ -45,11 +46,11 @@ test('mirror killed at any moment leaves a complete copy, and the next run goes 
     const after = await truth()
 
     const command = installation.start(['mirror', url, 'copy'], { environment })
-    const path = join(installation.folder, 'copy', 'changes.ndjson')
+    const path = join(installation.folder, 'copy', 'occupations.ndjson.part')
     // Somewhere between the start of the process and its end, further on in each round.
     for (let waited = 0; waited < 5000 && !existsSync(path) && command.child.exitCode === null; waited += 5)
       await sleep(5)
-    await sleep(round * 25)
+    await sleep(round * 5)
     command.kill('SIGKILL')
     await command.ended
     expect([before, after]).toContain(copy())
@@ -98,6 +99,9 @@ test('mirror says what to do about a wrong key, a wrong address and a service th
   const address = await installation.run(['mirror', 'careers.example', 'copy'])
   expect(address.code).toBe(1)
   expect(address.stderr).toContain('should be an address such as')
+  const withPassword = await installation.run(['mirror', url.replace('//', '//user:secret@'), 'copy'])
+  expect(withPassword.stderr).toContain('holds a user name or password')
+  expect(withPassword.stderr).not.toContain('secret')
   expect(existsSync(join(installation.folder, 'copy', 'occupations.ndjson'))).toBe(false)
 })
 
@@ -153,6 +157,81 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
   })
   expect(foreign.code).toBe(1)
   expect(foreign.stderr).toContain('check the EID and the token')
+})
+
+test('a service that is away or unknown fails soon, with the cause, and so does the fetch of findings', async () => {
+  const installation = new Installation()
+  const away = `http://127.0.0.1:${await findFreePort()}`
+  for (const [url, cause] of [
+    [away, 'nothing listens at this host and port (ECONNREFUSED)'],
+    ['http://no-such-host.invalid', /the host is unknown \(ENOTFOUND\)|could not be looked up \(EAI_AGAIN\)/],
+  ] as const) {
+    for (const command of [
+      ['mirror', url, 'copy'],
+      ['results', 'fetch', url, 'a-token', '--eid', '1001'],
+    ]) {
+      const { code, stdout, stderr } = await installation.run(command)
+      expect([code, stdout]).toEqual([1, ''])
+      const last = stderr.trimEnd().split('\n').at(-1) ?? ''
+      expect(last).toContain(`${url}: No whole answer came: `)
+      expect(last).toMatch(cause)
+    }
+  }
+})
+
+test('a key that does not fit in a header is refused, and not repeated', async () => {
+  const installation = new Installation()
+  for (const key of ['secret\nkey', 'secret key', 'sēcretkey']) {
+    for (const command of [
+      ['mirror', 'http://127.0.0.1:1', 'copy'],
+      ['results', 'fetch', 'http://127.0.0.1:1', 'a-token', '--eid', '1001'],
+    ]) {
+      const { code, stdout, stderr } = await installation.run(command, { environment: { MAHI_API_KEY: key } })
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toMatch(/^MAHI_API_KEY contains a line break/)
+      expect(stderr).not.toMatch(/cret/)
+    }
+  }
+})
+
+test('a fetch of findings replaces a file as a whole, and a failed one writes nothing', async () => {
+  const installation = new Installation()
+  const entries = Array.from({ length: 45 }, (_, number) => ({ localId: `L${number}`, errorCode: 'E-1' }))
+  installation.write('run.ndjson', ndjson(entries))
+  const publish = [
+    'results',
+    'publish',
+    '--eid',
+    '1001',
+    '--return',
+    'R1',
+    '--token',
+    'a-submission',
+    'run.ndjson',
+  ]
+  await installation.runJson(publish)
+  const { key } = (await installation.runJson(['keys', 'create', '--client', 'c', '--eid', '1001'])) as {
+    key: string
+  }
+  // A service with low limits: the fetch takes the pages that it allows.
+  const { url } = await installation.serve({ RESULTS_PAGE_SIZE_DEFAULT: '5', RESULTS_PAGE_SIZE_MAX: '10' })
+  const fetch = (token: string, ...flags: string[]) =>
+    installation.run(['results', 'fetch', url, token, '--eid', '1001', ...flags], {
+      environment: { MAHI_API_KEY: key },
+    })
+  expect(await fetch('a-submission', '--output', 'findings.csv')).toMatchObject({ code: 0, stdout: '' })
+  const whole = installation.read('findings.csv')
+  expect(whole.trimEnd().split('\n')).toHaveLength(46)
+  expect(statSync(join(installation.folder, 'findings.csv')).mode & 0o777).toBe(0o600)
+
+  const failed = await fetch('no-such-token', '--output', 'findings.csv')
+  expect([failed.code, failed.stdout]).toEqual([1, ''])
+  expect(installation.read('findings.csv')).toBe(whole)
+  expect(await fetch('no-such-token')).toMatchObject({ code: 1, stdout: '' })
+  expect(await fetch('..')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('".." is not a submission token'),
+  })
 })
 
 test('two mirrors in one folder do not mix: the second says who is at work', async () => {

@@ -1,28 +1,38 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { Format } from '../src/mirror/formats.ts'
 import { checkMirror, mirrorOccupations } from '../src/mirror/mirror.ts'
-import { createSource, type FetchPage } from '../src/mirror/source.ts'
+import { createSource, type Source } from '../src/mirror/source.ts'
 import { exportOccupations } from '../src/occupations/export.ts'
+import { replaceCode } from '../src/occupations/history/replace.ts'
+import { readKept } from '../src/occupations/history/revision-log.ts'
+import { rollBack } from '../src/occupations/history/rollback.ts'
 import { Service } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
+
+/** Raise it to look at more histories. */
+const RUNS = Number(process.env.HISTORY_RUNS ?? 10)
 
 class Interrupted extends Error {}
 
 /** A service that listens, a folder for its mirror, and the two runs that tests do. */
-async function startMirrored() {
-  const service = await Service.start()
+async function startMirrored(environment: Record<string, string> = {}) {
+  const service = await Service.start(environment)
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
   const folder = temporaryFolder()
   const source = createSource(url, service.key)
   return {
     service,
+    url,
     folder,
     source,
-    mirror: (fetchPage: FetchPage = source) => mirrorOccupations({ url, folder, fetchPage }),
-    check: () => checkMirror({ url, folder, fetchPage: source }),
+    mirror: (options: { source?: Source; format?: Format; full?: boolean } = {}) =>
+      mirrorOccupations({ url, folder, source, ...options }),
+    check: () => checkMirror({ url, folder, source }),
     copy: () => readFileSync(join(folder, 'occupations.ndjson'), 'utf8'),
+    write: (text: string) => writeFileSync(join(folder, 'occupations.ndjson'), text),
     /** The whole catalogue as a full fetch would give it. */
     truth: async () => {
       let text = ''
@@ -34,100 +44,84 @@ async function startMirrored() {
   }
 }
 
-/** Fetches so many pages and is then cut off, as by a crash. */
-function interruptAfter(pages: number, source: FetchPage): FetchPage {
-  let left = pages
-  return async (query) => {
-    if (left-- <= 0) throw new Interrupted()
-    return await source(query)
+/** Gives so many pages of changes or lines of a snapshot, and is then cut off, as by a crash. */
+function interruptAfter(pieces: number, source: Source): Source {
+  async function* cut<Piece>(items: AsyncIterable<Piece>) {
+    let left = pieces
+    for await (const item of items) {
+      if (left-- <= 0) throw new Interrupted()
+      yield item
+    }
+  }
+  return {
+    changes: (since) => cut(source.changes(since)),
+    snapshot: async () => {
+      const snapshot = await source.snapshot()
+      return { ...snapshot, lines: () => cut(snapshot.lines()) }
+    },
   }
 }
 
-/** Counts the requests, and the records that they carried. */
-function counting(source: FetchPage) {
-  const used = { requests: 0, records: 0 }
-  const fetchPage: FetchPage = async (query) => {
-    const page = await source(query)
-    used.requests++
-    used.records += page.records.length
-    return page
+/** Counts what was asked for, and the records that were transferred. */
+function counting(source: Source) {
+  const used = { pages: 0, snapshots: 0, records: 0 }
+  const counted: Source = {
+    async *changes(since) {
+      for await (const page of source.changes(since)) {
+        used.pages++
+        used.records += page.changes?.length ?? 0
+        yield page
+      }
+    },
+    snapshot: async () => {
+      used.snapshots++
+      return await source.snapshot()
+    },
   }
-  return { used, fetchPage }
+  return { used, source: counted }
 }
 
 const record = (number: number, title = 'A title') => ({
   occupationCode: `O${String(number).padStart(5, '0')}`,
   titleEnglish: title,
-  minorGroups: [{ minorGroupRelationType: 'Primary', minorGroup: { code: `M${number % 7}` } }],
 })
+const range = (count: number) => Array.from({ length: count }, (_, number) => record(number))
 
-test('the first run fetches everything, and the next only what changed', async () => {
+test('the first run fetches a snapshot, and the next only what changed, deletions included', async () => {
   const { service, source, mirror, copy, truth } = await startMirrored()
-  await service.import(Array.from({ length: 450 }, (_, number) => record(number)))
-  expect(await mirror()).toEqual({ added: 450, changed: 0, removed: 0, total: 450 })
+  await service.import(range(450))
+  expect(await mirror()).toMatchObject({ added: 450, changed: 0, removed: 0, total: 450 })
   expect(copy()).toBe(await truth())
 
-  await service.import([record(7, 'Another title'), record(900)])
-  const { used, fetchPage } = counting(source)
-  expect(await mirror(fetchPage)).toEqual({ added: 1, changed: 1, removed: 0, total: 451 })
+  await service.import([...range(449).slice(8), record(7, 'Another title'), record(900)], { replace: true })
+  const { used, source: counted } = counting(source)
+  expect(await mirror({ source: counted })).toMatchObject({ added: 1, changed: 1, removed: 8, total: 443 })
   expect(copy()).toBe(await truth())
-  expect(used).toEqual({ requests: 2, records: 3 })
+  expect(used).toEqual({ pages: 1, snapshots: 0, records: 10 })
+
+  expect(await mirror({ source: counted })).toMatchObject({ added: 0, changed: 0, removed: 0, total: 443 })
+  expect(used).toEqual({ pages: 2, snapshots: 0, records: 10 })
 })
 
-test('a page that is older than the first one is not taken, nor what it lacks for seen', async () => {
-  const { service, mirror, source, copy, truth } = await startMirrored()
-  const records = Array.from({ length: 250 }, (_, number) => record(number))
-  await service.import(records)
-  const old = await source({ limit: 100, cursor: 'O00100' })
-  const changed = [
-    record(0, 'Another'),
-    ...records.slice(1, 150),
-    record(150, 'Another'),
-    ...records.slice(151),
-  ]
-  await service.import(changed)
-  let stale = true
-  // The second page comes from a standby that lags.
-  const lagging: FetchPage = async (query) => {
-    if (query.cursor !== 'O00100' || !stale) return await source(query)
-    stale = false
-    return old
-  }
-  await mirror(lagging)
-  expect(stale).toBe(false)
-  expect(copy()).toBe(await truth())
-})
-
-test('records that were deleted are found by totals, without fetching everything', async () => {
-  const { service, source, mirror, copy, truth } = await startMirrored()
-  for (let part = 0; part < 10; part++) {
-    await service.import(Array.from({ length: 400 }, (_, number) => record(part * 400 + number)))
-  }
+test('a service with low limits is asked for the pages that it allows', async () => {
+  const { service, mirror, copy, truth } = await startMirrored({
+    OCCUPATIONS_LIMIT_DEFAULT: '2',
+    OCCUPATIONS_LIMIT_MAX: '3',
+  })
+  await service.import(range(20))
   await mirror()
-  const kept = Array.from({ length: 4000 }, (_, number) => number).filter(
-    (number) => ![5, 1717, 3999].includes(number),
-  )
-  await service.import(
-    kept.map((number) => record(number)),
-    { replace: true },
-  )
-
-  const { used, fetchPage } = counting(source)
-  expect(await mirror(fetchPage)).toEqual({ added: 0, changed: 0, removed: 3, total: 3997 })
+  await service.import(range(20).map(({ occupationCode }) => ({ occupationCode, titleEnglish: 'New' })))
+  expect(await mirror()).toMatchObject({ changed: 20 })
   expect(copy()).toBe(await truth())
-  expect(used.records).toBeLessThan(1000)
 })
 
-test('records without groups and of one date are told apart as well', async () => {
+test('records that move to an old date while others are deleted are not missed', async () => {
   const { service, mirror, copy, truth } = await startMirrored()
-  const bare = (number: number) => ({ occupationCode: `B${String(number).padStart(5, '0')}` })
-  await service.import(Array.from({ length: 700 }, (_, number) => bare(number)))
+  await service.import(range(50))
   await mirror()
-  await service.import(
-    Array.from({ length: 699 }, (_, number) => bare(number)),
-    { replace: true },
-  )
-  expect(await mirror()).toMatchObject({ removed: 1, total: 699 })
+  const old = { ...record(3, 'Old'), lastUpdatedDate: '1999-01-01T00:00:00.000Z' }
+  await service.import([...range(45).slice(4), old], { replace: true, keepDates: true })
+  await mirror()
   expect(copy()).toBe(await truth())
 })
 
@@ -135,113 +129,219 @@ test('a catalogue that became empty leaves an empty copy', async () => {
   const { service, mirror, copy } = await startMirrored()
   await service.import([record(1)])
   await mirror()
-  await service.database.write('catalogue', async (writer) => {
-    for (const table of ['occupation', 'occupation_posting', 'occupation_date'])
-      await writer.run(`delete from ${table}`)
-    await writer.run('update occupation_filter set total = 0')
-    await writer.run("update revision set number = number + 1 where name = 'catalogue'")
-  })
+  await rollBack(service.database, 0)
   await service.revisions.refresh()
-  expect(await mirror()).toEqual({ added: 0, changed: 0, removed: 1, total: 0 })
+  expect(await mirror()).toMatchObject({ added: 0, changed: 0, removed: 1, total: 0 })
   expect(copy()).toBe('')
 })
 
-test('whatever imports ran and wherever mirrors were cut off, the copy ends as a full fetch', async () => {
+const step = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('import' as const),
+      numbers: fc.uniqueArray(fc.nat(120), { minLength: 1, maxLength: 80 }),
+      title: fc.constantFrom('One', 'Two', 'Three'),
+      replace: fc.boolean(),
+      oldDates: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('rollback' as const), back: fc.nat(4) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('replace' as const), old: fc.nat(120) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('cut off' as const), pieces: fc.nat(20) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('mirror' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('import between pages' as const), number: fc.nat(120) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('damage' as const), at: fc.nat(10_000) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('forget' as const) }) },
+)
+
+test('whatever the history and wherever runs were cut off, the copy ends as the source', async () => {
+  const { service, source, mirror, check, copy, write, truth } = await startMirrored({
+    OCCUPATIONS_LIMIT_DEFAULT: '5',
+    OCCUPATIONS_LIMIT_MAX: '7',
+  })
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(
-        fc.oneof(
-          {
-            weight: 3,
-            arbitrary: fc.record({
-              kind: fc.constant('import' as const),
-              numbers: fc.uniqueArray(fc.nat(400), { minLength: 1, maxLength: 300 }),
-              title: fc.constantFrom('One', 'Two', 'Three'),
-              replace: fc.boolean(),
-            }),
-          },
-          { weight: 2, arbitrary: fc.record({ kind: fc.constant('cut off' as const), pages: fc.nat(6) }) },
-          { weight: 1, arbitrary: fc.record({ kind: fc.constant('mirror' as const) }) },
-          {
-            weight: 2,
-            arbitrary: fc.record({
-              kind: fc.constant('import during a mirror' as const),
-              numbers: fc.uniqueArray(fc.nat(400), { minLength: 1, maxLength: 300 }),
-              after: fc.nat(4),
-              replace: fc.boolean(),
-            }),
-          },
-        ),
-        { minLength: 1, maxLength: 8 },
-      ),
-      async (steps) => {
-        const { service, source, mirror, check, copy, truth } = await startMirrored()
-        for (const step of steps) {
-          if (step.kind === 'import') {
-            await service.import(
-              step.numbers.map((number) => record(number, step.title)),
-              { replace: step.replace },
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), async (steps) => {
+      await mirror()
+      for (const each of steps) {
+        if (each.kind === 'import') {
+          const dated = each.oldDates ? { lastUpdatedDate: '2001-01-01T00:00:00.000Z' } : {}
+          await service.import(
+            each.numbers.map((number) => ({ ...record(number, each.title), ...dated })),
+            { replace: each.replace, keepDates: each.oldDates },
+          )
+        } else if (each.kind === 'rollback') {
+          const { oldest, current } = await readKept(service.database)
+          await rollBack(service.database, Math.max(oldest, current - each.back))
+          await service.revisions.refresh()
+        } else if (each.kind === 'replace') {
+          const { occupationCode } = record(each.old)
+          await replaceCode(service.database, occupationCode, ['O00001']).catch(() => undefined)
+          await service.revisions.refresh()
+        } else if (each.kind === 'cut off') {
+          await mirror({ source: interruptAfter(each.pieces, source) }).catch((error: unknown) => {
+            if (!(error instanceof Interrupted)) throw error
+          })
+        } else if (each.kind === 'mirror') {
+          await mirror()
+          expect(copy()).toBe(await truth())
+        } else if (each.kind === 'import between pages') {
+          let first = true
+          await mirror({
+            source: {
+              ...source,
+              async *changes(since) {
+                for await (const page of source.changes(since)) {
+                  if (first) await service.import([record(each.number, 'Meanwhile')])
+                  first = false
+                  yield page
+                }
+              },
+            },
+          })
+        } else if (each.kind === 'damage') {
+          const text = copy()
+          const at = each.at % (text.length + 1)
+          write(`${text.slice(0, at)}#${text.slice(at + 1)}`)
+        } else {
+          // The change feed no longer knows the token: the history has begun again.
+          await service.database.write('catalogue', async (writer) => {
+            await writer.run(
+              "update revision set number = number + 1, changed = changed + 1 where name = 'catalogue'",
             )
-          } else if (step.kind === 'cut off') {
-            await mirror(interruptAfter(step.pages, source)).catch((error: unknown) => {
-              if (!(error instanceof Interrupted)) throw error
-            })
-          } else if (step.kind === 'mirror') {
-            await mirror()
-            expect(copy()).toBe(await truth())
-          } else {
-            let left = step.after
-            await mirror(async (query) => {
-              if (left-- === 0) {
-                await service.import(
-                  step.numbers.map((number) => record(number, 'Meanwhile')),
-                  { replace: step.replace },
-                )
-              }
-              return await source(query)
-            })
-          }
+          })
+          await service.revisions.refresh()
         }
-        const summary = await mirror()
-        expect(copy()).toBe(await truth())
-        expect(summary.total).toBe(copy() === '' ? 0 : copy().trimEnd().split('\n').length)
-        expect(await check()).toMatchObject({ added: 0, changed: 0, removed: 0 })
-      },
-    ),
-    { numRuns: 25 },
+      }
+      const summary = await mirror()
+      expect(copy()).toBe(await truth())
+      expect(summary.total).toBe(copy() === '' ? 0 : copy().trimEnd().split('\n').length)
+      expect(await check()).toEqual({ added: 0, changed: 0, removed: 0, total: summary.total })
+    }),
+    { numRuns: RUNS },
   )
-}, 120_000)
+}, 600_000)
 
-test('a copy whose last line was cut off by a crash of the first fetch is gone on with', async () => {
-  const { service, folder, source, mirror, copy, truth } = await startMirrored()
-  await service.import(Array.from({ length: 350 }, (_, number) => record(number)))
-  await expect(mirror(interruptAfter(2, source))).rejects.toThrow(Interrupted)
-  const part = join(folder, 'occupations.ndjson.part')
-  writeFileSync(part, readFileSync(part).subarray(0, -50))
-
-  const { used, fetchPage } = counting(source)
-  await mirror(fetchPage)
-  expect(copy()).toBe(await truth())
-  expect(used.records).toBeLessThan(350)
+describe('a run that is killed between the file and its state', () => {
+  test.each(['before', 'after'])('%s the new copy took its place', async (moment) => {
+    const { service, folder, mirror, copy, truth, write } = await startMirrored()
+    await service.import(range(30))
+    await mirror()
+    const [oldCopy, oldState] = [
+      copy(),
+      JSON.parse(readFileSync(join(folder, 'mirror.json'), 'utf8')) as object,
+    ]
+    await service.import([record(3, 'Another')])
+    await mirror()
+    const {
+      url: _,
+      outputs: __,
+      ...pending
+    } = JSON.parse(readFileSync(join(folder, 'mirror.json'), 'utf8')) as {
+      url: string
+      outputs: object
+    }
+    writeFileSync(join(folder, 'mirror.json'), JSON.stringify({ ...oldState, pending }))
+    if (moment === 'before') write(oldCopy)
+    await service.import([record(4, 'Another')])
+    expect(await mirror()).toMatchObject({ changed: moment === 'before' ? 2 : 1 })
+    expect(copy()).toBe(await truth())
+  })
 })
 
-test('a check tells what differs and writes nothing', async () => {
-  const { service, folder, mirror, check, copy } = await startMirrored()
+test('a check finds what differs, appended garbage too, and writes nothing', async () => {
+  const { service, mirror, check, copy, write } = await startMirrored()
   await service.import([record(1), record(2), record(3)])
   await mirror()
-  const lines = copy().trimEnd().split('\n')
+  const whole = copy()
+  const lines = whole.trimEnd().split('\n')
   const tampered = `${[lines[0], lines[1]?.replace('A title', 'A tale'), '{"occupationCode":"Z","lastUpdatedDate":"2020-01-01T00:00:00.000Z"}'].join('\n')}\n`
-  writeFileSync(join(folder, 'occupations.ndjson'), tampered)
+  write(tampered)
   expect(await check()).toEqual({ added: 1, changed: 1, removed: 1, total: 3 })
   expect(copy()).toBe(tampered)
+  for (const garbage of ['garbage', 'garbage\n', '\0\0\0\0', `${lines[0]}\n`, '{"occupationCode":"Z"']) {
+    write(whole + garbage)
+    expect(await check()).toMatchObject({ damaged: true })
+  }
 })
 
-test('another service in the same folder is fetched anew', async () => {
-  const { service, folder, mirror } = await startMirrored()
+test('a source that was restored from a backup is noticed, and fetched again', async () => {
+  const { service, mirror, copy, truth } = await startMirrored()
+  await service.import(range(5))
+  await service.import(range(6))
+  await mirror()
+  await service.database.write('catalogue', async (writer) => {
+    await writer.run('delete from catalogue_revision where number > 1')
+    await writer.run("update revision set number = 1 where name = 'catalogue'")
+  })
+  await service.revisions.refresh()
+  expect(await mirror()).toMatchObject({
+    notice:
+      'The service went back from revision 2 to 1: it was probably restored from a backup. Everything was fetched again.',
+  })
+  expect(copy()).toBe(await truth())
+})
+
+test('another service in the same folder is fetched in its place', async () => {
+  const { service, folder, mirror, copy } = await startMirrored()
   await service.import([record(1)])
   await mirror()
   const other = await startMirrored()
   await other.service.import([record(2)])
-  await mirrorOccupations({ url: 'http://other.example', folder, fetchPage: other.source })
-  expect(readFileSync(join(folder, 'occupations.ndjson'), 'utf8')).toBe(await other.truth())
+  await mirrorOccupations({ url: other.url, folder, source: other.source })
+  expect(copy()).toBe(await other.truth())
+})
+
+test('each other form is that of the current copy, whenever and however that arrived', async () => {
+  const { service, folder, mirror, copy } = await startMirrored()
+  const json = () => JSON.parse(readFileSync(join(folder, 'occupations.json'), 'utf8')) as object[]
+  const expected = () =>
+    copy()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as object)
+  await service.import(range(3))
+  await mirror({ format: 'json' })
+  expect(json()).toEqual(expected())
+  // The change arrives in a run without the form, and with a date that is not new.
+  await service.import([{ ...record(1, 'Changed'), lastUpdatedDate: '2001-01-01T00:00:00.000Z' }], {
+    keepDates: true,
+  })
+  await mirror()
+  expect(json()).not.toEqual(expected())
+  await mirror({ format: 'json' })
+  expect(json()).toEqual(expected())
+  // Nothing has changed, so the file is not written again.
+  const written = statSync(join(folder, 'occupations.json')).mtimeMs
+  await mirror({ format: 'json' })
+  expect(statSync(join(folder, 'occupations.json')).mtimeMs).toBe(written)
+})
+
+test('only the owner can read the files of a copy', async () => {
+  const { service, folder, mirror } = await startMirrored()
+  await service.import(range(3))
+  await mirror({ format: 'csv' })
+  const modes = readdirSync(folder).map((file) => [file, statSync(join(folder, file)).mode & 0o777])
+  expect(modes).toEqual(modes.map(([file]) => [file, 0o600]))
+  expect(modes.map(([file]) => file).sort()).toEqual([
+    'mirror.json',
+    'mirror.lock',
+    'occupations.csv',
+    'occupations.ndjson',
+  ])
+})
+
+test('of runs that begin at once one works, and the others say so, whatever a killed one has left', async () => {
+  const { service, folder, mirror, copy, truth } = await startMirrored()
+  await service.import(range(200))
+  // As an older version left it when it was killed.
+  writeFileSync(join(folder, 'mirror.lock'), '999999')
+  const runs = await Promise.allSettled(Array.from({ length: 6 }, () => mirror()))
+  const failed = runs.flatMap((run) => (run.status === 'rejected' ? [String(run.reason)] : []))
+  expect(failed).toHaveLength(5)
+  for (const message of failed) expect(message).toContain('is being mirrored by another process')
+  expect(copy()).toBe(await truth())
 })

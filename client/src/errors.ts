@@ -6,9 +6,16 @@ import type { ResultsProblem } from './types.ts'
  * - `network`: no whole answer came; `cause` is the fault.
  * - `deadline`: the time for the call ran out; `cause` is the failure before, if there was one.
  * - `new-run`: a new run has replaced the one that was being read.
+ * - `invalid`: the call itself is wrong; nothing was sent.
  * - `unreadable`: the answer is not the service's: not JSON, or without what tells one run from another.
  */
-export type FailureKind = 'problem' | 'network' | 'deadline' | 'new-run' | 'unreadable'
+export type FailureKind = 'problem' | 'network' | 'deadline' | 'new-run' | 'invalid' | 'unreadable'
+
+/** What is known of a connection or a redirect. */
+interface Connection {
+  readonly code?: string
+  readonly location?: string
+}
 
 /** The one error of this client. Where the service answered with a problem (RFC 9457), its fields are here. */
 export class MahiError extends Error implements ResultsProblem {
@@ -20,6 +27,10 @@ export class MahiError extends Error implements ResultsProblem {
   declare readonly kind: FailureKind
   /** Whole seconds to wait before the next request, where the answer says so (429 and 503). */
   declare readonly retryAfter?: number
+  /** What the system says about the connection, such as `ECONNREFUSED`, where it says anything. */
+  declare readonly code?: string
+  /** Where a redirect leads: it is not followed, so that the credential goes nowhere else. */
+  declare readonly location?: string
   /** Kind of the problem: a relative reference to a page that explains it. */
   declare readonly type?: string
   /** What the kind of problem is, in a few words. */
@@ -42,7 +53,7 @@ export class MahiError extends Error implements ResultsProblem {
   declare readonly errorCode?: string
 
   /** @param retryAfter seconds */
-  constructor(kind: FailureKind, problem: ResultsProblem, cause?: unknown, retryAfter?: number) {
+  constructor(kind: FailureKind, problem: ResultsProblem & Connection, cause?: unknown, retryAfter?: number) {
     const { title, detail } = problem
     super(detail === undefined ? title : `${title}: ${detail}`, cause === undefined ? undefined : { cause })
     // A body may have any members, and none of them is to hide what every error has, such as its stack.

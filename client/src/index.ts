@@ -1,8 +1,14 @@
+import { createOccupationChanges, type OccupationChangeFeed } from './occupation-changes.ts'
 import { createOccupations, type Occupations } from './occupations.ts'
-import { type ClientOptions, createSendRequest } from './request.ts'
+import { type ClientOptions, createRequests } from './request.ts'
 import { createValidationResults, type ValidationResults } from './validation-results.ts'
 
 export { type FailureKind, MahiError } from './errors.ts'
+export type {
+  ChangesQuery,
+  OccupationChangeFeed,
+  OccupationSnapshot,
+} from './occupation-changes.ts'
 export type { Occupations, OccupationsQuery } from './occupations.ts'
 export type { CallOptions, ClientOptions, ConnectionOptions, CredentialOptions, Fetch } from './request.ts'
 export type * from './types.ts'
@@ -11,7 +17,7 @@ export type { ReadAllOptions, ResultsQuery, ValidationResults } from './validati
 /** A client of one installation of the service, with one credential. */
 export interface Client {
   /** The occupation catalogue. */
-  readonly occupations: Occupations
+  readonly occupations: Occupations & OccupationChangeFeed
   /** The validation results of submissions. */
   readonly validationResults: ValidationResults
 }
@@ -22,9 +28,9 @@ export interface Client {
  * @throws {TypeError} if the address is not absolute, holds a password, or a credential does not fit in a header
  */
 export function createClient(options: ClientOptions): Client {
-  const send = createSendRequest(options)
+  const { send, stream } = createRequests(options)
   return {
-    occupations: createOccupations(send),
+    occupations: { ...createOccupations(send), ...createOccupationChanges(send, stream) },
     validationResults: createValidationResults(send, options.eid),
   }
 }

@@ -1,4 +1,5 @@
 import { MahiError } from './errors.ts'
+import { assertPage, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest } from './request.ts'
 import type { OccupationPage, OccupationRecord } from './types.ts'
 
@@ -38,7 +39,8 @@ export interface Occupations {
 
 export function createOccupations(send: SendRequest): Occupations {
   async function list(query: OccupationsQuery = {}, options?: CallOptions): Promise<OccupationPage> {
-    const { body } = await send<OccupationPage>('/v1/occupations', nameParameters(query), options)
+    const { body, etag } = await send<OccupationPage>('/v1/occupations', nameParameters(query), options)
+    assertPage(body, etag)
     return body
   }
 
@@ -47,8 +49,9 @@ export function createOccupations(send: SendRequest): Occupations {
     do {
       const page = await list({ ...query, cursor }, options)
       yield page
-      if (page.nextCursor !== undefined && page.nextCursor === cursor) {
-        throw new MahiError('unreadable', { title: 'The next page is the same page again' })
+      const { nextCursor } = page
+      if (nextCursor !== undefined && cursor !== undefined && compareCodePoints(nextCursor, cursor) <= 0) {
+        throw new MahiError('unreadable', { title: 'The pages lead back to where they came from' })
       }
       cursor = page.nextCursor
     } while (cursor !== undefined)

@@ -1,7 +1,6 @@
 import { onAbort } from './abort.ts'
 import { MahiError } from './errors.ts'
 import { choosePause, readRetryAfter } from './retry.ts'
-import type { ResultsProblem } from './types.ts'
 
 /** The part of the standard `fetch` that is used, so that any of them fits. */
 export type Fetch = (
@@ -27,6 +26,13 @@ export interface ConnectionOptions {
   fetch?: Fetch | undefined
   /** Milliseconds that a call may take unless it says otherwise. Default 30,000. */
   deadline?: number | undefined
+  /**
+   * Milliseconds for which a refused connection or an unknown host is tried again, within the deadline. By default as
+   * long as any other failure.
+   */
+  unreachableDeadline?: number | undefined
+  /** Called before a request is sent again: with the failure, and the milliseconds until then. */
+  onRetry?: ((failure: MahiError, pause: number) => void) | undefined
   /**
    * How many pages are kept, the latest used ones: asked for again and unchanged, they cost a 304. They are kept as
    * text. Default 100; 0 keeps none.
@@ -64,47 +70,75 @@ export type SendRequest = <Body>(
   headers?: Record<string, string>,
 ) => Promise<Answer<Body>>
 
+/** The head of an answer whose body is still to be read. */
+export interface StreamedAnswer {
+  readonly headers: Headers
+  /** The body, decompressed; `null` where there is none. */
+  readonly body: ReadableStream<Uint8Array> | null
+}
+
+/** As `SendRequest`, for bodies that are read piece by piece: only the head is subject to the deadline and retries. */
+export type StreamRequest = (
+  path: string,
+  options: CallOptions | undefined,
+  headers?: Record<string, string>,
+) => Promise<StreamedAnswer>
+
+/** The two ways to ask. */
+export interface Requests {
+  readonly send: SendRequest
+  readonly stream: StreamRequest
+}
+
 /** The longest time that timers take, in milliseconds: with a longer one they go off at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
 /** The longest answer that is read, in bytes: a page of 100 records of 1 MiB each, the longest there are, fits. */
 const LONGEST_ANSWER = 128 * 1024 * 1024
 
-/** Makes the function that sends requests, retries them within the deadline and keeps their pages. */
-export function createSendRequest(options: ClientOptions): SendRequest {
-  const { apiKey, token, cachedPages = 100 } = options
+/** Makes the functions that send requests, retry them within the deadline and keep their pages. */
+export function createRequests(options: ClientOptions): Requests {
+  const { apiKey, token, cachedPages = 100, unreachableDeadline = Number.POSITIVE_INFINITY } = options
+  if (apiKey !== undefined) assertFitsHeader('apiKey', apiKey)
+  if (typeof token === 'string') assertFitsHeader('token', token)
   const keyHeader: Record<string, string> = apiKey === undefined ? {} : { 'x-api-key': apiKey }
   // Refuses here what fetch would refuse at every attempt, as if it were a fault of the network.
   const { url: address } = new Request(String(options.baseUrl), { headers: keyHeader })
   const base = address.replace(/\/*(?:[?#].*)?$/, '')
   const pages = new Map<string, { text: string; etag: string }>()
 
-  async function attempt(url: string, given: Record<string, string>, signal: AbortSignal) {
+  async function describeRequest(given: Record<string, string>): Promise<Record<string, string>> {
     const headers = { ...keyHeader, ...given }
     const bearer = typeof token === 'function' ? await token() : token
-    if (bearer !== undefined) headers.authorization = `Bearer ${bearer}`
-    const known = pages.get(url)
-    if (known !== undefined) headers['if-none-match'] = known.etag
+    if (bearer !== undefined) {
+      assertFitsHeader('token', bearer)
+      headers.authorization = `Bearer ${bearer}`
+    }
     // As above, for what is known only now.
     new Headers(headers)
+    return headers
+  }
 
-    let response: Response
-    let text: string
+  async function open(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     try {
-      response = await (options.fetch ?? fetch)(url, { headers, redirect: 'manual', signal })
-      text = await readText(response)
+      return await (options.fetch ?? fetch)(url, { headers, redirect: 'manual', signal })
     } catch (cause) {
-      if (cause instanceof MahiError) throw cause
-      throw new MahiError('network', { title: 'No whole answer came' }, cause)
+      throw explainNetwork(cause)
     }
+  }
+
+  async function attempt(url: string, given: Record<string, string>, signal: AbortSignal) {
+    const headers = await describeRequest(given)
+    const known = pages.get(url)
+    if (known !== undefined) headers['if-none-match'] = known.etag
+
+    const response = await open(url, headers, signal)
+    let text = await readWhole(response)
     const { status, ok } = response
     const unchanged = known !== undefined && status === 304
     if (unchanged) text = known.text
+    if (!ok && !unchanged) throw explainStatus(response, text)
     const body = readObject(text)
-    if (!ok && !unchanged) {
-      const problem: ResultsProblem = { title: `HTTP ${status}`, ...body, status }
-      throw new MahiError('problem', problem, undefined, readRetryAfter(response.headers))
-    }
     if (body === undefined) throw new MahiError('unreadable', { title: 'The answer is not JSON', status })
 
     const etag = unchanged ? known.etag : response.headers.get('etag')
@@ -118,16 +152,24 @@ export function createSendRequest(options: ClientOptions): SendRequest {
     return { body, etag }
   }
 
-  return async <Body>(
-    path: string,
-    query: Readonly<Record<string, unknown>>,
-    { signal, deadline = options.deadline ?? 30_000 }: CallOptions = {},
-    headers: Record<string, string> = {},
-  ) => {
+  async function attemptStream(
+    url: string,
+    given: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<StreamedAnswer> {
+    const response = await open(url, await describeRequest(given), signal)
+    if (!response.ok) throw explainStatus(response, await readWhole(response))
+    return { headers: response.headers, body: response.body }
+  }
+
+  /** Tries until it succeeds, fails for good or the deadline has passed. */
+  async function retry<Result>(
+    { signal, deadline = options.deadline ?? 30_000 }: CallOptions,
+    attempt: (ended: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
     signal?.throwIfAborted()
-    const url = base + path + writeQuery(query)
     const allowed = Math.min(deadline, LONGEST_TIMER)
-    const end = performance.now() + allowed
+    const begun = performance.now()
     const controller = new AbortController()
     const ended = controller.signal
     let failure: MahiError | undefined
@@ -135,14 +177,16 @@ export function createSendRequest(options: ClientOptions): SendRequest {
     const attempts = async () => {
       for (let count = 0; ; count++) {
         try {
-          return (await attempt(url, headers, ended)) as Answer<Body>
+          return await attempt(ended)
         } catch (error) {
           ended.throwIfAborted()
           if (!(error instanceof MahiError) || !isPassing(error)) throw error
           // Nothing, or a moment that has passed already, is no reason to try again at once.
           const pause = (error.retryAfter ?? 0) * 1000 || choosePause(count)
-          if (performance.now() + pause >= end) throw error
+          const most = isUnreachable(error) ? Math.min(allowed, unreachableDeadline) : allowed
+          if (performance.now() - begun + pause >= most) throw error
           failure = error
+          options.onRetry?.(error, pause)
           await wait(pause, ended)
         }
       }
@@ -167,6 +211,73 @@ export function createSendRequest(options: ClientOptions): SendRequest {
       forget?.()
     }
   }
+
+  return {
+    send: async <Body>(
+      path: string,
+      query: Readonly<Record<string, unknown>>,
+      callOptions: CallOptions = {},
+      headers: Record<string, string> = {},
+    ) => {
+      const url = base + path + writeQuery(query)
+      return (await retry(callOptions, (ended) => attempt(url, headers, ended))) as Answer<Body>
+    },
+    stream: async (path, callOptions = {}, headers = {}) => {
+      // The signal of the caller ends the body too, which the deadline does not.
+      const { signal } = callOptions
+      const body = new AbortController()
+      return await retry(callOptions, (ended) => {
+        ended.addEventListener('abort', () => body.abort(ended.reason))
+        return attemptStream(
+          base + path,
+          headers,
+          signal === undefined ? body.signal : AbortSignal.any([body.signal, signal]),
+        )
+      })
+    },
+  }
+}
+
+/** A header with a line break would be refused by fetch in words that repeat the credential. */
+function assertFitsHeader(name: string, credential: string): void {
+  if (/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(credential)) return
+  throw new TypeError(
+    `The ${name} is empty or has a character that does not fit in a header, such as a line break`,
+  )
+}
+
+async function readWhole(response: Response): Promise<string> {
+  try {
+    return await readText(response)
+  } catch (cause) {
+    throw explainNetwork(cause)
+  }
+}
+
+function explainNetwork(cause: unknown): MahiError {
+  if (cause instanceof MahiError) return cause
+  const code = findCode(cause)
+  return new MahiError('network', { title: 'No whole answer came', ...(code && { code }) }, cause)
+}
+
+/** What the system says about a connection, such as ECONNREFUSED: fetch hides it in the causes of its error. */
+function findCode(error: unknown): string | undefined {
+  for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
+    if ('code' in each && typeof each.code === 'string') return each.code
+    if (each instanceof AggregateError) return findCode(each.errors[0])
+  }
+  return undefined
+}
+
+function explainStatus({ status, headers }: Response, text: string): MahiError {
+  const location = status >= 300 && status < 400 ? headers.get('location') : null
+  const problem = {
+    title: location === null ? `HTTP ${status}` : `HTTP ${status} redirects to ${location}`,
+    ...readObject(text),
+    status,
+    ...(location !== null && { location }),
+  }
+  return new MahiError('problem', problem, undefined, readRetryAfter(headers))
 }
 
 /** The text of an answer, which is not let grow without end. */
@@ -206,6 +317,11 @@ function readObject(text: string): object | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Whether there was nobody to connect to. */
+function isUnreachable({ code = '' }: MahiError): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
 }
 
 /** Whether the same request may well succeed later. */

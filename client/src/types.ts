@@ -157,6 +157,35 @@ export interface MajorGroup {
   descriptionEnglish?: string
 }
 
+/** A page of changes of the catalogue. */
+export interface OccupationChanges {
+  /** The token of the next page; absent on the last page. */
+  next?: string
+  /** The token for later changes; present on the last page only. */
+  delta?: string
+  /** Number of records in the catalogue. */
+  totalCount?: number
+  /** Number of the revision; it goes back only after a restore from a backup. */
+  revision?: number
+  /** Each changed code, ordered by the revision that changed it. */
+  changes?: OccupationChange[]
+  /** Number of changes on this page. */
+  resultsCount?: number
+}
+
+/** A code that was created, updated or removed. */
+export interface OccupationChange {
+  /** What happened to the code since the token. Store a created and an updated record alike. */
+  change?: 'created' | 'removed' | 'updated'
+  /** The code. */
+  occupationCode?: string
+  record?: OccupationRecord
+  /** When a removed code left the catalogue. */
+  removedDate?: string
+  /** The codes that succeed a removed one. */
+  replacedBy?: string[]
+}
+
 /** A page of the current validation results of a submission. */
 export interface ValidationResultsPage {
   /** Page number of this page, from 1. */

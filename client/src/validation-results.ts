@@ -40,6 +40,10 @@ export interface ValidationResults {
 
 export function createValidationResults(send: SendRequest, eid: string | undefined): ValidationResults {
   async function get(token: string, { page, pageSize }: ResultsQuery, options: CallOptions | undefined) {
+    // As a part of a path these mean another one.
+    if (['', '.', '..'].includes(token)) {
+      throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a submission token` })
+    }
     const path = `/v1/submissions/${encodeURIComponent(token)}/validation-results`
     return await send<ValidationResultsPage>(
       path,

@@ -35,7 +35,8 @@ async function fillAndSync<T>(
   path: string,
   fill: (append: (text: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const file = await open(path, 'w')
+  // Catalogues are public where they are served, but findings name students.
+  const file = await open(path, 'w', 0o600)
   try {
     const writer = new BufferedWriter(file)
     const result = await fill((text) => writer.write(text))
@@ -48,7 +49,7 @@ async function fillAndSync<T>(
 }
 
 /** A rename is only sure to outlive a power cut once the folder has reached the disk. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   // Windows can't open a folder, and has no need to.
   if (process.platform === 'win32') return
   const folder = await open(path)

@@ -1,16 +1,15 @@
 import { type Command, Option } from 'commander'
 import { MahiError } from '../../client/src/errors.ts'
 import { createClient } from '../../client/src/index.ts'
+import type { ValidationEntry } from '../../client/src/types.ts'
 import { action, jsonOption, report } from '../command-line/command.ts'
+import { replaceFile } from '../command-line/output-file.ts'
 import { Progress, say, writeOut } from '../command-line/terminal.ts'
-import { fail } from '../text/user-error.ts'
-import { FORMATS, type Format, writeFormat } from './formats.ts'
-import { checkMirror, mirrorOccupations } from './mirror.ts'
+import { FORMATS, type Format } from './formats.ts'
+import { checkMirror, type MirrorOptions, mirrorOccupations } from './mirror.ts'
 import { describeResults, writeResults } from './results.ts'
-import { createSource } from './source.ts'
-
-/** The variable of the environment that holds the key: on a command line every user of the machine could read it. */
-const KEY_VARIABLE = 'MAHI_API_KEY'
+import { announceRetry, askService, assertKey, KEY_VARIABLE, readUrl } from './service.ts'
+import { createSource, DEADLINE, UNREACHABLE_DEADLINE } from './source.ts'
 
 interface MirrorFlags {
   format: Format
@@ -31,89 +30,106 @@ export function addMirrorCommands(program: Command, results: Command, apiKey: st
     .argument('<folder>', 'where the copy is kept')
     .addOption(formatOption('ndjson'))
     .option('--check', 'compare the copy with the service and write nothing; fails where they differ')
-    .option('--full', 'fetch everything anew, whatever the copy holds')
+    .option('--full', 'fetch everything again, whatever the copy holds')
     .addOption(jsonOption)
     .action(
       action(async (url: string, folder: string, flags: MirrorFlags) => {
+        const baseUrl = readUrl(url)
+        const source = createSource(baseUrl, assertKey(apiKey), announceRetry)
         const progress = new Progress('records')
-        const options = {
-          url: readUrl(url),
+        const options: MirrorOptions = {
+          url: baseUrl,
           folder,
-          fetchPage: createSource(readUrl(url), apiKey),
+          source,
+          format: flags.format,
           full: flags.full === true,
           onProgress: progress.onRecords,
         }
-        const run = flags.check ? checkMirror : mirrorOccupations
-        const summary = await askService(url, () => run(options)).finally(() => progress.stop())
-        const { added, changed, removed, total } = summary
-        const differs = added + changed + removed > 0
-        if (flags.check) {
-          if (differs) process.exitCode = 1
-          const text = `${added} are missing, ${changed} differ, ${removed} are no longer there`
-          await report(
-            flags,
-            { ...summary, same: !differs },
-            differs ? `The copy is not the same: ${text}.` : `The copy is the same: ${total} records.`,
-          )
-          return
-        }
-        const file = await writeFormat(folder, flags.format, differs)
-        const text = `${added} added, ${changed} changed, ${removed} removed; ${total} records in ${file}.`
-        await report(flags, { ...summary, file }, text)
+        const run = flags.check ? check : mirror
+        await run(options, flags, () => progress.stop())
       }),
     )
 
   results
     .command('fetch')
     .description(
-      `write all findings of a submission to standard output; the key is taken from ${KEY_VARIABLE}`,
+      `write all findings of a submission to standard output or to a file; the key is taken from ${KEY_VARIABLE}`,
     )
     .argument('<url>', 'where the service is, such as https://careers.example')
     .argument('<token>', 'the token of the submission')
     .requiredOption('--eid <eid>', 'the organisation that made the submission')
     .addOption(formatOption('csv'))
+    .option('--output <file>', 'write to a file, which is replaced once all findings are written')
     .action(
-      action(async (url: string, token: string, { eid, format }: { eid: string; format: Format }) => {
-        const client = createClient({
-          baseUrl: readUrl(url),
-          apiKey,
-          eid,
-          deadline: 5 * 60_000,
-          cachedPages: 0,
-        })
-        const entries = client.validationResults.all(token, { pageSize: 1000 })
-        const summary = await askService(url, () => writeResults(entries, format, writeOut))
-        say(describeResults(summary))
+      action(async (url: string, token: string, { eid, format, output }: FetchFlags) => {
+        const entries = fetchEntries(readUrl(url), token, eid, assertKey(apiKey))
+        const write = (append: (text: string) => Promise<void>) =>
+          askService(url, () => writeResults(entries, format, append))
+        say(describeResults(await (output === undefined ? write(writeOut) : replaceFile(output, write))))
       }),
     )
 }
 
-function readUrl(text: string): string {
-  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')
-  return fail({
-    field: '<url>',
-    message: `is ${JSON.stringify(text)}, and should be an address such as https://careers.example`,
+interface FetchFlags {
+  eid: string
+  format: Format
+  output?: string
+}
+
+async function mirror(options: MirrorOptions, flags: MirrorFlags, done: () => void): Promise<void> {
+  const { notice, ...summary } = await askService(options.url, () => mirrorOccupations(options)).finally(done)
+  if (notice !== undefined) say(notice)
+  const { added, changed, removed, total, file } = summary
+  const text = `${added} added, ${changed} changed, ${removed} removed; ${total} records in ${file}.`
+  await report(flags, { ...summary, ...(notice && { notice }) }, text)
+}
+
+async function check(options: MirrorOptions, flags: MirrorFlags, done: () => void): Promise<void> {
+  const summary = await askService(options.url, () => checkMirror(options)).finally(done)
+  const { added, changed, removed, total, damaged } = summary
+  const differs = added + changed + removed > 0 || damaged === true
+  if (differs) process.exitCode = 1
+  const text = `${added} are missing, ${changed} differ, ${removed} are no longer there`
+  const damage = damaged ? '. Its file is damaged: run the command with --full' : ''
+  await report(
+    flags,
+    { ...summary, same: !differs },
+    differs ? `The copy is not the same: ${text}${damage}.` : `The copy is the same: ${total} records.`,
+  )
+}
+
+/** Entries a page: the most that a service allows unless it is set up otherwise. */
+const PAGE_SIZE = 1000
+
+/** Every finding. Where the service allows fewer a page than usual, as many as it says. */
+async function* fetchEntries(
+  baseUrl: string,
+  token: string,
+  eid: string,
+  apiKey: string | undefined,
+): AsyncGenerator<ValidationEntry> {
+  const { validationResults } = createClient({
+    baseUrl,
+    apiKey,
+    eid,
+    deadline: DEADLINE,
+    unreachableDeadline: UNREACHABLE_DEADLINE,
+    onRetry: announceRetry,
+    cachedPages: 0,
   })
-}
-
-/** Tells what the service answered in the user's terms. */
-async function askService<T>(url: string, work: () => Promise<T>): Promise<T> {
+  let begun = false
   try {
-    return await work()
+    for await (const entry of validationResults.all(token, { pageSize: PAGE_SIZE })) {
+      begun = true
+      yield entry
+    }
+    return
   } catch (error) {
-    if (!(error instanceof MahiError)) throw error
-    const advice =
-      error.status === 401
-        ? `the service refuses the request: set ${KEY_VARIABLE} to a valid key, and check the EID and the token`
-        : error.kind === 'new-run'
-          ? 'a new run was published while this one was being read: run the command again'
-          : `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}`
-    return fail({ file: url, message: printable(advice) })
+    const faults = error instanceof MahiError && error.status === 400 ? error.errors?.pageSize : undefined
+    if (begun || faults === undefined) throw error
+    const most = Number(/ to ([\d,]+)/.exec(String(faults))?.[1]?.replaceAll(',', ''))
+    // Without a size, the service's own.
+    const size = most >= 1 && most < PAGE_SIZE ? { pageSize: most } : {}
+    yield* validationResults.all(token, size)
   }
-}
-
-/** What a service says of itself may hold anything: as one line that does nothing to a terminal, and is not endless. */
-function printable(text: string): string {
-  const line = text.replace(/\p{Cc}+/gu, ' ')
-  return line.length > 500 ? `${line.slice(0, 500)}…` : line
 }

@@ -1,168 +1,191 @@
+import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { type FileHandle, open, readFile, truncate } from 'node:fs/promises'
+import { open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BufferedWriter, explainFileError, replaceFile } from '../command-line/output-file.ts'
+import { BufferedWriter, explainFileError, replaceFile, syncFolder } from '../command-line/output-file.ts'
 import { compareCodePoints } from '../text/code-points.ts'
 import { UserError } from '../text/user-error.ts'
-import type { MirroredRecord } from './source.ts'
 
-/** A line of a mirror's file: a record's JSON text, and what is needed of it without keeping the text. */
+/** A record as a line of the copy. */
 export interface Line {
   readonly code: string
-  readonly date: string
-  readonly minorGroups: readonly string[]
+  /** Its JSON, as the service has sent it. */
   readonly text: string
 }
 
+/** What the copy in place is. */
+export interface CopyState {
+  /** The token with which the changes continue. */
+  readonly token: string
+  /** Number of the service's revision. */
+  readonly revision: number
+  readonly total: number
+  /** Bytes of the file, and their SHA-256 in base64. */
+  readonly size: number
+  readonly digest: string
+}
+
 /** What a mirror remembers from one run to the next. */
-export interface MirrorState {
+export interface MirrorState extends CopyState {
   /** The service that the copy is of. */
   readonly url: string
-  /** No change up to this date is missing from the copy: the next run asks for what came after it. */
-  readonly seenUntil: string
+  /** For each other form, the digest of the copy that it was written from. */
+  readonly outputs?: Readonly<Record<string, string>>
+  /** The copy that is about to take its place: where a run was killed, the file tells whether it has. */
+  readonly pending?: CopyState & { readonly url: string }
 }
 
 export const FILE = 'occupations.ndjson'
 const STATE = 'mirror.json'
+const PART = `${FILE}.part`
 
-export function toLine(record: MirroredRecord): Line {
-  return {
-    code: record.occupationCode,
-    date: record.lastUpdatedDate,
-    minorGroups: (record.minorGroups ?? []).flatMap(({ minorGroup }) => minorGroup?.code ?? []),
-    text: JSON.stringify(record),
-  }
-}
+/** What earlier versions have left, and runs that were killed. */
+const LEFTOVERS = [PART, 'mirror.part.json', 'changes.ndjson']
 
-/** A file of a copy holds something else than a mirror has written: only fetching everything mends it. */
+/** A file of a copy holds something else than a mirror has written. */
 export class CopyDamaged extends UserError {}
 
-/**
- * The complete lines of a file, in its order; a line that was cut off by a crash is not one.
- *
- * @throws {CopyDamaged} at a line that is no record
- */
-export async function* readLines(path: string): AsyncGenerator<Line> {
-  if (!existsSync(path)) return
-  let rest = ''
-  let number = 0
-  for await (const chunk of createReadStream(path, 'utf8')) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    for (const text of lines) yield readLine(text, path, ++number)
-  }
-}
+const FIRST_FIELD = /^\{"occupationCode":("(?:[^"\\]|\\.)*")[,}]/
 
-function readLine(text: string, file: string, line: number): Line {
+/** Reads the code of a line; `undefined` if it is no record. */
+export function readCode(text: string): string | undefined {
   try {
-    const read = toLine(JSON.parse(text) as MirroredRecord)
-    if (typeof read.code === 'string' && typeof read.date === 'string') return read
-  } catch {
-    // Told below, as is a record without a code.
-  }
-  throw new CopyDamaged([{ file, line, message: 'is damaged: fetch everything anew with --full' }])
-}
-
-/** Writes lines in the place of a file, and answers how many. */
-export async function replaceLines(
-  path: string,
-  lines: AsyncIterable<string> | Iterable<string>,
-): Promise<number> {
-  return await replaceFile(path, async (append) => {
-    let count = 0
-    for await (const line of lines) {
-      await append(`${line}\n`)
-      count++
-    }
-    return count
-  })
-}
-
-/** Adds lines to a file that may be cut off at any moment: only its complete lines count. */
-export class LineAppender {
-  readonly #path: string
-  readonly #file: FileHandle
-  readonly #writer: BufferedWriter
-
-  private constructor(path: string, file: FileHandle) {
-    this.#path = path
-    this.#file = file
-    this.#writer = new BufferedWriter(file)
-  }
-
-  /** @throws {FileUnusable} if the file can't be written */
-  static async open(path: string): Promise<LineAppender> {
-    try {
-      if (existsSync(path)) await truncate(path, await completeLength(path))
-      return new LineAppender(path, await open(path, 'a'))
-    } catch (error) {
-      throw explainFileError(error, path)
-    }
-  }
-
-  /** @throws {FileUnusable} if they can't be written */
-  async append(lines: readonly string[]): Promise<void> {
-    try {
-      for (const line of lines) await this.#writer.write(`${line}\n`)
-      await this.#writer.flush()
-    } catch (error) {
-      throw explainFileError(error, this.#path)
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#file.close()
-  }
-}
-
-/** Bytes up to the end of the last complete line. */
-async function completeLength(path: string): Promise<number> {
-  let length = 0
-  let complete = 0
-  for await (const chunk of createReadStream(path)) {
-    const bytes = chunk as Buffer
-    const end = bytes.lastIndexOf(0x0a)
-    if (end !== -1) complete = length + end + 1
-    length += bytes.length
-  }
-  return complete
-}
-
-/** The old lines with the changes put in their places and the deleted codes left out, both in the order of codes. */
-export async function* mergeLines(
-  old: AsyncIterable<Line>,
-  changes: AsyncIterable<Line>,
-  deleted: ReadonlySet<string>,
-): AsyncGenerator<Line> {
-  const iterator = changes[Symbol.asyncIterator]()
-  let change = await iterator.next()
-  for await (const line of old) {
-    while (change.done !== true && compareCodePoints(change.value.code, line.code) < 0) {
-      yield change.value
-      change = await iterator.next()
-    }
-    if (change.done !== true && change.value.code === line.code) {
-      yield change.value
-      change = await iterator.next()
-    } else if (!deleted.has(line.code)) {
-      yield line
-    }
-  }
-  while (change.done !== true) {
-    yield change.value
-    change = await iterator.next()
-  }
-}
-
-/** The state of a mirror, or `undefined` where there is none to go on from. */
-export async function readState(folder: string): Promise<MirrorState | undefined> {
-  try {
-    return JSON.parse(await readFile(join(folder, STATE), 'utf8')) as MirrorState
+    // The service writes the code first: the rest need not be read.
+    const code = FIRST_FIELD.exec(text)?.[1]
+    const value: unknown =
+      code === undefined
+        ? (JSON.parse(text) as { occupationCode?: unknown } | null)?.occupationCode
+        : text.endsWith('}') && JSON.parse(code)
+    return typeof value === 'string' && value !== '' ? value : undefined
   } catch {
     return undefined
   }
 }
 
+/**
+ * The lines of a file, in their order.
+ *
+ * @throws {CopyDamaged} at a line that is no record, out of order or not complete
+ */
+export async function* readLines(path: string): AsyncGenerator<Line> {
+  if (!existsSync(path)) return
+  let rest = ''
+  let number = 0
+  let last: string | undefined
+  const damaged = () =>
+    new CopyDamaged([{ file: path, line: number, message: 'is damaged: fetch everything again with --full' }])
+  for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 256 * 1024 })) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    for (const text of lines) {
+      number++
+      const code = readCode(text)
+      if (code === undefined || (last !== undefined && compareCodePoints(last, code) >= 0)) throw damaged()
+      last = code
+      yield { code, text }
+    }
+  }
+  number++
+  if (rest !== '') throw damaged()
+}
+
+/** A copy that is written and not yet in place. */
+export interface StagedCopy {
+  readonly total: number
+  readonly size: number
+  readonly digest: string
+}
+
+/** Writes lines beside the copy. */
+export async function stageCopy(
+  folder: string,
+  lines: AsyncIterable<string> | Iterable<string>,
+): Promise<StagedCopy> {
+  const path = join(folder, PART)
+  try {
+    const file = await open(path, 'w', 0o600)
+    try {
+      const writer = new BufferedWriter(file)
+      const hash = createHash('sha256')
+      let [total, size] = [0, 0]
+      for await (const line of lines) {
+        const text = `${line}\n`
+        hash.update(text)
+        size += Buffer.byteLength(text)
+        total++
+        await writer.write(text)
+      }
+      await writer.flush()
+      await file.sync()
+      return { total, size, digest: hash.digest('base64') }
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw explainFileError(error, path)
+  }
+}
+
+/** Puts the staged copy in place. At every moment the state says what the file is, or names both that it may be. */
+export async function commitCopy(
+  folder: string,
+  before: MirrorState | undefined,
+  after: MirrorState,
+): Promise<void> {
+  const { outputs: _, pending: __, ...pending } = after
+  const path = join(folder, FILE)
+  if (before !== undefined) await writeState(folder, { ...before, pending })
+  try {
+    await rename(join(folder, PART), path)
+    await syncFolder(folder)
+  } catch (error) {
+    throw explainFileError(error, path)
+  }
+  await writeState(folder, after)
+}
+
+/** The state of the copy in place, or `undefined` where there is none to continue from. */
+export async function readState(folder: string): Promise<MirrorState | undefined> {
+  const state = await parseState(folder)
+  const size = (await stat(join(folder, FILE)).catch(() => undefined))?.size
+  if (state === undefined || size === undefined) return undefined
+  const { pending, ...current } = state
+  // A run was killed at the very end: only the bytes tell which of the two it is.
+  if (pending !== undefined) {
+    const digest = await digestFile(join(folder, FILE))
+    if (digest === pending.digest) return { ...current, ...pending }
+    return digest === current.digest ? current : undefined
+  }
+  return size === current.size ? current : undefined
+}
+
+async function parseState(folder: string): Promise<MirrorState | undefined> {
+  try {
+    const state = JSON.parse(await readFile(join(folder, STATE), 'utf8')) as Partial<MirrorState>
+    const { url, token, revision, total, size, digest } = state
+    const whole =
+      typeof url === 'string' &&
+      typeof token === 'string' &&
+      typeof digest === 'string' &&
+      [revision, total, size].every(Number.isSafeInteger)
+    return whole ? (state as MirrorState) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** SHA-256 of a file, in base64. */
+export async function digestFile(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 })) hash.update(chunk)
+  return hash.digest('base64')
+}
+
 export async function writeState(folder: string, state: MirrorState): Promise<void> {
   await replaceFile(join(folder, STATE), (append) => append(`${JSON.stringify(state, null, 2)}\n`))
+}
+
+/** Removes what runs have left that did not end. */
+export async function tidyUp(folder: string): Promise<void> {
+  for (const name of LEFTOVERS) await rm(join(folder, name), { force: true })
 }

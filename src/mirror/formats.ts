@@ -1,25 +1,32 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'csv-stringify/sync'
+import { replaceFile } from '../command-line/output-file.ts'
 import { pick } from '../input/csv-columns.ts'
 import { OCCUPATION_COLUMNS } from '../occupations/export.ts'
-import { FILE, readLines, replaceLines } from './copy.ts'
+import { FILE, readLines, readState, writeState } from './copy.ts'
 
 /** The forms in which a mirror keeps its copy; the NDJSON is there whatever else is. */
 export const FORMATS = ['ndjson', 'json', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
 /**
- * Writes the copy in another form beside it, where it has changed or the form is not there yet.
+ * Writes the copy in another form beside it, unless that was written from this very copy.
  *
- * @returns the file's path
+ * @returns the file's path; the caller holds the lock of the folder
  */
-export async function writeFormat(folder: string, format: Format, changed: boolean): Promise<string> {
+export async function writeFormat(folder: string, format: Format): Promise<string> {
   const source = join(folder, FILE)
   if (format === 'ndjson') return source
   const target = join(folder, `occupations.${format}`)
-  if (changed || !existsSync(target))
-    await replaceLines(target, format === 'json' ? asJson(source) : asCsv(source))
+  const state = await readState(folder)
+  if (state !== undefined && state.outputs?.[format] === state.digest && existsSync(target)) return target
+  const lines = format === 'json' ? asJson(source) : asCsv(source)
+  await replaceFile(target, async (append) => {
+    for await (const line of lines) await append(`${line}\n`)
+  })
+  if (state !== undefined)
+    await writeState(folder, { ...state, outputs: { ...state.outputs, [format]: state.digest } })
   return target
 }
 

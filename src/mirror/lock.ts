@@ -1,40 +1,29 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { fail } from '../text/user-error.ts'
 
+const LOCK = 'mirror.lock'
+
 /**
- * Keeps two mirrors from working in one folder at once.
+ * Keeps two mirrors from working in one folder at once. The lock is that of an empty SQLite file: the system releases
+ * it however the process ends, so no stale lock can be left for two others to find.
  *
- * @returns what gives the folder free again
+ * @returns what releases the folder
  * @throws {UserError} if another one is at work
  */
 export function takeLock(folder: string): () => void {
-  const path = join(folder, 'mirror.lock')
-  for (;;) {
-    try {
-      writeFileSync(path, String(process.pid), { flag: 'wx' })
-      return () => rmSync(path, { force: true })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    const owner = Number(readFileSync(path, 'utf8'))
-    if (isAlive(owner)) {
-      fail({
-        file: folder,
-        message: `is being mirrored by another process (${owner}): wait until it has finished, or remove ${path} if that is no mirror`,
-      })
-    }
-    // Its owner was killed.
-    rmSync(path, { force: true })
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false
+  const path = join(folder, LOCK)
+  // Made here, as SQLite would give it the rights of any new file. An older version has left a number there. To open
+  // an empty file again could release the lock of another mirror in this process.
+  if (statSync(path, { throwIfNoEntry: false })?.size !== 0) closeSync(openSync(path, 'w', 0o600))
+  const connection = new Sqlite(path, { timeout: 0 })
   try {
-    process.kill(pid, 0)
-    return true
+    connection.exec('begin exclusive')
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    connection.close()
+    if (!(error instanceof Sqlite.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error
+    fail({ file: folder, message: 'is being mirrored by another process: wait until it has finished' })
   }
+  return () => connection.close()
 }

@@ -32,12 +32,16 @@ export async function writeResults(
     fileType: new Map(),
     errorCode: new Map(),
   }
-  if (format === 'csv') await write(BYTE_ORDER_MARK + stringify([ENTRY_COLUMNS.map(({ name }) => name)]))
-  if (format === 'json') await write('[')
+  const begin = async () => {
+    if (format === 'csv') await write(BYTE_ORDER_MARK + stringify([ENTRY_COLUMNS.map(({ name }) => name)]))
+    if (format === 'json') await write('[')
+  }
   for await (const entry of entries) {
     if (typeof entry !== 'object' || entry === null) {
       throw new MahiError('unreadable', { title: 'The answer holds something that is no entry' })
     }
+    // Not before the first entry has arrived: a header without entries looks like a clean submission.
+    if (summary.total === 0) await begin()
     if (format === 'csv') await write(toCsv(entry))
     else if (format === 'json') await write(`${summary.total === 0 ? '\n' : ',\n'}${JSON.stringify(entry)}`)
     else await write(`${JSON.stringify(entry)}\n`)
@@ -47,6 +51,7 @@ export async function writeResults(
       summary[field].set(value, (summary[field].get(value) ?? 0) + 1)
     }
   }
+  if (summary.total === 0) await begin()
   if (format === 'json') await write('\n]\n')
   return summary
 }

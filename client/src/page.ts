@@ -1,0 +1,74 @@
+import { MahiError } from './errors.ts'
+
+/**
+ * Makes sure that an answer is a page of the catalogue: something else in front of the service may answer 200 with
+ * anything, and a page without records would look like an empty catalogue.
+ *
+ * @throws {MahiError} `unreadable`
+ */
+export function assertPage(body: unknown, etag: string | null): void {
+  const fault = findPageFault(body, etag)
+  if (fault !== undefined) throw new MahiError('unreadable', { title: `The answer is no page: ${fault}` })
+}
+
+function findPageFault(body: unknown, etag: string | null): string | undefined {
+  if (!isObject(body)) return 'it is no object'
+  const { data, totalCount, resultsCount, nextCursor } = body
+  if (etag === null) return 'it lacks an ETag'
+  if (!Array.isArray(data) || !data.every(isObject)) return 'it lacks a list of records as data'
+  if (!isCount(totalCount)) return 'it lacks a whole number as totalCount'
+  if (resultsCount !== data.length) return 'its resultsCount is not the number of its records'
+  if (nextCursor === undefined) return undefined
+  if (typeof nextCursor !== 'string' || nextCursor === '') return 'its nextCursor is no text'
+  return data.length === 0 ? 'it has a nextCursor but no records' : undefined
+}
+
+/** As `assertPage`, for a page of the change feed. */
+export function assertChanges(body: unknown, etag: string | null): void {
+  const fault = findChangesFault(body, etag)
+  if (fault !== undefined)
+    throw new MahiError('unreadable', { title: `The answer is no page of changes: ${fault}` })
+}
+
+function findChangesFault(body: unknown, etag: string | null): string | undefined {
+  if (!isObject(body)) return 'it is no object'
+  const { changes, totalCount, revision, resultsCount, next, delta } = body
+  if (etag === null) return 'it lacks an ETag'
+  if (!Array.isArray(changes)) return 'it lacks a list as changes'
+  if (!isCount(totalCount) || !isCount(revision)) return 'it lacks a whole number as totalCount or revision'
+  if (resultsCount !== changes.length) return 'its resultsCount is not the number of its changes'
+  const wrong = changes.findIndex((each) => !isChange(each))
+  if (wrong !== -1) return `its change ${wrong} is none`
+  if (isToken(next) ? delta !== undefined : next !== undefined || !isToken(delta))
+    return 'it lacks a token as either next or delta'
+  return isToken(next) && changes.length === 0 ? 'it has a next page but no changes' : undefined
+}
+
+function isChange(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { change, occupationCode, record } = value
+  if (!isToken(occupationCode)) return false
+  if (change === 'removed') return record === undefined
+  return (
+    (change === 'created' || change === 'updated') &&
+    isObject(record) &&
+    record.occupationCode === occupationCode
+  )
+}
+
+const isToken = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The order of occupation codes. `<` compares UTF-16 code units, which differs beyond U+FFFF. */
+export function compareCodePoints(one: string, other: string): number {
+  const [left, right] = [Array.from(one), Array.from(other)]
+  for (let index = 0; index < left.length && index < right.length; index++) {
+    const difference = (left[index]?.codePointAt(0) ?? 0) - (right[index]?.codePointAt(0) ?? 0)
+    if (difference !== 0) return difference
+  }
+  return left.length - right.length
+}

@@ -1,0 +1,74 @@
+import { MahiError } from '../../client/src/errors.ts'
+import { say } from '../command-line/terminal.ts'
+import { fail } from '../text/user-error.ts'
+
+/** The variable of the environment that holds the key: on a command line every user of the machine could read it. */
+export const KEY_VARIABLE = 'MAHI_API_KEY'
+
+/** Reads the URL of a service as a person has written it. */
+export function readUrl(text: string): string {
+  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
+  if (url !== null && !url.username && !url.password) return text.replace(/\/+$/, '')
+  return fail({
+    field: '<url>',
+    message:
+      url === null
+        ? `is ${JSON.stringify(text)}, and should be an address such as https://careers.example`
+        : `holds a user name or password: set ${KEY_VARIABLE} instead`,
+  })
+}
+
+/** The key, if it can be sent at all. It is never repeated. */
+export function assertKey(apiKey: string | undefined): string | undefined {
+  if (apiKey === undefined || /^[\x21-\x7e]+$/.test(apiKey)) return apiKey
+  return fail({
+    message: `${KEY_VARIABLE} contains a line break, a space or another character that no key has: set it to the key alone`,
+  })
+}
+
+/** Retries of less than this are not worth a word, in milliseconds. */
+const QUIET = 400
+
+/** Says that a request is about to be sent again. */
+export function announceRetry(failure: MahiError, pause: number): void {
+  if (pause >= QUIET) say(`${printable(explain(failure))}. Trying again in ${Math.ceil(pause / 1000)} s…`)
+}
+
+/** Runs work that asks a service, and says why it failed in the user's terms. */
+export async function askService<T>(url: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof MahiError)) throw error
+    const advice =
+      error.status === 401
+        ? `the service refuses the request: set ${KEY_VARIABLE} to a valid key, and check the EID and the token`
+        : error.kind === 'new-run'
+          ? 'a new run was published while this one was being read: run the command again'
+          : explain(error)
+    return fail({ file: url, message: printable(advice) })
+  }
+}
+
+const CONNECTION_FAULTS: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens at this host and port',
+  ENOTFOUND: 'the host is unknown',
+  EAI_AGAIN: 'the host name could not be looked up',
+  ECONNRESET: 'the connection was broken off',
+  ETIMEDOUT: 'the host does not answer',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+}
+
+/** One sentence without its full stop. */
+function explain({ message, code, cause }: MahiError): string {
+  const because = cause instanceof MahiError ? `: ${explain(cause)}` : ''
+  if (code === undefined) return `${message}${because}`
+  const known = CONNECTION_FAULTS[code]
+  return `${message}: ${known === undefined ? code : `${known} (${code})`}${because}`
+}
+
+/** What a service says of itself may hold anything: as one line that does nothing to a terminal, and is not endless. */
+function printable(text: string): string {
+  const line = text.replace(/\p{Cc}+/gu, ' ')
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line
+}

@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { createClient, MahiError } from '../client/src/index.ts'
+import { Front } from '../client/test/front.ts'
+import { Service } from './support/service.ts'
+
+const record = (occupationCode: string, titleEnglish = 'A title') => ({ occupationCode, titleEnglish })
+
+async function startClient(codes: readonly string[]) {
+  const service = await Service.start({ OCCUPATIONS_LIMIT_DEFAULT: '2', OCCUPATIONS_LIMIT_MAX: '3' })
+  await service.import(codes.map((code) => record(code)))
+  const front = await Front.start(service)
+  return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key }) }
+}
+
+async function collect<Item, End>(items: AsyncGenerator<Item, End>): Promise<[Item[], End]> {
+  const collected: Item[] = []
+  for (;;) {
+    const { value, done } = await items.next()
+    if (done) return [collected, value]
+    collected.push(value)
+  }
+}
+
+test('a snapshot and then every change keep a copy', async () => {
+  const { client, service } = await startClient(['A', 'B', 'C', 'D'])
+  const snapshot = await client.occupations.snapshot()
+  expect(snapshot).toMatchObject({ revision: 1, totalCount: 4 })
+  const [records] = await collect(snapshot.records())
+  expect(records.map(({ occupationCode }) => occupationCode)).toEqual(['A', 'B', 'C', 'D'])
+
+  await service.import(
+    ['A', 'C', 'D', 'E', 'F'].map((code) => record(code, 'New')),
+    { replace: true },
+  )
+  const [changes, token] = await collect(client.occupations.allChanges({ since: snapshot.delta }))
+  expect(changes.map(({ change, occupationCode }) => `${change} ${occupationCode}`)).toEqual([
+    'updated A',
+    'removed B',
+    'updated C',
+    'updated D',
+    'created E',
+    'created F',
+  ])
+  expect(changes[0]?.record).toMatchObject(record('A', 'New'))
+  expect(await collect(client.occupations.allChanges({ since: token }))).toEqual([[], token])
+  expect((await client.occupations.changes({ since: 'latest' })).delta).toBe(token)
+  expect((await client.occupations.changes({ since: snapshot.delta, limit: 1 })).changes).toHaveLength(1)
+})
+
+test('a token that is no longer valid is a problem with status 410', async () => {
+  const { client } = await startClient(['A'])
+  await expect(client.occupations.changes({ since: 'x' })).rejects.toMatchObject({
+    kind: 'problem',
+    status: 410,
+    type: '/problems/gone',
+  })
+})
+
+test('a snapshot that breaks off is an error', async () => {
+  const { client, front } = await startClient(Array.from({ length: 3000 }, (_, number) => `O${number}`))
+  await client.occupations.snapshot().then(({ records }) => collect(records()))
+  front.meet('cut')
+  const cut = await client.occupations.snapshot()
+  const failure: unknown = await collect(cut.records()).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(MahiError)
+  expect(failure).toMatchObject({ kind: 'network' })
+})
+
+test('a snapshot is ended by its signal while it is read', async () => {
+  const { client } = await startClient(Array.from({ length: 3000 }, (_, number) => `O${number}`))
+  const controller = new AbortController()
+  const { lines } = await client.occupations.snapshot({ signal: controller.signal })
+  const reading = (async () => {
+    for await (const _ of lines()) controller.abort()
+  })()
+  await expect(reading).rejects.toBeInstanceOf(MahiError)
+})
+
+test('what is answered while a snapshot is prepared is tried again, and announced', async () => {
+  const { service, front } = await startClient(['A'])
+  const retries: string[] = []
+  const client = createClient({
+    baseUrl: front.baseUrl,
+    apiKey: service.key,
+    onRetry: ({ status }) => retries.push(`${status}`),
+  })
+  front.meet({ status: 503, headers: { 'retry-after': '0' } })
+  expect(await client.occupations.snapshot()).toMatchObject({ totalCount: 1 })
+  expect(retries).toEqual(['503'])
+})
