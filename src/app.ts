@@ -70,7 +70,7 @@ export interface AppOptions {
   readonly demo?: DemoCredentials | undefined
 }
 
-/** Longest address, in characters: several times what the longest sensible query takes. */
+/** Longest URL, in characters: several times what the longest sensible query needs. */
 const MAX_URL_LENGTH = 8192
 
 const NO_QUERY = {}
@@ -92,7 +92,7 @@ async function watchPressure(app: FastifyInstance, maxEventLoopDelay: number): P
 /** Turns a request away at once, rather than slowing everybody down; whether the process lives is still told. */
 function shedLoad(request: FastifyRequest): void {
   if (request.routeOptions.config.operation === 'livez') return
-  throw new Problem('unavailable', 'The service has more to do than it can.', {
+  throw new Problem('unavailable', 'The service is overloaded.', {
     headers: { 'retry-after': '1' },
   })
 }
@@ -145,10 +145,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     genReqId: () => randomUUID(),
     rewriteUrl: (request) => versions.route(request as IncomingMessage),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
-    // Tokens of any length get the one answer that tells nothing about them.
+    // Tokens of any length get the same 401.
     // Queries are read by compileQuery.
     routerOptions: { maxParamLength: MAX_URL_LENGTH, querystringParser: () => NO_QUERY },
-    // Requests in flight finish and new ones on open connections are answered while the process stops.
+    // While the process stops, requests in flight and new ones on open connections still get their responses.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: 30_000,
@@ -187,7 +187,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   })
   const isUnderPressure = await watchPressure(app, settings.OVERLOAD_DELAY_MS)
   const unrouted = new Unrouted(app)
-  // Before anything is read of a body, which no address takes.
+  // Before anything of a body is read.
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     if (isUnderPressure()) shedLoad(request)
@@ -197,7 +197,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     if (request.url.length > MAX_URL_LENGTH) {
       throw new Problem(
         'uri-too-long',
-        `The address is ${request.url.length} characters long, and ${MAX_URL_LENGTH} fit.`,
+        `The URL is ${request.url.length} characters long; at most ${MAX_URL_LENGTH} are allowed.`,
       )
     }
     if (request.is404) return void unrouted.answer(request, reply)

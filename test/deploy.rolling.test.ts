@@ -161,7 +161,7 @@ class Load {
   async #ask({ path, headers }: Question, agent: Agent): Promise<void> {
     const { status, body } = await ask(this.#url, path, headers, agent)
     // On a busy machine a process turns requests away, which has nothing to do with the restart.
-    if (status === 503 && body.includes('more to do than it can')) {
+    if (status === 503 && body.includes('overloaded')) {
       this.counts.shed++
       return
     }

@@ -31,7 +31,7 @@ test('readyz says whether the database answers a query', async () => {
   expect(response.json()).toMatchObject({
     type: '/problems/unavailable',
     status: 503,
-    detail: 'The database does not answer.',
+    detail: 'The database does not respond.',
   })
   expect((await service.request({ url: '/livez' })).statusCode).toBe(200)
 

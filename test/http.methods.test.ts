@@ -70,7 +70,7 @@ test('any other method is 405, and Allow says what is taken', async () => {
       expect(JSON.parse(body)).toMatchObject({
         type: '/problems/method-not-allowed',
         status: 405,
-        detail: `${method} is not taken here. Taken: GET, HEAD, OPTIONS.`,
+        detail: `This endpoint does not support ${method}. Supported methods: GET, HEAD, OPTIONS.`,
         instance: `urn:uuid:${headers['x-request-id']}`,
       })
     }

@@ -86,23 +86,23 @@ test('a refusal names the version, where it came from, and those that are suppor
   const fromUrl = await ask('/v9/occupations')
   expect(fromUrl.json()).toEqual({
     type: '/problems/unsupported-version',
-    title: 'This version of the interface is not supported',
+    title: 'This version of the API is not supported',
     status: 400,
-    detail: 'Version "9", from the address, is not supported. Supported: 1.0.',
+    detail: 'Version "9" in the URL is not supported. Supported versions: 1.0.',
     instance: `urn:uuid:${fromUrl.headers['x-request-id']}`,
   })
   const fromHeader = await ask('/v1/occupations', 'v3')
   expect(fromHeader.json().detail).toBe(
-    'Version "3", from the header x-api-version, is not supported. Supported: 1.0.',
+    'Version "3" in the header x-api-version is not supported. Supported versions: 1.0.',
   )
-  expect((await ask('/v9/occupations', '8')).json().detail).toContain('"8", from the header')
+  expect((await ask('/v9/occupations', '8')).json().detail).toContain('"8" in the header')
 })
 
 test('what is no version at all is refused', async () => {
   for (const version of ['one', '1.', '.1', '1.0.0', '01', '1 0', '-1', '+1', '1e0', 'vv1', 'v', '*', '１']) {
     const response = await ask('/v1/occupations', Buffer.from(version).toString('latin1'))
     expect([version, response.statusCode]).toEqual([version, 400])
-    expect(response.json().detail).toContain('Supported: 1.0.')
+    expect(response.json().detail).toContain('Supported versions: 1.0.')
   }
   const long = await ask('/v1/occupations', '9'.repeat(5000))
   expect(long.json().detail.length).toBeLessThan(200)
@@ -135,7 +135,7 @@ test('the header twice is one version when both are the same, and none when they
     const answer = await askWithVersions('/v1/occupations', ...different)
     expect([different, answer.status]).toEqual([different, 400])
     expect(JSON.parse(answer.body)).toMatchObject({ type: '/problems/unsupported-version' })
-    expect(JSON.parse(answer.body).detail).toContain('Supported: 1.0.')
+    expect(JSON.parse(answer.body).detail).toContain('Supported versions: 1.0.')
   }
 })
 

@@ -39,7 +39,7 @@ function readRefusal(response: LightMyRequestResponse, what = response.body): st
   const body = response.json()
   expect(body).toEqual({
     type: '/problems/invalid-parameters',
-    title: 'A query parameter is wrong',
+    title: 'A parameter is invalid',
     status: 400,
     detail: expect.any(String),
     instance: `urn:uuid:${response.headers['x-request-id']}`,
@@ -82,7 +82,7 @@ test('a Limit that is not a whole number from 1 to 100 is refused, never coerced
     ...['[5]', '{}', '"5"', '5n', '9007199254740993'],
   ]) {
     const detail = await refuse(service, `Limit=${written}`)
-    expect(detail).toMatch(/^Limit is ".+", and should be a whole number from 1 to 100\.$/s)
+    expect(detail).toMatch(/^Limit must be a whole number from 1 to 100, not ".+"\.$/s)
   }
 })
 
@@ -98,12 +98,10 @@ test('a parameter that is given more than once is refused, also in another case 
     'Limit=5&Cursor=A&L%69mit=5',
     'Limit=x&Limit=5',
   ]) {
-    expect(await refuse(service, query)).toContain('Limit is given more than once: give it once.')
+    expect(await refuse(service, query)).toContain('Limit must be given only once.')
   }
   for (const name of NAMES) {
-    expect(await refuse(service, `${name}=&${name.toLowerCase()}=`)).toBe(
-      `${name} is given more than once: give it once.`,
-    )
+    expect(await refuse(service, `${name}=&${name.toLowerCase()}=`)).toBe(`${name} must be given only once.`)
   }
 })
 
@@ -118,7 +116,7 @@ test('names that every object has are unknown parameters like any other', async 
     'toString=1',
     '__proto__.Limit=1',
   ])
-    expect(await refuse(service, given)).toContain('is not a parameter here')
+    expect(await refuse(service, given)).toContain('is not a parameter of this endpoint')
   expect(Object.keys(Object.prototype)).toEqual([])
   const page = await service.get('/v1/occupations?Filter.MajorGroupCode=__proto__&Cursor=constructor')
   expect(page.json()).toEqual({ totalCount: 0, data: [], resultsCount: 0 })
@@ -142,8 +140,8 @@ test('an unknown parameter is refused, and the nearest name is suggested', async
   ] as const) {
     for (const value of ['', '=', '=5']) {
       const detail = await refuse(service, `${given}${value}`)
-      expect(detail).toContain(`is not a parameter here (did you mean "${name}"?)`)
-      expect(detail).toContain(`the parameters are ${NAMES.join(', ')}.`)
+      expect(detail).toContain(`is not a parameter of this endpoint (did you mean "${name}"?)`)
+      expect(detail).toContain(`Supported parameters: ${NAMES.join(', ')}.`)
     }
   }
 })
@@ -161,10 +159,12 @@ test('a name that is nothing like a parameter is refused as well', async () => {
     '%F0%9F%98%80',
   ]) {
     expect(await refuse(service, `${given}=1`)).toBe(
-      `${decodeURIComponent(given)} is not a parameter here: the parameters are ${NAMES.join(', ')}.`,
+      `${decodeURIComponent(given)} is not a parameter of this endpoint. Supported parameters: ${NAMES.join(', ')}.`,
     )
   }
-  expect(await refuse(service, '=5')).toContain('A parameter without a name is not a parameter here')
+  expect(await refuse(service, '=5')).toContain(
+    'A parameter without a name is not a parameter of this endpoint',
+  )
   expect(await refuse(service, `${'x'.repeat(99)}${'%F0%9F%98%80'.repeat(9)}=1`)).toContain('xxx')
 })
 
@@ -177,7 +177,7 @@ test('percent-encoding that is not UTF-8 is refused, in a name and in a value', 
     ...['%FF', '%C4', '%E2%82', '%C0%80', '%C1%81', '%ED%A0%80', '%ED%A0%80%ED%B0%80', '%F4%90%80%80', '%E9'],
   ]) {
     for (const name of NAMES) {
-      expect(await refuse(service, `${name}=${wrong}`)).toBe(`${name} is not percent-encoded UTF-8.`)
+      expect(await refuse(service, `${name}=${wrong}`)).toBe(`${name} must be percent-encoded UTF-8.`)
     }
     expect(await refuse(service, `Limit${wrong}=5`)).toBe(
       'A parameter has a name that is not percent-encoded UTF-8.',
@@ -209,7 +209,7 @@ test('a cursor or a code of more than 64 characters is refused', async () => {
 
   for (const parameter of TEXTS) {
     expect(await refuse(service, `${parameter}=${'A'.repeat(65)}`)).toBe(
-      `${parameter} is 65 characters long, and at most 64 are taken.`,
+      `${parameter} is 65 characters long; at most 64 are allowed.`,
     )
     await refuse(service, `${parameter}=${'%C4%81'.repeat(65)}`)
     for (const fitting of [
@@ -230,10 +230,10 @@ test('every parameter that is wrong is named at once', async () => {
     service,
     'Limit=0&Cursor=%00&Filter.LastUpdatedAfter=now&Filter.MajorGroupCode=1&x=1',
   )
-  expect(detail.match(/(?:^|\. )(\S+) (?:is|has)/g)).toEqual([
-    'Limit is',
+  expect(detail.match(/(?:^|\. )(\S+) (?:is|has|must)/g)).toEqual([
+    'Limit must',
     '. Cursor has',
-    '. Filter.LastUpdatedAfter is',
+    '. Filter.LastUpdatedAfter must',
     '. x is',
   ])
 })
@@ -243,7 +243,7 @@ test('a short query does not make a long answer', async () => {
 
   const many = Array.from({ length: 2000 }, (_, index) => index.toString(36)).join('&')
   const detail = await refuse(service, many)
-  expect(detail).toMatch(/These are the first 20 faults\.$/)
+  expect(detail).toMatch(/Only the first 20 faults are listed\.$/)
   expect(detail.length).toBeLessThan(5000)
   expect((await refuse(service, `Limit=${'9'.repeat(7000)}`)).length).toBeLessThan(200)
 })

@@ -30,11 +30,11 @@ test('a parameter that is wrong in itself is PR1, with everything that the inter
   expect(response.statusCode).toBe(400)
   expect(response.json()).toEqual({
     type: '/problems/invalid-parameters',
-    title: 'A query parameter is wrong',
+    title: 'A parameter is invalid',
     status: 400,
-    detail: 'page is "0", and should be a whole number from 1.',
+    detail: 'page must be a whole number from 1, not "0".',
     instance: `urn:uuid:${response.headers['x-request-id']}`,
-    errors: { page: ['page is "0", and should be a whole number from 1.'] },
+    errors: { page: ['page must be a whole number from 1, not "0".'] },
     returnId: 'SDR-2026-1',
     submissionToken: TOKEN,
     content: { page: '0', pageSize: '4' },
@@ -48,7 +48,7 @@ test('a page past the last one is PR2, with everything that the interface names'
   expect(response.statusCode).toBe(400)
   expect(response.json()).toEqual({
     type: '/problems/invalid-parameters',
-    title: 'A query parameter is wrong',
+    title: 'A parameter is invalid',
     status: 400,
     detail: message,
     instance: `urn:uuid:${response.headers['x-request-id']}`,
@@ -105,7 +105,7 @@ describe('what is not a whole number in range is PR1', () => {
   test('a page size above the maximum, which is never clamped', async () => {
     const { errors, errorCode } = await refuse('pageSize=11')
     expect(errorCode).toBe('PR1')
-    expect(errors).toEqual({ pageSize: ['pageSize is "11", and should be a whole number from 1 to 10.'] })
+    expect(errors).toEqual({ pageSize: ['pageSize must be a whole number from 1 to 10, not "11".'] })
     expect((await ask('pageSize=10')).json().results).toHaveLength(10)
   })
 })
@@ -122,12 +122,11 @@ test('what is wrong in itself is told before what lies past the end', async () =
 test('every fault is told at once, each under its parameter', async () => {
   const { errors, detail, content } = await refuse('page=x&pageSize=0&pagee=1&page=y')
   expect(errors).toEqual({
-    page: [
-      'page is "x", and should be a whole number from 1.',
-      'page is given more than once: give it once.',
+    page: ['page must be a whole number from 1, not "x".', 'page must be given only once.'],
+    pageSize: ['pageSize must be a whole number from 1 to 10, not "0".'],
+    pagee: [
+      'pagee is not a parameter of this endpoint (did you mean "page"?). Supported parameters: page, pageSize.',
     ],
-    pageSize: ['pageSize is "0", and should be a whole number from 1 to 10.'],
-    pagee: ['pagee is not a parameter here (did you mean "page"?): the parameters are page, pageSize.'],
   })
   for (const message of Object.values(errors).flat()) expect(detail).toContain(message)
   expect(content).toEqual({ page: 'x,y', pageSize: '0', pagee: '1' })
@@ -144,7 +143,7 @@ test('an empty value counts as not given, and repeated it is repeated still', as
   for (const query of ['page=', 'page', 'page=&pageSize=', '&&', 'pageSize']) {
     expect((await ask(query)).json()).toMatchObject({ page: 1, pageSize: 4 })
   }
-  expect((await refuse('page=&page=')).errors.page).toEqual(['page is given more than once: give it once.'])
+  expect((await refuse('page=&page=')).errors.page).toEqual(['page must be given only once.'])
 })
 
 test('a parameter that is unknown is refused, whatever it is called', async () => {
@@ -166,7 +165,9 @@ test('a parameter that is unknown is refused, whatever it is called', async () =
     expect(Object.getOwnPropertyNames(content)).toEqual([name])
     expect(Object.getOwnPropertyDescriptor(content, name)?.value).toBe('1')
     expect(Object.getOwnPropertyNames(errors)).toEqual([name])
-    expect(Object.getOwnPropertyDescriptor(errors, name)?.value[0]).toContain('is not a parameter here')
+    expect(Object.getOwnPropertyDescriptor(errors, name)?.value[0]).toContain(
+      'is not a parameter of this endpoint',
+    )
   }
   const body = JSON.parse((await ask(names.map((name) => `${name}=a&${name}=b`).join('&'))).body)
   expect(Object.getOwnPropertyNames(body.content)).toEqual(names)
@@ -178,7 +179,7 @@ test('a parameter that is unknown is refused, whatever it is called', async () =
 test('what is not percent-encoded UTF-8 is told, and repeated as it was sent', async () => {
   expect(await refuse('page=%zz')).toMatchObject({ errorCode: 'PR1', content: { page: '%zz' } })
   expect(await refuse('%ff=1')).toMatchObject({ errorCode: 'PR1', content: { '%ff': '1' } })
-  expect((await refuse('page=%E0%A4%A')).errors.page).toEqual(['page is not percent-encoded UTF-8.'])
+  expect((await refuse('page=%E0%A4%A')).errors.page).toEqual(['page must be percent-encoded UTF-8.'])
 })
 
 test('long and strange names and values are told without a flood', async () => {

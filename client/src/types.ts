@@ -218,30 +218,30 @@ export interface ValidationEntry {
   recordText?: string
 }
 
-/** What went wrong (RFC 9457). */
+/** An error (RFC 9457). */
 export interface Problem {
-  /** Kind of the problem: a relative reference to a page that explains it. */
+  /** The kind of problem: a relative reference to a page that explains it. */
   type?: string
-  /** What the kind of problem is, in a few words. */
+  /** A short summary of the kind of problem. */
   title?: string
   /** The HTTP status, repeated. */
   status?: number
-  /** What was wrong with this request, and what would be right. */
+  /** What is wrong with this request, and what is allowed. */
   detail?: string
-  /** `urn:uuid:` and the id of the request, which is also in X-Request-Id and in the log. */
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
 }
 
-/** What is wrong with the pagination parameters. */
+/** An error in the pagination parameters. */
 export interface ResultsProblem extends Problem {
-  /** For each parameter that is wrong, what is wrong with it. */
+  /** For each invalid parameter, what is wrong with it. */
   errors?: Record<string, string[]>
   /** The return that the submission belongs to. */
   returnId?: string
   /** The token of the submission. */
   submissionToken?: string
-  /** The parameters as they were received. */
+  /** The parameters as received. */
   content?: Record<string, string>
-  /** `PR1`: a parameter is wrong in itself. `PR2`: the page is past the last one. */
+  /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
   errorCode?: string
 }

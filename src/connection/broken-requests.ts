@@ -17,16 +17,20 @@ const MALFORMED = new Problem(
 const CLIENT_ERRORS: Record<string, Problem> = {
   HPE_HEADER_OVERFLOW: new Problem(
     'headers-too-large',
-    'The request line and headers are longer than 16 KiB together, or more than 1,000 headers.',
+    'The request line and the headers exceed 16 KiB, or there are more than 1,000 headers.',
   ),
   ERR_HTTP_REQUEST_TIMEOUT: new Problem('request-timeout', 'The request did not arrive in time.'),
 }
 const HTTP_METHODS = new Set(METHODS)
-const CONNECT = new Problem('method-not-allowed', 'CONNECT is not taken here: the service is not a proxy.', {
-  headers: { allow: 'GET, HEAD, OPTIONS' },
-})
+const CONNECT = new Problem(
+  'method-not-allowed',
+  'The service does not support CONNECT: it is not a proxy.',
+  {
+    headers: { allow: 'GET, HEAD, OPTIONS' },
+  },
+)
 
-/** Answers what Node's parser gives up on, or would answer by itself without a problem body. */
+/** Responds to requests that Node's parser rejects, or would refuse without a problem body. */
 export class BrokenRequests {
   readonly #answers: Answers
 
@@ -45,14 +49,14 @@ export class BrokenRequests {
       if (!HTTP_METHODS.has(request.method ?? '') || isRtsp(request)) this.#refuse(MALFORMED, response)
       else for (const handle of handlers) handle.call(server, request, response)
     })
-    // Whoever has closed its half has still asked: Node would close the connection before the answer is there.
+    // A client that half-closes its connection still gets its response. Node would close the connection first.
     Object.assign(server, { httpAllowHalfOpen: true })
     // Without listeners Node closes the connection of the one, and answers the other with a bare 417.
     server.on('connect', (_request, socket: Duplex) => this.#refuse(CONNECT, socket))
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   }
 
-  /** Answers an error of the parser, after the answers that are still under way on the connection. */
+  /** Responds to an error of the parser, after the responses that are still pending on the connection. */
   answer(error: Error & { code?: string }, socket: Duplex & { bytesWritten?: number }): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
@@ -63,7 +67,7 @@ export class BrokenRequests {
     else if (last === undefined || last === SENT)
       this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
     else if (!last.writableFinished) last.once('close', () => this.answer(error, socket))
-    // What is broken is the body of a request that has had its answer.
+    // The malformed part is the body of a request that already has its response.
     else if (!last.req.complete) socket.end()
     else this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
   }
@@ -95,19 +99,19 @@ export class BrokenRequests {
   }
 }
 
-/** A host and a port (RFC 3986, section 3.2); empty where the address has no host. */
+/** A host and a port (RFC 3986, section 3.2); empty where the URL has no host. */
 const HOST = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
 
-/** @throws {Problem} for what Node's parser lets pass, or would refuse without a problem body */
+/** @throws {Problem} for requests that Node's parser accepts, or would refuse without a problem body */
 export function assertWellFormed({ url, raw: { headers, rawHeaders, httpVersion } }: FastifyRequest): void {
   if (url.includes('#')) {
     throw new Problem(
       'malformed-request',
-      'The address has a #: what follows one is for the caller alone (RFC 9112, section 3.2.1).',
+      'The URL must not include a fragment, which begins with # (RFC 9112, section 3.2.1).',
     )
   }
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new Problem('malformed-request', `This is HTTP/1.1, and the request says HTTP/${httpVersion}.`)
+    throw new Problem('malformed-request', `The HTTP version must be 1.1 or 1.0, not ${httpVersion}.`)
   }
   if (headers.host === undefined && httpVersion === '1.1') {
     throw new Problem('malformed-request', 'The Host header is missing (RFC 9112, section 3.2).')
@@ -115,25 +119,25 @@ export function assertWellFormed({ url, raw: { headers, rawHeaders, httpVersion 
   if (headers.host !== undefined && !HOST.test(headers.host)) {
     throw new Problem(
       'malformed-request',
-      'The Host header is not a host and a port (RFC 9112, section 3.2).',
+      'The Host header must be a host and an optional port (RFC 9112, section 3.2).',
     )
   }
   if (countHosts(rawHeaders) > 1) {
-    throw new Problem('malformed-request', 'The Host header is given more than once (RFC 9112, section 3.2).')
+    throw new Problem('malformed-request', 'The Host header must be given only once (RFC 9112, section 3.2).')
   }
   const coding = headers['transfer-encoding']
   if (coding !== undefined && !/\bchunked *$/i.test(coding)) {
     throw new Problem(
       'malformed-request',
-      'The last Transfer-Encoding is not chunked (RFC 9112, section 6.3).',
+      'The last Transfer-Encoding must be chunked (RFC 9112, section 6.3).',
     )
   }
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new Problem('expectation-failed', 'The only expectation there is is 100-continue.')
+    throw new Problem('expectation-failed', 'The only supported expectation is 100-continue.')
   }
 }
 
-/** Node keeps the first of them alone. */
+/** Node keeps only the first one. */
 function countHosts(rawHeaders: readonly string[]): number {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

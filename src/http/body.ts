@@ -68,7 +68,7 @@ function refuseBody(
   const named = faults.slice(0, MAX_FAULTS)
   const sentences = named.map(({ field, message }) => `${field === '' ? 'The body' : field} ${message}.`)
   if (faults.length > MAX_FAULTS)
-    sentences.push(`These are the first ${MAX_FAULTS} of ${faults.length} faults.`)
+    sentences.push(`Only the first ${MAX_FAULTS} of ${faults.length} faults are listed.`)
   return new Problem('invalid-body', sentences.join(' '), describe?.(named))
 }
 

@@ -11,20 +11,22 @@ export function nameSchemas(app: FastifyInstance, schemas: Readonly<Record<strin
 
 const text = (description: string) => ({ description, type: 'string' })
 const ANY_RESPONSE = {
-  'api-supported-versions': text('The versions of the interface that the service supports.'),
-  'x-request-id': text('The id of the request, which is also in the log.'),
+  'api-supported-versions': text('The versions of the API that the service supports.'),
+  'x-request-id': text('The ID of the request, which is also in the log.'),
 }
 const LIMITED = {
   'ratelimit-policy': text('The limit: `q` requests in each window of `w` seconds.'),
-  ratelimit: text('What is left of it: `r` requests for the next `t` seconds.'),
+  ratelimit: text('The remaining allowance: `r` requests in the next `t` seconds.'),
 }
 const CONDITIONAL = {
-  etag: text('Names this page in this state of the data; send it back as If-None-Match.'),
-  'cache-control': text('How long and by whom the answer may be kept.'),
-  vary: text('Which request headers the answer depends on.'),
+  etag: text(
+    'Identifies this state of the page. Send it as If-None-Match to get 304 until the page changes.',
+  ),
+  'cache-control': text('Who may cache the response, and for how long.'),
+  vary: text('The request headers that the response depends on.'),
 }
 
-/** The 200 of an operation, with an answer as an example. */
+/** The 200 of an operation, with an example. */
 export function describePage(
   schemaName: string,
   description: string,
@@ -56,11 +58,11 @@ export function describeDocument(schemaName: string, description: string, exampl
   }
 }
 
-export const NEXT_LINK = { link: text('The address of the next page, as rel="next" (RFC 8288).') }
+export const NEXT_LINK = { link: text('The URL of the next page, as rel="next" (RFC 8288).') }
 
 /** The 304 of an operation. */
 export const NOT_MODIFIED = {
-  description: 'The page is the one that If-None-Match names.',
+  description: 'The page has not changed since the response that If-None-Match identifies.',
   headers: { ...ANY_RESPONSE, ...LIMITED, ...CONDITIONAL },
   type: 'null',
 }
@@ -68,7 +70,7 @@ export const NOT_MODIFIED = {
 const RETRY = { 'retry-after': { description: 'Whole seconds to wait.', type: 'integer' } }
 const ERROR_HEADERS: Partial<Record<ProblemSlug, Record<string, object>>> = {
   unauthorized: { ...LIMITED, 'www-authenticate': text('How to authenticate (RFC 9110, section 11.6.1).') },
-  'method-not-allowed': { allow: text('The methods that the address takes.') },
+  'method-not-allowed': { allow: text('The methods that the endpoint supports.') },
   'too-many-requests': { ...LIMITED, ...RETRY },
   unavailable: RETRY,
   gone: { location: text('Where to continue.') },
@@ -86,21 +88,21 @@ const ANYWHERE = [
   'unavailable',
 ] as const satisfies readonly ProblemSlug[]
 
-/** What a detail may say, for each kind of problem that an operation answers with. */
+/** An example of a detail for each problem of an operation. */
 const DETAILS: Partial<Record<ProblemSlug, string>> = {
-  'unsupported-version': 'Version "9", from the address, is not supported. Supported: 1.0.',
+  'unsupported-version': 'Version "9" in the URL is not supported. Supported versions: 1.0.',
   unauthorized:
     'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
-  'method-not-allowed': 'POST is not taken here. Taken: GET, HEAD.',
-  'not-acceptable': 'The Accept header excludes application/json, the only form there is.',
+  'method-not-allowed': 'This endpoint does not support POST. Supported methods: GET, HEAD, OPTIONS.',
+  'not-acceptable': 'The Accept header excludes application/json, the only supported media type.',
   'request-timeout': 'The request did not arrive in time.',
-  'uri-too-long': 'The address is 9000 characters long, and 8192 fit.',
-  'expectation-failed': 'The only expectation there is is 100-continue.',
+  'uri-too-long': 'The URL is 9000 characters long; at most 8192 are allowed.',
+  'expectation-failed': 'The only supported expectation is 100-continue.',
   'too-many-requests': 'More than 600 requests in 60 seconds. Try again in 17 s.',
   'headers-too-large':
-    'The request line and headers are longer than 16 KiB together, or more than 1,000 headers.',
-  'internal-error': 'The service failed. The log has the cause under this id.',
-  unavailable: 'The database does not answer.',
+    'The request line and the headers exceed 16 KiB, or there are more than 1,000 headers.',
+  'internal-error': 'The service failed. The log has the cause under this ID.',
+  unavailable: 'The database does not respond.',
   gone: 'The token in Since is not valid here: it is malformed, too old, from another installation, or from before a restore. Load the snapshot at /v1/occupations/snapshot and continue with the token in its Delta-Token header.',
 }
 
@@ -170,11 +172,11 @@ function exampleOf(slug: ProblemSlug, { detail, members = {} }: Partial<BadReque
   return { value: JSON.parse(renderProblem(problem, EXAMPLE_ID)) as object }
 }
 
-/** The headers that both operations take. */
+/** The headers that every operation accepts. */
 export const VERSION_HEADER = {
   'x-api-version': Type.Optional(
     Type.String({
-      description: 'The version of the interface, such as `1` or `1.0`; overrides the address.',
+      description: 'The version of the API, such as `1` or `1.0`. Overrides the version in the URL.',
     }),
   ),
 }

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseBusy, DatabaseUnavailable } from '../database/database.ts'
 import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
-/** The one place where an error becomes an answer. What is not a Problem is a 500 whose message stays in the log. */
+/** Turns every error into a response. Anything other than a Problem is a 500 whose message stays in the log. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = error instanceof Problem ? error : translate(error)
   // To turn requests away, for a load or a stop, is no failure, and a stack for each would add to the load.
@@ -17,7 +17,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
     .send(renderProblem(problem, request.id))
 }
 
-/** What Fastify and its plugins refuse with other statuses than 400. */
+/** Problems for the statuses, other than 400, with which Fastify and its plugins refuse requests. */
 const SLUGS: Record<number, ProblemSlug> = {
   // A path that leads out of the folder of the reference page.
   403: 'not-found',
@@ -28,25 +28,25 @@ const SLUGS: Record<number, ProblemSlug> = {
   415: 'unsupported-media-type',
 }
 
-/** Errors of Fastify and its plugins, by their status: each is a kind of problem of ours or a fault of ours. */
+/** Errors of Fastify and its plugins become the problem with their status, or a 500. */
 function translate(error: unknown): Problem {
   if (error instanceof DatabaseBusy) {
-    return new Problem('unavailable', 'The service has more to do than it can.', {
+    return new Problem('unavailable', 'The service is overloaded.', {
       headers: { 'retry-after': '1' },
     })
   }
   if (error instanceof DatabaseUnavailable) {
-    return new Problem('unavailable', 'The database does not answer.', {
+    return new Problem('unavailable', 'The database does not respond.', {
       headers: { 'retry-after': '1' },
       cause: error,
     })
   }
   const { statusCode = 500, code = '' } = error as Partial<FastifyError>
   if (code === 'FST_ERR_BAD_URL') {
-    return new Problem('malformed-request', 'The path of the address is not percent-encoded UTF-8.')
+    return new Problem('malformed-request', 'The path must be percent-encoded UTF-8.')
   }
   if (statusCode < 400 || statusCode >= 500) {
-    return new Problem('internal-error', 'The service failed. The log has the cause under this id.', {
+    return new Problem('internal-error', 'The service failed. The log has the cause under this ID.', {
       cause: error,
     })
   }

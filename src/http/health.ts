@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Reader } from '../database/database.ts'
 import { Problem } from './problems.ts'
 
-/** What the process says about its own life. */
+/** The state of the process that its health checks report. */
 export interface Life {
-  /** Set when the process has been told to stop: it then answers what arrives, and asks for no more. */
+  /** Set when the process has been told to stop. It still serves requests, and closes each connection. */
   stopping: boolean
 }
 
-/** What a process has to reach to answer requests. */
+/** What a process has to reach to respond to requests. */
 export interface Reach {
   /** Where keys are read, and where the data is: the same database, or standbys of it. */
   readonly readers: readonly Reader[]
@@ -16,17 +16,17 @@ export interface Reach {
   isCurrent(): boolean
 }
 
-/** `/livez`: the process answers. `/readyz`: it also reaches its databases and is not about to stop. */
+/** `/livez`: the process responds. `/readyz`: it also reaches its databases and is not stopping. */
 export function registerHealth(app: FastifyInstance, { readers, isCurrent }: Reach, life: Life): void {
   const schema = { hide: true }
   app.get('/livez', { schema, config: { operation: 'livez' } }, async () => ({ status: 'alive' }))
   app.get('/readyz', { schema, config: { operation: 'readyz' } }, async () => {
     if (life.stopping) throw unavailable('The process is stopping.')
-    if (!isCurrent()) throw unavailable('The database has not answered for some seconds.')
+    if (!isCurrent()) throw unavailable('The database has not responded for some seconds.')
     try {
       await Promise.all(readers.map((reader) => reader.get('select name from migration limit 1')))
     } catch (cause) {
-      throw unavailable('The database does not answer.', cause)
+      throw unavailable('The database does not respond.', cause)
     }
     return { status: 'ready' }
   })

@@ -56,7 +56,7 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
       if (before !== undefined) {
         faults.push({
           parameter: showName(given, name),
-          message: 'is given more than once: give it once',
+          message: 'must be given only once',
         })
         continue
       }
@@ -64,10 +64,10 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
         const message =
           given === undefined
             ? 'has a name that is not percent-encoded UTF-8'
-            : `is not a parameter here${suggest(name, names)}: the parameters are ${names.join(', ')}`
+            : `is not a parameter of this endpoint${suggest(name, names)}. Supported parameters: ${names.join(', ')}`
         faults.push({ parameter: showName(given, name), message })
       } else if (value === undefined) {
-        faults.push({ parameter: name, message: 'is not percent-encoded UTF-8' })
+        faults.push({ parameter: name, message: 'must be percent-encoded UTF-8' })
       } else if (value !== '') {
         const reading = parameter.read(value)
         if (reading.fault === undefined) values[name] = reading.value
@@ -124,7 +124,7 @@ export function queryOf(url: string): string {
 export function describeFaults(faults: readonly ParameterFault[]): string {
   const sentences = faults.map(({ parameter, message }) => `${parameter} ${message}.`)
   if (faults.length === MAX_PARAMETER_FAULTS)
-    sentences.push(`These are the first ${MAX_PARAMETER_FAULTS} faults.`)
+    sentences.push(`Only the first ${MAX_PARAMETER_FAULTS} faults are listed.`)
   return sentences.join(' ')
 }
 
@@ -196,7 +196,7 @@ function readWholeNumber({ minimum = 0, maximum = 2 ** 31 - 1 }: Keywords): Read
     const number = /^-?\d{1,10}$/.test(value) ? Number(value) : Number.NaN
     return number >= minimum && number <= maximum
       ? { value: number }
-      : { fault: `is ${quote(value, 30)}, and should be a whole number ${range}` }
+      : { fault: `must be a whole number ${range}, not ${quote(value, 30)}` }
   }
 }
 
@@ -205,7 +205,7 @@ const readDateTime: ReadValue = (value) => {
   const text = value.replace(/ (?=\d{2}:\d{2}$)/, '+')
   const whole = parseTimestamp(text) === undefined ? value : text
   return parseTimestamp(whole) === undefined
-    ? { fault: `is ${quote(value, 40)}, and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z` }
+    ? { fault: `must be an RFC 3339 date-time such as 2026-01-31T09:30:00Z, not ${quote(value, 40)}` }
     : { value: whole }
 }
 
@@ -218,6 +218,6 @@ function readText(maxLength: number): ReadValue {
     const text = value.normalize('NFC')
     return isAtMost(text, maxLength)
       ? { value: text }
-      : { fault: `is ${countCodePoints(text)} characters long, and at most ${maxLength} are taken` }
+      : { fault: `is ${countCodePoints(text)} characters long; at most ${maxLength} are allowed` }
   }
 }

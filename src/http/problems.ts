@@ -1,23 +1,23 @@
 import Type from 'typebox'
 
-/** Every kind of error that the service answers with: its status, what it means and what to do about it. */
+/** Every kind of error response: its status, its meaning and what to do about it. */
 export const PROBLEMS = {
   'invalid-parameters': {
     status: 400,
-    title: 'A query parameter is wrong',
+    title: 'A parameter is invalid',
     advice:
-      'The detail names each parameter, what was wrong with it and what would be right. Parameters are never clamped, coerced or ignored: correct the request and send it again.',
+      'The detail names each invalid parameter and what is allowed. Parameters are never clamped, coerced or ignored. Correct the request and send it again.',
   },
   'unsupported-version': {
     status: 400,
-    title: 'This version of the interface is not supported',
+    title: 'This version of the API is not supported',
     advice:
-      'Ask for a version that the header api-supported-versions lists, either in the address (/v1/...) or in the header x-api-version, which overrides the address.',
+      'Use a version that the api-supported-versions header lists, either in the URL (/v1/...) or in the x-api-version header, which overrides the URL.',
   },
   'malformed-request': {
     status: 400,
     title: 'The request is not well-formed HTTP',
-    advice: 'Check the request line, the headers and the percent-encoding of the address.',
+    advice: 'Check the request line, the headers and the percent-encoding of the URL.',
   },
   'malformed-body': {
     status: 400,
@@ -35,27 +35,27 @@ export const PROBLEMS = {
     status: 401,
     title: 'The request is not authorised',
     advice:
-      'Send a valid key as X-API-Key or as Authorization: Bearer. For validation results, send as well the EID header of an organisation that the key covers, and the token of one of its submissions. One answer stands for every reason, so that nobody learns which tokens exist.',
+      'Send a valid key as X-API-Key or as Authorization: Bearer. For a submission, also send the EID header of an organisation that the key covers, and the token of one of its submissions. The response is the same for every reason, so that it does not reveal which tokens exist.',
   },
   'not-found': {
     status: 404,
-    title: 'There is nothing at this address',
-    advice: 'The addresses that exist are listed at /docs and in /openapi.json.',
+    title: 'Nothing is available at this URL',
+    advice: 'See /docs or /openapi.json for the available endpoints.',
   },
   'method-not-allowed': {
     status: 405,
-    title: 'This address does not take this method',
-    advice: 'Use a method that the Allow header lists. The service only reads: GET and HEAD.',
+    title: 'The endpoint does not support this method',
+    advice: 'Use a method that the Allow header lists.',
   },
   'not-acceptable': {
     status: 406,
-    title: 'The answer can only be JSON',
-    advice: 'Let the Accept header include application/json, or leave it out.',
+    title: 'No acceptable media type is available',
+    advice: 'Send an Accept header that includes a media type named in the detail, or none.',
   },
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
-    advice: 'Send the whole request at once; check the connection.',
+    advice: 'Send the whole request without pauses, and check the connection.',
   },
   conflict: {
     status: 409,
@@ -81,8 +81,8 @@ export const PROBLEMS = {
   },
   'uri-too-long': {
     status: 414,
-    title: 'The address is too long',
-    advice: 'Shorten the query: no parameter needs more than a few hundred characters.',
+    title: 'The URL is too long',
+    advice: 'Shorten the query. No parameter needs more than a few hundred characters.',
   },
   'unsupported-media-type': {
     status: 415,
@@ -91,8 +91,8 @@ export const PROBLEMS = {
   },
   'expectation-failed': {
     status: 417,
-    title: 'The Expect header asks for something unknown',
-    advice: 'Leave the Expect header out.',
+    title: 'The Expect header is not supported',
+    advice: 'Send the request without an Expect header.',
   },
   'unprocessable-content': {
     status: 422,
@@ -104,23 +104,23 @@ export const PROBLEMS = {
     status: 429,
     title: 'Too many requests',
     advice:
-      'Wait for as many seconds as the Retry-After header says. RateLimit and RateLimit-Policy tell the limit and what is left of it.',
+      'Wait for the number of seconds in the Retry-After header. RateLimit-Policy states the limit, and RateLimit what remains of it.',
   },
   'headers-too-large': {
     status: 431,
-    title: 'The headers of the request are too large',
-    advice: 'Send fewer or shorter headers, or a shorter address.',
+    title: 'The request headers are too large',
+    advice: 'Send fewer or shorter headers, or a shorter URL.',
   },
   'internal-error': {
     status: 500,
     title: 'The service failed',
     advice:
-      'This is a fault of the service. Try again later, and if it stays, tell its operator the instance of the problem: the log has the cause under that id.',
+      'The fault is in the service. Try again later. If it persists, send the instance of the problem to the operator, who finds the cause in the log under that ID.',
   },
   unavailable: {
     status: 503,
-    title: 'The service is not available for the moment',
-    advice: 'Wait for as many seconds as the Retry-After header says, then try again.',
+    title: 'The service is temporarily unavailable',
+    advice: 'Wait for the number of seconds in the Retry-After header, then try again.',
   },
 } as const satisfies Record<string, { status: number; title: string; advice: string }>
 
@@ -133,7 +133,7 @@ export interface ProblemOptions {
   readonly cause?: unknown
 }
 
-/** An error that the caller is told about: whatever else is thrown is answered as `internal-error`. */
+/** An error that is shown to the caller. Anything else that is thrown becomes `internal-error`. */
 export class Problem extends Error {
   readonly slug: ProblemSlug
   readonly status: number
@@ -141,7 +141,7 @@ export class Problem extends Error {
   readonly headers: Readonly<Record<string, string>>
   readonly members: Readonly<Record<string, unknown>>
 
-  /** @param detail what was wrong with this request and what would be right; shown to the caller */
+  /** @param detail what is wrong with this request and what is allowed; shown to the caller */
   constructor(slug: ProblemSlug, detail: string, { headers = {}, members = {}, cause }: ProblemOptions = {}) {
     // Nobody reads the stack of a refusal. Measured: capturing one takes longer than everything else about a Problem.
     const { stackTraceLimit } = Error
@@ -175,16 +175,16 @@ export function renderProblem(problem: Problem, requestId: string): string {
 const member = (description: string) => Type.Optional(Type.String({ description }))
 
 const PROBLEM_MEMBERS = {
-  type: member('Kind of the problem: a relative reference to a page that explains it.'),
-  title: member('What the kind of problem is, in a few words.'),
+  type: member('The kind of problem: a relative reference to a page that explains it.'),
+  title: member('A short summary of the kind of problem.'),
   status: Type.Optional(Type.Integer({ description: 'The HTTP status, repeated.', format: 'int32' })),
-  detail: member('What was wrong with this request, and what would be right.'),
-  instance: member('`urn:uuid:` and the id of the request, which is also in X-Request-Id and in the log.'),
+  detail: member('What is wrong with this request, and what is allowed.'),
+  instance: member('`urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.'),
 }
 
 /** Section 2.10 of the interface. */
 export const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
-  description: 'What went wrong (RFC 9457).',
+  description: 'An error (RFC 9457).',
 })
 
 /** Section 2.10 of the interface, with the fields that the 400 of the validation results has as well. */
@@ -193,15 +193,15 @@ export const ResultsProblemBody = Type.Object(
     ...PROBLEM_MEMBERS,
     errors: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'For each parameter that is wrong, what is wrong with it.',
+        description: 'For each invalid parameter, what is wrong with it.',
       }),
     ),
     returnId: member('The return that the submission belongs to.'),
     submissionToken: member('The token of the submission.'),
     content: Type.Optional(
-      Type.Record(Type.String(), Type.String(), { description: 'The parameters as they were received.' }),
+      Type.Record(Type.String(), Type.String(), { description: 'The parameters as received.' }),
     ),
-    errorCode: member('`PR1`: a parameter is wrong in itself. `PR2`: the page is past the last one.'),
+    errorCode: member('`PR1`: a parameter is invalid. `PR2`: the page is past the last one.'),
   },
-  { description: 'What is wrong with the pagination parameters.' },
+  { description: 'An error in the pagination parameters.' },
 )

@@ -10,12 +10,12 @@ interface Route {
 }
 
 /**
- * Answers what no route takes: an address that does not exist (404), one that exists for other methods (405, with
- * Allow), and OPTIONS, which tells those methods, also to a browser that asks before a page of another origin may.
+ * Responds to requests that have no route: unknown paths (404), unsupported methods (405, with Allow), and OPTIONS,
+ * which lists the methods of a path, also for a CORS preflight.
  */
 export class Unrouted {
   readonly #routes = new Map<string, Route>()
-  /** The methods of the service as a whole, which `OPTIONS *` asks for (RFC 9110, section 9.3.7). */
+  /** The methods of the whole service, for `OPTIONS *` (RFC 9110, section 9.3.7). */
   readonly #methods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
   /** Knows the routes that are registered after this. */
@@ -36,9 +36,9 @@ export class Unrouted {
   }
 
   /**
-   * A browser that asks beforehand is answered at any address: its page is to see how the request itself is refused.
+   * A preflight succeeds at any path, so that the page can read the error of the request itself.
    *
-   * @throws {Problem} unless it is that, or OPTIONS at an address that exists
+   * @throws {Problem} unless it is a preflight, or OPTIONS at a known path
    */
   answer(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const path = request.url.split('?', 1)[0] ?? ''
@@ -46,7 +46,7 @@ export class Unrouted {
     const isPreflight = isOptions && request.headers['access-control-request-method'] !== undefined
     const found = path === '*' ? this.#methods : this.#findMethods(path)
     const methods = found ?? (isPreflight ? this.#methods : undefined)
-    // A route that finds nothing under its own address asks here, too.
+    // A route that finds nothing calls this as well.
     if (methods === undefined || (methods.has(request.method) && !isOptions)) {
       const meant = path.replace(/\/+$/, '')
       const hint =
@@ -66,9 +66,13 @@ export class Unrouted {
         .headers({ allow, ...preflightHeaders(requested, methods) })
         .send()
     }
-    throw new Problem('method-not-allowed', `${request.method} is not taken here. Taken: ${allow}.`, {
-      headers: { allow },
-    })
+    throw new Problem(
+      'method-not-allowed',
+      `This endpoint does not support ${request.method}. Supported methods: ${allow}.`,
+      {
+        headers: { allow },
+      },
+    )
   }
 
   #findMethods(path: string): ReadonlySet<string> | undefined {

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import { remember } from '../text/remember.ts'
 import { Problem } from './problems.ts'
 
-/** A version of the interface: a new one is a new entry here and routes of its own under its prefix. */
+/** A version of the API. A new one is a new entry here, with routes of its own under its prefix. */
 export interface ApiVersion {
   /** As callers name it and as the headers list it. */
   readonly name: `${number}.${number}`
-  /** What the addresses of its routes begin with. */
+  /** Prefix of the paths of its routes. */
   readonly prefix: `/v${number}`
   readonly deprecated: boolean
 }
 
-/** Every supported version, newest first: the first one answers where no version is asked for. */
+/** Every supported version, newest first. The first one is used where a request names no version. */
 export const VERSIONS: readonly [ApiVersion, ...ApiVersion[]] = [
   { name: '1.0', prefix: '/v1', deprecated: false },
 ]
@@ -42,8 +42,8 @@ export class VersionRouter {
   }
 
   /**
-   * The address under which a request is routed: that of the version asked for, by `x-api-version` first, then by the
-   * address, else the newest (interface, section 9). Addresses that are not an operation's stay as they are.
+   * The URL by which a request is routed: `x-api-version` selects the version, otherwise the URL, otherwise it is the
+   * newest (API specification, section 9). URLs that do not belong to an operation stay unchanged.
    */
   route(request: IncomingMessage): string {
     const { url, versionInUrl, rest } = this.#read(request.url ?? '/')
@@ -53,7 +53,7 @@ export class VersionRouter {
     if (header === undefined && versionInUrl === undefined) return VERSIONS[0].prefix + rest
     try {
       const asked = header === undefined ? undefined : readHeader(String(header))
-      return (asked ?? findVersion(versionInUrl ?? VERSIONS[0].name, 'the address')).prefix + rest
+      return (asked ?? findVersion(versionInUrl ?? VERSIONS[0].name, 'the URL')).prefix + rest
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       refusals.set(request, error)
@@ -74,11 +74,11 @@ export class VersionRouter {
 interface Address {
   readonly url: string
   readonly versionInUrl?: string | undefined
-  /** What comes after the version, if it is an operation's. */
+  /** The part after the version, if the path is an operation's. */
   readonly rest?: string
 }
 
-/** The address with the letters, digits and the like of its path as themselves: it is the same one (RFC 3986, section 6.2.2.2). */
+/** Decodes unreserved characters in the path, which does not change its meaning (RFC 3986, section 6.2.2.2). */
 function decodeUnreserved(url: string): string {
   return url.replace(/^[^?]*/, (path) =>
     path.replace(/%[0-9a-f]{2}/gi, (escaped) => {
@@ -94,7 +94,7 @@ export function assertVersion(request: IncomingMessage): void {
   if (refusal !== undefined) throw refusal
 }
 
-/** Node joins a repeated header with commas: the same version twice is one version, two different ones are none. */
+/** Node joins repeated headers with commas. The same version twice is accepted, two different ones are not. */
 function readHeader(value: string): ApiVersion | undefined {
   if (value.trim() === '') return undefined
   const asked = [...new Set(value.split(',').map((each) => each.trim().replace(/^v/i, '')))]
@@ -103,7 +103,7 @@ function readHeader(value: string): ApiVersion | undefined {
   if (other !== undefined) {
     throw new Problem(
       'unsupported-version',
-      `The header x-api-version is given twice, with ${first?.name} and ${other.name}: send it once.`,
+      `The header x-api-version must be given only once, not as both ${first?.name} and ${other.name}.`,
     )
   }
   return first
@@ -115,7 +115,7 @@ function findVersion(asked: string, place: string): ApiVersion {
     const supported = VERSIONS.map(({ name }) => name).join(', ')
     throw new Problem(
       'unsupported-version',
-      `Version ${JSON.stringify(asked.slice(0, 20))}, from ${place}, is not supported. Supported: ${supported}.`,
+      `Version ${JSON.stringify(asked.slice(0, 20))} in ${place} is not supported. Supported versions: ${supported}.`,
     )
   }
   return version

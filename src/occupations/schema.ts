@@ -14,7 +14,13 @@ const code = (description: string) =>
   Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH, pattern: SINGLE_LINE }))
 const pay = (description: string) => Type.Optional(Type.Number({ description, minimum: 0, format: 'double' }))
 const relation = (description: string) =>
-  Type.Optional(Type.Union([Type.Literal('Primary'), Type.Literal('Secondary')], { description }))
+  Type.Optional(
+    Type.Union([Type.Literal('Primary'), Type.Literal('Secondary')], {
+      // Code generators name the type of both fields after it.
+      title: 'GroupRelationType',
+      description,
+    }),
+  )
 
 /** Section 2.5 of the interface. */
 export const MajorGroup = Type.Object(

@@ -145,7 +145,7 @@ export function assertAccepts(request: FastifyRequest, types: readonly string[])
     if (acceptsJson(accept)) return first
     throw new Problem(
       'not-acceptable',
-      'The Accept header excludes application/json, the only form there is.',
+      'The Accept header excludes application/json, the only supported media type.',
     )
   }
   const offered = types.flatMap((type) => [type, `${type}; charset=utf-8`])

@@ -11,9 +11,9 @@ export const EXAMPLE_PAGE = {
 /** What the extended 400 of section 2.10 of the interface says, for the reference. */
 export const EXAMPLE_BAD_REQUEST = {
   schemaName: 'ResultsProblem',
-  detail: 'pageSize is "5000", and should be a whole number from 1 to 1000.',
+  detail: 'pageSize must be a whole number from 1 to 1000, not "5000".',
   members: {
-    errors: { pageSize: ['pageSize is "5000", and should be a whole number from 1 to 1000.'] },
+    errors: { pageSize: ['pageSize must be a whole number from 1 to 1000, not "5000".'] },
     returnId: 'SAMPLE-2025',
     submissionToken: 'sample-submission',
     content: { page: '1', pageSize: '5000' },

@@ -52,7 +52,7 @@ export class Served {
     for (;;) {
       const response = await fetch(this.url + path, { headers })
       const body = await response.text()
-      if (response.status !== 503 || !body.includes('more to do than it can')) {
+      if (response.status !== 503 || !body.includes('overloaded')) {
         return { status: response.status, headers: response.headers, body }
       }
     }

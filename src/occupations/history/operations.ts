@@ -67,7 +67,7 @@ function listChanges({ feed, anonymous, limits }: HistoryOptions): Operation {
     },
     badRequest: {
       schemaName: 'Problem',
-      detail: 'Limit is "500", and should be a whole number from 1 to 100.',
+      detail: 'Limit must be a whole number from 1 to 100, not "500".',
     },
     handle({ query, isFresh }) {
       const etag = feed.etag(query)
@@ -112,7 +112,7 @@ function getSnapshot({ snapshots, anonymous }: HistoryOptions): Operation {
       'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
       unauthorized: 'There is no valid credential.',
       'too-many-requests': 'The limit of requests is used up for now.',
-      unavailable: 'The snapshot of a new revision is being prepared, or the database does not answer.',
+      unavailable: 'The snapshot of a new revision is being prepared, or the database does not respond.',
     },
     async handle({ request, isFresh }) {
       const known = makeEtag(nameRevision(snapshots.revision), 'snapshot')
