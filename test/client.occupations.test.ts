@@ -192,6 +192,20 @@ test('every filter does what the interface says of it', async () => {
   expect(await codesOf({ lastUpdatedAfter: first.replace('Z', '+00:00') })).toEqual(['C'])
   expect(await codesOf({ lastUpdatedBefore: new Date(Date.parse(first) + 1) })).toEqual(['A', 'B'])
   expect(await codesOf({ majorGroupCode: undefined, limit: undefined })).toEqual(['A', 'B', 'C'])
+  expect(await codesOf({ majorGroupCode: 'J1', groupRelation: 'Primary' })).toEqual(['A', 'B'])
+  expect(await codesOf({ codes: ['C', 'A'] })).toEqual(['A', 'C'])
+  const { data } = await client.occupations.list({ fields: ['titleEnglish'], codes: ['A'] })
+  expect(data).toEqual([{ titleEnglish: 'Title of A' }])
+})
+
+test('a record, the groups and one group are there by code', async () => {
+  const { client } = await startClient([record('A/ā')])
+  expect(await client.occupations.get('A/ā')).toMatchObject({ titleEnglish: 'Title of A/ā' })
+  const groups = await client.occupations.groups()
+  expect(groups.minorGroups?.map(({ code }) => code)).toEqual(['M1'])
+  expect((await client.occupations.group('J1')).majorGroups).toEqual(groups.majorGroups)
+  await expect(client.occupations.get('B')).rejects.toMatchObject({ kind: 'problem', status: 404 })
+  for (const code of ['', '.', '..']) await expect(client.occupations.get(code)).rejects.toThrow(TypeError)
 })
 
 test('a name that does not exist is refused by the service, not left out', async () => {

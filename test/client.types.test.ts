@@ -169,7 +169,11 @@ test('the queries have every parameter of openapi.json, and no other', () => {
       .paths[path]?.get.parameters.filter((parameter) => parameter.in === 'query')
       .map(({ name, schema }) => {
         const type = schema.format === 'date-time' ? 'Date | string' : schema.type
-        return [name, type === 'integer' ? 'number' : type]
+        if (schema.items !== undefined) {
+          return [name, schema.items.enum ? 'readonly (keyof OccupationRecord)[]' : 'readonly string[]']
+        }
+        const allowed = schema.enum?.map((text) => JSON.stringify(text)).sort()
+        return [name, allowed?.join(' | ') ?? (type === 'integer' ? 'number' : type)]
       })
 
   const occupations = Object.entries(readTypes('occupations.ts').OccupationsQuery?.fields ?? {})

@@ -1,7 +1,7 @@
 import { MahiError } from './errors.ts'
 import { assertPage, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest } from './request.ts'
-import type { OccupationPage, OccupationRecord } from './types.ts'
+import type { OccupationGroups, OccupationPage, OccupationRecord } from './types.ts'
 
 /** Which occupations to list. Each name stands for a parameter of the interface; filters combine with AND. */
 export interface OccupationsQuery {
@@ -16,6 +16,12 @@ export interface OccupationsQuery {
   majorGroupCode?: string | undefined
   /** `Filter.MinorGroupCode`: only records of this minor group, Primary or Secondary. */
   minorGroupCode?: string | undefined
+  /** `Filter.GroupRelation`: `Primary` counts only Primary relations to the groups. Default `Any`. */
+  groupRelation?: 'Primary' | 'Any' | undefined
+  /** `Filter.Codes`: only the records with these codes, up to 100. A code with a comma cannot be named. */
+  codes?: readonly string[] | undefined
+  /** `Fields`: the fields that each record shows. */
+  fields?: readonly (keyof OccupationRecord)[] | undefined
   /** `Filter.LastUpdatedAfter`: only records last updated after this time, exclusive. Text is RFC 3339. */
   lastUpdatedAfter?: Date | string | undefined
   /** `Filter.LastUpdatedBefore`: only records last updated before this time, exclusive. Text is RFC 3339. */
@@ -35,6 +41,15 @@ export interface Occupations {
    * that is added, changed or deleted meanwhile comes as it was when its page was read.
    */
   all(query?: OccupationsQuery, options?: CallOptions): AsyncGenerator<OccupationRecord, void, undefined>
+  /**
+   * The record with a code. A code that was removed is a `MahiError` with status 410, and one that never existed is one
+   * with status 404.
+   */
+  get(code: string, options?: CallOptions): Promise<OccupationRecord>
+  /** Every major and minor group, with the number of its occupations. */
+  groups(options?: CallOptions): Promise<OccupationGroups>
+  /** The major group with a code, the minor group with it, or both. */
+  group(code: string, options?: CallOptions): Promise<OccupationGroups>
 }
 
 export function createOccupations(send: SendRequest): Occupations {
@@ -66,15 +81,40 @@ export function createOccupations(send: SendRequest): Occupations {
     }
   }
 
-  return { list, pages, all }
+  async function read<Body>(path: string, options: CallOptions | undefined): Promise<Body> {
+    return (await send<Body>(path, {}, options)).body
+  }
+
+  return {
+    list,
+    pages,
+    all,
+    get: async (code, options) => await read(`/v1/occupations/${encodeCode(code)}`, options),
+    groups: async (options) => await read('/v1/occupation-groups', options),
+    group: async (code, options) => await read(`/v1/occupation-groups/${encodeCode(code)}`, options),
+  }
 }
+
+/**
+ * @throws {TypeError} for a code that would make another path: every URL parser resolves `.` and `..`, also encoded
+ */
+function encodeCode(code: string): string {
+  if (code === '' || code === '.' || code === '..') {
+    throw new TypeError(
+      `The code ${JSON.stringify(code)} cannot be part of a URL; list it with codes instead`,
+    )
+  }
+  return encodeURIComponent(code)
+}
+
+const UNFILTERED = new Set(['limit', 'cursor', 'fields'])
 
 /** A name that does not exist is sent too: the service refuses it, where leaving it out would list everything. */
 function nameParameters(query: OccupationsQuery): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
       const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
-      return [name === 'limit' || name === 'cursor' ? capitalised : `Filter.${capitalised}`, value]
+      return [UNFILTERED.has(name) ? capitalised : `Filter.${capitalised}`, value]
     }),
   )
 }

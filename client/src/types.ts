@@ -245,3 +245,69 @@ export interface ResultsProblem extends Problem {
   /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
   errorCode?: string
 }
+
+/** A major group, with the number of its occupations. */
+export interface OccupationMajorGroup {
+  /** Unique identifier of the major group. */
+  code?: string
+  /** Major group name, in New Zealand English. */
+  nameEnglish?: string
+  /** Major group name, in te reo Māori. */
+  nameMaori?: string
+  /** High-level description of the major group, in New Zealand English. */
+  descriptionEnglish?: string
+  /** Occupations whose Primary group this is. */
+  primaryCount?: number
+  /** Occupations that belong to the group, Primary or Secondary. */
+  totalCount?: number
+}
+
+/** The code of a major group of a minor group, and how they are related. */
+export interface OccupationMajorGroupRelation {
+  /** How the major group belongs to the minor group. */
+  majorGroupRelationType?: 'Primary' | 'Secondary'
+  /** The code of the major group. */
+  majorGroupCode?: string
+}
+
+/** A minor group, with the number of its occupations. */
+export interface OccupationMinorGroup {
+  /** Unique identifier of the minor group. */
+  code?: string
+  /** Minor group name, in New Zealand English. */
+  nameEnglish?: string
+  /** Minor group name, in te reo Māori. */
+  nameMaori?: string
+  /** High-level description of the minor group, in New Zealand English. */
+  descriptionEnglish?: string
+  /** Tasks of the minor group. */
+  tasks?: string[]
+  /** The codes of its major groups, and how they are related. */
+  majorGroups?: OccupationMajorGroupRelation[]
+  /** Occupations whose Primary group this is. */
+  primaryCount?: number
+  /** Occupations that belong to the group, Primary or Secondary. */
+  totalCount?: number
+}
+
+/** Major and minor groups, by code. */
+export interface OccupationGroups {
+  /** The major groups. */
+  majorGroups?: OccupationMajorGroup[]
+  /** The minor groups. */
+  minorGroups?: OccupationMinorGroup[]
+}
+
+/** A code that does not exist, and codes that resemble it. */
+export interface SimilarCodesProblem extends Problem {
+  /** Codes that resemble the given one. */
+  similarCodes?: string[]
+}
+
+/** An occupation that was removed, and its successors. */
+export interface RemovedOccupationProblem extends Problem {
+  /** When the occupation was removed. */
+  removedDate?: string
+  /** The codes that succeed it. */
+  replacedBy?: string[]
+}

@@ -5,10 +5,19 @@ import { submissions } from './migrations/0003-submissions.ts'
 import { history } from './migrations/0004-history.ts'
 import { consoleSessions } from './migrations/0005-console.ts'
 import { search } from './migrations/0006-search.ts'
+import { primaryGroups } from './migrations/0007-primary-groups.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** Every migration there is, oldest first. One that has been released is never changed or removed. */
-const MIGRATIONS: readonly Migration[] = [initial, instance, submissions, history, consoleSessions, search]
+const MIGRATIONS: readonly Migration[] = [
+  initial,
+  instance,
+  submissions,
+  history,
+  consoleSessions,
+  search,
+  primaryGroups,
+]
 
 /**
  * Brings the tables up to date and answers the names of the migrations it applied. Any number of processes may do

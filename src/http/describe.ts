@@ -103,7 +103,24 @@ const DETAILS: Partial<Record<ProblemSlug, string>> = {
     'The request line and the headers exceed 16 KiB, or there are more than 1,000 headers.',
   'internal-error': 'The service failed. The log has the cause under this ID.',
   unavailable: 'The database does not respond.',
+  'no-such-occupation': 'No occupation has the code "A0110". Similar codes: "A0101".',
+  'no-such-group': 'No group has the code "111". Similar codes: "11".',
+  'occupation-removed':
+    'The occupation "A0103" was removed on 2026-01-31T09:30:00.000Z. Its successors: A0101.',
   gone: 'The token in Since is not valid here: it is malformed, too old, from another installation, or from before a restore. Load the snapshot at /v1/occupations/snapshot and continue with the token in its Delta-Token header.',
+}
+
+/** The schemas of problems with members of their own; the operations that have them name them. */
+const SCHEMAS: Partial<Record<ProblemSlug, string>> = {
+  'no-such-occupation': 'SimilarCodesProblem',
+  'no-such-group': 'SimilarCodesProblem',
+  'occupation-removed': 'RemovedOccupationProblem',
+}
+
+const MEMBERS: Partial<Record<ProblemSlug, Record<string, unknown>>> = {
+  'no-such-occupation': { similarCodes: ['A0101'] },
+  'no-such-group': { similarCodes: ['11'] },
+  'occupation-removed': { removedDate: '2026-01-31T09:30:00.000Z', replacedBy: ['A0101'] },
 }
 
 const EXAMPLE_ID = '0c6e1a4e-6f0b-4d5c-9c39-5f1f4e2f7a10'
@@ -131,7 +148,7 @@ export function describeErrors(
   return Object.fromEntries(
     (Object.entries(own) as [ProblemSlug, string][]).map(([slug, description]) => {
       const { status } = PROBLEMS[slug]
-      const schema = { $ref: `${status === 400 ? badRequest.schemaName : 'Problem'}#` }
+      const schema = { $ref: `${status === 400 ? badRequest.schemaName : (SCHEMAS[slug] ?? 'Problem')}#` }
       const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : [slug]
       const examples = Object.fromEntries(
         kinds.map((kind) => [kind, exampleOf(kind, kind === 'invalid-parameters' ? badRequest : undefined)]),
@@ -167,7 +184,10 @@ export function describeSharedErrors() {
   }
 }
 
-function exampleOf(slug: ProblemSlug, { detail, members = {} }: Partial<BadRequestExample> = {}) {
+function exampleOf(
+  slug: ProblemSlug,
+  { detail, members = MEMBERS[slug] ?? {} }: Partial<BadRequestExample> = {},
+) {
   const problem = new Problem(slug, detail ?? DETAILS[slug] ?? '', { members })
   return { value: JSON.parse(renderProblem(problem, EXAMPLE_ID)) as object }
 }

@@ -168,6 +168,8 @@ interface Keywords {
   minimum?: number
   maximum?: number
   maxLength?: number
+  maxItems?: number
+  items?: Keywords
   enum?: readonly string[]
   default?: unknown
 }
@@ -179,6 +181,7 @@ function compileValue(keywords: Keywords): ReadValue {
   if (keywords.type === 'integer') return readWholeNumber(keywords)
   if (keywords.format === 'date-time') return readDateTime
   if (keywords.enum !== undefined) return readOneOf(keywords.enum)
+  if (keywords.items !== undefined) return readList(keywords.items, keywords.maxItems)
   if (keywords.type === 'string') return readText(keywords.maxLength ?? Number.POSITIVE_INFINITY)
   throw new TypeError(`no reader for the parameter schema ${JSON.stringify(keywords)}`)
 }
@@ -188,6 +191,25 @@ function readOneOf(allowed: readonly string[]): ReadValue {
     allowed.includes(value)
       ? { value }
       : { fault: `must be ${allowed.join(' or ')}, not ${quote(value, 30)}${suggest(value, allowed)}` }
+}
+
+/** Values separated by commas; a comma within one cannot be told from those between them. */
+function readList(items: Keywords, maxItems = Number.POSITIVE_INFINITY): ReadValue {
+  const read = compileValue(items)
+  return (value) => {
+    const texts = value.split(',')
+    if (texts.length > maxItems) {
+      return { fault: `has ${texts.length} items; at most ${maxItems} are allowed` }
+    }
+    const values: unknown[] = []
+    for (const text of texts) {
+      if (text === '') return { fault: 'has an empty item: separate the items with one comma each' }
+      const reading = read(text)
+      if (reading.fault !== undefined) return { fault: `has an item that ${reading.fault}` }
+      values.push(reading.value)
+    }
+    return { value: values }
+  }
 }
 
 function readWholeNumber({ minimum = 0, maximum = 2 ** 31 - 1 }: Keywords): ReadValue {

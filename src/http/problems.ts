@@ -42,6 +42,18 @@ export const PROBLEMS = {
     title: 'Nothing is available at this URL',
     advice: 'See /docs or /openapi.json for the available endpoints.',
   },
+  'no-such-occupation': {
+    status: 404,
+    title: 'No such occupation',
+    advice:
+      'The catalogue has never had this code, or no longer remembers it. similarCodes lists codes that resemble it; GET /v1/occupations lists them all.',
+  },
+  'no-such-group': {
+    status: 404,
+    title: 'No such group',
+    advice:
+      'No occupation belongs to a group with this code. similarCodes lists codes that resemble it; GET /v1/occupation-groups lists them all.',
+  },
   'method-not-allowed': {
     status: 405,
     title: 'The endpoint does not support this method',
@@ -62,6 +74,12 @@ export const PROBLEMS = {
     title: 'The request conflicts with the state of the resource',
     advice:
       'The detail says what is in the way. Read the resource again, or wait for the other request to finish.',
+  },
+  'occupation-removed': {
+    status: 410,
+    title: 'The occupation was removed',
+    advice:
+      'removedDate says when it was removed from the catalogue. replacedBy lists the codes that succeed it: look those up instead.',
   },
   gone: {
     status: 410,
@@ -204,4 +222,27 @@ export const ResultsProblemBody = Type.Object(
     errorCode: member('`PR1`: a parameter is invalid. `PR2`: the page is past the last one.'),
   },
   { description: 'An error in the pagination parameters.' },
+)
+
+/** The 404 of a code, with codes that resemble it. */
+export const SimilarCodesProblemBody = Type.Object(
+  {
+    ...PROBLEM_MEMBERS,
+    similarCodes: Type.Optional(
+      Type.Array(Type.String(), { description: 'Codes that resemble the given one.' }),
+    ),
+  },
+  { description: 'A code that does not exist, and codes that resemble it.' },
+)
+
+/** The 410 of an occupation. */
+export const RemovedOccupationProblemBody = Type.Object(
+  {
+    ...PROBLEM_MEMBERS,
+    removedDate: Type.Optional(
+      Type.String({ description: 'When the occupation was removed.', format: 'date-time' }),
+    ),
+    replacedBy: Type.Optional(Type.Array(Type.String(), { description: 'The codes that succeed it.' })),
+  },
+  { description: 'An occupation that was removed, and its successors.' },
 )

@@ -8,12 +8,23 @@ import { SharedReads } from '../pages/shared-reads.ts'
 import type { UnreadResponses } from '../pages/unread-responses.ts'
 import { remember } from '../text/remember.ts'
 import { type NamedQuery, type OccupationQuery, writeQuery } from './list-query.ts'
-import { type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
+import { readListedPage } from './listed.ts'
+import { asPrimary } from './primary.ts'
+import { type PageQuery, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
 import type { OccupationRows } from './rows.ts'
 import { windowBetween } from './window.ts'
 
 /** Bytes of plans of windows kept at a time: callers choose the windows, and a plan may be a list of codes. */
 const PLANS_CAPACITY = 8 * 2 ** 20
+
+/** What a document of the catalogue is kept under, and its digest for the ETag. */
+export type DocumentName = Pick<NamedQuery, 'key' | 'digest'>
+
+/** A finished JSON text, and the revision that it belongs to. */
+export interface CatalogueDocument {
+  readonly revision: Revision
+  readonly text: string
+}
 
 /** The pages of the catalogue: finished ones are kept while its revision lasts, others are read. */
 export class Catalogue {
@@ -74,7 +85,7 @@ export class Catalogue {
   }
 
   /** The ETag that a page has now, as far as this process knows, where it is of at least a revision. */
-  etag({ digest }: NamedQuery, least = 0): string | undefined {
+  etag({ digest }: DocumentName, least = 0): string | undefined {
     return this.#current && this.#revision.number >= least ? this.#nameEtag(digest) : undefined
   }
 
@@ -85,45 +96,77 @@ export class Catalogue {
    * @throws {Problem} `precondition-failed` where the catalogue has not reached it
    */
   page(query: NamedQuery, least = 0): MaybePromise<Page> {
-    if (least > 0) return this.#pageSince(query, least)
-    const kept = this.#pages.get(query.key)
-    if (kept === undefined) return this.#readings.get(query.key, () => this.#readPage(query))
+    return this.#find(query, (reader) => this.#readPage(query, reader), least)
+  }
+
+  /**
+   * A document of the catalogue that is not a page of the list, such as one record: kept like a page.
+   *
+   * @param read reads it, with the revision that it belongs to
+   * @throws {Problem} as `page` does
+   */
+  document(
+    name: DocumentName,
+    read: (reader: Reader) => Promise<CatalogueDocument>,
+    least = 0,
+  ): MaybePromise<Page> {
+    return this.#find(name, (reader) => this.#readDocument(name, read, reader), least)
+  }
+
+  #find(name: DocumentName, read: (reader: Reader) => Promise<Page>, least: number): MaybePromise<Page> {
+    if (least > 0) return this.#findSince(name, read, least)
+    const kept = this.#pages.get(name.key)
+    if (kept === undefined) return this.#readings.get(name.key, () => read(this.#reader))
     // Asked for again: until then it may be one of many that are asked for once.
     kept.join()
     return kept
   }
 
-  async #pageSince(query: NamedQuery, least: number): Promise<Page> {
+  async #findSince(
+    name: DocumentName,
+    read: (reader: Reader) => Promise<Page>,
+    least: number,
+  ): Promise<Page> {
     const isSince = ({ etag }: Page) => Number(/^W\/"c(\d+)/.exec(etag)?.[1]) >= least
-    const page = await this.page(query)
+    const page = await this.#find(name, read, 0)
     if (isSince(page)) return page
-    const newer = await this.#readPage(query, this.#primary)
+    const newer = await read(this.#primary)
     if (!isSince(newer)) throw revisionNotReached()
     return newer
   }
 
-  async #readPage({ query, key, digest }: NamedQuery, reader = this.#reader): Promise<Page> {
-    const rows = await this.#read(query, reader)
-    if (rows.revision.number > this.#revision.number) this.advance(rows.revision)
-    const etag = makeEtag(nameRevision(rows.revision), digest)
-    const page = new Page(renderPage(rows), etag, this.#linkTo(query, rows.nextCursor))
-    if (this.#current && isSameRevision(rows.revision, this.#revision)) this.#pages.set(key, page)
+  async #readPage(query: NamedQuery, reader: Reader): Promise<Page> {
+    const rows = projectFields(await this.#read(query.query, reader), query.query.Fields)
+    const link = this.#linkTo(query.query, rows.nextCursor)
+    return this.#keep(query, rows.revision, renderPage(rows), link)
+  }
+
+  async #readDocument(
+    name: DocumentName,
+    read: (reader: Reader) => Promise<CatalogueDocument>,
+    reader: Reader,
+  ): Promise<Page> {
+    const { revision, text } = await read(reader)
+    return this.#keep(name, revision, [Buffer.from(text)])
+  }
+
+  #keep({ key, digest }: DocumentName, revision: Revision, parts: readonly Buffer[], link?: string): Page {
+    if (revision.number > this.#revision.number) this.advance(revision)
+    const page = new Page(parts, makeEtag(nameRevision(revision), digest), link)
+    if (this.#current && isSameRevision(revision, this.#revision)) this.#pages.set(key, page)
     return page
   }
 
   /** Called when a page has been compressed, and so weighs more. */
-  reweigh({ key }: NamedQuery, page: Page): void {
+  reweigh({ key }: DocumentName, page: Page): void {
     if (this.#pages.get(key) === page) this.#pages.set(key, page)
   }
 
   async #read(query: OccupationQuery, reader: Reader): Promise<OccupationRows> {
-    const page = {
-      limit: query.Limit,
-      cursor: query.Cursor ?? '',
-      majorGroup: query['Filter.MajorGroupCode'] ?? '',
-      minorGroup: query['Filter.MinorGroupCode'] ?? '',
-    }
+    const page = toPageQuery(query)
     const window = windowBetween(query['Filter.LastUpdatedAfter'], query['Filter.LastUpdatedBefore'])
+    const codes = query['Filter.Codes']
+    if (codes !== undefined) return readListedPage(reader, codes, page, window)
     if (window === undefined) return readPage(reader, page)
 
     const planKey = JSON.stringify([page.majorGroup, page.minorGroup, window.from, window.to])
@@ -143,6 +186,27 @@ export class Catalogue {
     if (nextCursor === undefined) return undefined
     return `<${this.#path}?${writeQuery({ ...query, Cursor: nextCursor })}>; rel="next"`
   }
+}
+
+function toPageQuery(query: OccupationQuery): PageQuery {
+  const name = query['Filter.GroupRelation'] === 'Primary' ? asPrimary : (code: string) => code
+  const { 'Filter.MajorGroupCode': major, 'Filter.MinorGroupCode': minor } = query
+  return {
+    limit: query.Limit,
+    cursor: query.Cursor ?? '',
+    majorGroup: major === undefined ? '' : name(major),
+    minorGroup: minor === undefined ? '' : name(minor),
+  }
+}
+
+/** The records with some of their fields only. */
+function projectFields(rows: OccupationRows, fields: readonly string[] | undefined): OccupationRows {
+  if (fields === undefined || rows.documents === undefined) return rows
+  const records = JSON.parse(`[${rows.documents.toString('utf8')}]`) as Record<string, unknown>[]
+  const projected = records.map((record) =>
+    Object.fromEntries(fields.flatMap((field) => (field in record ? [[field, record[field]]] : []))),
+  )
+  return { ...rows, documents: Buffer.from(JSON.stringify(projected).slice(1, -1)) }
 }
 
 interface KeptPlan {

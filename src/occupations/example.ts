@@ -10,3 +10,17 @@ export const EXAMPLE_PAGE = {
   data: [{ ...record, lastUpdatedDate: '2026-01-31T09:30:00.000Z' }],
   resultsCount: 1,
 }
+
+/** A response of the demo about groups, for the reference. */
+export const EXAMPLE_GROUPS = {
+  majorGroups: [{ code: '1', nameEnglish: 'Education', primaryCount: 6, totalCount: 7 }],
+  minorGroups: [
+    {
+      code: '11',
+      nameEnglish: 'Teaching',
+      majorGroups: [{ majorGroupRelationType: 'Primary', majorGroupCode: '1' }],
+      primaryCount: 4,
+      totalCount: 5,
+    },
+  ],
+}

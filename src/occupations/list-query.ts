@@ -1,8 +1,10 @@
 import type { Static } from 'typebox'
+import { Problem } from '../http/problems.ts'
 import { digestQuery } from '../pages/page.ts'
-import type { occupationQuery } from './schema.ts'
+import { compareCodePoints } from '../text/code-points.ts'
+import { type occupationQuery, RECORD_FIELDS } from './schema.ts'
 
-/** The parameters of section 4.1, read and checked, with their defaults. */
+/** The parameters of section 4.1 and those added to them, read and checked, with their defaults. */
 export type OccupationQuery = Static<ReturnType<typeof occupationQuery>> & { Limit: number }
 
 const NAMES = [
@@ -10,8 +12,11 @@ const NAMES = [
   'Cursor',
   'Filter.MajorGroupCode',
   'Filter.MinorGroupCode',
+  'Filter.GroupRelation',
+  'Filter.Codes',
   'Filter.LastUpdatedAfter',
   'Filter.LastUpdatedBefore',
+  'Fields',
 ] as const satisfies readonly (keyof OccupationQuery)[]
 
 /** A query in its one canonical form: it names a page in the cache, in its ETag and in links. */
@@ -19,7 +24,11 @@ export function writeQuery(query: OccupationQuery): string {
   let text = ''
   for (const name of NAMES) {
     const value = query[name]
-    if (value !== undefined) text += `${text === '' ? '' : '&'}${name}=${encodeURIComponent(value)}`
+    if (value === undefined) continue
+    const written = Array.isArray(value)
+      ? value.map(encodeURIComponent).join(',')
+      : encodeURIComponent(value as string | number)
+    text += `${text === '' ? '' : '&'}${name}=${written}`
   }
   return text
 }
@@ -33,7 +42,31 @@ export interface NamedQuery {
   readonly digest: string
 }
 
-export function nameQuery(query: OccupationQuery): NamedQuery {
+/** @throws {Problem} `invalid-parameters` for parameters that mean nothing together */
+export function nameQuery(values: OccupationQuery): NamedQuery {
+  const query = canonicalise(values)
   const key = writeQuery(query)
   return { query, key, digest: digestQuery(key) }
+}
+
+/** The same query in the words that every query of the same meaning has. */
+function canonicalise(values: OccupationQuery): OccupationQuery {
+  const { 'Filter.GroupRelation': relation, 'Filter.Codes': codes, Fields: fields, ...query } = values
+  if (relation === 'Primary') assertGroupFilter(values)
+  const named = new Set(fields)
+  return {
+    ...query,
+    ...(relation === 'Primary' && { 'Filter.GroupRelation': relation }),
+    ...(codes !== undefined && { 'Filter.Codes': [...new Set(codes)].sort(compareCodePoints) }),
+    ...(fields !== undefined && { Fields: RECORD_FIELDS.filter((field) => named.has(field)) }),
+  }
+}
+
+/** Alone the relation would filter nothing, and its caller get the whole list. */
+function assertGroupFilter(values: OccupationQuery): void {
+  if ((values['Filter.MajorGroupCode'] ?? values['Filter.MinorGroupCode']) !== undefined) return
+  throw new Problem(
+    'invalid-parameters',
+    'Filter.GroupRelation=Primary needs Filter.MajorGroupCode or Filter.MinorGroupCode: add one of them.',
+  )
 }

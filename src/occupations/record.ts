@@ -3,6 +3,7 @@ import { compileShape } from '../input/shape.ts'
 import type { SourceRecord } from '../input/source-record.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
 import type { Fault } from '../text/user-error.ts'
+import { asPrimary } from './primary.ts'
 import { OccupationRecord } from './schema.ts'
 
 /** A record that has been checked and rendered, ready to be stored. */
@@ -125,8 +126,8 @@ function findFaults(record: OccupationRecord): { field: string; message: string 
 
 /**
  * Each filter under which the record is found: everything (`['', '']`), each major group, each minor group, and each
- * pair of the two, so that every combination of group filters is one list of codes and one kept count. `undefined`
- * where they are too many.
+ * pair of the two, so that every combination of group filters is one list of codes and one kept count; then the same of
+ * the Primary groups alone. `undefined` where they are too many.
  */
 function listFilters(record: OccupationRecord): [string, string][] | undefined {
   const minors = new Set<string>()
@@ -138,5 +139,17 @@ function listFilters(record: OccupationRecord): [string, string][] | undefined {
     }
   }
   if ((majors.size + 1) * (minors.size + 1) > MAX_FILTERS) return undefined
-  return ['', ...majors].flatMap((major) => ['', ...minors].map((minor): [string, string] => [major, minor]))
+  const any = ['', ...majors].flatMap((major) =>
+    ['', ...minors].map((minor): [string, string] => [major, minor]),
+  )
+  return [...any, ...listPrimaryFilters(record)]
+}
+
+/** Those of the Primary minor group, of its Primary major group, and of both. */
+function listPrimaryFilters(record: OccupationRecord): [string, string][] {
+  const primary = record.minorGroups?.find((each) => each.minorGroupRelationType === 'Primary')?.minorGroup
+  const above = primary?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')?.majorGroup
+  const minors = primary?.code === undefined ? [''] : ['', asPrimary(primary.code)]
+  const majors = above?.code === undefined ? [''] : ['', asPrimary(above.code)]
+  return majors.flatMap((major) => minors.map((minor): [string, string] => [major, minor])).slice(1)
 }

@@ -188,6 +188,13 @@ export const OccupationPage = Type.Object(
   { description: 'A page of the occupation catalogue.' },
 )
 
+/** Most codes that `Filter.Codes` names. */
+export const MAX_FILTER_CODES = 100
+
+/** The names of a record's fields, in their order. */
+export const RECORD_FIELDS = Object.keys(OccupationRecord.properties)
+
+const commaSeparated = { style: 'form', explode: false }
 const groupFilter = (description: string) =>
   Type.Optional(Type.String({ description, maxLength: MAX_CODE_LENGTH }))
 const timeFilter = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
@@ -215,6 +222,28 @@ export function occupationQuery(limits: { default: number; max: number }) {
       'Only records of this major group: those with a minor group, Primary or Secondary, that belongs to it.',
     ),
     'Filter.MinorGroupCode': groupFilter('Only records of this minor group, Primary or Secondary.'),
+    'Filter.GroupRelation': Type.Optional(
+      Type.Unsafe<'Primary' | 'Any'>({
+        type: 'string',
+        enum: ['Primary', 'Any'],
+        default: 'Any',
+        description:
+          'How the records belong to the groups of the group filters: `Any`, or only `Primary`: the Primary minor group, and its Primary major group.',
+      }),
+    ),
+    'Filter.Codes': Type.Optional(
+      Type.Array(Type.String({ maxLength: MAX_CODE_LENGTH }), {
+        description: `Only the records with these codes: up to ${MAX_FILTER_CODES}, comma-separated. Unknown codes are left out.`,
+        maxItems: MAX_FILTER_CODES,
+        ...commaSeparated,
+      }),
+    ),
+    Fields: Type.Optional(
+      Type.Array(Type.Unsafe<string>({ type: 'string', enum: RECORD_FIELDS }), {
+        description: 'The fields that each record shows, comma-separated; all of them where it is absent.',
+        ...commaSeparated,
+      }),
+    ),
     'Filter.LastUpdatedAfter': timeFilter(
       'Only records last updated after this time, exclusive. RFC 3339; UTC where no offset is given.',
     ),

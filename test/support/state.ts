@@ -52,7 +52,11 @@ interface Grouped {
   readonly occupationCode: string
   readonly lastUpdatedDate: string
   readonly minorGroups?: {
-    minorGroup?: { code?: string; majorGroups?: { majorGroup?: { code?: string } }[] }
+    minorGroupRelationType?: string
+    minorGroup?: {
+      code?: string
+      majorGroups?: { majorGroupRelationType?: string; majorGroup?: { code?: string } }[]
+    }
   }[]
 }
 
@@ -73,14 +77,20 @@ async function checkPostings(reader: Reader, catalogue: ReadonlyMap<string, stri
         (minorGroup?.majorGroups ?? []).map(({ majorGroup }) => majorGroup?.code ?? ''),
       ),
     ])
-    for (const major of majors) {
-      for (const minor of minors) {
-        const filter = `${major}|${minor}`
-        postings.push(`${filter}|${code}|${updated}`)
-        count(totals, filter)
-        count(dates, `${filter}|0|${updated}`)
-        count(dates, `${filter}|${SPAN_BITS}|${BigInt(updated) >> SPAN_BITS}`)
-      }
+    const primary = minorGroups.find((each) => each.minorGroupRelationType === 'Primary')?.minorGroup
+    const above = primary?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')
+    const [own, upper] = [primary?.code ?? '', above?.majorGroup?.code ?? '']
+    const filters = new Set([
+      ...[...majors].flatMap((major) => [...minors].map((minor) => `${major}|${minor}`)),
+      ...(own === '' ? [] : [`|\u0001${own}`]),
+      ...(upper === '' ? [] : [`\u0001${upper}|`]),
+      ...(own === '' || upper === '' ? [] : [`\u0001${upper}|\u0001${own}`]),
+    ])
+    for (const filter of filters) {
+      postings.push(`${filter}|${code}|${updated}`)
+      count(totals, filter)
+      count(dates, `${filter}|0|${updated}`)
+      count(dates, `${filter}|${SPAN_BITS}|${BigInt(updated) >> SPAN_BITS}`)
     }
   }
   const named = `f.major || '|' || f.minor`

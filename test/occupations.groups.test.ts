@@ -1,0 +1,195 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { primaryGroups } from '../src/database/migrations/0007-primary-groups.ts'
+import type { CountedMajorGroup, CountedMinorGroup } from '../src/occupations/group-schema.ts'
+import {
+  ask,
+  askPage,
+  contents,
+  importingRuns,
+  MAJOR_CODES,
+  MINOR_CODES,
+  type SampleRecord,
+} from './support/catalogue.ts'
+import { Service } from './support/service.ts'
+import { readState } from './support/state.ts'
+
+interface Groups {
+  majorGroups: CountedMajorGroup[]
+  minorGroups: CountedMinorGroup[]
+}
+
+const GROUP = {
+  code: '11',
+  nameEnglish: 'Teaching',
+  descriptionEnglish: 'They teach.',
+  tasks: ['Plan lessons'],
+  majorGroups: [
+    {
+      majorGroupRelationType: 'Primary',
+      majorGroup: { code: '1', nameEnglish: 'Education', descriptionEnglish: 'All of it.' },
+    },
+    { majorGroupRelationType: 'Secondary', majorGroup: { code: '0' } },
+  ],
+}
+const RECORDS = [
+  { occupationCode: 'A', minorGroups: [{ minorGroupRelationType: 'Primary', minorGroup: GROUP }] },
+  { occupationCode: 'B', minorGroups: [{ minorGroupRelationType: 'Secondary', minorGroup: GROUP }] },
+  { occupationCode: 'C' },
+]
+
+test('the groups come with their names, texts, relations and counts', async () => {
+  const service = await Service.start()
+  await service.import(RECORDS)
+  const response = await service.get('/v1/occupation-groups')
+  const { majorGroups: _, ...texts } = GROUP
+  const minor = {
+    ...texts,
+    majorGroups: [
+      { majorGroupRelationType: 'Secondary', majorGroupCode: '0' },
+      { majorGroupRelationType: 'Primary', majorGroupCode: '1' },
+    ],
+    primaryCount: 1,
+    totalCount: 2,
+  }
+  const education = { nameEnglish: 'Education', descriptionEnglish: 'All of it.', code: '1' }
+  expect(response.json()).toEqual({
+    majorGroups: [
+      { code: '0', primaryCount: 0, totalCount: 2 },
+      { ...education, primaryCount: 1, totalCount: 2 },
+    ],
+    minorGroups: [minor],
+  })
+  const { etag } = response.headers
+  const again = await service.get('/v1/occupation-groups', { 'if-none-match': String(etag) })
+  expect(again.statusCode).toBe(304)
+  expect((await service.get('/v1/occupation-groups/11')).json()).toEqual({
+    majorGroups: [],
+    minorGroups: [minor],
+  })
+})
+
+test('a group that no record belongs to is 404 with similar codes', async () => {
+  const service = await Service.start()
+  await service.import(RECORDS)
+  const response = await service.get('/v1/occupation-groups/12')
+  expect(response.statusCode).toBe(404)
+  expect(response.json()).toMatchObject({
+    title: 'No such group',
+    similarCodes: expect.arrayContaining(['11', '1']),
+  })
+})
+
+test('an empty catalogue has no groups', async () => {
+  const service = await Service.start()
+  expect((await service.get('/v1/occupation-groups')).json()).toEqual({ majorGroups: [], minorGroups: [] })
+})
+
+test('more groups than are read at a time all come, in order', async () => {
+  const service = await Service.start()
+  const codes = Array.from({ length: 120 }, (_, index) => `G${String(index).padStart(3, '0')}`)
+  await service.import(
+    codes.map((code) => ({ occupationCode: code, minorGroups: [{ minorGroup: { code } }] })),
+  )
+  const { minorGroups } = (await service.get('/v1/occupation-groups')).json<Groups>()
+  expect(minorGroups.map(({ code }) => code)).toEqual(codes)
+})
+
+test('Filter.GroupRelation alone is rejected, and so is another value', async () => {
+  const service = await Service.start()
+  const detailOf = async (query: string) => (await service.get(`/v1/occupations?${query}`)).json().detail
+  expect(await detailOf('Filter.GroupRelation=Primary')).toContain('needs Filter.MajorGroupCode')
+  expect(await detailOf('Filter.GroupRelation=primary&Filter.MajorGroupCode=1')).toContain(
+    'must be Primary or Any',
+  )
+  expect((await service.get('/v1/occupations?Filter.GroupRelation=Any')).statusCode).toBe(200)
+})
+
+/** The codes of a record's groups of one kind: all of them, and the Primary one. */
+function groupsOf(record: SampleRecord, kind: 'Major' | 'Minor') {
+  const minors = record.minorGroups ?? []
+  const primary = minors.find((each) => each.minorGroupRelationType === 'Primary')?.minorGroup
+  if (kind === 'Minor')
+    return { all: minors.map(({ minorGroup }) => minorGroup.code), primary: primary?.code }
+  const above = primary?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')
+  return {
+    all: minors.flatMap(
+      ({ minorGroup }) => minorGroup.majorGroups?.map((each) => each.majorGroup.code) ?? [],
+    ),
+    primary: above?.majorGroup.code,
+  }
+}
+
+test('counts and filters by group equal plain counts, whatever is imported', {
+  timeout: 120_000,
+}, async () => {
+  const service = await Service.start()
+  const step = fc.dictionary(fc.constantFrom(...'ABCDEFGH'), contents, { noNullPrototype: true, minKeys: 1 })
+  const kinds = [...MAJOR_CODES.map((code) => ['Major', code]), ...MINOR_CODES.map((code) => ['Minor', code])]
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 3 }), async (steps) => {
+      let records: SampleRecord[] = []
+      for (const content of steps) {
+        records = Object.entries(content).map(([occupationCode, rest]) => ({ occupationCode, ...rest }))
+        await service.import(records, { replace: true })
+      }
+      await readState(service.database)
+      const groups = (await ask(service, '/v1/occupation-groups')).json<Groups>()
+      for (const [kind, code] of kinds as ['Major' | 'Minor', string][]) {
+        const listed = kind === 'Minor' ? groups.minorGroups : groups.majorGroups
+        const found = listed.find((each) => each.code === code)
+        const primary = records.filter((record) => groupsOf(record, kind).primary === code)
+        const any = records.filter((record) => groupsOf(record, kind).all.includes(code))
+        expect([found?.primaryCount ?? 0, found?.totalCount ?? 0]).toEqual([primary.length, any.length])
+
+        const expected = primary.map(({ occupationCode }) => occupationCode).sort()
+        const filter = `Filter.${kind}GroupCode=${encodeURIComponent(code)}&Filter.GroupRelation=Primary`
+        const others = ['', '&Filter.LastUpdatedAfter=2000-01-01T00:00:00Z', '&Filter.Codes=H,G,F,E,D,C,B,A']
+        for (const other of others) {
+          const page = await askPage(service, `/v1/occupations?${filter}${other}`)
+          expect(page.data.map(({ occupationCode }) => occupationCode)).toEqual(expected)
+          expect(page.totalCount).toBe(expected.length)
+        }
+      }
+    }),
+    importingRuns(12),
+  )
+})
+
+test('a catalogue from before Primary groups were counted is counted by the migration', async () => {
+  const service = await Service.start()
+  const primary = (minorGroup: object) => [{ minorGroupRelationType: 'Primary', minorGroup }]
+  const above = [{ majorGroupRelationType: 'Primary', majorGroup: { code: 'Ā' } }]
+  await service.import([
+    ...RECORDS,
+    { occupationCode: 'D', minorGroups: primary({ code: 'a "b" \\c', majorGroups: above }) },
+    { occupationCode: 'E', minorGroups: primary({ code: 'x' }) },
+    { occupationCode: 'F', minorGroups: primary({ nameEnglish: 'No code', majorGroups: above }) },
+  ])
+  await service.import([{ occupationCode: 'E' }])
+  const before = await service.database.all('select major, minor, total from occupation_filter order by 1, 2')
+  const { database } = service
+  await database.write('catalogue', async (writer) => {
+    const isPrimary = `(substr(major, 1, 1) = '\u0001' or substr(minor, 1, 1) = '\u0001')`
+    for (const table of ['occupation_posting', 'occupation_date']) {
+      const filters = `select id from occupation_filter where ${isPrimary}`
+      await writer.run(`delete from ${table} where filter in (${filters})`)
+    }
+    await writer.run(`delete from occupation_filter where ${isPrimary}`)
+    for (const table of ['occupation', 'occupation_past']) {
+      const rows = await writer.all<{ code: string; filters: string }>(`select code, filters from ${table}`)
+      for (const { code, filters } of rows) {
+        const kept = (JSON.parse(filters) as string[][]).filter((pair) => !pair.join('').includes('\u0001'))
+        await writer.run(`update ${table} set filters = $1 where code = $2`, [JSON.stringify(kept), code])
+      }
+    }
+    for (const statement of primaryGroups.statements(writer.dialect)) await writer.run(statement)
+  })
+  await readState(database)
+  expect(await database.all('select major, minor, total from occupation_filter order by 1, 2')).toEqual(
+    before,
+  )
+  // What the migration wrote into the records is what an import takes away again.
+  await service.import([{ occupationCode: 'A' }], { replace: true })
+  await readState(database)
+})
