@@ -26,7 +26,11 @@ const said = ({ statusCode, headers, body }: LightMyRequestResponse): Said => ({
   body,
 })
 
+/** Met in test/operation.test.ts and test/occupations.*.test.ts. */
 const BODY_PROBLEMS = [
+  'no-such-occupation',
+  'no-such-group',
+  'occupation-removed',
   'malformed-body',
   'invalid-body',
   'conflict',
