@@ -1,12 +1,12 @@
 /**
  * Gives each distinct text a number, from 0. The texts are kept as bytes beside each other, which takes a third of the
- * memory of a Map with ten million texts and has no upper bound of 16 million.
+ * memory of a Map with ten million texts and has no upper bound of 16 million. All texts together may have 4 GiB.
  */
 export class Interner {
   size = 0
   #slots = new Int32Array(1 << 12).fill(-1)
   #hashes = new Int32Array(1 << 11)
-  #ends = new Float64Array(1 << 11)
+  #ends = new Uint32Array(1 << 11)
   #bytes = new Uint8Array(1 << 15)
   #used = 0
   /** Texts with characters beyond Latin-1, which are rare in keys. */
@@ -56,7 +56,7 @@ export class Interner {
     const id = this.size++
     if (id === this.#hashes.length) {
       this.#hashes = enlarge(this.#hashes, new Int32Array(id * 2))
-      this.#ends = enlarge(this.#ends, new Float64Array(id * 2))
+      this.#ends = enlarge(this.#ends, new Uint32Array(id * 2))
     }
     while (this.#used + text.length > this.#bytes.length) {
       this.#bytes = enlarge(this.#bytes, new Uint8Array(this.#bytes.length * 2))
@@ -173,7 +173,7 @@ function hashPair(first: number, second: number): number {
   return hash ^ (hash >>> 13)
 }
 
-function enlarge<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+function enlarge<T extends Int32Array | Uint32Array | Uint8Array>(from: T, to: T): T {
   to.set(from)
   return to
 }

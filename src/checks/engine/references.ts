@@ -1,7 +1,7 @@
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import type { Found } from './found.ts'
 import { NumberList, NumberSet } from './interner.ts'
-import { type KeyReader, type KeySpace, ReferencedKeys } from './keys.ts'
+import { type KeyReader, KeySpace, ReferencedKeys } from './keys.ts'
 import type { Values } from './record-checks.ts'
 
 /** What happens with the keys of each record of a file. */
@@ -81,7 +81,9 @@ export class References {
         this.#outcome.skip(check, reason)
         return []
       }
-      const read = this.#space.compile(resource, fields)
+      // Numbers that no other key needs are forgotten with the file.
+      const space = fields.length === 1 && !this.#isShared(resource, fields[0]) ? new KeySpace() : this.#space
+      const read = space.compile(resource, fields)
       const keys = new NumberSet()
       return [
         (values, record) => {
@@ -90,6 +92,16 @@ export class References {
         },
       ]
     })
+  }
+
+  /** Whether a field is also in a key that is compared with others. */
+  #isShared(resource: Resource, field: number | undefined): boolean {
+    const keys = [
+      ...resource.keys.filter(({ fields }) => fields.length > 1).map(({ fields }) => fields),
+      ...resource.foreignKeys.map(({ fields }) => fields),
+      ...this.#links.filter(({ key }) => key.resource === resource.name).map(({ key }) => key.references),
+    ]
+    return keys.some((fields) => fields.includes(field ?? -1))
   }
 
   /** Remembers the keys of a file that another refers to. */

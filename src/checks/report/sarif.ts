@@ -1,3 +1,4 @@
+import type { Invocation, ReportingDescriptor, Result, ToolComponent } from 'sarif'
 import { VERSION } from '../../package/root.ts'
 import type { CodeSummary } from '../engine/summary.ts'
 import { summariseMessage } from '../explain.ts'
@@ -19,13 +20,13 @@ export const writeSarif: ReportWriter = async ({ summary, findings }, append) =>
       ({ code, count }) => `${code}: the first ${SHOWN_OF_CODE} of ${count} findings are in this file.`,
     ),
   ]
-  const driver = {
+  const driver: ToolComponent = {
     name: 'Mahi',
     version: VERSION,
     informationUri: 'https://www.npmjs.com/package/mahi',
     rules: summary.codes.map(toRule),
   }
-  const invocation = {
+  const invocation: Invocation = {
     executionSuccessful: true,
     toolExecutionNotifications: gaps.map((text) => ({ level: 'warning', message: { text } })),
   }
@@ -44,7 +45,7 @@ export const writeSarif: ReportWriter = async ({ summary, findings }, append) =>
   await append('\n]}]}\n')
 }
 
-function toRule(code: CodeSummary): object {
+function toRule(code: CodeSummary): ReportingDescriptor {
   const help = [code.why, code.fix].filter((text) => text !== undefined).join(' ')
   return {
     id: code.code,
@@ -56,7 +57,7 @@ function toRule(code: CodeSummary): object {
   }
 }
 
-function toResult(finding: ReportedFinding, ruleIndex: number): object {
+function toResult(finding: ReportedFinding, ruleIndex: number): Result {
   return {
     ruleId: finding.errorCode,
     ruleIndex,
