@@ -1,10 +1,12 @@
 // `npm run bench`: makes the data, starts the contenders, measures, and keeps the figures. See README.md.
+
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Figure, Row, Run } from './compare.ts'
+import { assertIdle } from './idle.ts'
 import { nameGenerator } from './measure.ts'
 import { benchMemory } from './suites/memory.ts'
 import { benchParts } from './suites/parts.ts'
@@ -43,6 +45,9 @@ if (unknown !== undefined) {
   process.stderr.write(`no such suite: ${unknown}; there are ${Object.keys(SUITES).join(', ')}\n`)
   process.exit(2)
 }
+
+// A quick run only shows that the programs work.
+if (!flags.quick) assertIdle('bench/results.json')
 
 execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
 const folder = fileURLToPath(new URL('.data/', import.meta.url))

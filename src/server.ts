@@ -13,6 +13,7 @@ import { openDatabase } from './database/open.ts'
 import { RevisionWatch } from './database/revision-watch.ts'
 import type { DemoCredentials } from './documentation/reference.ts'
 import type { Life } from './http/health.ts'
+import { Lifecycle } from './lifecycle.ts'
 import { openReads, reportBuild, reportPrimary } from './observe.ts'
 import type { Settings } from './settings.ts'
 import { openLog } from './telemetry/log.ts'
@@ -39,56 +40,58 @@ export async function startServer(settings: Settings, demo?: DemoCredentials): P
   const metrics = new Metrics()
   const log = openLog(settings.LOG_LEVEL, metrics)
   reportBuild(metrics)
-  const database = await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE })
-  await assertComplete(database)
-  const revisions = await RevisionWatch.start(database)
-  const life: Life = { stopping: false }
-  reportPrimary(revisions, metrics, log.logger)
-  const standby = await openReads(settings, database, metrics, log.logger)
-  const limits = rateLimitsOf(settings)
-  const redis =
-    settings.REDIS_URL === undefined
-      ? undefined
-      : await RedisLimiter.start(limits, {
-          url: settings.REDIS_URL,
-          keyPrefix: settings.REDIS_KEY_PREFIX,
-          log: log.logger,
-          metrics,
-        })
-  const app = await buildApp({
-    settings,
-    database,
-    reads: standby ?? database,
-    revisions,
-    consume: redis?.consume ?? createMemoryLimiter(limits),
-    metrics,
-    life,
-    log,
-    demo,
-  })
-
-  const connections = new Connections(app.server)
-  let metricsServer: Awaited<ReturnType<typeof serveMetrics>> | undefined
-  const close = async () => {
-    life.stopping = true
-    await connections.endDuring(app.close())
-    redis?.stop()
-    await standby?.close()
-    metricsServer?.close()
-    await revisions.stop()
-    await database.close()
-  }
+  const lifecycle = new Lifecycle()
   try {
+    const database = lifecycle.own(
+      await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE }),
+      (opened) => opened.close(),
+    )
+    await assertComplete(database)
+    const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
+    const life: Life = { stopping: false }
+    reportPrimary(revisions, metrics, log.logger)
+    const standby = lifecycle.own(await openReads(settings, database, metrics, log.logger), (reads) =>
+      reads?.close(),
+    )
+    const limits = rateLimitsOf(settings)
+    const redis = lifecycle.own(
+      settings.REDIS_URL === undefined
+        ? undefined
+        : await RedisLimiter.start(limits, {
+            url: settings.REDIS_URL,
+            keyPrefix: settings.REDIS_KEY_PREFIX,
+            log: log.logger,
+            metrics,
+          }),
+      (limiter) => limiter?.stop(),
+    )
     if (settings.METRICS_PORT !== 0) {
-      metricsServer = await listenForMetrics(settings, metrics, log.logger)
+      lifecycle.own(await listenForMetrics(settings, metrics, log.logger), (server) => server?.close())
     }
+    const app = await buildApp({
+      settings,
+      database,
+      reads: standby ?? database,
+      revisions,
+      consume: redis?.consume ?? createMemoryLimiter(limits),
+      metrics,
+      life,
+      log,
+      demo,
+    })
+    const connections = new Connections(app.server)
+    lifecycle.own(app, () => connections.endDuring(app.close()))
     const at = { setting: 'PORT', port: settings.PORT, host: settings.HOST }
     const url = await listen(at, () =>
       app.listen({ host: settings.HOST, port: settings.PORT, backlog: BACKLOG }),
     )
+    const close = async () => {
+      life.stopping = true
+      await lifecycle.end()
+    }
     return { app, database, url, drainSeconds: settings.DRAIN_SECONDS, life, close }
   } catch (error) {
-    await close()
+    await lifecycle.end()
     throw error
   }
 }

@@ -81,14 +81,13 @@ test('a service that falls behind turns requests away, and says that it lives', 
 })
 
 describe('the reference', () => {
-  test('openapi.json describes both operations, and needs no key', async () => {
+  test('openapi.json describes the operations, and needs no key', async () => {
     const service = await Service.start()
     const response = await service.request({ url: '/openapi.json' })
     expect(response.statusCode).toBe(200)
-    expect(Object.keys(response.json().paths)).toEqual([
-      '/v1/occupations',
-      '/v1/submissions/{submissionToken}/validation-results',
-    ])
+    expect(Object.keys(response.json().paths)).toEqual(
+      expect.arrayContaining(['/v1/occupations', '/v1/submissions/{submissionToken}/validation-results']),
+    )
   })
 
   test('docs loads nothing from other hosts, over plain HTTP too', async () => {

@@ -7,6 +7,7 @@ import { importOccupations } from '../../src/occupations/import.ts'
 import { Cluster, hasCluster } from '../../test/support/cluster.ts'
 import { partitionResults } from '../../test/support/partition.ts'
 import { generateOccupations } from '../data.ts'
+import { assertIdle } from '../idle.ts'
 import { type CdnCounts, simulateCdn } from './cdn.ts'
 import { findMostSubmissions, simulateClosingHour } from './closing-hour.ts'
 import { countWrongPages } from './foreign.ts'
@@ -25,6 +26,7 @@ import { listUrls, RealOrigin, simulatedOrigin } from './origin.ts'
 const { values: flags } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
 })
+if (flags.write) assertIdle('docs/scale.md')
 const SEED = 20260301
 const SECONDS = 1
 const ROUNDS = flags.quick ? 1 : 5
@@ -317,7 +319,7 @@ await reportCdn()
 await reportRealOrigin()
 tables.set(
   'machine',
-  `Made by \`npm run scale -- --write\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} x ${cpus()[0]?.model}, Node.js ${process.version}, in ${number((performance.now() - begun) / 1000)} s. Load average before: ${number(loadBefore, 1)}; above 1 the times are of a busy machine, and the ratios mean little.`,
+  `Made by \`npm run scale -- --write\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} x ${cpus()[0]?.model}, Node.js ${process.version}, in ${number((performance.now() - begun) / 1000)} s. Load average before: ${number(loadBefore, 1)}`,
 )
 process.stdout.write(`\n${tables.get('machine')}\n`)
 
