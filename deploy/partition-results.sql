@@ -7,6 +7,13 @@
 -- Run it once, after `mahi migrate`. It holds a lock on the table while it copies the entries: publishes and reads of
 -- results wait for it. Change the number of parts here: it can't be changed later without another copy.
 begin;
+do $$
+begin
+  if (select relkind from pg_class where oid = to_regclass('result_entry')) = 'p' then
+    raise exception 'result_entry is already partitioned: there is nothing to do';
+  end if;
+end
+$$;
 lock table submission, result_entry;
 alter table result_entry rename to result_entry_whole;
 alter index result_entry_pkey rename to result_entry_whole_pkey;

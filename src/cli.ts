@@ -11,6 +11,7 @@ import { addMirrorCommands } from './mirror/commands.ts'
 import { addOccupationCommands } from './occupations/commands.ts'
 import { VERSION } from './package/root.ts'
 import { listSettings, readSettings } from './settings.ts'
+import { addBackupCommands } from './upkeep/backup-commands.ts'
 import { addCopyCommand } from './upkeep/copy-command.ts'
 import { addResultsCommands } from './validation-results/commands.ts'
 
@@ -83,6 +84,7 @@ addCheckCommand(program)
 addConsoleCommand(program, withDatabase)
 addDefinitionCommands(program)
 addCopyCommand(program)
+addBackupCommands(program, () => readSettings(process.env).DATABASE_URL)
 addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 
 program

@@ -75,7 +75,7 @@ test('the bill of materials has every package in production, with its licence', 
     components: { name: string; group?: string; version: string; licenses?: unknown[] }[]
   }
   expect(bill.bomFormat).toBe('CycloneDX')
-  const own = ['mahi', 'mahi-client']
+  const own = ['mahi-service', 'mahi-client']
   const found = bill.components.filter(({ name }) => !own.includes(name))
   const names = found.map(
     ({ group, name, version }) => `${group === undefined ? '' : `${group}/`}${name}@${version}`,

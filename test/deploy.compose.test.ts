@@ -41,7 +41,7 @@ const text = readRepositoryFile('deploy/compose.yaml')
 const example = readRepositoryFile('deploy/.env.example')
 const { services, networks, volumes } = readYaml<Compose>(
   'deploy/compose.yaml',
-  interpolate(text, { POSTGRES_PASSWORD: '0123abcd' }),
+  interpolate(text, { POSTGRES_PASSWORD: '0123abcd', OWNER_PASSWORD: '4567abcd', MAHI_PASSWORD: '89ababcd' }),
 )
 const all = Object.entries(services)
 const ours = all.filter(([, { image }]) => image.startsWith('mahi:'))

@@ -107,3 +107,14 @@ test('the plan of a page reads one part of sixteen, whether it is made for its r
     await reader.all('deallocate page')
   })
 })
+
+test('the script says so where the results are partitioned already, and changes nothing', async () => {
+  const url = temporaryDatabaseUrl()
+  const service = await Service.start({}, url)
+  await service.publish(entries('a', 10), { token: 'submission-0001' })
+  await partitionResults(url)
+  await expect(partitionResults(url)).rejects.toThrow(
+    'result_entry is already partitioned: there is nothing to do',
+  )
+  expect((await readAll(service, 'submission-0001')).length).toBe(5)
+})

@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { action, jsonOption, report } from '../command-line/command.ts'
+import { backUp, restore } from './backup.ts'
+
+/** Adds `backup` and `restore`. */
+export function addBackupCommands(program: Command, databaseUrl: () => string): void {
+  program
+    .command('backup')
+    .description('write everything that the database holds into a file, while it is in use')
+    .argument('<file>', 'the file, which is replaced once the backup is complete')
+    .addOption(jsonOption)
+    .action(
+      action(async (file: string, flags: { json?: true }) => {
+        const backup = await backUp(databaseUrl(), file)
+        await report(
+          flags,
+          backup,
+          `Wrote ${backup.file}: ${backup.bytes} bytes. Keep it as safe as the database.`,
+        )
+      }),
+    )
+
+  program
+    .command('restore')
+    .description('put a backup in place of what the database holds')
+    .argument('<file>', 'a file that "mahi backup" has written')
+    .option('--replace', 'replace a database that holds data')
+    .addOption(jsonOption)
+    .action(
+      action(async (file: string, flags: { replace?: true; json?: true }) => {
+        await restore(databaseUrl(), file, flags.replace === true)
+        await report(
+          flags,
+          { file, restored: true },
+          'Restored. Keys that were revoked after the backup are valid again: see "mahi keys revoke --from-audit".',
+        )
+      }),
+    )
+}
