@@ -49,9 +49,9 @@ import { sendsPreparedHead } from './pages/write-head.ts'
 import { LiveIndex } from './search/live-index.ts'
 import { searchOperations } from './search/operations.ts'
 import type { Settings } from './settings.ts'
-import { Answers } from './telemetry/answers.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import { ResponseLog } from './telemetry/response-log.ts'
 import { resultsOperations } from './validation-results/operations.ts'
 
 export interface AppOptions {
@@ -123,7 +123,7 @@ function oidcOf(settings: Settings, keyedHash: KeyedHash): Oidc | undefined {
   return new Oidc({ issuer, clientId, clientSecret, publicUrl, eidClaim: settings.JWT_EID_CLAIM, keyedHash })
 }
 
-/** Builds the service, listening nowhere yet: everything that it answers is registered here, in this order. */
+/** Builds the service, listening nowhere yet: everything that it serves is registered here, in this order. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { settings, database, reads, revisions, consume, metrics, life, log } = options
   const logger = log.logger as FastifyBaseLogger
@@ -131,10 +131,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const begin = (request: FastifyRequest & { log: FastifyBaseLogger }, reply: FastifyReply) => {
     request.log = logger
     reply.log = logger
-    answers.begin(request)
+    responses.begin(request)
   }
-  const answers = new Answers(log, metrics, endResponse)
-  const broken = new BrokenRequests(answers)
+  const responses = new ResponseLog(log, metrics, endResponse)
+  const broken = new BrokenRequests(responses)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const versions = new VersionRouter()
   const app = Fastify({
@@ -163,7 +163,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       // No hook is run for these.
       begin(request, reply)
       common.addTo(request, reply)
-      answers.recordReply(request, reply)
+      responses.recordReply(request, reply)
       answerError(error, request, reply)
     },
   })
@@ -180,7 +180,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onRoute', ({ config }) => {
     if (config?.operation !== undefined) metrics.expect(config.operation, statuses)
   })
-  answers.watch(app)
+  responses.watch(app)
   app.addHook('onSend', (request, reply, _payload, done) => {
     common.addTo(request, reply)
     done()
@@ -296,7 +296,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     () => unread.bytes,
   )
 
-  const services = { access, send: { common, answers, unread }, versions }
+  const services = { access, send: { common, responses, unread }, versions }
   const operations = [
     ...occupationOperations({
       catalogue,

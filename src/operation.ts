@@ -32,7 +32,7 @@ import type { Page } from './pages/page.ts'
 import { assertAccepts, isFresh, PageSender, type SendOptions } from './pages/send.ts'
 import { remember } from './text/remember.ts'
 
-/** What an operation answers with. The functions of the same names make them. */
+/** The result of an operation. The functions of the same names create them. */
 export type Result =
   | { readonly kind: 'page'; readonly page: Page; readonly onGrown?: (() => void) | undefined }
   | { readonly kind: 'not-modified'; readonly etag: string }

@@ -6,9 +6,9 @@ import { Histogram, Registry } from 'prom-client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../src/server.ts'
 import { readSettings } from '../src/settings.ts'
-import { Answers } from '../src/telemetry/answers.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { Metrics, serveMetrics } from '../src/telemetry/metrics.ts'
+import { ResponseLog } from '../src/telemetry/response-log.ts'
 import { until } from './support/command.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
@@ -170,7 +170,7 @@ describe('the metrics', () => {
   test('count each answer by its operation and status, and never by what was asked', async () => {
     const metrics = new Metrics()
     const app = Fastify()
-    new Answers(createLog('info', { write: () => undefined }), metrics).watch(app)
+    new ResponseLog(createLog('info', { write: () => undefined }), metrics).watch(app)
     app.get('/things/:id', { config: { operation: 'things' } }, async () => 'a thing')
     for (const url of ['/things/1', '/things/2', '/nowhere/secret']) await app.inject(url)
     const { body } = await read(metrics)

@@ -22,9 +22,9 @@ import {
   stream,
 } from '../src/operation.ts'
 import { UnreadResponses } from '../src/pages/unread-responses.ts'
-import { Answers } from '../src/telemetry/answers.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { Metrics } from '../src/telemetry/metrics.ts'
+import { ResponseLog } from '../src/telemetry/response-log.ts'
 
 const PRINCIPAL: Principal = {
   id: 'k1',
@@ -59,7 +59,7 @@ function serve(...operations: readonly Operation[]) {
   prepareOperations(app)
   const send = {
     common,
-    answers: new Answers(log, new Metrics()),
+    responses: new ResponseLog(log, new Metrics()),
     unread: new UnreadResponses(),
   }
   for (const operation of operations) registerOperation(app, { access, send, versions }, operation)

@@ -6,7 +6,7 @@ import { renderFields } from '../http/headers.ts'
 import { PROBLEM_TYPE, Problem, renderProblem } from '../http/problems.ts'
 import { SECURITY_HEADERS } from '../http/security-headers.ts'
 import { VERSION_HEADERS } from '../http/versions.ts'
-import type { Answers } from '../telemetry/answers.ts'
+import type { ResponseLog } from '../telemetry/response-log.ts'
 import { beginResponse, lastResponseOn, SENT } from './last-response.ts'
 import { isRtsp } from './rtsp.ts'
 
@@ -32,10 +32,10 @@ const CONNECT = new Problem(
 
 /** Responds to requests that Node's parser rejects, or would refuse without a problem body. */
 export class BrokenRequests {
-  readonly #answers: Answers
+  readonly #responses: ResponseLog
 
-  constructor(answers: Answers) {
-    this.#answers = answers
+  constructor(responses: ResponseLog) {
+    this.#responses = responses
   }
 
   watch(server: Server): void {
@@ -51,7 +51,7 @@ export class BrokenRequests {
     })
     // A client that half-closes its connection still gets its response. Node would close the connection first.
     Object.assign(server, { httpAllowHalfOpen: true })
-    // Without listeners Node closes the connection of the one, and answers the other with a bare 417.
+    // Without listeners Node closes the connection after CONNECT, and sends 417 without a body for Expect.
     server.on('connect', (_request, socket: Duplex) => this.#refuse(CONNECT, socket))
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   }
@@ -72,7 +72,7 @@ export class BrokenRequests {
     else this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
   }
 
-  /** @param to an answer in its turn, or a connection on which nothing else is under way */
+  /** @param to a response in its turn, or a connection without pending responses */
   #refuse(problem: Problem, to: ServerResponse | Duplex): void {
     const id = randomUUID()
     const body = renderProblem(problem, id)
@@ -95,7 +95,7 @@ export class BrokenRequests {
     }
     const { status } = problem
     const bytes = Buffer.byteLength(body)
-    this.#answers.record({ id, operation: 'broken-request', status, outcome: 'sent', bytes, ms: 0 })
+    this.#responses.record({ id, operation: 'broken-request', status, outcome: 'sent', bytes, ms: 0 })
   }
 }
 

@@ -3,12 +3,12 @@ import type { Duplex } from 'node:stream'
 
 const LAST = Symbol('last response')
 
-/** A response that has been handed over to the system, to a request that had arrived completely. */
+/** Marks a response that the system has accepted, to a request that had arrived completely. */
 export const SENT = 'sent'
 
 type Connection = Duplex & { [LAST]?: ServerResponse | typeof SENT }
 
-/** The last response on a connection; `undefined` where it has had no request. */
+/** The last response on a connection; `undefined` if it has had no request. */
 export function lastResponseOn(connection: Duplex): ServerResponse | typeof SENT | undefined {
   return (connection as Connection)[LAST]
 }
@@ -18,7 +18,7 @@ export function beginResponse(request: IncomingMessage, response: ServerResponse
   connection[LAST] = response
 }
 
-/** Releases a response that was sent: a connection that waits for its next request keeps nothing of the last one. */
+/** Releases a response that was sent, so that an idle connection keeps none of it in memory. */
 export function endResponse(request: IncomingMessage, response: ServerResponse): void {
   const connection: Connection = request.socket
   if (connection[LAST] === response && request.complete) connection[LAST] = SENT

@@ -7,34 +7,34 @@ import type { Life } from './health.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { VERSION_HEADERS } from './versions.ts'
 
-/** The headers of a response to a request that was counted under a limit. */
+/** The headers of a response to a rate-limited request. */
 export interface LimitHeaders {
   /** Names and values in turn. */
   readonly list: readonly string[]
-  /** The same as they go over the wire. */
+  /** The same in wire format. */
   readonly text: string
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What is left of the limit that the request was counted under. */
+    /** The state of the rate limit after the request. */
     limitHeaders: LimitHeaders | undefined
   }
 }
 
-/** How long a connection on which nothing happens is kept open, in milliseconds. */
+/** Idle timeout of a connection, in milliseconds. */
 export const IDLE_TIMEOUT = 65_000
 
-/** Tells the caller how long its next request may take to come (RFC 2068, section 19.7.1.1). */
+/** Announces the idle timeout to the client (RFC 2068, section 19.7.1.1). */
 const KEEP_ALIVE = ['keep-alive', `timeout=${IDLE_TIMEOUT / 1000}`]
 
 const OPEN = renderFields(['connection', 'keep-alive', ...KEEP_ALIVE])
 
-/** The headers that every answer carries, whatever it says. */
+/** The headers of every response. */
 export class CommonHeaders {
   readonly #life: Life
   readonly #cors: Cors
-  /** Those that depend on nothing but the page that asks, by its origin. */
+  /** Those that depend only on the origin of the request. */
   readonly #fixed: (origin: string) => HeaderBlock
 
   constructor(life: Life, cors: Cors) {
@@ -44,12 +44,12 @@ export class CommonHeaders {
     this.#fixed = remember((origin) => HeaderBlock.of([...fixed, ...cors.headersFor(origin)]))
   }
 
-  /** Whether every connection is to end with the answer: a balancer is to send what comes next to another process. */
+  /** Whether every connection closes after its response, so that a load balancer switches to another process. */
   get endsConnections(): boolean {
     return this.#life.stopping
   }
 
-  /** Names and values in turn, as `writeHead` takes them, without `Vary`. */
+  /** Names and values in turn, as `writeHead` accepts them, without `Vary`. */
   of(request: FastifyRequest, response: ServerResponse): string[] {
     const headers = ['x-request-id', request.id, ...this.#fixed(request.headers.origin ?? '').list]
     if (request.limitHeaders !== undefined) headers.push(...request.limitHeaders.list)
@@ -58,19 +58,19 @@ export class CommonHeaders {
     return headers
   }
 
-  /** The same as they go over the wire, for a connection that stays open. */
+  /** The same in wire format, for a connection that stays open. */
   render(request: FastifyRequest): string {
     const { text } = this.#fixed(request.headers.origin ?? '')
     return `${OPEN}x-request-id: ${request.id}\r\n${text}${request.limitHeaders?.text ?? ''}`
   }
 
-  /** The `Vary` of an answer that depends on `own` headers. */
+  /** The `Vary` header of a response that depends on `own` headers. */
   vary(...own: string[]): string | undefined {
     const names = this.#cors.dependsOnOrigin ? ['origin', ...own] : own
     return names.length === 0 ? undefined : names.join(', ')
   }
 
-  /** Adds them to an answer that Fastify sends, where it has none of its own: pages for people have another policy. */
+  /** Adds those that a response sent by Fastify does not set itself: pages for people have their own policy. */
   addTo(request: FastifyRequest, reply: FastifyReply): void {
     const headers = this.of(request, reply.raw)
     for (let index = 0; index < headers.length; index += 2) {

@@ -1,4 +1,4 @@
-/** Headers that a web page may read of an answer. */
+/** Response headers that a web page may read. */
 const EXPOSED = [
   'Catalogue-Revision',
   'Delta-Token',
@@ -14,12 +14,12 @@ const EXPOSED = [
   'api-supported-versions',
 ].join(', ')
 
-/** How long a browser may keep the answer to a preflight, in seconds. */
+/** How long a browser may cache a preflight, in seconds. */
 const MAX_AGE = '86400'
 
 /**
- * Which web pages may read the answers: the CORS protocol (Fetch standard, section 3.2). Credentials of the browser's
- * own are never asked for: keys travel in a header.
+ * Which web pages may read responses: the CORS protocol (Fetch standard, section 3.2). The browser's own credentials
+ * are never requested: keys are sent in a header.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string> | undefined
@@ -28,12 +28,12 @@ export class Cors {
     this.#origins = origins === '*' ? undefined : new Set(origins)
   }
 
-  /** Whether answers differ by the page that asks, so that caches must tell them apart. */
+  /** Whether responses depend on the origin, so that caches must distinguish them. */
   get dependsOnOrigin(): boolean {
     return this.#origins !== undefined
   }
 
-  /** What an answer to a page of that origin carries, as names and values in turn; `''` is no page. */
+  /** The headers for a page of that origin, as names and values in turn; `''` is not a page. */
   headersFor(origin: string): readonly string[] {
     if (this.#origins === undefined) return ANY
     if (!this.#origins.has(origin)) return EXPOSE

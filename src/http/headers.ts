@@ -1,10 +1,10 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
 
-/** Header fields that many answers share, rendered once. */
+/** Header fields that many responses share, rendered once. */
 export class HeaderBlock {
-  /** Names and values in turn, as `writeHead` takes them. */
+  /** Names and values in turn, as `writeHead` accepts them. */
   readonly list: readonly string[]
-  /** As they go over the wire (RFC 9112, section 5). */
+  /** In wire format (RFC 9112, section 5). */
   readonly text: string
 
   private constructor(list: readonly string[], text: string) {
@@ -22,13 +22,13 @@ export class HeaderBlock {
     return new HeaderBlock(list, renderFields(list))
   }
 
-  /** These and others, whose values nobody outside has a say in: nothing is checked. */
+  /** These and others. Nothing is validated: the values must be ones that callers cannot influence. */
   and(list: readonly string[]): HeaderBlock {
     return new HeaderBlock([...this.list, ...list], this.text + renderFields(list))
   }
 }
 
-/** Fields as they go over the wire, each with its line end. Nothing is checked. */
+/** Fields in wire format, each with its line end. Nothing is validated. */
 export function renderFields(list: readonly string[]): string {
   let text = ''
   for (let index = 0; index < list.length; index += 2) text += `${list[index]}: ${list[index + 1]}\r\n`

@@ -6,26 +6,26 @@ import { suggest } from '../text/suggest.ts'
 import { parseTimestamp } from '../text/timestamp.ts'
 
 export interface ParameterFault {
-  /** The parameter's name as the interface spells it; an unknown one as it was received. */
+  /** The parameter's name as the API spells it; an unknown one as received. */
   readonly parameter: string
-  /** What is wrong and what would be right: a clause whose subject is the parameter. */
+  /** What is wrong and what is allowed: a clause whose subject is the parameter. */
   readonly message: string
 }
 
 export interface QueryReading<T> {
   readonly values: T
   readonly faults: readonly ParameterFault[]
-  /** Each parameter as it was received; the values of a repeated one by commas. */
+  /** Each parameter as received; the values of a repeated one are comma-separated. */
   readonly received: Readonly<Record<string, string>>
 }
 
-/** Most faults that one answer names: a short query must not make a long answer. */
+/** Most faults in one response: a short query must not cause a long response. */
 export const MAX_PARAMETER_FAULTS = 20
 
 /**
  * Makes a reader of query strings for an object schema. Names match without regard to case; values are never
- * coerced or clamped; an empty value counts as not given; what is unknown or repeated is a fault. After
- * MAX_PARAMETER_FAULTS it looks for no more.
+ * coerced or clamped. An empty value counts as absent. An unknown or repeated parameter is a fault. Checking stops
+ * after MAX_PARAMETER_FAULTS.
  *
  * @typeParam Values the parameters by name, those with a default always present
  */
@@ -114,13 +114,13 @@ export function compileNamed<Values>(
   }
 }
 
-/** The query string of an address, without its question mark. */
+/** The query string of a URL, without the question mark. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?')
   return start === -1 ? '' : url.slice(start + 1)
 }
 
-/** One sentence for each fault, and one more where there may be others. */
+/** One sentence for each fault, and one more if there may be others. */
 export function describeFaults(faults: readonly ParameterFault[]): string {
   const sentences = faults.map(({ parameter, message }) => `${parameter} ${message}.`)
   if (faults.length === MAX_PARAMETER_FAULTS)
@@ -134,10 +134,10 @@ function showName(given: string | undefined, name: string): string {
 }
 
 interface Pair {
-  /** `undefined` where it is not percent-encoded UTF-8, as is the value. */
+  /** The name and the value are `undefined` if they are not percent-encoded UTF-8. */
   readonly name: string | undefined
   readonly value: string | undefined
-  /** What was sent, before it was decoded. */
+  /** As received, before decoding. */
   readonly raw: { readonly name: string; readonly value: string }
 }
 
@@ -223,7 +223,7 @@ function readWholeNumber({ minimum = 0, maximum = 2 ** 31 - 1 }: Keywords): Read
 }
 
 const readDateTime: ReadValue = (value) => {
-  // The + of an offset that was not percent-encoded has been read as a space.
+  // The + of an offset that was not percent-encoded has been decoded as a space.
   const text = value.replace(/ (?=\d{2}:\d{2}$)/, '+')
   const whole = parseTimestamp(text) === undefined ? value : text
   return parseTimestamp(whole) === undefined
@@ -236,7 +236,7 @@ function readText(maxLength: number): ReadValue {
     if (value.length <= maxLength && isClean(value)) return { value }
     const fault = findTextFault(value)
     if (fault !== undefined) return { fault }
-    // Codes are stored as NFC, so a macron that was typed as a letter and a combining mark finds them too.
+    // Codes are stored as NFC. A macron may arrive as a letter and a combining mark.
     const text = value.normalize('NFC')
     return isAtMost(text, maxLength)
       ? { value: text }

@@ -1,7 +1,7 @@
 /**
- * What every answer tells browsers: it is what its type says, nothing in it is to be run or framed, its address (which
- * may hold a token) goes to nobody, and only pages that ask through CORS may have it. TLS, and so
- * Strict-Transport-Security, is the proxy's.
+ * Instructions to browsers with every response: do not guess its type, do not execute or frame it, do not pass on its
+ * URL (which may contain a token), and let other origins read it only through CORS. TLS, and therefore
+ * Strict-Transport-Security, is the responsibility of the proxy.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',

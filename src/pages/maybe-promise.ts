@@ -1,7 +1,7 @@
-/** A value that may be at hand already: waiting for one that is costs a request more than finding its page. */
+/** A value that may be available already. Awaiting an available one costs more than finding a page in memory. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Goes on with a value, at once where it is at hand. */
+/** Continues with a value, synchronously where it is available. */
 export function whenKnown<T, Result>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<Result>,

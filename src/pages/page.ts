@@ -8,7 +8,7 @@ import { Body } from './body.ts'
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
-/** Most pages that are compressed at a time: each takes megabytes, and more of them would only wait for each other. */
+/** Pages compressed at the same time. Each needs megabytes, and more of them would only wait for each other. */
 const MOST_COMPRESSING = 16
 let compressing = 0
 
@@ -23,12 +23,12 @@ const compress = {
   gzip: (body: Buffer) => promisify(gzip)(body, { level: 6 }),
 }
 
-/** A finished 200: its bytes, also compressed once somebody has asked for that, and its headers. */
+/** A finished 200: its bytes, its headers, and its compressed bytes once a client has accepted them. */
 export class Page {
   readonly etag: string
-  /** RFC 8288: where the next page is. */
+  /** The URL of the next page (RFC 8288). */
   readonly link: string | undefined
-  /** The headers of its own in each encoding: made once, by whoever sends the page. */
+  /** Its own headers in each encoding, rendered once by the sender. */
   readonly headers: Partial<Record<Encoding, HeaderBlock>> = {}
   readonly #bodies: Partial<Record<Encoding, Body>> & { identity: Body }
   readonly #pending = new Map<Encoding, Promise<void>>()
@@ -86,14 +86,14 @@ export class Page {
   }
 }
 
-/** The pieces of a page: documents, if there are any, between two other texts. */
+/** The pieces of a page: the documents, if any, between two other texts. */
 export function surround(head: string, documents: Buffer | undefined, tail: string): Buffer[] {
   if (documents === undefined) return [Buffer.from(head + tail)]
   return [Buffer.from(head), documents, Buffer.from(tail)]
 }
 
 /**
- * A weak validator for what a query answers in one state of the data (RFC 9110, section 8.8.3).
+ * A weak validator for the result of a query in one state of the data (RFC 9110, section 8.8.3).
  *
  * @param queryDigest the query, from `digestQuery`
  */

@@ -3,7 +3,7 @@ import Negotiator from 'negotiator'
 import type { CommonHeaders } from '../http/common-headers.ts'
 import { HeaderBlock } from '../http/headers.ts'
 import { Problem } from '../http/problems.ts'
-import type { Answers } from '../telemetry/answers.ts'
+import type { ResponseLog } from '../telemetry/response-log.ts'
 import { remember } from '../text/remember.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { ENCODINGS, type Encoding, type Page } from './page.ts'
@@ -13,15 +13,15 @@ import { writeTogether } from './write-together.ts'
 
 export interface SendOptions {
   readonly common: CommonHeaders
-  readonly answers: Answers
+  readonly responses: ResponseLog
   readonly unread: UnreadResponses
 }
 
-/** Sends the finished pages of an operation. They go out past Fastify, which would look again at each header. */
+/** Sends the finished pages of an operation. They bypass Fastify, which would process every header again. */
 export class PageSender {
   readonly #options: SendOptions
   readonly #operation: string
-  /** What callers and proxies may do with every page. */
+  /** The caching headers of every page. */
   readonly #caching: HeaderBlock
   readonly #ofEveryPage: HeaderBlock
   /** The headers of a 304, by its ETag. */
@@ -45,7 +45,7 @@ export class PageSender {
   }
 
   /**
-   * Answers a request with a page, or with 304 if the caller has it already.
+   * Sends a page, or 304 if the client has it already.
    *
    * @param onGrown called when the page has grown by compressed bytes
    */
@@ -80,13 +80,13 @@ export class PageSender {
 
   sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): void {
     reply.hijack()
-    const { common, answers } = this.#options
+    const { common, responses } = this.#options
     const own = this.#describeEtag(etag)
     writeTogether(reply, () => {
       const { raw } = reply
       writeHead(request, raw, 304, common, own)
       raw.end()
-      answers.recordPage(request, raw, this.#operation, 0)
+      responses.recordPage(request, raw, this.#operation, 0)
     })
   }
 
@@ -96,7 +96,7 @@ export class PageSender {
     page.headers[encoding] ??= this.#describe(page, encoding, body.length)
     const own = page.headers[encoding]
     reply.hijack()
-    const { common, unread, answers } = this.#options
+    const { common, unread, responses } = this.#options
     writeTogether(reply, () => {
       const { raw } = reply
       try {
@@ -108,7 +108,7 @@ export class PageSender {
       } finally {
         unread.watch(raw, body)
       }
-      answers.recordPage(request, raw, this.#operation, body.length)
+      responses.recordPage(request, raw, this.#operation, body.length)
     })
   }
 
@@ -124,7 +124,7 @@ export class PageSender {
   }
 }
 
-/** Whether the caller has what the ETag names. */
+/** Whether the client has the page that the ETag identifies. */
 export function isFresh(request: FastifyRequest, etag: string): boolean {
   const header = request.headers['if-none-match']
   return header !== undefined && matchesEtag(header, etag)
@@ -157,26 +157,26 @@ export function assertAccepts(request: FastifyRequest, types: readonly string[])
   )
 }
 
-/** The comparison is weak: the answers to GET and HEAD mean the same in every encoding (RFC 9110, section 13.1.2). */
+/** The comparison is weak: responses to GET and HEAD are equivalent in every encoding (RFC 9110, section 13.1.2). */
 function matchesEtag(header: string, etag: string): boolean {
   if (header === etag || header.trim() === '*') return true
   const opaque = etag.replace(/^W\//, '')
   return header.split(',').some((each) => each.trim().replace(/^W\//, '') === opaque)
 }
 
-/** The type of every page, with and without what some callers write behind it. */
+/** The type of every page, with and without the parameter that some clients add. */
 const JSON_TYPES = ['application/json', 'application/json; charset=utf-8']
 const acceptsJson = remember(
   (accept) => new Negotiator({ headers: { accept } }).mediaType(JSON_TYPES) !== undefined,
 )
 const negotiate = remember((accepted) => {
-  // Version 1 takes the server's preference among equals, which its types do not say yet.
+  // Version 1 applies the server's preference among equals; its types do not declare it yet.
   const negotiator: { encoding(available: string[], options: { preferred: string[] }): string | undefined } =
     new Negotiator({ headers: { 'accept-encoding': accepted } })
   return negotiator.encoding([...ENCODINGS], { preferred: [...ENCODINGS] }) as Encoding | undefined
 })
 
-/** RFC 9110, section 12.5.3: without the header, or where it excludes all there is, the plain bytes. */
+/** RFC 9110, section 12.5.3: identity if the header is absent or excludes every available encoding. */
 export function chooseEncoding(accepted: string | undefined): Encoding {
   return (accepted !== undefined && negotiate(accepted)) || 'identity'
 }

@@ -42,7 +42,7 @@ export class UnreadResponses {
   }
 
   /**
-   * To be called before a body is made, which is wasted where nothing fits.
+   * Call before reading a page, which would be wasted if there is no room for it.
    *
    * @throws {Problem} `unavailable`
    */
@@ -62,7 +62,7 @@ export class UnreadResponses {
     body.readers++
   }
 
-  /** Counts a response no longer that was reserved and is not written. */
+  /** Releases a reserved body that is not going to be written. */
   release(body: Body): void {
     body.readers--
     this.#bytes -= OVERHEAD + (body.readers === 0 ? body.length : 0)

@@ -57,7 +57,7 @@ export function sendsPreparedHead(response = new ServerResponse(new IncomingMess
 
 let isPreparedSent: boolean | undefined
 
-/** Where the connection is to end, Node has to know; a `writeHead` that somebody has replaced has to be called. */
+/** Node has to know if the connection ends, and a replaced `writeHead` has to be called. */
 function acceptsPrepared(response: ServerResponse): boolean {
   isPreparedSent ??= sendsPreparedHead()
   return (
@@ -75,7 +75,7 @@ function prepare(response: ServerResponse, head: string): void {
 let second = 0
 let date = ''
 
-/** The time as HTTP writes it (RFC 9110, section 5.6.7), rendered once a second. */
+/** The time in HTTP's format (RFC 9110, section 5.6.7), rendered once a second. */
 function nameDate(): string {
   const now = Math.floor(Date.now() / 1000)
   if (now !== second) {

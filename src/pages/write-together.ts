@@ -8,8 +8,8 @@ interface Waiting {
 let waiting: Waiting[] = []
 
 /**
- * Writes an answer once every request that has arrived so far has been looked at, together with theirs. An answer that
- * is written by itself wakes its reader for itself: on a busy machine that takes longer than finding the page.
+ * Writes a response after every request that has arrived in this turn of the event loop, together with their responses.
+ * A separate write wakes its client separately: on a busy machine that takes longer than finding the page.
  */
 export function writeTogether(reply: FastifyReply, write: () => void): void {
   waiting.push({ reply, write })
@@ -23,8 +23,8 @@ function writeAll(): void {
     try {
       write()
     } catch (err) {
-      // Nobody above would catch it.
-      reply.log.error({ id: reply.request.id, err }, 'the answer could not be written')
+      // No caller would catch it.
+      reply.log.error({ id: reply.request.id, err }, 'the response could not be written')
       reply.raw.destroy()
     }
   }

@@ -7,7 +7,7 @@ const MAX_MESSAGE = 1000
 /** Most causes of an error that are logged. */
 const MAX_CAUSES = 5
 
-/** What a line may give away where a library wrote it: what makes a key or a JWT secret, and a submission's token. */
+/** Secrets that a library may log: the secret part of a key or a JWT, and a submission's token. */
 const SECRETS = /(mahi_[0-9a-f]{12})_[\w-]{43}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(\/submissions\/)[^/"?\s]+/g
 
 export interface Log {
@@ -22,8 +22,8 @@ export interface Log {
 }
 
 /**
- * The log, JSON lines on standard output. Lines are written behind the requests' backs, and several at a time where
- * there are many: nobody waits for a slow reader of the log. What is left is written when the process exits.
+ * The log: JSON lines on standard output. Lines are written asynchronously and in batches, so that no request waits for
+ * a slow reader of the log. The remaining lines are written when the process exits.
  */
 export function openLog(level: string, metrics: Metrics): Log {
   const batch = new LineBatch(
@@ -42,7 +42,7 @@ export function openLog(level: string, metrics: Metrics): Log {
   return log
 }
 
-/** A log of lines that hold no secret, whoever writes them. */
+/** A log that redacts secrets in every line. */
 export function createLog(level: string, destination: LogDestination): Log {
   const logger = pino(
     {
@@ -50,9 +50,9 @@ export function createLog(level: string, destination: LogDestination): Log {
       base: null,
       timestamp: nameTime,
       formatters: { level: (name) => ({ level: name }) },
-      // Fastify would have its own for these, with the address and the sender of a request.
+      // Fastify's own would log the URL and the client address of a request.
       serializers: { err: describeError, error: describeError, req: leaveOut, res: leaveOut },
-      hooks: { streamWrite: blotOut },
+      hooks: { streamWrite: redact },
     },
     destination,
   )
@@ -67,8 +67,8 @@ export function createLog(level: string, destination: LogDestination): Log {
 }
 
 /**
- * What an error says, and where it came from. What drivers add to their errors, such as the row that PostgreSQL would
- * not take, is data.
+ * The message and the stack of an error. Details that drivers add, such as the row that PostgreSQL rejected, are data
+ * and left out.
  */
 export function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: typeof error }
@@ -93,8 +93,8 @@ function leaveOut(): undefined {
   return undefined
 }
 
-/** Lines with a message may come from a library, which may name an address. Those of requests have none. */
-function blotOut(line: string): string {
+/** Lines with a message may come from a library, which may include a URL. Those of requests have no message. */
+function redact(line: string): string {
   return line.includes('"msg":') ? line.replaceAll(SECRETS, '$1$2…') : line
 }
 

@@ -6,24 +6,24 @@ import { Tallies } from './tallies.ts'
 /** What is read when somebody asks: a number, `undefined` where it is not known, or a number for each value of a label. */
 type Read = () => number | undefined | Readonly<Record<string, number>>
 
-/** What the process counts about itself, for Prometheus. */
+/** The metrics of the process, for Prometheus. */
 export class Metrics {
   readonly registry = new Registry()
-  readonly #answers = new Tallies()
+  readonly #responses = new Tallies()
 
   constructor() {
-    this.#answers.register(this.registry)
+    this.#responses.register(this.registry)
     collectDefaultMetrics({ register: this.registry })
   }
 
-  /** Counts one answer. */
+  /** Counts one response. */
   count(operation: string, status: number, seconds: number, outcome: Outcome = 'sent', bytes = 0): void {
-    this.#answers.count(operation, status, seconds, outcome, bytes)
+    this.#responses.count(operation, status, seconds, outcome, bytes)
   }
 
   /** Begins the series of an operation at 0, for the statuses that it can have. */
   expect(operation: string, statuses: readonly number[]): void {
-    this.#answers.expect(operation, statuses)
+    this.#responses.expect(operation, statuses)
   }
 
   /**

@@ -8,8 +8,8 @@ const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const INCOMPLETE = ['left', 'cut-off'] as const
 
 /**
- * Counts answers by operation and status, and how long they took. prom-client looks its labels up anew each time that
- * it is told something, which takes longer than finding a page: it is told the sums when somebody asks for them.
+ * Counts responses by operation and status, with their durations. prom-client looks up its labels at every
+ * observation, which takes longer than finding a page, so it gets the totals only when it is scraped.
  */
 export class Tallies {
   readonly #tallies = new Map<string, Tally>()
@@ -26,7 +26,7 @@ export class Tallies {
     this.#find(operation).count(status, seconds, outcome, bytes)
   }
 
-  /** Has a registry read the sums. */
+  /** Makes the totals available to a registry. */
   register(registry: Registry): void {
     const tallies = this.#tallies
     new Counter({
@@ -88,7 +88,7 @@ class Tally {
   readonly statuses = new Map<number, number>()
   readonly incomplete = { left: 0, 'cut-off': 0 }
   bytes = 0
-  /** How many fell into each bucket and none below it. */
+  /** Observations in each bucket, without those in smaller ones. */
   readonly #buckets = BOUNDS.map(() => 0)
   #seconds = 0
 
@@ -105,7 +105,7 @@ class Tally {
     if (bucket !== -1) this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + 1
   }
 
-  /** As Prometheus names the parts of a histogram: each bucket counts those below it as well. */
+  /** In the Prometheus format: each bucket includes the smaller ones. */
   describe(name: string, operation: string) {
     const total = this.statuses.values().reduce((sum, count) => sum + count, 0)
     let below = 0

@@ -16,14 +16,14 @@ declare module 'fastify' {
   }
 }
 
-export interface Answer {
+export interface ResponseRecord {
   readonly id: string
   readonly operation: string
   readonly status: number
   readonly outcome: Outcome
-  /** Of the body, as far as the system has taken it. */
+  /** Of the body, as far as the system has accepted it. */
   readonly bytes: number
-  /** From the arrival of the request to the end of the answer, in milliseconds. */
+  /** From the arrival of the request to the end of the response, in milliseconds. */
   readonly ms: number
   readonly method?: string | undefined
   /** The pattern of the path, such as `/v1/submissions/:submissionToken/validation-results`. */
@@ -35,15 +35,15 @@ export interface Answer {
   readonly trace?: string | undefined
 }
 
-/** Operations that say how the process is, several times a minute: while all is well they are for the debug log. */
+/** Health checks arrive several times a minute: successful ones are logged at level debug. */
 const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
 
-/** Counts and logs answers: nothing of it is what the caller sent, but for ids that are random by their form. */
-export class Answers {
+/** Counts and logs responses. It logs nothing that the caller sent, except IDs whose form shows that they are random. */
+export class ResponseLog {
   readonly #log: Log
   readonly #metrics: Metrics
   readonly #release: (request: IncomingMessage, response: ServerResponse) => void
-  /** Answers of Fastify's that are recorded once they have been sent. */
+  /** Responses of Fastify that are recorded once they have been sent. */
   readonly #expected = new WeakSet<ServerResponse>()
 
   /** @param release called with each response that has ended */
@@ -57,7 +57,7 @@ export class Answers {
     this.#release = release
   }
 
-  record(answer: Answer): void {
+  record(answer: ResponseRecord): void {
     const { operation, status, ms, outcome, bytes } = answer
     this.#metrics.count(operation, status, ms / 1000, outcome, bytes)
     if (PROBES.has(operation) && status < 400) this.#log.writeDebug(renderFields(answer))
@@ -146,7 +146,7 @@ function readTrace(header: string | string[] | undefined): string | undefined {
  * As members of a JSON object, of as few pieces as can be: each is copied by itself. Only what an administrator has named
  * a client may need to be quoted.
  */
-function renderFields(answer: Answer): string {
+function renderFields(answer: ResponseRecord): string {
   const { id, bytes, ms, client, requestId, trace } = answer
   const microseconds = Math.round(ms * 1000)
   const whole = Math.trunc(microseconds / 1000)
@@ -157,7 +157,7 @@ function renderFields(answer: Answer): string {
 }
 
 /** What stands between the id and the bytes: routes, methods and statuses are few. */
-function renderKind({ operation, status, outcome, method, route }: Answer): string {
+function renderKind({ operation, status, outcome, method, route }: ResponseRecord): string {
   const key = `${method} ${route} ${status} ${outcome} ${operation}`
   let text = kinds.get(key)
   if (text === undefined) {
