@@ -19,6 +19,13 @@ export interface ReadFile {
   readonly sha256: string
 }
 
+/** A file as the history names it, read only for that. */
+export async function describeFile(name: string): Promise<ReadFile> {
+  const digest = createHash('sha256')
+  for await (const chunk of createReadStream(name, { highWaterMark: 256 * 1024 })) digest.update(chunk)
+  return { name, sha256: digest.digest('hex') }
+}
+
 /** What a reader of files reports. */
 export interface ReadBytesOptions {
   /** Called with the number of bytes read from the files themselves, as they are read. */

@@ -29,6 +29,7 @@ export async function readState(database: Database): Promise<State> {
   return await database.snapshot(async (reader) => {
     const catalogue = await readCatalogue(reader)
     await checkPostings(reader, catalogue)
+    await checkHistory(reader)
     const applied = await reader.all<{ name: string }>('select name from migration order by name')
     const tables = await reader.all<{ name: string }>(`${reader.dialect.tables} order by 1`)
     return {
@@ -119,6 +120,33 @@ async function checkPostings(reader: Reader, catalogue: ReadonlyMap<string, stri
     if (Date.parse((JSON.parse(document) as Grouped).lastUpdatedDate) !== updated)
       throw new Error(`the record ${code} is stored under another date than its own`)
   }
+}
+
+/** Makes sure that the history belongs to the catalogue: nothing overlaps, and nothing is of a revision to come. */
+async function checkHistory(reader: Reader): Promise<void> {
+  const wrong = await reader.all<{ what: string; code: string }>(
+    `select 'removed, and in the catalogue' as what, r.code from occupation_removed r join occupation o on o.code = r.code
+     union all
+     select 'of a revision to come', code from (
+       select code, revision from occupation
+       union all select code, until from occupation_past
+       union all select code, revision from occupation_removed
+     ) dated where revision > (select number from revision where name = 'catalogue')
+     union all
+     select 'past, with an end before its beginning', code from occupation_past where until <= revision
+     union all
+     select 'past, while it was current', p.code from occupation_past p join occupation o on o.code = p.code
+     where p.until > o.revision
+     union all
+     select 'past twice at a time', p.code from occupation_past p
+       join occupation_past q on q.code = p.code and q.until > p.until and q.revision < p.until`,
+  )
+  expect(wrong).toEqual([])
+  const newest = await reader.get<{ total: number }>(
+    `select c.total from catalogue_revision c join revision r on r.number = c.number where r.name = 'catalogue'`,
+  )
+  const counted = await reader.get<{ total: number }>('select count(*) as total from occupation')
+  if (newest !== undefined) expect(newest).toEqual(counted)
 }
 
 async function countRows(reader: Reader, sql: string): Promise<[string, number][]> {

@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { action, report, type WithDatabase } from '../../command-line/command.ts'
 import { Progress } from '../../command-line/terminal.ts'
+import { describeFile, type ReadFile } from '../../input/read-bytes.ts'
 import { fail } from '../../text/user-error.ts'
 import type { Retention } from '../history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from '../import-command.ts'
 import type { SearchOnlyName } from '../search-names.ts'
 import { countFields } from './coverage.ts'
 import { describeSource, readOnet } from './import.ts'
-import { readReleaseNumber } from './release.ts'
+import { RELEASE_FILES, readReleaseNumber } from './release.ts'
 
 interface OnetFlags extends ImportFlags {
   wages?: string
@@ -55,7 +58,11 @@ export function addOnetCommand(
           onCombinedPay: (code, wageCode) => combined.push(`${code} (${wageCode})`),
         })
         const coverage = countFields(records)
-        const origin = () => ({ command: 'import-onet', files: [] })
+        const files: ReadFile[] = []
+        // One that is missing is reported with everything else that is wrong.
+        for (const path of [...RELEASE_FILES.map((name) => join(folder, name)), ...(wages ? [wages] : [])])
+          if (existsSync(path)) files.push(await describeFile(path))
+        const origin = () => ({ command: 'import-onet', files })
         const result = await runImport(withDatabase, coverage.records, flags, new Progress('records'), {
           origin,
           retention: retention(),

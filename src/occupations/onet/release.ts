@@ -13,7 +13,8 @@ const RELATED_FILE = 'Related Occupations.txt'
 const TASK_FILE = 'Task Statements.txt'
 const ZONE_FILE = 'Job Zones.txt'
 const ZONE_TEXT_FILE = 'Job Zone Reference.txt'
-const FILES = [
+/** The files of a release that an import reads. */
+export const RELEASE_FILES = [
   OCCUPATION_FILE,
   ALTERNATE_FILE,
   ACTIVITY_FILE,
@@ -90,7 +91,7 @@ async function checkFolder(folder: string): Promise<void> {
   const advice = 'unpack the O*NET text release and name the folder that holds its .txt files'
   if (found === undefined) refuse({ file: folder, message: `there is no such folder; ${advice}` })
   if (!found.isDirectory()) refuse({ file: folder, message: `is not a folder; ${advice}` })
-  const files = FILES.map((name) => join(folder, name))
+  const files = RELEASE_FILES.map((name) => join(folder, name))
   const present = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
   const missing = files.filter((_, index) => present[index] === undefined)
   const message = 'is missing, and an O*NET text release has it'
