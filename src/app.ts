@@ -24,6 +24,7 @@ import { Sessions } from './console/sessions.ts'
 import type { Database, Reader } from './database/database.ts'
 import { readHashKey } from './database/instance.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
+import { createSealer } from './database/seal-keys.ts'
 import { registerOpenApi } from './documentation/openapi.ts'
 import { registerProblemPages } from './documentation/problem-pages.ts'
 import { type DemoCredentials, registerReference } from './documentation/reference.ts'
@@ -49,6 +50,13 @@ import { sendsPreparedHead } from './pages/write-head.ts'
 import { LiveIndex } from './search/live-index.ts'
 import { searchOperations } from './search/operations.ts'
 import type { Settings } from './settings.ts'
+import { Definitions } from './submissions/definitions.ts'
+import { fileOperations } from './submissions/file-operations.ts'
+import { describeCaller } from './submissions/me-operation.ts'
+import { submissionOperations } from './submissions/operations.ts'
+import type { SubmissionOptions } from './submissions/options.ts'
+import { ruleOperations } from './submissions/rule-operations.ts'
+import { runOperations } from './submissions/run-operations.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import { ResponseLog } from './telemetry/response-log.ts'
@@ -72,6 +80,9 @@ export interface AppOptions {
 
 /** Longest URL, in characters: several times what the longest sensible query needs. */
 const MAX_URL_LENGTH = 8192
+
+/** How long an upload may take, in milliseconds. */
+const UPLOAD_TIMEOUT = 3_600_000
 
 const NO_QUERY = {}
 
@@ -151,7 +162,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // While the process stops, requests in flight and new ones on open connections still get their responses.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: 30_000,
+    // Time for the largest upload; a JSON body has 30 s, see http/body.ts.
+    requestTimeout: UPLOAD_TIMEOUT,
     // A connection on which nothing happens for so long is ended, whether it waits for the next request or its reader
     // takes nothing, who would hold a page in memory for ever.
     connectionTimeout: IDLE_TIMEOUT,
@@ -296,6 +308,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     () => unread.bytes,
   )
 
+  const sealer = createSealer(settings)
+  const submissions: SubmissionOptions = {
+    access,
+    database,
+    sealer,
+    definitions: new Definitions(settings.DEFINITIONS),
+    life: settings.SUBMISSION_DAYS * 86_400_000,
+    maxUploadBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
+    maxBatchRecords: settings.BATCH_MAX_RECORDS,
+    maxWaitingRuns: settings.RUNS_WAITING_MAX,
+  }
   const services = { access, send: { common, responses, unread }, versions }
   const operations = [
     ...occupationOperations({
@@ -322,7 +345,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
       pages: resultPages,
       unread,
       limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
+      sealer,
     }),
+    ...submissionOperations(submissions),
+    ...fileOperations(submissions),
+    ...runOperations(submissions),
+    ...ruleOperations(submissions.definitions),
+    describeCaller(access),
   ]
   for (const operation of operations) registerOperation(app, services, operation)
   if (settings.CONSOLE === 'on') {

@@ -49,7 +49,19 @@ program
       })
       // Only where it is needed: the server is most of what there is to load.
       const { startServer, stopOnSignal } = await import('./server.ts')
-      stopOnSignal(await startServer(settings))
+      stopOnSignal(await startServer(settings, { workerEnvironment: process.env }))
+    }),
+  )
+
+program
+  .command('work')
+  .description(
+    'validate submissions and delete what is to be deleted, until it is stopped (WORKERS at a time)',
+  )
+  .action(
+    action(async () => {
+      const { startWork, stopWorkOnSignal } = await import('./work.ts')
+      stopWorkOnSignal(await startWork(readSettings(process.env)))
     }),
   )
 
@@ -68,7 +80,10 @@ program
       })
       const demo = await prepareDemo()
       const { startServer, stopOnSignal } = await import('./server.ts')
-      const server = await startServer(settings, demo)
+      const server = await startServer(settings, {
+        demo,
+        workerEnvironment: { LOG_LEVEL: 'warn', ...process.env, DATABASE_URL: DEMO_DATABASE_URL },
+      })
       stopOnSignal(server)
       await writeOut(describeDemo(demo, server.url, await createDemoLink(demo, server)))
     }),

@@ -16,8 +16,16 @@ import type { Life } from './http/health.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { openReads, reportBuild, reportPrimary } from './observe.ts'
 import type { Settings } from './settings.ts'
+import { WorkerProcess } from './submissions/worker-process.ts'
 import { openLog } from './telemetry/log.ts'
 import { Metrics, serveMetrics } from './telemetry/metrics.ts'
+
+export interface ServerOptions {
+  /** Filled in on the reference page, for browsers on this machine. */
+  readonly demo?: DemoCredentials | undefined
+  /** The environment of the process that validates submissions; without it, or with WORKERS=0, none is started. */
+  readonly workerEnvironment?: Readonly<Record<string, string | undefined>>
+}
 
 export interface RunningServer {
   readonly app: FastifyInstance
@@ -33,10 +41,12 @@ export interface RunningServer {
 /**
  * Opens the database, brings it up to date and serves until it is told to stop.
  *
- * @param demo filled in on the reference page, for browsers on this machine
  * @throws {DatabaseUnusable | CannotListen}
  */
-export async function startServer(settings: Settings, demo?: DemoCredentials): Promise<RunningServer> {
+export async function startServer(
+  settings: Settings,
+  { demo, workerEnvironment }: ServerOptions = {},
+): Promise<RunningServer> {
   const metrics = new Metrics()
   const log = openLog(settings.LOG_LEVEL, metrics)
   reportBuild(metrics)
@@ -85,6 +95,8 @@ export async function startServer(settings: Settings, demo?: DemoCredentials): P
     const url = await listen(at, () =>
       app.listen({ host: settings.HOST, port: settings.PORT, backlog: BACKLOG }),
     )
+    if (workerEnvironment !== undefined && settings.WORKERS > 0)
+      lifecycle.own(new WorkerProcess(workerEnvironment, app.log), (worker) => worker.stop())
     const close = async () => {
       life.stopping = true
       await lifecycle.end()

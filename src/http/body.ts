@@ -37,6 +37,9 @@ export type DescribeBodyFaults = (
   faults: readonly { readonly field: string; readonly message: string }[],
 ) => ProblemOptions
 
+/** How long a JSON body may take to arrive, in milliseconds. */
+const BODY_TIMEOUT = 30_000
+
 /** Most faults that one response names. */
 const MAX_FAULTS = 20
 
@@ -90,9 +93,25 @@ async function* limit(request: IncomingMessage, maxBytes: number): AsyncGenerato
 /** @throws {Problem} `content-too-large`, from Content-Length or at the first byte that exceeds the limit */
 async function readWhole(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   assertDeclaredLength(request, maxBytes)
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(tooSlow()), BODY_TIMEOUT)
+  try {
+    return await Promise.race([joinChunks(limit(request, maxBytes)), late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function joinChunks(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = []
-  for await (const chunk of limit(request, maxBytes)) chunks.push(chunk)
+  for await (const chunk of bytes) chunks.push(chunk)
   return Buffer.concat(chunks)
+}
+
+function tooSlow(): Problem {
+  return new Problem('request-timeout', `The body did not arrive within ${BODY_TIMEOUT / 1000} seconds.`, {
+    headers: { connection: 'close' },
+  })
 }
 
 function assertDeclaredLength(request: IncomingMessage, maxBytes: number): void {

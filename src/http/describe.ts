@@ -50,10 +50,15 @@ export function describeStream(type: string, description: string, headers: Recor
 }
 
 /** The 200 of an operation whose responses are not kept. */
-export function describeDocument(schemaName: string, description: string, example: object) {
+export function describeDocument(
+  schemaName: string,
+  description: string,
+  example: object,
+  headers: Record<string, object> = {},
+) {
   return {
     description,
-    headers: { ...ANY_RESPONSE, ...LIMITED },
+    headers: { ...ANY_RESPONSE, ...LIMITED, ...headers },
     content: { 'application/json': { schema: { $ref: `${schemaName}#` }, example } },
   }
 }

@@ -111,6 +111,8 @@ function renderPath(path: readonly (string | number)[]): string {
 interface Keywords {
   type?: string
   properties?: Record<string, TSchema>
+  /** Whether further fields are taken, as they are. */
+  additionalProperties?: boolean
   items?: TSchema
   anyOf?: { const: string }[]
   enum?: readonly string[]
@@ -126,7 +128,8 @@ interface Keywords {
 function compile(schema: TSchema): Read {
   const keywords = schema as Keywords
   if (keywords.anyOf !== undefined) return readOneOf(keywords.anyOf.map((literal) => literal.const))
-  if (keywords.properties !== undefined) return readObject(keywords.properties, keywords.required)
+  if (keywords.properties !== undefined)
+    return readObject(keywords.properties, keywords.required, keywords.additionalProperties === true)
   if (keywords.type === 'object') return readAnyObject
   if (keywords.items !== undefined) return readArray(keywords.items, keywords.maxItems)
   if (keywords.enum !== undefined) return readOneOf(keywords.enum)
@@ -138,7 +141,11 @@ function compile(schema: TSchema): Read {
   throw new TypeError(`no reader for the schema ${JSON.stringify(schema)}`)
 }
 
-function readObject(properties: Record<string, TSchema>, required: readonly string[] = []): Read {
+function readObject(
+  properties: Record<string, TSchema>,
+  required: readonly string[] = [],
+  isOpen = false,
+): Read {
   const names = Object.keys(properties)
   const readers = new Map(Object.entries(properties).map(([name, schema]) => [name, compile(schema)]))
   return (value, context) => {
@@ -147,10 +154,15 @@ function readObject(properties: Record<string, TSchema>, required: readonly stri
     }
     const given = value as Record<string, unknown>
     for (const name of Object.keys(given)) {
-      if (!readers.has(name)) context.fault(`has the unknown field ${quote(name)}${suggest(name, names)}`)
+      if (readers.has(name) || (isOpen && name !== '__proto__')) continue
+      context.fault(`has the unknown field ${quote(name)}${suggest(name, names)}`)
     }
-    const result: Record<string, unknown> = {}
-    let empty = true
+    const result: Record<string, unknown> = isOpen
+      ? Object.fromEntries(
+          Object.entries(given).filter(([name]) => !readers.has(name) && name !== '__proto__'),
+        )
+      : {}
+    let empty = Object.keys(result).length === 0
     for (const [name, read] of readers) {
       if (!Object.hasOwn(given, name)) continue
       const before = given[name]

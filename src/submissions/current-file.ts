@@ -189,7 +189,7 @@ class CsvMerge implements Merge {
 }
 
 /** A JSON value as the check engine reads it: the text that a CSV file would have. */
-function toCell(value: unknown, delimiter: string): string {
+export function toCell(value: unknown, delimiter: string): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   if (Array.isArray(value)) return value.map((item) => toCell(item, delimiter)).join(delimiter)

@@ -87,6 +87,7 @@ export class RunJob implements JobHandler {
     if (submission === undefined) throw new JobLost()
     const definition = definitions.get(run.definition ?? '')
     const progress = new ProgressWriter(database, run.run)
+    const counted = new RecordCount(run.files)
     const result = await checkFiles(
       {
         definition: definition.folder,
@@ -104,7 +105,7 @@ export class RunJob implements JobHandler {
             ),
         })),
       },
-      { limits, signal, temporary: this.#folder, onProgress: (step) => progress.set(describeProgress(step)) },
+      { limits, signal, temporary: this.#folder, onProgress: (step) => progress.set(counted.describe(step)) },
     ).finally(() => progress.stop())
     try {
       await database.write(`submission:${run.token}`, async (writer) => {
@@ -179,16 +180,28 @@ function summarise(
   }
 }
 
-function describeProgress(progress: EngineProgress): RunProgress {
-  switch (progress.phase) {
-    case 'read':
-      return { step: `Reading ${progress.file}`, done: progress.records }
-    case 'rule':
-      return { step: `Running rule ${progress.code}` }
-    case 'write':
-      return { step: 'Writing the findings' }
+/** How many records there are, and how many were read: files are read one after the other. */
+class RecordCount {
+  readonly #total: number
+  readonly #read = new Map<string, number>()
+
+  constructor(files: Run['files']) {
+    this.#total = files.reduce((sum, { records }) => sum + records, 0)
+  }
+
+  describe(progress: EngineProgress): RunProgress {
+    if (progress.phase === 'read') this.#read.set(progress.file, progress.records)
+    const read = [...this.#read.values()].reduce((sum, records) => sum + records, 0)
+    const done = progress.phase === 'read' ? Math.min(read, this.#total) : this.#total
+    return { stage: STAGES[progress.phase], done, total: this.#total }
   }
 }
+
+const STAGES = {
+  read: 'Reading the files',
+  rule: 'Running the rules',
+  write: 'Writing the findings',
+} as const satisfies Record<EngineProgress['phase'], string>
 
 /** Stores how far a run has got, now and then; a progress that is lost matters to nobody. */
 class ProgressWriter {

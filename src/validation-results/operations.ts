@@ -1,65 +1,68 @@
-import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { type Access, forbidden } from '../access/admit.ts'
 import type { Reader } from '../database/database.ts'
+import type { Sealer } from '../database/seal.ts'
 import { describePage, NOT_MODIFIED } from '../http/describe.ts'
 import { MIN_REVISION_HEADER, readMinRevision, revisionNotReached } from '../http/min-revision.ts'
 import { describeFaults, type ParameterFault } from '../http/parameters.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../http/problems.ts'
 import { declare, notModified, type Operation, page } from '../operation.ts'
 import { digestQuery, makeEtag, Page, surround } from '../pages/page.ts'
-import type { PageCache } from '../pages/page-cache.ts'
+import { PageCache } from '../pages/page-cache.ts'
 import { SharedReads } from '../pages/shared-reads.ts'
-import type { UnreadResponses } from '../pages/unread-responses.ts'
+import { suggest } from '../text/suggest.ts'
+import { getChanges } from './changes-operation.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
-import { findSubmissionOf, readEntries, type Submission } from './queries.ts'
-import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
-
-export interface ResultsOptions {
-  readonly access: Access
-  /** Where the entries are read: the database, or standbys of it. */
-  readonly reader: Reader
-  /** Asked before a request is refused: a standby may not know a new submission yet. */
-  readonly primary: Reader
-  readonly pages: PageCache<Page>
-  readonly unread: UnreadResponses
-  /** Entries a page. */
-  readonly limits: { readonly default: number; readonly max: number }
-}
+import { CSV, NDJSON, streamEntries } from './export.ts'
+import { type Filters, type Selection, selectEntries } from './filters.ts'
+import { assertThere, EID_HEADER, findOwnSubmission, nameRun, type Own, type ResultsOptions } from './own.ts'
+import { FILTER_NAMES, type FilterName } from './postings.ts'
+import { readEntries, readSelected, type Submission } from './queries.ts'
+import { ERROR_TYPES, FILE_TYPES, resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
+import { getSummary } from './summary-operation.ts'
 
 interface Pagination {
   readonly page: number
   readonly pageSize: number
 }
 
-/** A submission that the caller may see, and where it was found. */
-interface Own {
-  readonly submission: Submission
-  readonly reader: Reader
+export function resultsOperations(options: ResultsOptions): readonly Operation[] {
+  return [getValidationResults(options), getSummary(options), getChanges(options)]
 }
 
-export function resultsOperations(options: ResultsOptions): readonly Operation[] {
-  return [getValidationResults(options)]
+/** Bytes of the sets of filtered entries that are kept in memory. */
+const SELECTIONS = 16 * 2 ** 20
+
+function describeResults() {
+  const described = describePage('ValidationResultsPage', 'A page of entries.', EXAMPLE_PAGE)
+  const whole = { schema: { type: 'string', description: 'All entries that match.' } }
+  return { ...described, content: { ...described.content, [CSV]: whole, [NDJSON]: whole } }
 }
 
 /** Section 4.2 of the API specification. */
-function getValidationResults({ access, reader, primary, pages, unread, limits }: ResultsOptions): Operation {
+function getValidationResults({
+  access,
+  reader,
+  primary,
+  pages,
+  unread,
+  limits,
+  sealer,
+}: ResultsOptions): Operation {
+  const selections = new PageCache<Selection>(SELECTIONS)
   const readers = reader === primary ? [reader] : [reader, primary]
   const readings = new SharedReads<Page | undefined>(unread, reader.dialect.mostReads)
-  return declare<{ submissionToken: string }, Pagination, unknown, unknown, Own>({
+  return declare<{ submissionToken: string }, Pagination & Filters, unknown, unknown, Own>({
     name: 'validation-results',
     id: 'getValidationResults',
     summary: 'Get validation results',
     description:
-      'A page of the current validation results of a submission, in the order they were published. Pages with ETags that begin alike, up to the hyphen, are of one run.',
+      'A page of the current validation results of a submission, in the order they were published. Pages with ETags that begin alike, up to the hyphen, are of one run. Filters combine with AND. As `text/csv` or `application/x-ndjson`, all entries are streamed, as many as `Total-Count` says; an error on the way ends the connection.',
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results',
     limit: 'validation-results',
-    authorizingHeaders: Type.Object({
-      EID: Type.String({ description: 'The identifier of the organisation that made the submission.' }),
-      ...MIN_REVISION_HEADER,
-    }),
+    accepts: ['application/json', CSV, NDJSON],
+    authorizingHeaders: Type.Object({ ...EID_HEADER.properties, ...MIN_REVISION_HEADER }),
     parameters: {
       path: Type.Object({
         submissionToken: Type.String({ description: 'The token of the submission.' }),
@@ -68,7 +71,7 @@ function getValidationResults({ access, reader, primary, pages, unread, limits }
     },
     schemas: { ResultsProblem: ResultsProblemBody, ValidationEntry, ValidationResultsPage },
     responses: {
-      200: describePage('ValidationResultsPage', 'A page of entries.', EXAMPLE_PAGE),
+      200: describeResults(),
       304: NOT_MODIFIED,
     },
     problems: {
@@ -76,6 +79,7 @@ function getValidationResults({ access, reader, primary, pages, unread, limits }
         'The pagination parameters are wrong (errorCode tells how), or the version is not supported.',
       unauthorized:
         'Not authorised: the credential, the EID and the token do not belong together. The answer does not tell which is wrong.',
+      gone: 'The submission was cancelled, and its data was deleted.',
       'too-many-requests': 'The limit of requests is used up for now.',
       'precondition-failed': 'The submission has not reached the run that X-Min-Revision names.',
     },
@@ -83,23 +87,33 @@ function getValidationResults({ access, reader, primary, pages, unread, limits }
     authorize: ({ request, path }) => findOwnSubmission(access, readers, request, path.submissionToken),
     describeFaults: (faults, { authorized, received }) =>
       describePaginationFaults('PR1', faults, authorized.submission, received),
-    async handle({ request, path, query, received, authorized, isFresh }) {
+    async handle({ request, path, query, received, authorized, accepted, isFresh }) {
       const find = (reader: Reader) => findOwnSubmission(access, [reader], request, path.submissionToken)
       const least = readMinRevision(request, 'r')
       const own = authorized.submission.run >= least ? authorized : await find(primary)
       if (own.submission.run < least) throw revisionNotReached()
       for (let { submission } = own; ; submission = (await find(own.reader)).submission) {
-        assertWithin(query, submission, received)
+        assertThere(submission)
+        assertFilters(query, submission, received)
+        const selected = await select(selections, own.reader, submission, query, sealer)
+        if (accepted !== 'application/json') {
+          assertWhole(submission, received)
+          const etag = makeEtag(nameRun(submission), digestQuery(`${accepted}${nameFilters(query)}`))
+          if (isFresh(etag)) return notModified(etag)
+          return streamEntries(accepted, own.reader, submission, selected, { sealer, etag })
+        }
+        const matching = { ...submission, totalCount: selected?.total ?? submission.totalCount }
+        assertWithin(query, matching, received)
         // With the time of its publishing: a database that was restored, or a standby that took over, may give the
         // number of a run that it has lost to another one, even of another organisation.
-        const key = `${nameRun(submission)}/${query.page}/${query.pageSize}`
+        const key = `${nameRun(submission)}/${query.page}/${query.pageSize}${nameFilters(query)}`
         const etag = makeEtag(nameRun(submission), digestQuery(key))
         if (isFresh(etag)) return notModified(etag)
 
         const kept = pages.get(key)
         kept?.join()
-        const found =
-          kept ?? (await readings.get(key, () => readResultsPage(own.reader, submission, query, etag)))
+        const read = () => readResultsPage(own.reader, matching, selected, query, etag, sealer)
+        const found = kept ?? (await readings.get(key, read))
         // A publish came between the two reads: the next round reads the new run.
         if (found === undefined) continue
         if (kept === undefined) pages.set(key, found)
@@ -107,29 +121,6 @@ function getValidationResults({ access, reader, primary, pages, unread, limits }
       }
     },
   })
-}
-
-/**
- * The submission, if the caller may see it. Every refusal is the same answer after the same work, so that neither
- * tells a wrong token from another organisation's.
- *
- * @throws {Problem} `unauthorized`
- */
-async function findOwnSubmission(
-  access: Access,
-  readers: readonly Reader[],
-  request: FastifyRequest,
-  token: string,
-): Promise<Own> {
-  const { eid } = request.headers
-  const { principal } = request
-  const inScope = principal?.scopes.has('validation-results:read') === true
-  const covered = typeof eid === 'string' && inScope && principal.eids.has(eid)
-  for (const reader of readers) {
-    const submission = await findSubmissionOf(reader, covered ? eid : '', token)
-    if (submission !== undefined) return { submission, reader }
-  }
-  throw forbidden(access, request, 'validation-results', inScope ? 'submission' : 'scope')
 }
 
 /** @throws {Problem} the extended 400 of section 2.10, for a page past the last one */
@@ -176,10 +167,15 @@ function describePaginationFaults(
 async function readResultsPage(
   reader: Reader,
   submission: Submission,
+  selected: Selection | undefined,
   { page, pageSize }: Pagination,
   etag: string,
+  sealer: Sealer,
 ): Promise<Page | undefined> {
-  const entries = await readEntries(reader, submission, { page, pageSize })
+  const entries =
+    selected === undefined
+      ? await readEntries(reader, submission, { page, pageSize }, sealer)
+      : await readSelected(reader, submission, selected.slice((page - 1) * pageSize, pageSize), sealer)
   if (entries === undefined) return undefined
   const parts = surround(
     `{"page":${page},"pageSize":${pageSize},"results":[`,
@@ -189,7 +185,63 @@ async function readResultsPage(
   return new Page(parts, etag)
 }
 
-/** The publishing time tells the run from one of the same number in a database that was restored. */
-function nameRun({ run, published }: Submission): string {
-  return `r${run}.${published.toString(36)}`
+/** The filters of a query, in a fixed order; the empty text without any. */
+function nameFilters(query: Filters): string {
+  const given = FILTER_NAMES.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]]))
+  return given.length === 0 ? '' : `/${JSON.stringify(given)}`
+}
+
+/** The entries that match the filters; `undefined` without any. */
+async function select(
+  kept: PageCache<Selection>,
+  reader: Reader,
+  submission: Submission,
+  query: Filters,
+  sealer: Sealer,
+): Promise<Selection | undefined> {
+  const name = nameFilters(query)
+  if (name === '') return undefined
+  const key = nameRun(submission) + name
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const selection = await selectEntries(reader, submission, query, sealer)
+  kept.set(key, selection)
+  return selection
+}
+
+const ALLOWED: Partial<Record<FilterName, readonly string[]>> = {
+  'Filter.ErrorType': ERROR_TYPES,
+  'Filter.FileType': FILE_TYPES,
+}
+
+/** @throws {Problem} the extended 400 of section 2.10, for a filter that nothing can match */
+function assertFilters(
+  query: Filters,
+  submission: Submission,
+  received: Readonly<Record<string, string>>,
+): void {
+  const faults = Object.entries(ALLOWED).flatMap(([name, allowed]) => {
+    const value = query[name as FilterName]
+    if (value === undefined || allowed.includes(value)) return []
+    return [{ parameter: name, message: `must be one of ${allowed.join(', ')}${suggest(value, allowed)}` }]
+  })
+  if (faults.length === 0) return
+  throw new Problem(
+    'invalid-parameters',
+    describeFaults(faults),
+    describePaginationFaults('PR1', faults, submission, received),
+  )
+}
+
+/** @throws {Problem} the extended 400 of section 2.10, for a page of a representation that has none */
+function assertWhole(submission: Submission, received: Readonly<Record<string, string>>): void {
+  const faults = ['page', 'pageSize']
+    .filter((parameter) => (received[parameter] ?? '') !== '')
+    .map((parameter) => ({ parameter, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
+  if (faults.length === 0) return
+  throw new Problem(
+    'invalid-parameters',
+    describeFaults(faults),
+    describePaginationFaults('PR1', faults, submission, received),
+  )
 }

@@ -30,7 +30,7 @@ export interface RunFile {
 
 /** How far a run has got. */
 export interface RunProgress {
-  readonly step: string
+  readonly stage: string
   readonly done?: number
   readonly total?: number
 }

@@ -77,6 +77,8 @@ export const ValidationResultsPage = Type.Object(
   { description: 'A page of the current validation results of a submission.' },
 )
 
+const filter = (description: string) => Type.Optional(Type.String({ description, maxLength: 200 }))
+
 /** Section 4.2 of the interface: the query parameters, with the limits of this installation. */
 export function resultsQuery(limits: { default: number; max: number }) {
   return Type.Object({
@@ -97,5 +99,10 @@ export function resultsQuery(limits: { default: number; max: number }) {
         format: 'int32',
       }),
     ),
+    'Filter.ErrorType': filter(`Only ${ERROR_TYPES.join(' or ')} entries.`),
+    'Filter.FileType': filter(`Only entries of this file: ${FILE_TYPES.join(', ')}.`),
+    'Filter.ErrorCode': filter('Only entries with this code.'),
+    'Filter.StudentId': filter('Only entries about this student.'),
+    'Filter.CourseCode': filter('Only entries about this course.'),
   })
 }

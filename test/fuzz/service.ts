@@ -44,6 +44,7 @@ export class ServiceProcess {
         DATABASE_URL: databaseUrl,
         PORT: '0',
         METRICS_PORT: '0',
+        WORKERS: '0',
         // Requests that are turned away because the machine is busy would hide how they are answered.
         OVERLOAD_DELAY_MS: '0',
         // Small, so that it is full before memory is compared.

@@ -67,6 +67,7 @@ export class Installation {
         PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
         DATABASE_URL: this.databaseUrl,
         METRICS_PORT: '0',
+        WORKERS: '0',
         OVERLOAD_DELAY_MS: '0',
         // Half of what a command takes to start is compiling: the tests start some hundred of them.
         NODE_COMPILE_CACHE: join(tmpdir(), 'mahi-test-compiled'),

@@ -82,7 +82,7 @@ export function assertDescribed(
   if (described.content[type] === undefined)
     throw new Error(`openapi.json has no ${type} for ${path} ${response.statusCode}`)
   if (response.headers['content-encoding'] !== undefined && !decoded) return
-  if (type === 'application/x-ndjson') return
+  if (!type.endsWith('json') || type === 'application/x-ndjson') return
   const place =
     named === undefined
       ? ['components', 'responses', 'Error']

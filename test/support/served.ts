@@ -22,7 +22,14 @@ export class Served {
   /** Starts it with these settings and no others, on a port of its own. */
   static async start(settings: Record<string, string>): Promise<Served> {
     const child = spawn(process.execPath, [MAHI, 'serve'], {
-      env: { PATH: process.env.PATH, METRICS_PORT: '0', OVERLOAD_DELAY_MS: '0', ...settings, PORT: '0' },
+      env: {
+        PATH: process.env.PATH,
+        METRICS_PORT: '0',
+        WORKERS: '0',
+        OVERLOAD_DELAY_MS: '0',
+        ...settings,
+        PORT: '0',
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const ended = once(child, 'exit')

@@ -1,0 +1,20 @@
+import type { Access } from '../access/admit.ts'
+import type { Database } from '../database/database.ts'
+import type { Sealer } from '../database/seal.ts'
+import type { Definitions } from './definitions.ts'
+
+/** What the operations on submissions share. */
+export interface SubmissionOptions {
+  readonly access: Access
+  readonly database: Database
+  readonly sealer: Sealer
+  readonly definitions: Definitions
+  /** Milliseconds until a new submission expires. */
+  readonly life: number
+  readonly maxUploadBytes: number
+  readonly maxBatchRecords: number
+  readonly maxWaitingRuns: number
+}
+
+/** Largest JSON body of a batch, in bytes. */
+export const MAX_BATCH_BYTES = 8 * 2 ** 20

@@ -1,0 +1,77 @@
+import { formatTimestamp } from '../text/timestamp.ts'
+import type { Run } from '../validation-results/runs.ts'
+import type { Definitions } from './definitions.ts'
+import type { FileState, SubmissionRow, SubmissionState } from './submission.ts'
+
+const at = (time: number | null | undefined) =>
+  time == null || time === 0 ? undefined : formatTimestamp(time)
+
+/** Without what is absent. */
+function compact<T extends object>(members: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
+  ) as Partial<T>
+}
+
+export function renderRun(run: Run, current: number): object {
+  const done = run.status === 'Processed'
+  return compact({
+    runId: run.number,
+    submissionToken: run.token,
+    status: run.status,
+    dateReceived: at(run.received),
+    dateStarted: at(run.started),
+    dateCompleted: at(run.completed),
+    errorCount: done ? run.errors : undefined,
+    warningCount: done ? run.warnings : undefined,
+    totalCount: done ? run.total : undefined,
+    progress: run.completed === null ? run.progress : undefined,
+    reason: run.reason,
+    current: run.run === current,
+  })
+}
+
+export function renderFile(definitions: Definitions, definition: string | null, file: FileState): object {
+  const resource = definitions.findResource(definition ?? '', file.resource)
+  return compact({
+    fileType: resource?.fileType ?? 'Unknown',
+    file: file.resource,
+    records: file.records,
+    bytes: file.bytes,
+    sha256: file.batches === 0 ? file.sha256 : undefined,
+    received: at(file.received),
+    batches: file.batches === 0 ? undefined : file.batches,
+  })
+}
+
+/** What is shown of a submission in a list. */
+export function renderSubmission(
+  submission: SubmissionRow,
+  status: SubmissionState['status'],
+  maxRecordPerBatch: number,
+): object {
+  return compact({
+    submissionToken: submission.token,
+    tokenExpiry: at(submission.expires),
+    returnId: submission.returnId,
+    eid: submission.eid,
+    definition: submission.definition,
+    submissionType: submission.type,
+    submissionStatus: status,
+    maxRecordPerBatch: submission.created === null ? undefined : maxRecordPerBatch,
+    dateCreated: at(submission.created ?? submission.published),
+  })
+}
+
+export function renderState(
+  definitions: Definitions,
+  state: SubmissionState,
+  maxRecordPerBatch: number,
+): object {
+  const shown = state.ended !== 'Cancelled'
+  return compact({
+    ...renderSubmission(state, state.status, maxRecordPerBatch),
+    files: shown ? state.files.map((file) => renderFile(definitions, state.definition, file)) : undefined,
+    validationRun: shown && state.lastRun !== undefined ? renderRun(state.lastRun, state.run) : undefined,
+  })
+}

@@ -1,0 +1,449 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import type { InjectOptions } from 'fastify'
+import { expect, test } from 'vitest'
+import { Service } from './support/service.ts'
+import { makeSmallDefinition } from './support/small-definition.ts'
+import { startWorker } from './support/submission-worker.ts'
+
+const ALL = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
+const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n3,A3,G1,12\n'
+const GROUPS = 'localId,code,title\n1,G1,One\n'
+
+type Asked = Omit<InjectOptions, 'url'> & { headers?: Record<string, string | undefined> }
+
+/** A service whose submissions are checked against the small definition, and a caller of it. */
+async function start(environment: Record<string, string> = {}) {
+  const definition = makeSmallDefinition()
+  const service = await Service.start({
+    RATE_LIMIT_SUBMISSIONS: 'off',
+    DEFINITIONS: definition,
+    ...environment,
+  })
+  const { key } = await service.createKey({ scopes: ALL, eids: ['1001', '1002'] })
+  const ask = async (
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    { headers, ...rest }: Asked = {},
+  ) => {
+    const response = await service.request({
+      method,
+      url: `/v1${path}`,
+      headers: { 'x-api-key': key, eid: '1001', ...headers } as Record<string, string>,
+      ...rest,
+    })
+    const json = String(response.headers['content-type']).includes('json')
+    const type = String(response.headers['content-type'])
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: response.body,
+      body: json && !type.includes('ndjson') && response.body !== '' ? response.json() : undefined,
+    }
+  }
+  const create = async (returnId = '202512', headers = {}) =>
+    (await ask('POST', '/submissions', { payload: { returnId }, headers })).body.submissionToken as string
+  const put = (token: string, file: string, payload: string | Buffer, headers = {}) =>
+    ask('PUT', `/submissions/${token}/files/${file}`, {
+      payload,
+      headers: { 'content-type': 'text/csv', ...headers },
+    })
+  const validate = async (token: string) => {
+    const { body } = await ask('POST', `/submissions/${token}/validation-runs`)
+    for (;;) {
+      const run = await ask('GET', `/submissions/${token}/validation-runs/${body.runId}`, {
+        headers: { prefer: 'wait=20' },
+      })
+      if (run.body.dateCompleted !== undefined) return run.body
+    }
+  }
+  const work = () => startWorker(service.database, [definition])
+  return { service, key, definition, ask, create, put, validate, work }
+}
+
+test('a submission goes from nothing to zero errors', async () => {
+  const { ask, put, validate, work } = await start()
+  const created = await ask('POST', '/submissions', { payload: { returnId: '202512' } })
+  expect(created.status).toBe(201)
+  const token = created.body.submissionToken as string
+  expect(created.headers.location).toBe(`/v1/submissions/${token}`)
+  expect(created.body).toMatchObject({
+    submissionStatus: 'Pending',
+    eid: '1001',
+    returnId: '202512',
+    definition: 'small',
+    maxRecordPerBatch: 1000,
+    files: [],
+  })
+  const again = await ask('POST', '/submissions', { payload: { returnId: '202512' } })
+  expect([again.status, again.body.submissionToken]).toEqual([200, token])
+  expect((await ask('POST', `/submissions/${token}/validation-runs`)).body).toMatchObject({
+    status: 400,
+    detail: 'No records were uploaded: upload a file first.',
+  })
+
+  const stored = await put(token, 'people', PEOPLE)
+  expect(stored.status).toBe(200)
+  const sha256 = createHash('sha256').update(PEOPLE).digest('hex')
+  expect(stored.body).toMatchObject({
+    fileType: 'Learner',
+    file: 'people',
+    records: 3,
+    bytes: PEOPLE.length,
+    sha256,
+  })
+  expect(stored.headers.etag).toBe(`"${sha256}"`)
+  await put(token, 'groups', GROUPS)
+
+  const requested = await ask('POST', `/submissions/${token}/validation-runs`)
+  expect(requested.status).toBe(202)
+  expect(requested.headers).toMatchObject({ 'retry-after': '1' })
+  expect(requested.body).toMatchObject({ runId: 1, status: 'Queued' })
+  expect((await ask('GET', String(requested.headers.location).slice(3))).body).toMatchObject({
+    status: 'Queued',
+  })
+  expect((await ask('GET', `/submissions/${token}`)).body.submissionStatus).toBe('Validating')
+  await work()
+  expect(await validate(token)).toMatchObject({
+    runId: 1,
+    status: 'Processed',
+    errorCount: 3,
+    warningCount: 0,
+  })
+  expect((await ask('POST', `/submissions/${token}/submit`)).status).toBe(409)
+
+  const results = await ask('GET', `/submissions/${token}/validation-results`)
+  expect(results.body).toMatchObject({ page: 1, pageSize: 100, totalCount: 3 })
+  expect(Object.keys(results.body.results[0])).toEqual([
+    'localId',
+    'errorCode',
+    'errorDescription',
+    'errorType',
+    'fileType',
+    'courseCode',
+    'studentId',
+    'recordText',
+  ])
+  const summary = await ask('GET', `/submissions/${token}/validation-results/summary`)
+  expect(summary.body).toMatchObject({ runId: 1, errorCount: 3, totalCount: 3, notRun: [] })
+  expect(summary.body.codes[0]).toMatchObject({
+    errorCode: 'PER-04-range',
+    count: 2,
+    share: 0.666667,
+    students: 2,
+  })
+
+  const fixed = [{ localId: '2', id: 'A2', group: 'G1', age: 30 }]
+  const batch = await ask('POST', `/submissions/${token}/records/people`, { payload: { content: fixed } })
+  expect(batch.body).toEqual({ submissionToken: token, content: [{ localId: '2', errors: [] }] })
+  expect(await validate(token)).toMatchObject({ runId: 2, errorCount: 1 })
+  const changes = await ask('GET', `/submissions/${token}/validation-results/changes?from=1`)
+  expect(changes.body).toMatchObject({
+    from: 1,
+    to: 2,
+    newCount: 0,
+    fixedCount: 2,
+    openCount: 1,
+    totalCount: 3,
+  })
+  expect(changes.body.results.map(({ status }: { status: string }) => status)).toEqual([
+    'fixed',
+    'fixed',
+    'open',
+  ])
+  const removed = await ask('DELETE', `/submissions/${token}/records/people`, {
+    payload: { content: [{ localId: '3' }, { localId: '99' }] },
+  })
+  expect(removed.body.content).toEqual([
+    { localId: '3', errors: [] },
+    { localId: '99', errors: ['No record of this file has this localId.'] },
+  ])
+  expect(await validate(token)).toMatchObject({ runId: 3, errorCount: 0 })
+  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(
+    'localId,id,group,age\n1,A1,G1,20\n2,A2,G1,30\n',
+  )
+  const submitted = await ask('POST', `/submissions/${token}/submit`)
+  expect([submitted.status, submitted.body.submissionStatus]).toEqual([200, 'Submitted'])
+  expect((await put(token, 'people', PEOPLE)).status).toBe(409)
+  const runs = await ask('GET', `/submissions/${token}/validation-runs`)
+  expect(runs.body.results.map(({ runId }: { runId: number }) => runId)).toEqual([3, 2, 1])
+  const list = await ask('GET', '/submissions')
+  expect(list.body).toMatchObject({ page: 1, totalCount: 1, results: [{ submissionStatus: 'Submitted' }] })
+})
+
+test('filters page through the findings, and CSV and NDJSON hold all of them', async () => {
+  const { ask, create, put, validate, work } = await start()
+  const token = await create()
+  const rows = Array.from(
+    { length: 700 },
+    (_, index) => `${index},P${index % 4}${index},G${index % 2},${index % 3}`,
+  )
+  await put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
+  await put(token, 'groups', GROUPS)
+  await work()
+  await validate(token)
+  const base = `/submissions/${token}/validation-results`
+  const all = (await ask('GET', `${base}?pageSize=1000&page=1`)).body
+  const more = all.totalCount > 1000 ? (await ask('GET', `${base}?pageSize=1000&page=2`)).body.results : []
+  const entries = [...all.results, ...more] as Record<string, string>[]
+  for (const [query, match] of [
+    ['Filter.CourseCode=G0', (each: Record<string, string>) => each.courseCode === 'G0'],
+    [
+      'filter.errorcode=PER-04-range&Filter.CourseCode=G1',
+      (each: Record<string, string>) => each.errorCode === 'PER-04-range' && each.courseCode === 'G1',
+    ],
+    ['Filter.StudentId=P24', () => false],
+    ['Filter.FileType=Course', () => false],
+  ] as const) {
+    const expected = entries.filter(match)
+    const found: unknown[] = []
+    for (let page = 1; page === 1 || found.length < expected.length; page++) {
+      const { body } = await ask('GET', `${base}?${query}&pageSize=90&page=${page}`)
+      expect(body.totalCount).toBe(expected.length)
+      found.push(...body.results)
+    }
+    expect(found).toEqual(expected)
+    const lines = await ask('GET', `${base}?${query}`, { headers: { accept: 'application/x-ndjson' } })
+    expect(lines.headers['total-count']).toBe(String(expected.length))
+    expect(
+      lines.text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    ).toEqual(expected)
+  }
+  const csv = await ask('GET', base, { headers: { accept: 'text/csv' } })
+  expect(csv.text.split('\n')[0]).toBe(
+    'localId,errorCode,errorDescription,errorType,fileType,courseCode,studentId,recordText',
+  )
+  expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8')
+  expect((await ask('GET', base, { headers: { accept: 'text/html' } })).status).toBe(406)
+  const wrong = await ask('GET', `${base}?Filter.ErrorType=Errors`)
+  expect(wrong.body).toMatchObject({ status: 400, errorCode: 'PR1' })
+  expect(wrong.body.detail).toContain('did you mean "Error"')
+  expect((await ask('GET', `${base}?Filter.FileType=Course&page=2`)).body).toMatchObject({ errorCode: 'PR2' })
+  const paged = await ask('GET', `${base}?page=1`, { headers: { accept: 'text/csv' } })
+  expect(paged.body).toMatchObject({ status: 400, errorCode: 'PR1' })
+})
+
+test('bad uploads and batches are refused with the right problem', async () => {
+  const { ask, create, put } = await start({ UPLOAD_MAX_MB: '1', BATCH_MAX_RECORDS: '2' })
+  const token = await create()
+  const at = `/submissions/${token}`
+  const big = Buffer.alloc(2 * 2 ** 20, 'localId,id\n')
+  const digest = `sha-256=:${createHash('sha256').update(PEOPLE).digest('base64')}:`
+  const cases: [
+    number,
+    () => Promise<{ status: number; body: { type?: string; errorCode?: string; detail?: string } }>,
+    object,
+  ][] = [
+    [404, () => put(token, 'no-such-file', PEOPLE), {}],
+    [415, () => put(token, 'people', PEOPLE, { 'content-type': 'application/pdf' }), {}],
+    [415, () => put(token, 'people', PEOPLE, { 'content-encoding': 'br' }), {}],
+    [400, () => put(token, 'people', `${PEOPLE}4,A4,G1,20\n`, { 'content-digest': digest }), {}],
+    [400, () => put(token, 'people', PEOPLE, { 'content-digest': 'md5=:AAAA:' }), {}],
+    [
+      400,
+      () => put(token, 'people', gzipSync(PEOPLE).subarray(0, 30), { 'content-encoding': 'gzip' }),
+      { errorCode: 'GM1' },
+    ],
+    [413, () => put(token, 'people', gzipSync(big), { 'content-encoding': 'gzip' }), {}],
+    [413, () => put(token, 'people', big), {}],
+    [412, () => put(token, 'people', PEOPLE, { 'if-match': '"other"' }), {}],
+    [
+      400,
+      () => put(token, 'people', Buffer.from('localId\n\xff\n', 'latin1')),
+      { detail: 'Line 2 is not valid UTF-8.' },
+    ],
+    [
+      400,
+      () => put(token, 'people', '{"a":1}\n{', { 'content-type': 'application/x-ndjson' }),
+      { detail: 'Line 2 is not valid JSON.' },
+    ],
+    [
+      400,
+      () => ask('POST', `${at}/records/people`, { payload: { content: [{ id: 'A' }] } }),
+      { errorCode: 'CV1' },
+    ],
+    [400, () => ask('POST', `${at}/records/people`, { payload: { content: [] } }), { errorCode: 'CV1' }],
+    [400, () => ask('POST', `${at}/records/people`, { payload: { records: [] } }), { errorCode: 'CV1' }],
+    [
+      400,
+      () =>
+        ask('POST', `${at}/records/people`, {
+          payload: { content: ['1', '2', '3'].map((localId) => ({ localId })) },
+        }),
+      { errorCode: 'MP1' },
+    ],
+    [
+      415,
+      () =>
+        ask('POST', `${at}/records/people`, {
+          payload: 'a=b',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        }),
+      {},
+    ],
+    [404, () => ask('GET', `${at}/files/people`), {}],
+    [404, () => ask('GET', `${at}/validation-runs/1`), {}],
+    [400, () => ask('GET', `${at}/validation-runs/x`), {}],
+    [422, () => ask('POST', '/submissions', { payload: { returnId: '202604', definition: 'none' } }), {}],
+    [422, () => ask('POST', '/submissions', { payload: { returnId: 'X' } }), {}],
+    [400, () => ask('POST', '/submissions', { payload: {} }), {}],
+    [400, () => ask('POST', '/submissions', { payload: { returnId: '202604', type: 'Half' } }), {}],
+  ]
+  for (const [status, asking, members] of cases) {
+    const { status: got, body } = await asking()
+    expect([got, body]).toEqual([status, expect.objectContaining(members)])
+  }
+  expect((await ask('GET', at)).body.files).toEqual([])
+})
+
+test('a caller without the scope, the EID or the token gets the same 401 from every operation', async () => {
+  const { service, ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', PEOPLE)
+  const reader = (
+    await service.createKey({ scopes: ['occupations:read', 'validation-results:read'], eids: ['1001'] })
+  ).key
+  const writer = (await service.createKey({ scopes: ['submissions:write'], eids: ['1001'] })).key
+  const other = (await service.createKey({ scopes: ALL, eids: ['2002'] })).key
+  const operations: ['GET' | 'PUT' | 'POST' | 'DELETE', string, boolean, object?][] = [
+    ['POST', '/submissions', true, { returnId: '202604' }],
+    ['GET', '/submissions', false],
+    ['GET', '/submissions/TOKEN', false],
+    ['PUT', '/submissions/TOKEN/files/people', true],
+    ['GET', '/submissions/TOKEN/files/people', false],
+    ['POST', '/submissions/TOKEN/records/people', true, { content: [{ localId: '1' }] }],
+    ['DELETE', '/submissions/TOKEN/records/people', true, { content: [{ localId: '1' }] }],
+    ['POST', '/submissions/TOKEN/validation-runs', true],
+    ['GET', '/submissions/TOKEN/validation-runs', false],
+    ['GET', '/submissions/TOKEN/validation-runs/1', false],
+    ['DELETE', '/submissions/TOKEN/validation-runs/1', true],
+    ['GET', '/submissions/TOKEN/validation-results', false],
+    ['GET', '/submissions/TOKEN/validation-results/summary', false],
+    ['GET', '/submissions/TOKEN/validation-results/changes?from=1', false],
+    ['POST', '/submissions/TOKEN/submit', true],
+    ['DELETE', '/submissions/TOKEN', true],
+  ]
+  const bodies = new Set<string>()
+  for (const [method, path, writes, payload] of operations) {
+    const at = path.replace('TOKEN', token)
+    const refused: [string, Record<string, string | undefined>][] = [
+      [at, { 'x-api-key': writes ? reader : writer }],
+      [at, { 'x-api-key': other }],
+      ...(path.includes('TOKEN')
+        ? [[at, { 'x-api-key': other, eid: '2002' }] as [string, Record<string, string>]]
+        : []),
+      [at, { eid: undefined }],
+      [at, { eid: '3003' }],
+      ...(path.includes('TOKEN')
+        ? [[path.replace('TOKEN', 'never-existed'), {}] as [string, Record<string, string>]]
+        : []),
+      ...(path.includes('TOKEN') ? [[at, { eid: '1002' }] as [string, Record<string, string>]] : []),
+    ]
+    for (const [url, headers] of refused) {
+      const answer = await ask(method, url, {
+        headers: { ...(method === 'PUT' && { 'content-type': 'text/csv' }), ...headers },
+        ...(payload === undefined ? (method === 'PUT' ? { payload: PEOPLE } : {}) : { payload }),
+      })
+      expect([method, path, answer.status]).toEqual([method, path, 401])
+      const { instance, ...rest } = answer.body
+      bodies.add(JSON.stringify(rest))
+    }
+  }
+  expect(bodies.size).toBe(1)
+})
+
+test('a deleted submission is gone at once, and its token is known as cancelled', async () => {
+  const { service, ask, create, put, validate, work } = await start()
+  const token = await create()
+  await put(token, 'people', PEOPLE)
+  await work()
+  await validate(token)
+  const deleted = await ask('DELETE', `/submissions/${token}`)
+  expect([deleted.status, deleted.body]).toEqual([
+    200,
+    expect.objectContaining({ submissionToken: token, submissionStatus: 'Cancelled' }),
+  ])
+  for (const path of [
+    '/files/people',
+    '/validation-results',
+    '/validation-results/summary',
+    '/validation-runs',
+  ])
+    expect([path, (await ask('GET', `/submissions/${token}${path}`)).status]).toEqual([path, 410])
+  expect((await put(token, 'people', PEOPLE)).status).toBe(410)
+  const left = (await ask('GET', `/submissions/${token}`)).body
+  expect(left.submissionStatus).toBe('Cancelled')
+  expect(left).not.toHaveProperty('files')
+  expect((await ask('POST', '/submissions', { payload: { returnId: '202512' } })).status).toBe(201)
+  expect(service.log.join('')).not.toContain(token)
+})
+
+test('an expired submission takes nothing more, and what waits in the queue is bounded', async () => {
+  const { service, ask, create, put } = await start({ RUNS_WAITING_MAX: '10' })
+  const token = await create()
+  await put(token, 'people', PEOPLE)
+  await service.database.write('catalogue', (writer) =>
+    writer.run('update submission set expires = 1 where token = $1', [token]),
+  )
+  expect((await put(token, 'people', PEOPLE)).status).toBe(409)
+  expect((await ask('GET', `/submissions/${token}`)).body.submissionStatus).toBe('Closed')
+  const second = await create('202604')
+  const third = await create('202608')
+  for (const each of [second, third]) await put(each, 'people', PEOPLE)
+  expect((await ask('POST', `/submissions/${second}/validation-runs`)).status).toBe(202)
+  const full = await ask('POST', `/submissions/${third}/validation-runs`)
+  expect([full.status, full.headers['retry-after']]).toEqual([429, '30'])
+})
+
+test('the rules of a definition and the credential itself need no EID', async () => {
+  const { service, ask } = await start()
+  const rules = await ask('GET', '/rules', { headers: { eid: undefined } })
+  expect(rules.body.definition).toMatchObject({ name: 'small', version: '1.0.0' })
+  expect(rules.body.rules.map(({ code }: { code: string }) => code)).toContain('PER-04-range')
+  const one = await ask('GET', '/rules/PER-04-range')
+  expect(one.body).toMatchObject({ code: 'PER-04-range', severity: 'Error', fields: ['age'] })
+  expect((await ask('GET', '/rules/PER-99-none')).status).toBe(404)
+  const { key } = await service.createKey({ scopes: ['occupations:read'], eids: ['5'] })
+  const me = await ask('GET', '/me', { headers: { 'x-api-key': key, eid: undefined } })
+  expect(me.body).toMatchObject({ clientId: 'other', scopes: ['occupations:read'], eids: ['5'] })
+  expect((await ask('GET', '/rules', { headers: { 'x-api-key': key } })).status).toBe(401)
+})
+
+test('nothing of a record is in the log, whatever is refused', async () => {
+  const { service, ask, create, put, validate, work } = await start()
+  const token = await create()
+  const secret = 'Kereru7391'
+  await put(token, 'people', `localId,id,group,age\n${secret},${secret},${secret},x\n`)
+  await put(token, 'people', `{"localId":"${secret}"}\n{"${secret}`, {
+    'content-type': 'application/x-ndjson',
+  })
+  await ask('POST', `/submissions/${token}/records/people`, {
+    payload: { content: [{ localId: 5, id: secret }] },
+  })
+  await ask('POST', `/submissions/${token}/records/people`, { payload: `{"content": "${secret}` })
+  const { log } = await work()
+  await validate(token)
+  await ask('GET', `/submissions/${token}/validation-results?Filter.StudentId=${secret}`)
+  expect(service.log.join('') + JSON.stringify(log)).not.toContain(secret)
+})
+
+test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', 'localId,id,group,age\n1,"A,1",G1,20\n')
+  const at = `/submissions/${token}/files/people`
+  expect((await ask('GET', at)).text).toBe('localId,id,group,age\n1,"A,1",G1,20\n')
+  expect((await ask('GET', at, { headers: { accept: 'application/x-ndjson' } })).text).toBe(
+    '{"localId":"1","id":"A,1","group":"G1","age":"20"}\n',
+  )
+  await put(token, 'people', '{"localId":"1","age":20,"id":"A\\"1"}\n', {
+    'content-type': 'application/x-ndjson',
+  })
+  expect((await ask('GET', at)).headers['content-type']).toBe('application/x-ndjson; charset=utf-8')
+  expect((await ask('GET', at, { headers: { accept: 'text/csv' } })).text).toBe(
+    'localId,id,age\r\n1,"A""1",20\r\n',
+  )
+})

@@ -1,0 +1,43 @@
+import { onTestFinished } from 'vitest'
+import type { Database } from '../../src/database/database.ts'
+import { Sealer } from '../../src/database/seal.ts'
+import { Definitions } from '../../src/submissions/definitions.ts'
+import type { Retention } from '../../src/submissions/retention.ts'
+import { type RunningWorker, startSubmissionWorker } from '../../src/submissions/worker.ts'
+import { temporaryFolder } from './temporary.ts'
+
+/** A worker in this process, for one test. */
+export async function startWorker(
+  database: Database,
+  definitions: readonly string[],
+  {
+    sealer = new Sealer(),
+    retention = { files: 'off', results: 'off' },
+    runs = 1,
+  }: {
+    sealer?: Sealer
+    retention?: Retention
+    runs?: number
+  } = {},
+): Promise<RunningWorker & { readonly log: object[] }> {
+  const log: object[] = []
+  const worker = await startSubmissionWorker({
+    database,
+    sealer,
+    definitions: new Definitions(definitions),
+    runs,
+    keep: 3,
+    limits: {},
+    folder: temporaryFolder(),
+    retention,
+    log: {
+      error: (line: object) => {
+        log.push(line)
+        process.stderr.write(`${String((line as { err?: unknown }).err)}\n`)
+      },
+      warn: (line: object) => void log.push(line),
+    } as Parameters<typeof startSubmissionWorker>[0]['log'],
+  })
+  onTestFinished(() => worker.stop())
+  return { stop: () => worker.stop(), log }
+}
