@@ -125,7 +125,7 @@ test('every fault is told at once, each under its parameter', async () => {
     page: ['page must be a whole number from 1, not "x".', 'page must be given only once.'],
     pageSize: ['pageSize must be a whole number from 1 to 10, not "0".'],
     pagee: [
-      'pagee is not a parameter of this endpoint (did you mean "page"?). Supported parameters: page, pageSize.',
+      'pagee is not a parameter of this endpoint (did you mean "page"?). Supported parameters: page, pageSize, Filter.ErrorType, Filter.FileType, Filter.ErrorCode, Filter.StudentId, Filter.CourseCode.',
     ],
   })
   for (const message of Object.values(errors).flat()) expect(detail).toContain(message)
