@@ -23,7 +23,6 @@ export const writeSarif: ReportWriter = async ({ summary, findings }, append) =>
   const driver: ToolComponent = {
     name: 'Mahi',
     version: VERSION,
-    informationUri: 'https://www.npmjs.com/package/mahi',
     rules: summary.codes.map(toRule),
   }
   const invocation: Invocation = {
