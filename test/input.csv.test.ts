@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { MAX_RECORD_BYTES } from '../src/input/read-bytes.ts'
 import { readCsv } from '../src/input/read-csv.ts'
 import { readRecords } from '../src/input/read-records.ts'
-import { OCCUPATION_COLUMNS } from '../src/occupations/export.ts'
+import { OCCUPATION_COLUMNS } from '../src/occupations/record-schema.ts'
 import { ENTRY_COLUMNS } from '../src/validation-results/publish.ts'
 import { inChunks, readAll } from './support/reading.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -14,7 +14,7 @@ import { temporaryFolder } from './support/temporary.ts'
 const FILE = 'records.csv'
 
 async function read(content: string | Buffer, chunkSize = 11) {
-  return await readAll(readCsv(FILE, inChunks(content, chunkSize), OCCUPATION_COLUMNS))
+  return await readAll(readCsv(FILE, inChunks(content, chunkSize), { columns: OCCUPATION_COLUMNS }))
 }
 
 /** `line: field: message` of each fault. */

@@ -1,11 +1,14 @@
 import type { TSchema } from 'typebox'
 import { quote } from '../text/quote.ts'
 
-/** A column of a CSV file. */
+/** The way to a field: names, and indexes of lists from 0. */
+export type FieldPath = readonly (string | number)[]
+
+/** A column of a table. */
 export interface CsvColumn {
   /** The field's path with dots, such as `renumeration.payLowerBound`. */
   readonly name: string
-  readonly path: readonly string[]
+  readonly path: FieldPath
   /**
    * A cell's value, as JSON would have it; a number that is none stays text, for the shape to refuse.
    *
@@ -15,24 +18,98 @@ export interface CsvColumn {
   readonly write: (value: unknown) => string
 }
 
+/** The parts of a schema that columns follow from. */
+interface Shape {
+  readonly properties?: Record<string, TSchema>
+  readonly items?: TSchema
+  readonly type?: string
+  readonly maxItems?: number
+}
+
+/** Most items of a list that have columns of their own. */
+const MOST_ITEMS = 1_000
+
 /** The columns of a schema: a field of an object within has a column of its own, a list is JSON in one cell. */
-export function listColumns(schema: TSchema, path: readonly string[] = []): CsvColumn[] {
-  const { properties, type } = schema as { properties?: Record<string, TSchema>; type?: string }
+export function listColumns(schema: TSchema, path: FieldPath = []): CsvColumn[] {
+  const { properties, type } = schema as Shape
   if (properties !== undefined) {
     return Object.entries(properties).flatMap(([name, field]) => listColumns(field, [...path, name]))
   }
-  const [read, write] =
-    type === 'array'
-      ? [readJsonCell, JSON.stringify]
-      : type === 'number' || type === 'integer'
-        ? [readNumberCell, String]
-        : [String, String]
-  return [{ name: path.join('.'), path, read, write }]
+  if (type === 'array') return [{ name: path.join('.'), path, read: readJsonCell, write: JSON.stringify }]
+  return [toColumn(schema, path)]
+}
+
+/**
+ * The columns of a schema with one for each item of each list, numbered from 1: `altJobTitlesEnglish.2`.
+ *
+ * @param countItems how many items there are at most at a place, with `*` for each index on the way: `minorGroups.*.minorGroup.tasks`
+ */
+export function listFlatColumns(
+  schema: TSchema,
+  countItems: (place: string) => number,
+  path: FieldPath = [],
+): CsvColumn[] {
+  const { properties, items } = schema as Shape
+  if (properties !== undefined) {
+    return Object.entries(properties).flatMap(([name, field]) =>
+      listFlatColumns(field, countItems, [...path, name]),
+    )
+  }
+  if (items === undefined) return [toColumn(schema, path)]
+  const place = path.map((step) => (typeof step === 'number' ? '*' : step)).join('.')
+  return Array.from({ length: countItems(place) }, (_, index) =>
+    listFlatColumns(items, countItems, [...path, index]),
+  ).flat()
+}
+
+/** The column of a name with item numbers, such as `minorGroups.1.minorGroup.code`; `undefined` where there is none. */
+export function findFlatColumn(schema: TSchema, name: string): CsvColumn | undefined {
+  const path: (string | number)[] = []
+  let current: TSchema = schema
+  for (const step of name.split('.')) {
+    const { properties, items } = current as Shape
+    const number = /^[1-9]\d{0,3}$/.test(step) ? Number(step) : 0
+    const next =
+      properties === undefined ? undefined : Object.entries(properties).find(([key]) => key === step)
+    if (next !== undefined) {
+      path.push(step)
+      current = next[1]
+    } else if (items !== undefined && number >= 1 && number <= MOST_ITEMS) {
+      path.push(number - 1)
+      current = items
+    } else return undefined
+  }
+  const { properties, items } = current as Shape
+  return properties !== undefined || items !== undefined ? undefined : toColumn(current, path)
+}
+
+function toColumn(schema: TSchema, path: FieldPath): CsvColumn {
+  const { type } = schema as Shape
+  const read = type === 'number' || type === 'integer' ? readNumberCell : String
+  const name = path.map((step) => (typeof step === 'number' ? step + 1 : step)).join('.')
+  return { name, path, read, write: String }
 }
 
 /** The value at a column's path, or `undefined`. */
-export function pick(record: unknown, path: readonly string[]): unknown {
+export function pick(record: unknown, path: FieldPath): unknown {
   return path.reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], record)
+}
+
+/** Sets the value at a column's path, and makes the objects and lists on the way. */
+export function put(record: Record<string, unknown>, path: FieldPath, value: unknown): void {
+  let target: Record<string | number, unknown> = record
+  for (const [index, step] of path.slice(0, -1).entries()) {
+    target[step] ??= typeof path[index + 1] === 'number' ? [] : {}
+    target = target[step] as Record<string | number, unknown>
+  }
+  target[path.at(-1) ?? ''] = value
+}
+
+/** Closes the gaps that empty cells leave in lists. */
+export function closeGaps(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((item) => item !== undefined).map(closeGaps)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, closeGaps(field)]))
 }
 
 function readNumberCell(cell: string): unknown {

@@ -1,26 +1,24 @@
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
-import { isExact } from '../text/exact-number.ts'
 import { quote } from '../text/quote.ts'
-import { suggest } from '../text/suggest.ts'
 import type { Fault } from '../text/user-error.ts'
-import type { CsvColumn } from './csv-columns.ts'
-import { InputRefused, MAX_FAULTS, refuse } from './faults.ts'
+import { refuse } from './faults.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
+import { type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
 
 /**
  * The records of a CSV text (RFC 4180) whose first line names its columns, or what is wrong with a row. An empty
  * cell is an absent field.
  *
- * @param columns the columns that there may be
+ * @param options the columns that there may be, and what becomes of them
  * @throws {InputRefused} where the rest of the file can't be read either
  */
 export async function* readCsv(
   file: string,
   chunks: AsyncIterable<Buffer>,
-  columns: readonly CsvColumn[],
+  options: TableOptions,
 ): AsyncGenerator<SourceRecord | Fault> {
   const parser = Readable.from(checkUtf8(file, chunks)).compose(
     parse({
@@ -30,16 +28,20 @@ export async function* readCsv(
       record_delimiter: ['\r\n', '\n'],
       relax_column_count: true,
       skip_empty_lines: true,
+      delimiter: options.mapping?.separator ?? (/\.tsv(?:\.gz)?$/i.test(file) ? '\t' : ','),
+      quote: options.mapping?.unquoted === true ? null : '"',
     }),
   )
-  let header: CsvColumn[] | undefined
+  let header: HeaderColumn[] | undefined
   // The parser's own count leaves out empty lines and those within quotes.
   let linesRead = 0
   try {
     for await (const { record, info } of parser as AsyncIterable<Row>) {
       const place = { file, line: linesRead + info.empty_lines + 1 }
-      if (header === undefined) header = readHeader(place, record, columns)
-      else yield* readRow(place, record, header)
+      if (header === undefined) {
+        checkFirstLine(place, record)
+        header = readHeader(place, record, options)
+      } else yield* readRow(place, record, header, options.mapping)
       linesRead += 1 + countNewlines(record)
     }
   } catch (error) {
@@ -55,12 +57,8 @@ interface Row {
   readonly info: { readonly empty_lines: number }
 }
 
-interface Place {
-  readonly file: string
-  readonly line: number
-}
-
-function readHeader(place: Place, names: readonly string[], columns: readonly CsvColumn[]): CsvColumn[] {
+/** Refuses what is no CSV at all by its first line. */
+function checkFirstLine(place: { file: string; line: number }, names: readonly string[]): void {
   const separator = names.length === 1 ? /[;\t|]/.exec(names[0] ?? '')?.[0] : undefined
   if (separator !== undefined) {
     refuse({ ...place, message: `separates its columns with ${quote(separator)}, and should with ","` })
@@ -68,66 +66,6 @@ function readHeader(place: Place, names: readonly string[], columns: readonly Cs
   if (names.some((name) => name.includes('\r'))) {
     refuse({ ...place, message: 'ends with a carriage return alone: end lines with LF or CRLF' })
   }
-  const known = new Map(columns.map((column) => [column.name, column]))
-  const knownNames = [...known.keys()]
-  if (!names.some((name) => known.has(name) || suggest(name, knownNames) !== '')) {
-    // It may be a row of data, and messages end in logs: nothing of it is repeated.
-    refuse({ ...place, message: `names no column that there is, such as ${knownNames[0]}` })
-  }
-  const header = new Set<CsvColumn>()
-  const faults: Fault[] = []
-  const seen = new Set<string>()
-  for (const name of names) {
-    const column = known.get(name)
-    if (seen.has(name)) faults.push({ ...place, message: `names the column ${quote(name)} twice` })
-    else if (column === undefined) {
-      const advice = suggest(name, knownNames)
-      faults.push({ ...place, message: `names the unknown column ${quote(name)}${advice}` })
-    } else header.add(column)
-    if (faults.length > MAX_FAULTS) break
-    seen.add(name)
-  }
-  if (faults.length > 0) throw new InputRefused(faults)
-  return [...header]
-}
-
-function* readRow(
-  place: Place,
-  cells: readonly string[],
-  header: readonly CsvColumn[],
-): Generator<SourceRecord | Fault> {
-  if (cells.length !== header.length) {
-    yield {
-      ...place,
-      message: `has ${cells.length} cells, and the first line names ${header.length} columns`,
-    }
-    return
-  }
-  const value: Record<string, unknown> = {}
-  const faults: Fault[] = []
-  let inexact = false
-  for (const [index, { name, path, read }] of header.entries()) {
-    const cell = cells[index]
-    if (cell === undefined || cell === '') continue
-    try {
-      const field = read(cell)
-      if (typeof field === 'number' && !isExact(cell, field)) inexact = true
-      put(value, path, field)
-    } catch (error) {
-      faults.push({ ...place, field: name, message: (error as Error).message })
-    }
-  }
-  // With its value, so that what else is wrong with the row is found at the same time.
-  yield { ...place, value, ...(inexact && { inexact }), ...(faults.length > 0 && { faults }) }
-}
-
-function put(record: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  let target = record
-  for (const step of path.slice(0, -1)) {
-    target[step] ??= {}
-    target = target[step] as Record<string, unknown>
-  }
-  target[path.at(-1) as string] = value
 }
 
 function countNewlines(cells: readonly string[]): number {

@@ -1,19 +1,20 @@
 import type { Fault } from '../text/user-error.ts'
-import type { CsvColumn } from './csv-columns.ts'
 import { InputRefused } from './faults.ts'
 import { MAX_RECORD_BYTES, prepend, type ReadBytesOptions, readBytes, STANDARD_INPUT } from './read-bytes.ts'
 import { readCsv } from './read-csv.ts'
 import { readJson } from './read-json.ts'
 import { readNdjson } from './read-ndjson.ts'
+import { readXlsx } from './read-xlsx.ts'
 import type { SourceRecord } from './source-record.ts'
+import type { TableOptions } from './table.ts'
 
-export interface ReadOptions extends ReadBytesOptions {
-  /** The columns that a CSV file may have. */
-  readonly columns: readonly CsvColumn[]
+export interface ReadOptions extends ReadBytesOptions, TableOptions {
+  /** The sheet of a spreadsheet that has several. */
+  readonly sheet?: string | undefined
 }
 
 /**
- * The records of files in JSON, NDJSON or CSV, each also as gzip; `-` is standard input. The ending of a name tells
+ * The records of files in JSON, NDJSON or CSV, each also as gzip, and of spreadsheets (`.xlsx`); `-` is standard input. The ending of a name tells
  * the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, with or without `.gz`); without one, the first character does, and an empty text is NDJSON.
  * What can't be read comes as a fault in its place, and the other lines and files are read all the same.
  */
@@ -38,9 +39,10 @@ export async function* readRecords(
 type Format = 'json' | 'ndjson' | 'csv'
 
 async function* readFile(file: string, options: ReadOptions): AsyncGenerator<SourceRecord | Fault> {
-  const { columns } = options
+  if (/\.xlsx$/i.test(file)) return yield* readXlsx(file, options)
   const source = readBytes(file, options)
-  const ending = formatOfName(file)
+  // A mapping is for tables, whatever their names.
+  const ending = formatOfName(file) ?? (options.mapping === undefined ? undefined : 'csv')
   const start = ending === undefined ? await readStart(source) : Buffer.alloc(0)
   const chunks = start.length === 0 ? source : prepend(start, source)
   switch (ending ?? formatOfStart(start)) {
@@ -49,12 +51,13 @@ async function* readFile(file: string, options: ReadOptions): AsyncGenerator<Sou
     case 'ndjson':
       return yield* readNdjson(file, chunks)
     case 'csv':
-      return yield* readCsv(file, chunks, columns)
+      return yield* readCsv(file, chunks, options)
   }
 }
 
 function formatOfName(file: string): Format | undefined {
-  const ending = /\.(json|ndjson|jsonl|csv)(?:\.gz)?$/i.exec(file)?.[1]?.toLowerCase()
+  const ending = /\.(json|ndjson|jsonl|csv|tsv)(?:\.gz)?$/i.exec(file)?.[1]?.toLowerCase()
+  if (ending === 'tsv') return 'csv'
   return ending === 'jsonl' ? 'ndjson' : (ending as Format | undefined)
 }
 

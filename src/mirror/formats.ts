@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stringify } from 'csv-stringify/sync'
 import { replaceFile } from '../command-line/output-file.ts'
 import { pick } from '../input/csv-columns.ts'
-import { OCCUPATION_COLUMNS } from '../occupations/export.ts'
+import { OCCUPATION_COLUMNS } from '../occupations/record-schema.ts'
 import { FILE, readLines, readState, writeState } from './copy.ts'
 
 /** The forms in which a mirror keeps its copy; the NDJSON is there whatever else is. */

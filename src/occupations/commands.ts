@@ -2,14 +2,33 @@ import { type Command, Option } from 'commander'
 import { action, report, type WithDatabase } from '../command-line/command.ts'
 import { replaceFile } from '../command-line/output-file.ts'
 import { Progress, say, writeOut } from '../command-line/terminal.ts'
+import { dropUnknown } from '../input/drop-unknown.ts'
+import { listMappable, readMapping } from '../input/mapping.ts'
 import type { ReadFile } from '../input/read-bytes.ts'
 import { readRecords } from '../input/read-records.ts'
-import { exportOccupations, OCCUPATION_COLUMNS } from './export.ts'
+import { type ExportFormat, exportOccupations } from './export.ts'
 import { addHistoryCommands } from './history/commands.ts'
-import { REPLACED_BY_COLUMN } from './history/replacements.ts'
 import type { Retention } from './history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from './import-command.ts'
 import { addOnetCommand } from './onet/command.ts'
+import {
+  findItemColumn,
+  IMPORT_COLUMNS,
+  ImportRecord,
+  OCCUPATION_COLUMNS,
+  writeCsvTemplate,
+  writeRecordSchema,
+} from './record-schema.ts'
+import { OccupationRecord } from './schema.ts'
+
+interface TableFlags {
+  map?: string
+  sheet?: string
+  ignoreUnknown?: true
+}
+
+/** Most names of ignored fields that a command prints. */
+const MOST_IGNORED = 20
 
 /** Adds `occupations import`, `import-onet`, `export` and the commands of the history. */
 export function addOccupationCommands(
@@ -20,24 +39,58 @@ export function addOccupationCommands(
   const occupations = program.command('occupations').description('import and export the occupation catalogue')
 
   withImportOptions(occupations.command('import'))
-    .description('import records from JSON, NDJSON or CSV files, also gzip; - is standard input')
+    .description('import records from JSON, NDJSON, CSV or XLSX files, also gzip; - is standard input')
     .argument('<file...>')
+    .option('--map <file>', 'a mapping of columns to fields, in YAML or JSON')
+    .option('--sheet <name>', 'the sheet of a spreadsheet that has several')
+    .option('--ignore-unknown', 'ignore unknown columns and fields')
     .action(
-      action(async (files: string[], flags: ImportFlags) => {
+      action(async (files: string[], flags: ImportFlags & TableFlags) => {
         const progress = new Progress('records', files)
         const read: ReadFile[] = []
-        const records = readRecords(files, {
+        const ignored = new Set<string>()
+        const onIgnored = (name: string) => ignored.add(name)
+        const { map, sheet, ignoreUnknown } = flags
+        const mapping =
+          map === undefined
+            ? undefined
+            : await readMapping(map, OccupationRecord, listMappable(OCCUPATION_COLUMNS))
+        const all = readRecords(files, {
           columns: IMPORT_COLUMNS,
+          findColumn: findItemColumn,
+          mapping,
+          sheet,
+          ignoreUnknown,
+          onIgnored,
           onBytes: progress.onBytes,
           onFile: (file) => read.push(file),
         })
+        const records = ignoreUnknown ? dropUnknown(all, ImportRecord, onIgnored) : all
         const origin = () => ({ command: 'import', files: read })
         const result = await runImport(withDatabase, records, flags, progress, {
           origin,
           retention: retention(),
         })
-        await report(flags, result.summary, describeImport(result, flags))
+        const names = [...ignored].slice(0, MOST_IGNORED)
+        await report(
+          flags,
+          { ...result.summary, ...(ignored.size > 0 && { ignored: names }) },
+          [
+            ...(ignored.size > 0 ? [`Ignored: ${names.join(', ')}.`] : []),
+            describeImport(result, flags),
+          ].join('\n'),
+        )
       }),
+    )
+
+  occupations
+    .command('schema')
+    .description('print the JSON Schema of a record')
+    .option('--csv-template', 'print the header of a CSV file with all columns instead')
+    .action(
+      action(async ({ csvTemplate }: { csvTemplate?: true }) =>
+        writeOut(csvTemplate ? writeCsvTemplate() : writeRecordSchema()),
+      ),
     )
 
   addOnetCommand(occupations, withDatabase, retention)
@@ -46,11 +99,13 @@ export function addOccupationCommands(
     .command('export')
     .description('write the whole catalogue to standard output or to a file')
     .addOption(
-      new Option('--format <format>', 'form of the output').choices(['ndjson', 'csv']).default('ndjson'),
+      new Option('--format <format>', 'form of the output')
+        .choices(['ndjson', 'csv', 'flat-csv'])
+        .default('ndjson'),
     )
     .option('--output <file>', 'write to a file, which is replaced once the whole catalogue is written')
     .action(
-      action(async ({ format, output }: { format: 'ndjson' | 'csv'; output?: string }) => {
+      action(async ({ format, output }: { format: ExportFormat; output?: string }) => {
         // On a terminal that shows the records themselves a count would stand between them.
         const shown = output === undefined && process.stdout.isTTY
         const progress = shown ? undefined : new Progress('records')
@@ -69,6 +124,3 @@ export function addOccupationCommands(
 
   addHistoryCommands(occupations, withDatabase, retention)
 }
-
-/** A CSV of records may also mark codes as removed. */
-const IMPORT_COLUMNS = [...OCCUPATION_COLUMNS, REPLACED_BY_COLUMN]

@@ -1,13 +1,14 @@
 import { stringify } from 'csv-stringify/sync'
-import type { Database } from '../database/database.ts'
-import { listColumns, pick } from '../input/csv-columns.ts'
+import type { Database, Reader } from '../database/database.ts'
+import { type CsvColumn, listFlatColumns, pick } from '../input/csv-columns.ts'
+import { OCCUPATION_COLUMNS } from './record-schema.ts'
 import { OccupationRecord } from './schema.ts'
 
 /** Records read from the database at a time. */
 const BATCH = 500
 
-/** The columns of the catalogue as CSV. */
-export const OCCUPATION_COLUMNS = listColumns(OccupationRecord)
+/** `flat-csv` has a column for each item of each list. */
+export type ExportFormat = 'ndjson' | 'csv' | 'flat-csv'
 
 /**
  * The whole catalogue in the order of its codes, as it is at one moment, in pieces of text.
@@ -18,35 +19,57 @@ export const OCCUPATION_COLUMNS = listColumns(OccupationRecord)
  */
 export async function exportOccupations(
   database: Database,
-  format: 'ndjson' | 'csv',
+  format: ExportFormat,
   write: (text: string) => Promise<void>,
   onProgress?: (records: number) => void,
 ): Promise<number> {
   return await database.snapshot(async (reader) => {
-    if (format === 'csv') await write(stringify([OCCUPATION_COLUMNS.map(({ name }) => name)]))
+    const columns = format === 'flat-csv' ? await listUsedColumns(reader) : OCCUPATION_COLUMNS
+    if (format !== 'ndjson') await write(stringify([columns.map(({ name }) => name)]))
     let count = 0
-    let last = ''
-    for (;;) {
-      const rows = await reader.all<{ code: string; document: string }>(
-        'select code, document from occupation where code > $1 order by code limit $2',
-        [last, BATCH],
-      )
-      const end = rows.at(-1)
-      if (end === undefined) return count
-      const documents = rows.map(({ document }) => document)
-      await write(format === 'csv' ? toCsv(documents) : `${documents.join('\n')}\n`)
-      count += rows.length
+    for await (const documents of readDocuments(reader)) {
+      await write(format === 'ndjson' ? `${documents.join('\n')}\n` : toCsv(documents, columns))
+      count += documents.length
       onProgress?.(count)
-      last = end.code
     }
+    return count
   })
 }
 
-function toCsv(documents: readonly string[]): string {
+async function* readDocuments(reader: Reader): AsyncGenerator<string[]> {
+  let last = ''
+  for (;;) {
+    const rows = await reader.all<{ code: string; document: string }>(
+      'select code, document from occupation where code > $1 order by code limit $2',
+      [last, BATCH],
+    )
+    const end = rows.at(-1)
+    if (end === undefined) return
+    yield rows.map(({ document }) => document)
+    last = end.code
+  }
+}
+
+/** The flat columns with as many items of each list as some record has. */
+async function listUsedColumns(reader: Reader): Promise<CsvColumn[]> {
+  const most = new Map<string, number>()
+  const count = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const steps = Array.isArray(value) ? value.map((item) => ['*', item] as const) : Object.entries(value)
+    if (Array.isArray(value)) most.set(place, Math.max(most.get(place) ?? 0, value.length))
+    for (const [step, inner] of steps) count(inner, place === '' ? step : `${place}.${step}`)
+  }
+  for await (const documents of readDocuments(reader)) {
+    for (const document of documents) count(JSON.parse(document), '')
+  }
+  return listFlatColumns(OccupationRecord, (place) => most.get(place) ?? 0)
+}
+
+function toCsv(documents: readonly string[], columns: readonly CsvColumn[]): string {
   return stringify(
     documents.map((document) => {
       const record: unknown = JSON.parse(document)
-      return OCCUPATION_COLUMNS.map(({ path, write }) => {
+      return columns.map(({ path, write }) => {
         const value = pick(record, path)
         return value === undefined ? '' : write(value)
       })

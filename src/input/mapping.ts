@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises'
+import type { TSchema } from 'typebox'
+import { parse, YAMLParseError } from 'yaml'
+import { quote } from '../text/quote.ts'
+import { suggest } from '../text/suggest.ts'
+import type { Fault } from '../text/user-error.ts'
+import { type CsvColumn, type FieldPath, findFlatColumn } from './csv-columns.ts'
+import { InputRefused, refuse } from './faults.ts'
+
+/** Where the cells of a column go. */
+export interface Target {
+  readonly field: string
+  readonly path: FieldPath
+  readonly read: CsvColumn['read']
+  /** Whether each cell adds to a list: whole, or split at the separator. */
+  readonly list: boolean
+  readonly separator?: string
+}
+
+/** How the columns of an unfamiliar table become fields. */
+export interface Mapping {
+  /** The file that it was read from. */
+  readonly file: string
+  /** By the name of the column; `null` is left out. */
+  readonly columns: ReadonlyMap<string, Target | null>
+  readonly constants: readonly { readonly path: FieldPath; readonly value: unknown }[]
+  /** Between cells; a comma where it is absent. */
+  readonly separator?: string
+  /** Whether a quote is text like any other. */
+  readonly unquoted: boolean
+  readonly sheet?: string
+}
+
+/** Short names for the Primary group of a record, which a spreadsheet has in columns of its own. */
+const ALIASES: readonly (readonly [string, string])[] = [
+  ['minorGroup.', 'minorGroups.1.minorGroup.'],
+  ['majorGroup.', 'minorGroups.1.minorGroup.majorGroups.1.majorGroup.'],
+]
+
+const KEYS = ['columns', 'constants', 'separator', 'quote', 'sheet']
+
+/**
+ * Reads a mapping, in YAML or JSON.
+ *
+ * @param fields the names that `columns` may map to, for suggestions
+ * @throws {InputRefused} with every fault
+ */
+export async function readMapping(
+  file: string,
+  schema: TSchema,
+  fields: readonly string[],
+): Promise<Mapping> {
+  const given = await parseMapping(file)
+  const faults: Fault[] = []
+  const fault = (message: string, field?: string) =>
+    faults.push({ file, ...(field !== undefined && { field }), message })
+  for (const key of Object.keys(given)) {
+    if (!KEYS.includes(key))
+      fault(`has the unknown key ${quote(key)}${suggest(key, KEYS)}; keys are ${KEYS.join(', ')}`)
+  }
+  const find = (field: unknown, where: string): Omit<Target, 'separator'> | undefined => {
+    const name = typeof field === 'string' ? field : ''
+    const target = findTarget(schema, name)
+    if (target === undefined) fault(`names the unknown field ${quote(name)}${suggest(name, fields)}`, where)
+    return target
+  }
+
+  const columns = new Map<string, Target | null>()
+  const single = new Map<string, string>()
+  for (const [column, value] of Object.entries(objectAt(given, 'columns', fault))) {
+    if (value === null) {
+      columns.set(column, null)
+      continue
+    }
+    const { field, separator, ...others } =
+      typeof value === 'object' ? (value as Record<string, unknown>) : { field: value, separator: undefined }
+    const where = `columns.${column}`
+    const target = find(field, where)
+    for (const other of Object.keys(others))
+      fault(`has the unknown key ${quote(other)}; keys are field, separator`, where)
+    if (target === undefined) continue
+    if (separator !== undefined && (typeof separator !== 'string' || separator === '')) {
+      fault('must be a text of at least one character', `${where}.separator`)
+    } else if (separator !== undefined && !target.list) {
+      fault(`splits ${target.field}, which is not a list`, `${where}.separator`)
+    }
+    const before = single.get(target.field)
+    if (before !== undefined && !target.list) {
+      fault(`maps to ${target.field}, as ${quote(before)} does; only lists can have several columns`, where)
+    }
+    single.set(target.field, column)
+    columns.set(column, { ...target, ...(typeof separator === 'string' && { separator }) })
+  }
+  const constants = Object.entries(objectAt(given, 'constants', fault)).flatMap(([field, value]) => {
+    const target = find(field, `constants.${field}`)
+    return target === undefined ? [] : [{ path: target.path, value }]
+  })
+  const text = (key: string) => {
+    const value = given[key]
+    if (value !== undefined && (typeof value !== 'string' || value === '')) fault('must be text', key)
+    return typeof value === 'string' && value !== '' ? { [key]: value } : {}
+  }
+  if (![undefined, true, false].includes(given.quote as never)) fault('must be true or false', 'quote')
+  const settings = { ...text('separator'), ...text('sheet') }
+  if (columns.size === 0 && faults.length === 0) fault('maps no column: "columns" must name at least one')
+  if (faults.length > 0) throw new InputRefused(faults)
+  return { file, columns, constants, unquoted: given.quote === false, ...settings }
+}
+
+async function parseMapping(file: string): Promise<Record<string, unknown>> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
+    refuse({ file, message: error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})` }),
+  )
+  let given: unknown
+  try {
+    // JSON is YAML.
+    given = parse(text)
+  } catch (error) {
+    if (!(error instanceof YAMLParseError)) throw error
+    const line = error.linePos?.[0].line
+    refuse({ file, ...(line !== undefined && { line }), message: `is not YAML or JSON (${error.code})` })
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    refuse({ file, message: 'must be an object with "columns", which maps column names to fields' })
+  }
+  return given as Record<string, unknown>
+}
+
+function objectAt(
+  given: Record<string, unknown>,
+  key: string,
+  fault: (message: string, field: string) => void,
+): Record<string, unknown> {
+  const value = given[key] ?? {}
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
+  fault('must be an object', key)
+  return {}
+}
+
+/** The field of a name: a text, a number, or a list of texts. */
+function findTarget(schema: TSchema, name: string): Omit<Target, 'separator'> | undefined {
+  const alias = ALIASES.find(([short]) => name.startsWith(short))
+  const full = alias === undefined ? name : `${alias[1]}${name.slice(alias[0].length)}`
+  const column = findFlatColumn(schema, full)
+  if (column !== undefined) return { field: name, path: column.path, read: column.read, list: false }
+  const item = findFlatColumn(schema, `${full}.1`)
+  if (item === undefined) return undefined
+  return { field: name, path: item.path.slice(0, -1), read: item.read, list: true }
+}
+
+/** The names that a mapping may use, for suggestions. */
+export function listMappable(columns: readonly CsvColumn[]): string[] {
+  const groups = ['code', 'nameEnglish', 'nameMaori', 'descriptionEnglish']
+  return [
+    ...columns.map(({ name }) => name),
+    ...groups.map((name) => `minorGroup.${name}`),
+    'minorGroup.tasks',
+    ...groups.map((name) => `majorGroup.${name}`),
+  ]
+}

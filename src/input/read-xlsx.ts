@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { quote } from '../text/quote.ts'
+import { suggest } from '../text/suggest.ts'
+import type { Fault } from '../text/user-error.ts'
+import { refuse } from './faults.ts'
+import type { ReadBytesOptions } from './read-bytes.ts'
+import type { SourceRecord } from './source-record.ts'
+import { type Cell, type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
+
+/** The largest spreadsheet, in bytes: it is unpacked and held in memory whole. */
+export const MAX_XLSX_BYTES = 20 * 1024 * 1024
+
+export interface XlsxOptions extends ReadBytesOptions, TableOptions {
+  /** The sheet to read, where there are several. */
+  readonly sheet?: string | undefined
+}
+
+/**
+ * The records of a spreadsheet (XLSX) whose first row names its columns. A formula counts as its stored result, and
+ * one that failed as an empty cell; of merged cells, the first one has the value and the others are empty. `line` is the number of the row.
+ *
+ * @throws {InputRefused} where the file, its sheet or its columns cannot be read
+ */
+export async function* readXlsx(file: string, options: XlsxOptions): AsyncGenerator<SourceRecord | Fault> {
+  const rows = await readRows(file, options)
+  let header: HeaderColumn[] | undefined
+  let names: string[] = []
+  for (const [index, cells] of rows.entries()) {
+    if (cells.every((cell) => cell === '')) continue
+    const place = { file, line: index + 1 }
+    if (header === undefined) {
+      names = cells.map((cell) => (typeof cell === 'string' ? cell.trim() : cell.toISOString()))
+      // Formatted but empty columns at the end have no name.
+      while (names.at(-1) === '') names.pop()
+      header = readHeader(place, names, options)
+      continue
+    }
+    const row = cells.slice(0, names.length)
+    while (row.length < names.length) row.push('')
+    if (cells.slice(names.length).some((cell) => cell !== '')) {
+      yield { ...place, message: `has cells beyond the ${names.length} named columns` }
+    }
+    yield* readRow(place, row, header, options.mapping)
+  }
+  if (header === undefined) refuse({ file, message: 'is empty: the first row must name its columns' })
+}
+
+async function readRows(file: string, options: XlsxOptions): Promise<Cell[][]> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) =>
+    refuse({ file, message: error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})` }),
+  )
+  if (found.size > MAX_XLSX_BYTES) {
+    refuse({
+      file,
+      message: `is ${found.size} bytes long; a spreadsheet has at most ${MAX_XLSX_BYTES}: save it as CSV`,
+    })
+  }
+  const bytes = await readFile(file)
+  options.onBytes?.(bytes.length)
+  options.onFile?.({ name: file, sha256: createHash('sha256').update(bytes).digest('hex') })
+  // Only where it is needed: no other format takes it.
+  const { default: readXlsxFile } = await import('read-excel-file/node')
+  // Numbers stay text, with the digits that the file has.
+  const sheets = await readXlsxFile<string>(bytes, { parseNumber: String }).catch(() =>
+    refuse({ file, message: 'is not a spreadsheet in the XLSX format, or is damaged' }),
+  )
+  const { data } = chooseSheet(file, sheets, options.mapping?.sheet ?? options.sheet)
+  return data.map((row) => row.map(toCell))
+}
+
+function chooseSheet<Sheet extends { readonly sheet: string }>(
+  file: string,
+  sheets: readonly Sheet[],
+  name: string | undefined,
+): Sheet {
+  const names = sheets.map(({ sheet }) => sheet)
+  const [first, ...others] = sheets
+  if (name === undefined && first !== undefined && others.length === 0) return first
+  const chosen = sheets.find(({ sheet }) => sheet === name)
+  if (chosen !== undefined) return chosen
+  const listed = names.map((each) => quote(each)).join(', ')
+  refuse({
+    file,
+    message:
+      name === undefined
+        ? `has ${names.length} sheets: choose one with --sheet. The sheets are ${listed}`
+        : `has no sheet ${quote(name)}${suggest(name, names)}. The sheets are ${listed}`,
+  })
+}
+
+function toCell(value: unknown): Cell {
+  if (value === null || value === undefined) return ''
+  return value instanceof Date ? value : String(value)
+}
