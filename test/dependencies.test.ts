@@ -27,9 +27,9 @@ test('every direct dependency is used by the sources', () => {
   const sources = globSync('src/**/*.ts', { cwd: ROOT }).map(read).join('\n')
   const { production } = readDirect()
   expect(production.length).toBeGreaterThan(10)
-  expect(production.filter((name) => !new RegExp(`(?:from |import\\(|resolve\\()'${name}['/]`).test(sources))).toEqual(
-    [],
-  )
+  expect(
+    production.filter((name) => !new RegExp(`(?:from |import\\(|resolve\\()'${name}['/]`).test(sources)),
+  ).toEqual([])
 })
 
 test('every package in production has a licence that asks for nothing but a notice', () => {
