@@ -31,7 +31,12 @@ function closeObjects(value: Document): Document {
   ) as Document
 }
 
-const PATTERNS = Object.keys(document.paths).map((path) => ({
+/** Fixed paths first, as the router prefers them. */
+const PATHS = Object.keys(document.paths).sort(
+  (one, other) => Number(one.includes('{')) - Number(other.includes('{')),
+)
+
+const PATTERNS = PATHS.map((path) => ({
   path,
   pattern: new RegExp(`^(?:/v[^/]*)?${path.replace(/^\/v\d+/, '').replace(/\{[^}]+\}/g, '[^/]+')}$`),
 }))
