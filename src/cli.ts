@@ -1,9 +1,10 @@
+import { realpathSync } from 'node:fs'
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { addKeyCommands } from './access/commands.ts'
 import { addCheckCommand } from './checks/commands.ts'
 import { addDefinitionCommands } from './checks/definition-commands.ts'
 import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
-import { describeFailure, reportFailure, writeOut } from './command-line/terminal.ts'
+import { describeFailure, reportFailure, say, writeOut } from './command-line/terminal.ts'
 import { addConsoleCommand } from './console/commands.ts'
 import { openDatabase } from './database/open.ts'
 import { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo/demo.ts'
@@ -11,8 +12,8 @@ import { addMirrorCommands } from './mirror/commands.ts'
 import { addOccupationCommands } from './occupations/commands.ts'
 import { VERSION } from './package/root.ts'
 import { listSettings, readSettings } from './settings.ts'
-import { addBackupCommands } from './upkeep/backup-commands.ts'
-import { addCopyCommand } from './upkeep/copy-command.ts'
+import { addUpkeepCommands } from './upkeep/commands.ts'
+import { describeServer } from './upkeep/status.ts'
 import { addResultsCommands } from './validation-results/commands.ts'
 
 const json = process.argv.includes('--json')
@@ -49,7 +50,10 @@ program
       })
       // Only where it is needed: the server is most of what there is to load.
       const { startServer, stopOnSignal } = await import('./server.ts')
-      stopOnSignal(await startServer(settings, { workerEnvironment: process.env }))
+      const server = await startServer(settings, { workerEnvironment: process.env })
+      stopOnSignal(server)
+      // The log says as much to programs.
+      if (process.stdout.isTTY) say(await describeServer(server.url, server.database))
     }),
   )
 
@@ -98,8 +102,12 @@ addKeyCommands(program, withDatabase)
 addCheckCommand(program)
 addConsoleCommand(program, withDatabase)
 addDefinitionCommands(program)
-addCopyCommand(program)
-addBackupCommands(program, () => readSettings(process.env).DATABASE_URL)
+addUpkeepCommands(program, {
+  withDatabase,
+  readSettings: () => readSettings(process.env),
+  listDefaults: () => listSettings({}),
+  program: [process.execPath, ...process.execArgv, realpathSync(process.argv[1] ?? '')],
+})
 addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 
 program

@@ -15,7 +15,9 @@ const commands = [...readme.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].flatMap((
 const MAHI = /^(?:docker run .* mahi|.* run --rm (?:-T )?cli|.* \/app\/bin\/mahi\.js)(?: ([a-z][^<]*))/
 
 test('every file that the guide names exists', () => {
-  const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => join('deploy', path))
+  const links = [...readme.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) =>
+    join('deploy', path.replace(/#.*/, '')),
+  )
   const files = commands.flatMap((line) => line.match(/\bdeploy\/[\w./-]+/g) ?? [])
   for (const path of [...links, ...files].filter((each) => each !== 'deploy/.env')) {
     // kubectl takes "deploy/NAME" for a deployment of that name.
@@ -38,7 +40,8 @@ test('every service and manifest that the guide names is there', () => {
   const { services } = readYaml<{ services: object }>('deploy/compose.yaml')
   for (const line of commands) {
     const [, name] =
-      /^docker compose -f \S+ (?:run --rm (?:-T )?|up -d --no-deps --wait |exec )(\S+)/.exec(line) ?? []
+      /^docker compose -f \S+ (?:run --rm (?:-T )?|up -d --no-deps --wait |exec (?:-T )?)(\S+)/.exec(line) ??
+      []
     if (name !== undefined) expect(services).toHaveProperty(name)
   }
   const named = commands.flatMap(

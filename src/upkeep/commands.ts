@@ -1,0 +1,68 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { action, jsonOption, report, type WithDatabase } from '../command-line/command.ts'
+import { say, writeOut } from '../command-line/terminal.ts'
+import { addBackupCommands } from './backup-commands.ts'
+import { addCopyCommand } from './copy-command.ts'
+import { examine, type TriedSettings } from './doctor.ts'
+import { type DescribedSetting, SETTINGS_FILE, UNIT_FILE, writeFiles } from './init.ts'
+import { describeStatus, readStatus } from './status.ts'
+
+export interface UpkeepOptions {
+  readonly withDatabase: WithDatabase
+  readonly readSettings: () => TriedSettings
+  readonly listDefaults: () => readonly DescribedSetting[]
+  /** The command line that starts Mahi, with absolute paths. */
+  readonly program: readonly string[]
+}
+
+/** Adds the commands of an operator. */
+export function addUpkeepCommands(program: Command, options: UpkeepOptions): void {
+  program
+    .command('init')
+    .description('write a settings file and a systemd unit into this folder, and say what comes next')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const files = writeFiles('.', options.listDefaults(), options.program)
+        const next = [
+          `sudo install -D -m 600 ${SETTINGS_FILE} /etc/mahi/${SETTINGS_FILE}`,
+          `sudo install -m 644 ${UNIT_FILE} /etc/systemd/system/${UNIT_FILE}`,
+          'sudo systemctl enable --now mahi',
+        ]
+        const text = `Wrote ${files.map((file) => resolve(file)).join(' and ')}. Read the settings, then run:\n\n${next.join('\n')}`
+        await report(flags, { files: files.map((file) => resolve(file)), next }, text)
+      }),
+    )
+
+  program
+    .command('status')
+    .description('show the state of the database: size, last import, submissions, queue, keys that expire')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const status = await options.withDatabase(readStatus, { existing: true })
+        await writeOut(flags.json ? `${JSON.stringify(status)}\n` : describeStatus(status))
+      }),
+    )
+
+  program
+    .command('doctor')
+    .description(
+      'try the database, the ports and everything else that the settings name; exits 1 if one is bad',
+    )
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const findings = await examine(options.readSettings())
+        if (findings.some(({ state }) => state === 'bad')) process.exitCode = 1
+        if (flags.json) return writeOut(`${JSON.stringify({ findings })}\n`)
+        for (const { name, state, message } of findings)
+          await writeOut(`${state.padEnd(8)} ${name.padEnd(18)} ${message}\n`)
+        if (process.exitCode !== 1) say('The service can start.')
+      }),
+    )
+
+  addBackupCommands(program, () => options.readSettings().DATABASE_URL)
+  addCopyCommand(program)
+}

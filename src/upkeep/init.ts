@@ -1,0 +1,107 @@
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { UserError } from '../text/user-error.ts'
+
+/** A setting as the file of settings shows it. */
+export interface DescribedSetting {
+  readonly name: string
+  readonly value: string
+  readonly meaning: string
+}
+
+export const SETTINGS_FILE = 'mahi.env'
+export const UNIT_FILE = 'mahi.service'
+
+/**
+ * Writes a commented settings file and a systemd unit into a folder. What is there already is kept.
+ *
+ * @param program the command line that starts Mahi, with absolute paths
+ * @throws {UserError} if one of the files is there, or cannot be written
+ */
+export function writeFiles(
+  folder: string,
+  settings: readonly DescribedSetting[],
+  program: readonly string[],
+): string[] {
+  const files: [string, string][] = [
+    [SETTINGS_FILE, renderSettings(settings)],
+    [UNIT_FILE, renderUnit(program)],
+  ]
+  for (const [name, text] of files) {
+    try {
+      const descriptor = openSync(join(folder, name), 'wx', 0o600)
+      writeSync(descriptor, text)
+      closeSync(descriptor)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      throw new UserError(
+        code === 'EEXIST'
+          ? `${name} exists already: move it away, or run the command in another folder`
+          : `${name} cannot be written (${code})`,
+      )
+    }
+  }
+  return files.map(([name]) => name)
+}
+
+function renderSettings(settings: readonly DescribedSetting[]): string {
+  const lines = settings.map(({ name, value, meaning }) => {
+    // The unit's StateDirectory.
+    const set = name === 'DATABASE_URL' ? `DATABASE_URL=sqlite:/var/lib/mahi/mahi.db` : `#${name}=${value}`
+    return `# ${meaning}\n${set}\n`
+  })
+  return `# Settings of Mahi: "mahi config" shows those that hold. A line without # sets one.\n\n${lines.join('\n')}`
+}
+
+/** Hardened: a user of its own, a read-only system, and one folder that it may write to. */
+function renderUnit(program: readonly string[]): string {
+  return `[Unit]
+Description=Mahi, an occupation catalogue and validation results over HTTP
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+ExecStart=${[...program, 'serve'].map(quoteUnit).join(' ')}
+EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
+Restart=on-failure
+RestartSec=2
+# Mahi ends within ten seconds of SIGTERM.
+TimeoutStopSec=15
+DynamicUser=yes
+User=mahi
+StateDirectory=mahi
+StateDirectoryMode=0700
+WorkingDirectory=/var/lib/mahi
+UMask=0077
+NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+CapabilityBoundingSet=
+AmbientCapabilities=
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+function quoteUnit(word: string): string {
+  return /^[\w./:@=-]+$/.test(word)
+    ? word
+    : `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
+}

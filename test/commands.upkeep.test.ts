@@ -1,0 +1,120 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { SETTINGS } from '../src/settings.ts'
+import { describeServer } from '../src/upkeep/status.ts'
+import { Installation } from './support/command.ts'
+import { fillDatabase, withDatabase } from './support/filled-database.ts'
+import { engine } from './support/temporary.ts'
+import { testOnSqlite, testWhere } from './support/test-where.ts'
+
+const testCommandLine = testOnSqlite('files that are written without a database')
+
+describe('status', () => {
+  test('shows what the database holds', async () => {
+    const mahi = new Installation()
+    await fillDatabase(mahi.databaseUrl)
+    const expires = new Date(Date.now() + 5 * 86_400_000).toISOString()
+    const create = ['keys', 'create', '--client', 'Te Pūkenga', '--expires', expires]
+    const { id } = (await mahi.runJson(create)) as { id: string }
+    const status = await mahi.runJson(['status'])
+    expect(status).toMatchObject({
+      occupations: 60,
+      lastImport: expect.stringMatching(/Z$/),
+      submissions: { total: 1 },
+      queue: { waiting: 0, running: 0, oldest: null },
+      workers: 0,
+      keys: { valid: 2, expired: 0, revoked: 0 },
+    })
+    const { bytes, keys } = status as {
+      bytes: number
+      keys: { expiring: { id: string; clientId: string }[] }
+    }
+    expect(bytes).toBeGreaterThan(10_000)
+    expect(keys.expiring).toContainEqual({ id, clientId: 'Te Pūkenga', expires })
+    const { stdout } = await mahi.run(['status'])
+    expect(stdout).toMatch(/^Occupations +60; last import 20/m)
+    expect(stdout).toContain(`${id}  Te Pūkenga  ${expires.slice(0, 10)}`)
+    expect((await mahi.runJson(['doctor', '--json'])) as object).toMatchObject({
+      findings: expect.arrayContaining([
+        { name: 'DATABASE_URL', state: 'warning', message: expect.stringContaining('mahi keys rotate') },
+      ]),
+    })
+  })
+
+  test('a server that is started at a terminal says where it is, and what is missing', async () => {
+    const mahi = await new Installation().migrate()
+    const describe = () =>
+      withDatabase(mahi.databaseUrl, (database) => describeServer('http://h:1', database))
+    expect(await describe()).toBe(
+      [
+        'Mahi serves http://h:1 with 0 occupations and 0 valid keys.',
+        'Import occupations: mahi occupations import FILE',
+        'Make a key for each client: mahi keys create --client NAME',
+        'Ctrl+C stops it.',
+      ].join('\n'),
+    )
+    await fillDatabase(mahi.databaseUrl)
+    expect(await describe()).toBe(
+      'Mahi serves http://h:1 with 60 occupations and 1 valid key.\nCtrl+C stops it.',
+    )
+  })
+})
+
+test('doctor names what is bad, says what to do, and fails', async () => {
+  const mahi = new Installation()
+  const environment = { REDIS_URL: 'redis://127.0.0.1:1', JWT_JWKS_URL: 'http://127.0.0.1:1/keys' }
+  const jwt = { JWT_ISSUER: 'https://i.example', JWT_AUDIENCE: 'mahi' }
+  const { code, stdout } = await mahi.run(['doctor', '--json'], { environment: { ...environment, ...jwt } })
+  expect(code).toBe(1)
+  const { findings } = JSON.parse(stdout) as { findings: { name: string; state: string; message: string }[] }
+  const states = Object.fromEntries(findings.map(({ name, state }) => [name, state]))
+  expect(states).toMatchObject({
+    DATABASE_URL: 'bad',
+    REDIS_URL: 'bad',
+    JWT_JWKS_URL: 'bad',
+    'Node.js': 'good',
+  })
+  expect(findings.find(({ name }) => name === 'REDIS_URL')?.message).toContain('ECONNREFUSED')
+})
+
+describe('init', () => {
+  testCommandLine('writes settings and a unit into an empty folder, once', async () => {
+    const mahi = new Installation()
+    const { files, next } = (await mahi.runJson(['init'])) as { files: string[]; next: string[] }
+    expect(files).toEqual([join(mahi.folder, 'mahi.env'), join(mahi.folder, 'mahi.service')])
+    expect(next).toHaveLength(3)
+    expect(statSync(join(mahi.folder, 'mahi.env')).mode & 0o777).toBe(0o600)
+
+    const settings = readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')
+    const names = [...settings.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name)
+    expect(names).toEqual(Object.keys(SETTINGS))
+    expect(settings).toMatch(/^DATABASE_URL=sqlite:\/var\/lib\/mahi\/mahi\.db$/m)
+
+    const unit = readFileSync(join(mahi.folder, 'mahi.service'), 'utf8')
+    for (const line of ['NoNewPrivileges=yes', 'ProtectSystem=strict', 'StateDirectory=mahi', 'User=mahi'])
+      expect(unit.split('\n')).toContain(line)
+    // The unit's own command line works.
+    const [, start = ''] = /^ExecStart=(.*) serve$/m.exec(unit) ?? []
+    const [program = '', ...parameters] = start.split(' ')
+    expect(spawnSync(program, [...parameters, '--version'], { encoding: 'utf8' }).stdout).toMatch(/^\d/)
+
+    const again = await mahi.run(['init'])
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('mahi.env exists already')])
+    expect(readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')).toBe(settings)
+  })
+
+  const testUnit = testWhere(
+    engine === 'sqlite' && spawnSync('systemd-analyze', ['--version']).status === 0,
+    'systemd-analyze is not installed, or the engine is not SQLite: the unit of mahi init',
+  )
+  testUnit('systemd has nothing to say against the unit', async () => {
+    const mahi = new Installation()
+    await mahi.runJson(['init'])
+    const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, 'mahi.service')], {
+      encoding: 'utf8',
+    })
+    expect(stderr).not.toContain('mahi.service:')
+  })
+})
