@@ -1,4 +1,5 @@
-import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Delegations } from '../access/delegation.ts'
 import type { Principal } from '../access/principal.ts'
 
@@ -49,33 +50,48 @@ export class Api {
   }
 
   /** The response, whatever its status. */
-  async send(
-    path: string,
-    { method = 'GET', query = {}, headers = {}, body }: Call = {},
-  ): Promise<LightMyRequestResponse> {
+  async send(path: string, call: Call = {}): Promise<LightMyRequestResponse> {
+    return await this.#delegate((credential) => this.#app.inject(this.#describe(path, call, credential)))
+  }
+
+  /** The response as it arrives, for what may be large. */
+  async stream(path: string, call: Call = {}): Promise<{ statusCode: number; body: Readable }> {
+    const response = await this.#delegate((credential) =>
+      this.#app.inject({ ...this.#describe(path, call, credential), payloadAsStream: true }),
+    )
+    return { statusCode: response.statusCode, body: response.stream() }
+  }
+
+  async #delegate<T>(send: (credential: string) => Promise<T>): Promise<T> {
     const credential = this.#delegations.issue(this.#principal)
+    try {
+      return await send(credential)
+    } finally {
+      this.#delegations.release(credential)
+    }
+  }
+
+  #describe(
+    path: string,
+    { method = 'GET', query = {}, headers = {}, body }: Call,
+    credential: string,
+  ): InjectOptions {
     const parameters = new URLSearchParams(
       Object.entries(query).flatMap(([name, value]) =>
         value === undefined || value === '' ? [] : [[name, String(value)]],
       ),
     )
     const isJson = body !== undefined && !Buffer.isBuffer(body) && !('pipe' in body)
-    try {
-      return await this.#app.inject({
-        method,
-        url: `/v1${path}${parameters.size === 0 ? '' : `?${parameters}`}`,
-        headers: {
-          authorization: `Bearer ${credential}`,
-          ...(this.#eid !== undefined && { eid: this.#eid }),
-          ...(isJson && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body !== undefined && {
-          payload: isJson ? JSON.stringify(body) : (body as NodeJS.ReadableStream),
-        }),
-      })
-    } finally {
-      this.#delegations.release(credential)
+    return {
+      method,
+      url: `/v1${path}${parameters.size === 0 ? '' : `?${parameters}`}`,
+      headers: {
+        authorization: `Bearer ${credential}`,
+        ...(this.#eid !== undefined && { eid: this.#eid }),
+        ...(isJson && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { payload: isJson ? JSON.stringify(body) : (body as NodeJS.ReadableStream) }),
     }
   }
 
@@ -91,7 +107,7 @@ export class Api {
   }
 }
 
-export function readProblem(response: LightMyRequestResponse): ProblemShown {
+export function readProblem(response: Pick<LightMyRequestResponse, 'body' | 'statusCode'>): ProblemShown {
   const problem = JSON.parse(response.body) as ProblemShown
   return { ...problem, status: response.statusCode }
 }
