@@ -11,6 +11,7 @@ const FOLDER = new URL('src/console/public/', PACKAGE_ROOT)
 const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
 }
 
 /** The console's style sheet and scripts, compressed once, with validators. */

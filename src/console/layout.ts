@@ -41,6 +41,7 @@ export function renderPage(frame: Frame, content: ComponentChildren): string {
         <meta name="color-scheme" content="light dark" />
         ${refresh !== undefined && html`<noscript><meta http-equiv="refresh" content=${String(refresh)} /></noscript>`}
         <title>${title} – Mahi</title>
+        <link rel="icon" href="/console/assets/icon.svg" />
         <link rel="stylesheet" href="/console/assets/console.css" />
         <script type="module" src="/console/assets/console.js"></script>
       </head>

@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect, onTestFinished, vi } from 'vitest'
+import { SCOPES } from '../../src/access/principal.ts'
+import { Sessions } from '../../src/console/sessions.ts'
+import { Service } from './service.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A service with the console on, that listens and knows one person who may do everything. */
+export class ConsoleService {
+  readonly service: Service
+  readonly url: string
+  readonly keyId: string
+
+  private constructor(service: Service, url: string, keyId: string) {
+    this.service = service
+    this.url = url
+    this.keyId = keyId
+  }
+
+  static async start(settings: Record<string, string> = {}): Promise<ConsoleService> {
+    const service = await Service.start({ CONSOLE: 'on', ...settings })
+    const { id } = await service.createKey({ client: 'adviser', scopes: SCOPES, eids: ['1001'] })
+    const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
+    return new ConsoleService(service, url, id)
+  }
+
+  /** Waits until the search knows the catalogue as it is now. */
+  async whenSearchable(): Promise<void> {
+    const { body } = await this.service.get('/v1/occupations?Limit=1')
+    const code = (JSON.parse(body) as { data: { occupationCode: string; titleEnglish: string }[] }).data[0]
+    const words = encodeURIComponent(code?.titleEnglish.slice(0, 100) ?? '')
+    await vi.waitFor(
+      async () => {
+        const response = await this.service.get(`/v1/occupations/search?q=${words}`)
+        expect(response.statusCode).toBe(200)
+        expect(response.body).toContain(JSON.stringify(code?.occupationCode))
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+  }
+
+  /** A page of a new browser context, signed in by a one-time link. Everything that goes wrong in it is noted. */
+  async open(browser: Browser, options: BrowserContextOptions = {}): Promise<ConsolePage> {
+    const context = await browser.newContext(options)
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    const troubles: string[] = []
+    page.on('console', (message) => {
+      const isIcon = message.location().url.endsWith('/favicon.ico')
+      const isStatus = message.text().startsWith('Failed to load resource')
+      if (message.type() === 'error' && !isIcon && !isStatus) troubles.push(message.text())
+    })
+    page.on('pageerror', (error) => troubles.push(error.message))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(this.url)) troubles.push(`asked ${request.url()}`)
+    })
+    const secret = await new Sessions(this.service.database).createLink(this.keyId)
+    await page.goto(`${this.url}/console/link/${secret}`)
+    if (options.javaScriptEnabled === false)
+      await page.getByRole('button', { name: 'Open the console' }).click()
+    await page.waitForURL(`${this.url}/console/occupations`)
+    return new ConsolePage(page, this.url, troubles)
+  }
+}
+
+export class ConsolePage {
+  readonly page: Page
+  readonly url: string
+  /** Errors of scripts, violations of the policy and requests to other hosts. */
+  readonly troubles: readonly string[]
+
+  constructor(page: Page, url: string, troubles: readonly string[]) {
+    this.page = page
+    this.url = url
+    this.troubles = troubles
+  }
+
+  async goto(path: string): Promise<number | undefined> {
+    return (await this.page.goto(this.url + path))?.status()
+  }
+
+  /** What axe finds on the page, by rule (WCAG 2.2 AA and best practices). */
+  async findBarriers(): Promise<string[]> {
+    // Evaluated by the browser's debugger, which the page's policy does not concern.
+    await this.page.evaluate(AXE)
+    return await this.page.evaluate(async () => {
+      const axe = (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe
+      const { violations } = await axe.run()
+      return violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(' | ')}`,
+      )
+    })
+  }
+
+  /** Whether the page can be read without scrolling sideways. */
+  async isWithinWidth(): Promise<boolean> {
+    return await this.page.evaluate(
+      () => document.documentElement.scrollWidth <= document.documentElement.clientWidth,
+    )
+  }
+}
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly html: string }[]
+  }[]
+}
