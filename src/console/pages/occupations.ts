@@ -128,16 +128,17 @@ async function readPay(api: Api, codes: readonly string[]): Promise<ReadonlyMap<
 
 function showMatch(match: Match, record: Occupation | undefined, scale: readonly [number, number]): VNode {
   const name = match.titleEnglish ?? match.titleMaori ?? match.occupationCode
-  const isTitle = match.matchedName === name
   const marked = markRanges(match.matchedName, match.highlights)
+  const show = (text: string) => (text === match.matchedName ? marked : text)
+  const isTitle = match.matchedName === name || match.matchedName === match.titleMaori
   const matched = match.matchedLanguage === 'mi' ? html`<span lang="mi">${marked}</span>` : marked
   const pay = record?.renumeration
   return html`<li>
     <div>
-      <h3><a href=${occupationLink(match.occupationCode)}>${isTitle ? marked : name}</a>${
+      <h3><a href=${occupationLink(match.occupationCode)}>${show(name)}</a>${
         match.titleMaori !== undefined &&
         match.titleMaori !== name &&
-        html` <span class="soft">${maori(match.titleMaori)}</span>`
+        html` <span class="soft" lang="mi">${show(match.titleMaori)}</span>`
       }</h3>
       ${!isTitle && html`<p class="soft">Also known as ${matched}</p>`}
       <p>${shorten(record?.descriptionEnglish)}</p>
