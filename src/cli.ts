@@ -77,7 +77,7 @@ program
       const settings = readSettings({
         LOG_LEVEL: 'warn',
         METRICS_PORT: '0',
-        CONSOLE: process.env.CONSOLE ?? 'off',
+        CONSOLE: 'on',
         ...process.env,
         DATABASE_URL: DEMO_DATABASE_URL,
         DATABASE_URL_FILE: undefined,

@@ -88,9 +88,10 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
       html` Did you mean <a href=${link('/console/occupations', { q: found.didYouMean, group, lang })}>${found.didYouMean}</a>?`
     }</p>
     <div class="columns">
+      <section aria-labelledby="results"><h2 id="results" class="visually-hidden">Results</h2>
       <ol class="results" start=${(at - 1) * PAGE_SIZE + 1}>
         ${found.results.map((match) => showMatch(match, pay.get(match.occupationCode), scale))}
-      </ol>
+      </ol></section>
       <aside aria-label="Groups">
         <h2>Groups</h2>
         <ul class="facets">
