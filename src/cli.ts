@@ -11,6 +11,7 @@ import { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } from './
 import { addMirrorCommands } from './mirror/commands.ts'
 import { addOccupationCommands } from './occupations/commands.ts'
 import { VERSION } from './package/root.ts'
+import { addSearchCommands } from './search/commands.ts'
 import { listSettings, readSettings } from './settings.ts'
 import { addUpkeepCommands } from './upkeep/commands.ts'
 import { describeServer } from './upkeep/status.ts'
@@ -93,10 +94,11 @@ program
     }),
   )
 
-addOccupationCommands(program, withDatabase, () => {
+const occupations = addOccupationCommands(program, withDatabase, () => {
   const settings = readSettings(process.env)
   return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
 })
+addSearchCommands(occupations, withDatabase)
 const results = addResultsCommands(program, withDatabase)
 addKeyCommands(program, withDatabase)
 addCheckCommand(program)

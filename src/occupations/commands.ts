@@ -10,6 +10,7 @@ import { type ExportFormat, exportOccupations } from './export.ts'
 import { addHistoryCommands } from './history/commands.ts'
 import type { Retention } from './history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from './import-command.ts'
+import { addNameCommands } from './name-commands.ts'
 import { addOnetCommand } from './onet/command.ts'
 import {
   findItemColumn,
@@ -35,7 +36,7 @@ export function addOccupationCommands(
   program: Command,
   withDatabase: WithDatabase,
   retention: () => Retention,
-): void {
+): Command {
   const occupations = program.command('occupations').description('import and export the occupation catalogue')
 
   withImportOptions(occupations.command('import'))
@@ -122,5 +123,7 @@ export function addOccupationCommands(
       }),
     )
 
+  addNameCommands(occupations, withDatabase, retention)
   addHistoryCommands(occupations, withDatabase, retention)
+  return occupations
 }

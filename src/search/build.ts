@@ -1,7 +1,7 @@
 import { compareCodePoints } from '../text/code-points.ts'
 import { trainClassifier } from './classifier.ts'
 import type { Language, NameField, SearchDocument, SearchGroup } from './document.ts'
-import { featuresOf, hashText, KIND, listGrams } from './features.ts'
+import { featuresOf, hashText, isGram, KIND } from './features.ts'
 import { looseKey, splitWords } from './fold.ts'
 import { type GroupName, type IndexData, packKind, packTexts } from './index-data.ts'
 import { INDEX_FORMAT } from './index-file.ts'
@@ -14,7 +14,7 @@ import { packVocabulary } from './vocabulary.ts'
 const SATURATION = 1.2
 const IN_FIELD: Readonly<Record<NameField, number>> = {
   title: 6,
-  pluralTitle: 0,
+  pluralTitle: 3,
   alternativeTitle: 3,
   searchOnly: 3,
 }
@@ -43,7 +43,7 @@ export function buildIndex(
   const spelling = new Spellings()
   const names = sorted.flatMap((document, owner) =>
     document.names.map(({ text, field, language }): Name => {
-      return { text, owner, field, language, terms: spelling.read(text, field === 'pluralTitle' ? 0 : 5) }
+      return { text, owner, field, language, terms: spelling.read(text, 5) }
     }),
   )
   const texts = sorted.map((document) =>
@@ -65,10 +65,7 @@ export function buildIndex(
   for (const { owner, terms, field } of names) count(owner, terms, IN_FIELD[field])
   const words = vocabulary.wordCount.length
   const meaning = analyseMeaning(weighForMeaning(counts, words), words, DIMENSIONS)
-  const learnt = learn(
-    names.filter(({ field }) => field !== 'pluralTitle'),
-    sorted.length,
-  )
+  const learnt = learn(names, sorted.length)
   const majorGroups = new GroupList(sorted.map((document) => document.majorGroups))
   const minorGroups = new GroupList(sorted.map((document) => document.minorGroups))
   return {
@@ -159,44 +156,64 @@ function weighForMeaning(counts: readonly Map<number, number>[], words: number):
 
 function learn(names: readonly Name[], occupations: number) {
   const ids = new Map<number, number>()
-  const owners = Uint32Array.from(names, ({ owner }) => owner)
-  const common = findCommonGrams(names)
-  const examples = new RowWriter()
-  for (const { text, terms } of names) {
-    const features = [...featuresOf(text, terms)].filter(([hash]) => !common.has(hash))
-    const length = Math.sqrt(features.reduce((sum, [, weight]) => sum + weight, 0)) || 1
-    for (const [hash, weight] of features) {
-      const id = ids.get(hash) ?? ids.size
-      ids.set(hash, id)
-      examples.add(id, Math.sqrt(weight) / length)
+  /** By feature: how many occupations have it, and the last of them. */
+  const holders: number[] = []
+  const last: number[] = []
+  const all = new RowWriter()
+  for (const { text, terms, owner } of names) {
+    for (const [hash, weight] of featuresOf(text, terms)) {
+      let id = ids.get(hash)
+      if (id === undefined) {
+        id = ids.size
+        ids.set(hash, id)
+        holders.push(0)
+        last.push(-1)
+      }
+      if (last[id] !== owner) {
+        last[id] = owner
+        holders[id] = (holders[id] ?? 0) + 1
+      }
+      all.add(id, weight)
     }
-    examples.endRow()
+    all.endRow()
   }
-  const { weights, bias } = trainClassifier(examples.finish(), owners, { occupations, features: ids.size })
-  return { ...packFeatures(ids), weights, bias }
+  const kept = new Map<number, number>()
+  const renumbered = new Int32Array(ids.size).fill(-1)
+  for (const [hash, id] of ids) {
+    if (isGram(hash) && (holders[id] ?? 0) > COMMON_GRAM) continue
+    renumbered[id] = kept.size
+    kept.set(hash, kept.size)
+  }
+  const examples = normaliseExamples(all.finish(), renumbered)
+  const owners = Uint32Array.from(names, ({ owner }) => owner)
+  const { weights, bias } = trainClassifier(examples, owners, { occupations, features: kept.size })
+  return { ...packFeatures(kept), weights, bias }
 }
 
-function findCommonGrams(names: readonly Name[]): ReadonlySet<number> {
-  const holders = new Map<number, { last: number; count: number }>()
-  for (const { terms, owner } of names) {
-    for (const gram of listGrams(terms.filter((term) => !STOP_WORDS.has(term)))) {
-      const hash = hashText(gram, KIND.gram)
-      const entry = holders.get(hash)
-      if (entry === undefined) holders.set(hash, { last: owner, count: 1 })
-      else if (entry.last !== owner) {
-        entry.last = owner
-        entry.count++
-      }
+/** Square roots of the weights of the features that are kept, each example of length 1. */
+function normaliseExamples({ start, column, value }: SparseRows, renumbered: Int32Array): SparseRows {
+  const rows = new RowWriter()
+  for (let row = 0; row + 1 < start.length; row++) {
+    const [from, to] = [start[row] as number, start[row + 1] as number]
+    let sum = 0
+    for (let at = from; at < to; at++) {
+      if ((renumbered[column[at] as number] as number) >= 0) sum += value[at] as number
     }
+    const length = Math.sqrt(sum) || 1
+    for (let at = from; at < to; at++) {
+      const id = renumbered[column[at] as number] as number
+      if (id >= 0) rows.add(id, Math.sqrt(value[at] as number) / length)
+    }
+    rows.endRow()
   }
-  return new Set([...holders].filter(([, { count }]) => count > COMMON_GRAM).map(([hash]) => hash))
+  return rows.finish()
 }
 
 function packFeatures(ids: ReadonlyMap<number, number>) {
   const slots = 2 ** Math.ceil(Math.log2(Math.max(2, ids.size * 1.5)))
   const [featureHash, featureId] = [new Uint32Array(slots), new Uint32Array(slots)]
   for (const [hash, id] of ids) {
-    let slot = hash & (slots - 1)
+    let slot = (hash >>> 1) & (slots - 1)
     while (featureId[slot] !== 0) slot = (slot + 1) & (slots - 1)
     featureHash[slot] = hash
     featureId[slot] = id + 1

@@ -11,14 +11,21 @@ const WEIGHT = { word: 1, stem: 1, pair: 0.5, stems: 0.5, place: 1, gram: 0.3 }
 export const KIND = { word: 1, stem: 2, pair: 3, stems: 4, head: 5, first: 6, gram: 7 }
 const GRAMS = [3, 4]
 
-/** FNV-1a over the UTF-16 units of a text, with the kind of the feature first. */
-export function hashText(text: string, kind: number): number {
+/** Whether a hash is that of a character n-gram: its lowest bit says so. */
+export function isGram(hash: number): boolean {
+  return (hash & 1) === 1
+}
+
+/** FNV-1a over UTF-16 units of a text, with the kind of the feature first. */
+export function hashText(text: string, kind: number, from = 0, to = text.length): number {
   let hash = Math.imul(0x811c9dc5 ^ kind, 0x01000193)
-  for (let index = 0; index < text.length; index++) {
+  for (let index = from; index < to; index++) {
     hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
   }
   hash ^= hash >>> 15
-  return Math.imul(hash, 0x2c1b3c6d) >>> 0
+  hash = Math.imul(hash, 0x2c1b3c6d)
+  hash ^= hash >>> 13
+  return (kind === KIND.gram ? hash | 1 : hash & ~1) >>> 0
 }
 
 /**
@@ -62,16 +69,14 @@ function nameFeatures(
   }
   if (head !== undefined) add(KIND.head, head, WEIGHT.place)
   if (first !== undefined) add(KIND.first, first, WEIGHT.place)
-  for (const gram of listGrams(content)) add(KIND.gram, gram, WEIGHT.gram)
-  return features
-}
-
-/** The character 3- and 4-grams of words, with a space at both ends of each. */
-export function* listGrams(content: readonly string[]): Generator<string> {
   const line = ` ${content.join(' ')} `
   for (const size of GRAMS) {
-    for (let index = 0; index + size <= line.length; index++) yield line.slice(index, index + size)
+    for (let index = 0; index + size <= line.length; index++) {
+      const hash = hashText(line, KIND.gram, index, index + size)
+      features.set(hash, (features.get(hash) ?? 0) + WEIGHT.gram)
+    }
   }
+  return features
 }
 
 /** The features of a name, with its head where its text shows which part holds it. */

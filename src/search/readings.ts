@@ -60,6 +60,8 @@ export const LIKELIHOOD: Likelihood = {
 }
 
 const READINGS = 8
+/** Readings that are less likely are not scored. */
+const LEAST = 0.02
 const CORRECTIONS = 4
 const COMPLETIONS = 8
 
@@ -103,7 +105,7 @@ export class Reader {
     const total = whole.reduce((sum, { weight }) => sum + weight, 0) || 1
     return whole
       .map(({ words, weight }) => ({ words, weight: weight / total }))
-      .filter(({ weight }) => weight > 0.005)
+      .filter(({ weight }) => weight > LEAST)
   }
 
   /** Words that are neighbours in a name of the catalogue are likelier; then all weights add up to 1. */

@@ -14,6 +14,15 @@ export const MIX: Mix = { names: 0.89, texts: 2.3, meaning: 3.3 }
 
 const SATURATION = 1.2
 
+/** Logits so far below the best are not refined any further, and their probability is 0. */
+export const FAR = 16
+
+export function findBest(logits: Float32Array): number {
+  let best = Number.NEGATIVE_INFINITY
+  for (let at = 0; at < logits.length; at++) if ((logits[at] as number) > best) best = logits[at] as number
+  return best
+}
+
 /** Scores every occupation for one reading of a query. It keeps its arrays between calls, for they are large. */
 export class Scorer {
   readonly #index: IndexData
@@ -89,7 +98,7 @@ export class Scorer {
   findFeature(hash: number): number {
     const { featureHash, featureId } = this.#index
     const mask = featureId.length - 1
-    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = (hash >>> 1) & mask; ; slot = (slot + 1) & mask) {
       const id = featureId[slot] as number
       if (id === 0) return -1
       if (featureHash[slot] === hash) return id - 1
@@ -135,7 +144,9 @@ export class Scorer {
     if (length === 0) return
     const factor = (share * known) / (total * length)
     const logits = this.#logits
+    const least = findBest(logits) - FAR
     for (let at = 0, from = 0; at < logits.length; at++, from += size) {
+      if ((logits[at] as number) < least) continue
       let dot = 0
       for (let d = 0; d < size; d++) dot += (query[d] as number) * (occupationMeaning[from + d] as number)
       logits[at] = (logits[at] as number) + factor * dot

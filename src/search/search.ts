@@ -3,7 +3,7 @@ import { fold, splitWords, type Word } from './fold.ts'
 import { type GroupName, type IndexData, readKind, readText } from './index-data.ts'
 import { findExact, Matcher } from './match.ts'
 import { Reader, type Reading } from './readings.ts'
-import { Scorer } from './score.ts'
+import { FAR, findBest, Scorer } from './score.ts'
 import { STOP_WORDS, singular } from './stem.ts'
 import { Vocabulary } from './vocabulary.ts'
 
@@ -79,20 +79,16 @@ export class OccupationSearch {
       this.#isWanted(occupation, request),
     )
     const { probability } = understood
-    matches.sort(
-      (a, b) =>
-        (exact.get(b) ?? 0) - (exact.get(a) ?? 0) ||
-        (probability[b] as number) - (probability[a] as number) ||
-        a - b,
-    )
+    const rank = probability.slice()
+    for (const [occupation, equality] of exact) rank[occupation] = (rank[occupation] as number) + 2 * equality
     const matcher = this.#match(understood)
     const didYouMean = exact.size > 0 ? undefined : this.#findSpelling(query, understood)
     return {
       query,
       ...(didYouMean !== undefined && { didYouMean }),
       totalCount: matches.length,
-      results: matches
-        .slice(offset, offset + limit)
+      results: takeBest(matches, rank, offset + limit)
+        .slice(offset)
         .flatMap((occupation) => this.#describe(occupation, matcher, probability, language)),
       groups: this.#countGroups(matches),
     }
@@ -106,10 +102,10 @@ export class OccupationSearch {
     if (typed === '') return []
     const { probability } = understood
     const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
-    const matches = this.#listMatches(understood, exact)
-      .filter((occupation) => this.#isWanted(occupation, { language }))
-      .sort((a, b) => (probability[b] as number) - (probability[a] as number) || a - b)
-      .slice(0, limit * 4)
+    const wanted = this.#listMatches(understood, exact).filter((occupation) =>
+      this.#isWanted(occupation, { language }),
+    )
+    const matches = takeBest(wanted, probability, limit * 4)
     const matcher = this.#match(understood)
     const found: (Suggestion & { score: number })[] = []
     for (const occupation of matches) {
@@ -320,16 +316,29 @@ export class OccupationSearch {
 const EXACT_CERTAINTY = 0.97
 /** The least probability of an occupation that only looks like the query. */
 const SIMILAR = 0.05
-/** So many times as likely as the average is an occupation that comes without having any of the words. */
-const LIKELY = 3
+/** How many times as likely as the average an occupation must be that has none of the words. */
+const LIKELY = 1
 const CORRECTIONS: ReadonlySet<string> = new Set(['corrected', 'joined', 'split'])
 
 function addProbability(logits: Float32Array, weight: number, probability: Float64Array): void {
-  let best = Number.NEGATIVE_INFINITY
-  for (const logit of logits) best = Math.max(best, logit)
+  const best = findBest(logits)
   let total = 0
-  for (const logit of logits) total += Math.exp(logit - best)
   for (let at = 0; at < logits.length; at++) {
-    probability[at] = (probability[at] as number) + (weight * Math.exp((logits[at] as number) - best)) / total
+    const below = (logits[at] as number) - best
+    if (below > -FAR) total += Math.exp(below)
   }
+  for (let at = 0; at < logits.length; at++) {
+    const below = (logits[at] as number) - best
+    if (below > -FAR) probability[at] = (probability[at] as number) + (weight * Math.exp(below)) / total
+  }
+}
+
+/** The best of a list in their order, up to a number. */
+function takeBest(list: readonly number[], score: Float64Array, count: number): number[] {
+  const values = Float64Array.from(list, (each) => score[each] as number).sort()
+  const least = values[Math.max(0, values.length - count)] ?? 0
+  return list
+    .filter((each) => (score[each] as number) >= least)
+    .sort((a, b) => (score[b] as number) - (score[a] as number) || a - b)
+    .slice(0, count)
 }

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import { Installation } from './support/command.ts'
+
+const RECORDS = [
+  { occupationCode: 'A1', titleEnglish: 'Early Childhood Teacher', titleMaori: 'Kaiako kōhungahunga' },
+  { occupationCode: 'B2', titleEnglish: 'Truck Driver' },
+]
+
+interface Found {
+  totalCount: number
+  results: { occupationCode: string; matchedField: string }[]
+}
+
+async function find(mahi: Installation, words: string): Promise<Found> {
+  return (await mahi.runJson(['occupations', 'find', ...words.split(' ')])) as Found
+}
+
+describe('mahi occupations find', () => {
+  test('prints the results, and for machines what the service responds', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    const { code, stdout } = await mahi.run(['occupations', 'find', 'kohungahunga'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^0\.\d{3} {2}A1 {2}Early Childhood Teacher {2}\(Kaiako kōhungahunga\)\n$/)
+    expect((await find(mahi, 'truk driver')).results[0]?.occupationCode).toBe('B2')
+  })
+})
+
+describe('mahi occupations import-names', () => {
+  test('stores names that only the search shows, and replaces those of the same codes', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    mahi.write('names.csv', 'occupationCode,name,language\nB2,Logging Rig Hand,en\nA1,Māhita,mi\n')
+    expect(await mahi.runJson(['occupations', 'import-names', 'names.csv'])).toEqual({ added: 2, removed: 0 })
+    expect((await find(mahi, 'logging rig hand')).results[0]).toMatchObject({
+      occupationCode: 'B2',
+      matchedField: 'searchOnly',
+    })
+    const { stdout } = await mahi.run(['occupations', 'export'])
+    expect(stdout).not.toContain('Logging Rig Hand')
+
+    expect(await mahi.runJson(['occupations', 'import-names', 'names.csv'])).toEqual({ added: 0, removed: 0 })
+    mahi.write('fewer.ndjson', '{"occupationCode":"B2","name":"Haulier"}\n')
+    expect(await mahi.runJson(['occupations', 'import-names', 'fewer.ndjson'])).toEqual({
+      added: 1,
+      removed: 1,
+    })
+    expect((await find(mahi, 'mahita')).results[0]?.occupationCode).toBe('A1')
+    expect(await mahi.runJson(['occupations', 'import-names', '--replace', 'fewer.ndjson'])).toEqual({
+      added: 0,
+      removed: 1,
+    })
+  })
+
+  test('names every fault and stores nothing', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    mahi.write('names.csv', 'occupationCode,name,language\n,Driver,en\nB2,,en\nB2,Driver,fr\n')
+    const { code, stderr } = await mahi.run(['occupations', 'import-names', 'names.csv'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('names.csv:2: occupationCode')
+    expect(stderr).toContain('names.csv:3: name')
+    expect(stderr).toContain('names.csv:4: language')
+    expect((await find(mahi, 'driver')).totalCount).toBe(1)
+  })
+})
+
+test('mahi occupations import-synonyms stores a list of synonyms', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  mahi.write('synonyms.txt', '# British\nlorry = truck\n')
+  expect(await mahi.runJson(['occupations', 'import-synonyms', 'synonyms.txt'])).toEqual({
+    lines: 1,
+    changed: true,
+  })
+  expect((await find(mahi, 'lorry driver')).results[0]?.occupationCode).toBe('B2')
+  mahi.write('wrong.txt', 'lorry\n')
+  const { code, stderr } = await mahi.run(['occupations', 'import-synonyms', 'wrong.txt'])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('wrong.txt:1: must have at least two phrases')])
+})
+
+describe('mahi occupations code', () => {
+  test('adds code, certainty and candidates to the rows of a CSV file', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    mahi.write('jobs.csv', 'person,title\n1,truck driver\n2,"teacher, early childhood"\n3,\n')
+    const { code, stdout } = await mahi.run(['occupations', 'code', 'jobs.csv'])
+    expect(code).toBe(0)
+    const [header, ...rows] = stdout.trim().split('\n')
+    expect(header).toMatch(
+      /^person,title,code,certainty,group,candidate1,candidate1Title,candidate1Certainty,/,
+    )
+    expect(rows[0]).toMatch(/^1,truck driver,B2,0\.\d+,,B2,Truck Driver,/)
+    expect(rows[1]).toContain(',A1,')
+    expect(rows[2]).toMatch(/^3,,,0,,/)
+  })
+
+  test('explains a file without titles', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    mahi.write('jobs.csv', 'job\ntruck driver\n')
+    const { code, stderr } = await mahi.run(['occupations', 'code', 'jobs.csv'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('jobs.csv:1: has no column "title"')])
+  })
+})
