@@ -66,7 +66,7 @@ function shapeOfSchema(document: Document, schema: Schema): Shape {
 
 /** What the client's types say; `seen` gathers the interfaces on the way. */
 function shapeOfType(types: Record<string, Interface>, type: string, seen: Set<string>): Shape {
-  const list = /^(\w+)\[\]$/.exec(type)?.[1]
+  const list = /^(\w+(?:\[\])*)\[\]$/.exec(type)?.[1]
   if (list !== undefined) return { list: shapeOfType(types, list, seen) }
   const record = /^Record<string, (.+)>$/.exec(type)?.[1]
   if (record !== undefined) return { record: shapeOfType(types, record, seen) }

@@ -4,12 +4,14 @@ import { type ClientOptions, createRequests } from './request.ts'
 import { createValidationResults, type ValidationResults } from './validation-results.ts'
 
 export { type FailureKind, MahiError } from './errors.ts'
+
 export type {
   ChangesQuery,
   OccupationChangeFeed,
   OccupationSnapshot,
 } from './occupation-changes.ts'
-export type { Occupations, OccupationsQuery } from './occupations.ts'
+export type { Occupations, OccupationsQuery, SearchQuery, SuggestionsQuery } from './occupations.ts'
+
 export type { CallOptions, ClientOptions, ConnectionOptions, CredentialOptions, Fetch } from './request.ts'
 export type * from './types.ts'
 export type { ReadAllOptions, ResultsQuery, ValidationResults } from './validation-results.ts'

@@ -1,7 +1,14 @@
 import { MahiError } from './errors.ts'
 import { assertPage, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest } from './request.ts'
-import type { OccupationGroups, OccupationPage, OccupationRecord } from './types.ts'
+
+import type {
+  OccupationGroups,
+  OccupationPage,
+  OccupationRecord,
+  OccupationSearchPage,
+  OccupationSuggestions,
+} from './types.ts'
 
 /** Which occupations to list. Each name stands for a parameter of the interface; filters combine with AND. */
 export interface OccupationsQuery {
@@ -28,6 +35,32 @@ export interface OccupationsQuery {
   lastUpdatedBefore?: Date | string | undefined
 }
 
+/** What to search for. Each name stands for a parameter of the interface. */
+export interface SearchQuery {
+  /** `q`: the words, at most 200 characters. */
+  q: string
+  /** `Lang`: only names in this language. */
+  lang?: 'en' | 'mi' | undefined
+  /** `Filter.MajorGroupCode`: only occupations of this major group. */
+  majorGroupCode?: string | undefined
+  /** `Filter.MinorGroupCode`: only occupations of this minor group. */
+  minorGroupCode?: string | undefined
+  /** `Limit`: number of results per page. */
+  limit?: number | undefined
+  /** `Page`: number of the page, from 1. */
+  page?: number | undefined
+}
+
+/** What to complete. */
+export interface SuggestionsQuery {
+  /** `q`: what has been typed. */
+  q: string
+  /** `Lang`: only names in this language. */
+  lang?: 'en' | 'mi' | undefined
+  /** `Limit`: number of suggestions. */
+  limit?: number | undefined
+}
+
 /** List occupations. Every function here rejects with a `MahiError`, or with the signal's reason. */
 export interface Occupations {
   /** One page of the occupations. */
@@ -50,6 +83,10 @@ export interface Occupations {
   groups(options?: CallOptions): Promise<OccupationGroups>
   /** The major group with a code, the minor group with it, or both. */
   group(code: string, options?: CallOptions): Promise<OccupationGroups>
+  /** The occupations that words may mean, best first. */
+  search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage>
+  /** Names that complete what has been typed. */
+  suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions>
 }
 
 export function createOccupations(send: SendRequest): Occupations {
@@ -81,6 +118,18 @@ export function createOccupations(send: SendRequest): Occupations {
     }
   }
 
+  async function search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage> {
+    const parameters = nameSearchParameters(query)
+    const { body } = await send<OccupationSearchPage>('/v1/occupations/search', parameters, options)
+    return body
+  }
+
+  async function suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions> {
+    const parameters = nameSearchParameters(query)
+    const { body } = await send<OccupationSuggestions>('/v1/occupations/suggestions', parameters, options)
+    return body
+  }
+
   async function read<Body>(path: string, options: CallOptions | undefined): Promise<Body> {
     return (await send<Body>(path, {}, options)).body
   }
@@ -89,6 +138,8 @@ export function createOccupations(send: SendRequest): Occupations {
     list,
     pages,
     all,
+    search,
+    suggest,
     get: async (code, options) => await read(`/v1/occupations/${encodeCode(code)}`, options),
     groups: async (options) => await read('/v1/occupation-groups', options),
     group: async (code, options) => await read(`/v1/occupation-groups/${encodeCode(code)}`, options),
@@ -115,6 +166,18 @@ function nameParameters(query: OccupationsQuery): Record<string, unknown> {
     Object.entries(query).map(([name, value]) => {
       const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
       return [UNFILTERED.has(name) ? capitalised : `Filter.${capitalised}`, value]
+    }),
+  )
+}
+
+const SEARCH_FILTERS = ['majorGroupCode', 'minorGroupCode']
+
+function nameSearchParameters(query: SearchQuery | SuggestionsQuery): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => {
+      if (name === 'q') return [name, value]
+      const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
+      return [SEARCH_FILTERS.includes(name) ? `Filter.${capitalised}` : capitalised, value]
     }),
   )
 }

@@ -179,6 +179,7 @@ export interface OccupationChange {
   change?: 'created' | 'removed' | 'updated'
   /** The code. */
   occupationCode?: string
+  /** One occupation. A field without a value is absent. */
   record?: OccupationRecord
   /** When a removed code left the catalogue. */
   removedDate?: string
@@ -310,4 +311,114 @@ export interface RemovedOccupationProblem extends Problem {
   removedDate?: string
   /** The codes that succeed it. */
   replacedBy?: string[]
+}
+
+/** A page of search results. */
+export interface OccupationSearchPage {
+  /** The query. */
+  query?: string
+  /** The query with its probable spelling; absent where the query needs none. */
+  didYouMean?: string
+  /** Number of matching occupations. */
+  totalCount?: number
+  /** The results, best first: occupations with the query as a name, then by score, then by code. */
+  results?: OccupationMatch[]
+  /** Number of matching occupations by major group, the largest first. */
+  groups?: SearchGroupCount[]
+}
+
+/** An occupation that a search found. */
+export interface OccupationMatch {
+  /** Code of the occupation. */
+  occupationCode?: string
+  /** Title in New Zealand English. */
+  titleEnglish?: string
+  /** Title in te reo Māori. */
+  titleMaori?: string
+  /** The name of the occupation that matches the query best. */
+  matchedName?: string
+  /** The language of that name. */
+  matchedLanguage?: 'en' | 'mi'
+  /** Where the name comes from. A `searchOnly` name is in no record. */
+  matchedField?: 'title' | 'pluralTitle' | 'alternativeTitle' | 'searchOnly'
+  /** Where words of the query are in `matchedName`: pairs of a start and an exclusive end, in UTF-16 code units. */
+  highlights?: number[][]
+  /** The estimated probability that the query means this occupation. */
+  score?: number
+  /** The Primary major group of a found occupation. */
+  group?: SearchGroup
+}
+
+/** The Primary major group of a found occupation. */
+export interface SearchGroup {
+  /** Code of the group. */
+  code?: string
+  /** Its name in New Zealand English. */
+  nameEnglish?: string
+}
+
+/** A group and the number of its matching occupations. */
+export interface SearchGroupCount {
+  /** Code of the group. */
+  code?: string
+  /** Its name in New Zealand English. */
+  nameEnglish?: string
+  /** Matching occupations in the group. */
+  count?: number
+}
+
+/** Names that complete a query. */
+export interface OccupationSuggestions {
+  /** The suggestions, best first. */
+  suggestions?: OccupationSuggestion[]
+}
+
+/** A name that completes a query. */
+export interface OccupationSuggestion {
+  /** A name of an occupation. */
+  text?: string
+  /** Code of the occupation. */
+  occupationCode?: string
+  /** The language of the name. */
+  language?: 'en' | 'mi'
+}
+
+/** Occupation codes of job titles. */
+export interface Codings {
+  /** A coding for each item, in the order of the request. */
+  items?: Coding[]
+}
+
+/** The occupation code of a job title. */
+export interface Coding {
+  /** The ID of the item in the request. */
+  id?: string
+  /** The code, where it is more likely right than wrong. */
+  code?: string
+  /** The estimated probability that the first candidate is right. */
+  certainty?: number
+  /** The three likeliest occupations, best first. */
+  candidates?: CodingCandidate[]
+  /** The likeliest minor or major group, where there is no `code`. */
+  group?: CodingGroup
+}
+
+/** An occupation that a job title may mean. */
+export interface CodingCandidate {
+  /** Code of the occupation. */
+  occupationCode?: string
+  /** Title in New Zealand English. */
+  titleEnglish?: string
+  /** The estimated probability that it is right. */
+  certainty?: number
+}
+
+/** The likeliest minor or major group, where there is no `code`. */
+export interface CodingGroup {
+  /** Code of the group. */
+  code?: string
+  /** Its name in New Zealand English. */
+  nameEnglish?: string
+  /** The estimated probability that it is right. */
+  certainty?: number
 }

@@ -6,17 +6,23 @@ import { declare, document, notModified, type Operation, page } from '../operati
 import { whenKnown } from '../pages/maybe-promise.ts'
 import { digestQuery, makeEtag, Page } from '../pages/page.ts'
 import type { PageCache } from '../pages/page-cache.ts'
-import { type Coding, codeTitle } from './coding.ts'
+import { type Coding as CodedTitle, codeTitle } from './coding.ts'
 import type { Language } from './document.ts'
 import { CODINGS_EXAMPLE, SEARCH_EXAMPLE, SUGGESTIONS_EXAMPLE } from './example.ts'
 import type { LiveIndex } from './live-index.ts'
 import {
+  Coding,
+  CodingCandidate,
+  CodingGroup,
   Codings,
   codingsBody,
   MAX_PAGES,
   OccupationMatch,
   OccupationSearchPage,
+  OccupationSuggestion,
   OccupationSuggestions,
+  SearchGroup,
+  SearchGroupCount,
   searchQuery,
   suggestionsQuery,
 } from './schema.ts'
@@ -32,7 +38,7 @@ export interface SearchOptions {
 }
 
 /** Milliseconds that a request waits for the first index of a process that has just started. */
-const PATIENCE = 5_000
+const PATIENCE = 20_000
 /** Milliseconds of codings after which other requests take their turn. */
 const TURN = 8
 
@@ -68,7 +74,7 @@ function searchOccupations({ index, pages, anonymous, path }: SearchOptions): Op
     anonymous,
     caching: cachingOf(anonymous),
     parameters: { query: { schema: searchQuery, derive: nameQuery } },
-    schemas: { OccupationMatch, OccupationSearchPage },
+    schemas: { SearchGroup, SearchGroupCount, OccupationMatch, OccupationSearchPage },
     responses: {
       200: describePage('OccupationSearchPage', 'A page of results.', SEARCH_EXAMPLE, NEXT_LINK),
       304: NOT_MODIFIED,
@@ -109,7 +115,7 @@ function suggestOccupations({ index, pages, anonymous }: SearchOptions): Operati
     anonymous,
     caching: cachingOf(anonymous),
     parameters: { query: { schema: suggestionsQuery, derive: nameSuggestions } },
-    schemas: { OccupationSuggestions },
+    schemas: { OccupationSuggestion, OccupationSuggestions },
     responses: {
       200: describePage('OccupationSuggestions', 'The suggestions.', SUGGESTIONS_EXAMPLE),
       304: NOT_MODIFIED,
@@ -139,7 +145,7 @@ function codeTitles({ index, anonymous }: SearchOptions): Operation {
     limit: 'codings',
     anonymous,
     parameters: { body: { json: codingsBody, maxBytes: 2 ** 21 } },
-    schemas: { Codings },
+    schemas: { CodingCandidate, CodingGroup, Coding, Codings },
     responses: { 200: describeDocument('Codings', 'A coding for each item.', CODINGS_EXAMPLE) },
     problems: {
       ...PROBLEMS,
@@ -150,7 +156,7 @@ function codeTitles({ index, anonymous }: SearchOptions): Operation {
     },
     async handle({ body }) {
       const search = await whenReady(index)
-      const items: Coding[] = []
+      const items: CodedTitle[] = []
       let turn = performance.now()
       for (const { id, title, tasks = [] } of body.items) {
         items.push(codeTitle(search, { id, title, tasks: tasks.join('\n') }))

@@ -21,7 +21,21 @@ const choice = (description: string, values: readonly string[]) =>
 const limit = (description: string, most: number, usual: number) =>
   Type.Optional(Type.Integer({ description, minimum: 1, maximum: most, default: usual, format: 'int32' }))
 
-const group = { code: code('Code of the group.'), nameEnglish: text('Its name in New Zealand English.') }
+const groupFields = {
+  code: code('Code of the group.'),
+  nameEnglish: text('Its name in New Zealand English.'),
+}
+const refer = (name: string) => Type.Unsafe<object>(Type.Ref(`${name}#`))
+
+export const SearchGroup = Type.Object(groupFields, {
+  description: 'The Primary major group of a found occupation.',
+})
+
+export const SearchGroupCount = Type.Object(
+  { ...groupFields, count: count('Matching occupations in the group.') },
+  { description: 'A group and the number of its matching occupations.' },
+)
+
 const LANGUAGES = ['en', 'mi']
 const language = (description: string) => choice(description, LANGUAGES)
 
@@ -41,7 +55,7 @@ export const OccupationMatch = Type.Object(
       }),
     ),
     score: probability('The estimated probability that the query means this occupation.'),
-    group: Type.Optional(Type.Object(group, { description: 'The Primary major group.' })),
+    group: Type.Optional(refer('SearchGroup')),
   },
   { description: 'An occupation that a search found.' },
 )
@@ -58,7 +72,7 @@ export const OccupationSearchPage = Type.Object(
       }),
     ),
     groups: Type.Optional(
-      Type.Array(Type.Object({ ...group, count: count('Matching occupations in the group.') }), {
+      Type.Array(refer('SearchGroupCount'), {
         description: 'Number of matching occupations by major group, the largest first.',
       }),
     ),
@@ -66,51 +80,55 @@ export const OccupationSearchPage = Type.Object(
   { description: 'A page of search results.' },
 )
 
+export const OccupationSuggestion = Type.Object(
+  {
+    text: text('A name of an occupation.'),
+    occupationCode: code('Code of the occupation.'),
+    language: language('The language of the name.'),
+  },
+  { description: 'A name that completes a query.' },
+)
+
 export const OccupationSuggestions = Type.Object(
   {
     suggestions: Type.Optional(
-      Type.Array(
-        Type.Object({
-          text: text('A name of an occupation.'),
-          occupationCode: code('Code of the occupation.'),
-          language: language('The language of the name.'),
-        }),
-        { description: 'The suggestions, best first.' },
-      ),
+      Type.Array(refer('OccupationSuggestion'), { description: 'The suggestions, best first.' }),
     ),
   },
   { description: 'Names that complete a query.' },
 )
 
-const certainty = probability('The estimated probability that the code is right.')
+export const CodingCandidate = Type.Object(
+  {
+    occupationCode: code('Code of the occupation.'),
+    titleEnglish: text('Title in New Zealand English.'),
+    certainty: probability('The estimated probability that it is right.'),
+  },
+  { description: 'An occupation that a job title may mean.' },
+)
+
+export const CodingGroup = Type.Object(
+  { ...groupFields, certainty: probability('The estimated probability that it is right.') },
+  { description: 'The likeliest minor or major group, where there is no `code`.' },
+)
+
+export const Coding = Type.Object(
+  {
+    id: text('The ID of the item in the request.'),
+    code: code('The code, where it is more likely right than wrong.'),
+    certainty: probability('The estimated probability that the first candidate is right.'),
+    candidates: Type.Optional(
+      Type.Array(refer('CodingCandidate'), { description: 'The three likeliest occupations, best first.' }),
+    ),
+    group: Type.Optional(refer('CodingGroup')),
+  },
+  { description: 'The occupation code of a job title.' },
+)
 
 export const Codings = Type.Object(
   {
     items: Type.Optional(
-      Type.Array(
-        Type.Object({
-          id: text('The ID of the item in the request.'),
-          code: code('The code, where it is more likely right than wrong.'),
-          certainty,
-          candidates: Type.Optional(
-            Type.Array(
-              Type.Object({
-                occupationCode: code('Code of the occupation.'),
-                titleEnglish: text('Title in New Zealand English.'),
-                certainty,
-              }),
-              { description: 'The three likeliest occupations, best first.' },
-            ),
-          ),
-          group: Type.Optional(
-            Type.Object(
-              { ...group, certainty: probability('The estimated probability that the group is right.') },
-              { description: 'The likeliest minor or major group, where there is no `code`.' },
-            ),
-          ),
-        }),
-        { description: 'A coding for each item, in the order of the request.' },
-      ),
+      Type.Array(refer('Coding'), { description: 'A coding for each item, in the order of the request.' }),
     ),
   },
   { description: 'Occupation codes of job titles.' },
