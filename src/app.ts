@@ -12,6 +12,7 @@ import type { Access } from './access/admit.ts'
 import { Audit } from './access/audit.ts'
 import { Delegations } from './access/delegation.ts'
 import { createJwtVerifier, createKeyedHash, type JwtOptions, type KeyedHash } from './access/jwt.ts'
+import { KeyUse } from './access/key-use.ts'
 import { KeyWatch } from './access/key-watch.ts'
 import { KeyVerifier } from './access/keys.ts'
 import { type ConsumeLimit, describeLimits, type RateLimits } from './access/rate-limit.ts'
@@ -225,9 +226,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
   const audit = new Audit(logger)
   const keyWatch = await KeyWatch.start(database, audit)
-  const keys = new KeyVerifier(database, keyWatch.explain)
+  const keyUse = new KeyUse(database)
+  const keys = new KeyVerifier(database, keyWatch.explain, keyUse.mark)
   app.addHook('onClose', async () => {
     keyWatch.stop()
+    await keyUse.stop()
     audit.stop()
   })
   const jwt = jwtOptionsOf(settings)

@@ -121,8 +121,14 @@ describe('keys list', () => {
     expect(stdout).not.toContain(key.slice(second.id.length))
     expect(JSON.parse(stdout)).toEqual({
       keys: [
-        { ...first, created: expect.any(String), revoked: null, state: 'valid' },
-        { ...second, created: expect.any(String), revoked: expect.any(String), state: 'revoked' },
+        { ...first, created: expect.any(String), revoked: null, lastUsed: null, state: 'valid' },
+        {
+          ...second,
+          created: expect.any(String),
+          revoked: expect.any(String),
+          lastUsed: null,
+          state: 'revoked',
+        },
       ],
     })
 
@@ -250,4 +256,19 @@ describe('keys rotate and rename', () => {
     expect(keys).toMatchObject([{ clientId: 'Te Pūkenga' }])
     expect((await mahi.run(['keys', 'rename', 'mahi_0', '--client', 'a'])).stderr).toContain('names no key')
   })
+})
+
+test('keys list shows when a key was last used, once the service has stored it', async () => {
+  const mahi = new Installation()
+  const [used, unused] = [await create(mahi), await create(mahi)]
+  const { url, command } = await mahi.serve()
+  expect((await ask(`${url}/v1/occupations`, { 'x-api-key': used.key })).status).toBe(200)
+  command.kill('SIGTERM')
+  await command.ended
+  const { keys } = (await mahi.runJson(['keys', 'list'])) as {
+    keys: { id: string; lastUsed: string | null }[]
+  }
+  const lastUsed = (id: string) => keys.find((key) => key.id === id)?.lastUsed
+  expect(lastUsed(used.id)).toMatch(/^20.*Z$/)
+  expect(lastUsed(unused.id)).toBeNull()
 })

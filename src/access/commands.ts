@@ -76,7 +76,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
   addKeyChangeCommands(keys, withDatabase)
 }
 
-function describeKey({ id, client, created, expires, revoked, scopes, eids }: KeyDescription) {
+function describeKey({ id, client, created, expires, revoked, used = null, scopes, eids }: KeyDescription) {
   return {
     id,
     clientId: client,
@@ -85,6 +85,7 @@ function describeKey({ id, client, created, expires, revoked, scopes, eids }: Ke
     created: formatTimestamp(created),
     expires: formatTimestamp(expires),
     revoked: revoked === null ? null : formatTimestamp(revoked),
+    lastUsed: used === null ? null : formatTimestamp(used),
     state: revoked !== null ? 'revoked' : expires <= Date.now() ? 'expired' : 'valid',
   }
 }

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { Database, Reader, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
-import { DEFAULT_SCOPES, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
+import { whenKnown } from '../pages/maybe-promise.ts'
+import {
+  DEFAULT_SCOPES,
+  isRefused,
+  type Principal,
+  type Refused,
+  type Scope,
+  type Verify,
+} from './principal.ts'
 import { hashCredential, RememberedPrincipals } from './remembered.ts'
 
 /** A key as it is stored, without its hash. */
@@ -15,6 +23,8 @@ export interface KeyDescription {
   readonly created: number
   readonly expires: number
   readonly revoked: number | null
+  /** When it was last used, to about a minute. */
+  readonly used?: number | null
 }
 
 interface KeyRow {
@@ -26,6 +36,7 @@ interface KeyRow {
   created: number
   expires: number
   revoked: number | null
+  used: number | null
 }
 
 /** `mahi_`, the public id of 12 hexadecimal digits, `_`, and 256 random bits in base64url. */
@@ -74,7 +85,8 @@ export async function createKey(
 /** Every key there has been, oldest first. */
 export async function listKeys(reader: Reader): Promise<KeyDescription[]> {
   const rows = await reader.all<KeyRow>(
-    'select id, client, hash, scopes, eids, created, expires, revoked from api_key order by created, id',
+    `select id, client, hash, scopes, eids, created, expires, revoked, used
+     from api_key left join key_use on key_id = id order by created, id`,
   )
   return rows.map(({ hash: _, scopes, eids, ...rest }) => ({
     ...rest,
@@ -107,16 +119,28 @@ export type Explain = (id: string | undefined, keyHash: string, client: string |
 export class KeyVerifier {
   readonly #reader: Reader
   readonly #explain: Explain
+  readonly #onUse: (id: string) => void
   readonly #remembered = new RememberedPrincipals()
 
   /** @param explain says, for the log alone, why a key was refused; it must take no time that could be measured */
-  constructor(reader: Reader, explain: Explain = () => ({ refused: 'unknown' })) {
+  constructor(
+    reader: Reader,
+    explain: Explain = () => ({ refused: 'unknown' }),
+    onUse: (id: string) => void = () => undefined,
+  ) {
     this.#reader = reader
+    this.#onUse = onUse
     this.#explain = explain
   }
 
   readonly verify: Verify = (key, client) =>
-    this.#remembered.recall(key, client, (keyHash) => this.#check(key, keyHash, client))
+    whenKnown(
+      this.#remembered.recall(key, client, (keyHash) => this.#check(key, keyHash, client)),
+      (verified) => {
+        if (!isRefused(verified)) this.#onUse(verified.id)
+        return verified
+      },
+    )
 
   /** Called when a key was made or revoked, by whichever process. */
   forget(): void {
