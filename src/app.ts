@@ -250,7 +250,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const pages = () => new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / 3)
   const unread = new UnreadResponses()
   if (!sendsPreparedHead()) {
-    logger.warn(`Node.js ${process.version} does not send prepared response heads: responses take longer.`)
+    logger.warn(
+      `Node.js ${process.version} does not support prepared response heads, so responses are slower.`,
+    )
   }
 
   const [v1] = VERSIONS

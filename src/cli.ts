@@ -20,7 +20,7 @@ import { addResultsCommands } from './validation-results/commands.ts'
 const json = process.argv.includes('--json')
 
 const program = new Command('mahi')
-  .description('An occupation catalogue and the validation results of data submissions, over HTTP.')
+  .description('An occupation catalogue and the validation of data submissions, over HTTP.')
   .version(VERSION)
   .showHelpAfterError('(mahi --help lists the commands)')
   .showSuggestionAfterError()
@@ -39,8 +39,8 @@ const withDatabase: WithDatabase = async (work, options) => {
 
 program
   .command('serve')
-  .description('bring the database up to date, then serve it')
-  .option('--host <address>', 'address to listen on (HOST)')
+  .description('migrate the database, then serve it')
+  .option('--host <address>', 'IP address or host name to listen on (HOST)')
   .option('--port <number>', 'port to listen on (PORT)')
   .action(
     action(async ({ host, port }: { host?: string; port?: string }) => {
@@ -72,7 +72,7 @@ program
 
 program
   .command('demo')
-  .description('serve a sample catalogue and a sample submission from a database of their own')
+  .description('serve a sample catalogue and a sample submission from a separate database')
   .action(
     action(async () => {
       const settings = readSettings({
@@ -114,7 +114,7 @@ addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
 
 program
   .command('migrate')
-  .description('bring the tables of the database up to date')
+  .description('migrate the database to this version')
   .addOption(jsonOption)
   .action(
     action(async (flags: { json?: true }) => {
@@ -125,7 +125,7 @@ program
 
 program
   .command('config')
-  .description('list the settings, their values and where they come from')
+  .description('list the settings with their values and sources')
   .addOption(jsonOption)
   .action(
     action(async (flags: { json?: true }) => {

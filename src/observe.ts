@@ -18,10 +18,14 @@ export function reportBuild(metrics: Metrics): void {
 /** Reports whether the primary answers: in the log when that changes, whether or not there are requests. */
 export function reportPrimary(revisions: RevisionWatch, metrics: Metrics, logger: Logger): void {
   revisions.onReach((reached, reason) => {
-    if (reached) logger.info('the database is back')
-    else logger.error({ err: reason }, 'the database is lost: what needs it is 503 until it is back')
+    if (reached) logger.info('the database is available again')
+    else
+      logger.error(
+        { err: reason },
+        'the database is unavailable: requests that need it get 503 until it is back',
+      )
   })
-  metrics.gauge('mahi_primary_up', 'Whether the database of DATABASE_URL answers.', () =>
+  metrics.gauge('mahi_primary_up', 'Whether the database of DATABASE_URL is available.', () =>
     revisions.reached ? 1 : 0,
   )
   metrics.gauge(
@@ -70,13 +74,13 @@ export async function openReads(
     primary,
     maxLag: DATABASE_READ_MAX_LAG,
     onChange: (available, reason) => {
-      if (available) logger.info('the standby is back and serves the reads again')
+      if (available) logger.info('the standby is available again and serves reads')
       else if (reason instanceof StandbyRefused)
         logger.warn({ reason: reason.message }, 'the standby is not used: reads go to the primary')
-      else logger.warn({ err: reason }, 'the standby is away: reads go to the primary')
+      else logger.warn({ err: reason }, 'the standby is unavailable: reads go to the primary')
     },
   })
-  metrics.gauge('mahi_standby_up', 'Whether the standby serves the reads.', () => (reads.available ? 1 : 0))
+  metrics.gauge('mahi_standby_up', 'Whether the standby serves reads.', () => (reads.available ? 1 : 0))
   metrics.gauge(
     'mahi_standby_lag_seconds',
     'Seconds by which the standby is behind the primary; NaN where that is not known.',

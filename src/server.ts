@@ -146,7 +146,7 @@ async function listenForMetrics(
     const { cause } = error as { cause?: NodeJS.ErrnoException }
     if (cause?.code !== 'EADDRINUSE') throw error
     logger.warn(
-      `port ${port} is in use by another process: there are no metrics, unless METRICS_PORT names another`,
+      `port ${port} is in use by another process, so metrics are off. Set METRICS_PORT to another port`,
     )
     return undefined
   }

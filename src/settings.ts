@@ -3,9 +3,10 @@ import { isIP } from 'node:net'
 import type { RateLimit } from './access/rate-limit.ts'
 import { readSealKeyFile, readSealKeys } from './database/seal-keys.ts'
 import { MOST_RECORDS } from './occupations/limits.ts'
+import { joinOr } from './text/join-or.ts'
 import { UserError } from './text/user-error.ts'
 
-/** A setting that makes no sense, or several: every fault at once. */
+/** One or more invalid settings, with every fault. */
 export class SettingsRefused extends UserError {
   constructor(faults: readonly string[]) {
     super(faults.map((message) => ({ message })))
@@ -16,7 +17,7 @@ interface Definition<T, Default extends string | undefined = string | undefined>
   /** As it would be written in the environment; `undefined` where the setting has no value unless it is given. */
   readonly default: Default
   readonly meaning: string
-  /** @throws {Error} whose message says what would be right */
+  /** @throws {Error} whose message says what is allowed */
   readonly read: (text: string) => T
   /** Whether its value can hold a password, or is one as a whole. */
   readonly secret?: boolean | 'whole'
@@ -26,10 +27,10 @@ const define = <T, const Default extends string | undefined>(definition: Definit
 
 /** Every setting, by its name in the environment. */
 export const SETTINGS = {
-  HOST: define({ default: '127.0.0.1', meaning: 'address to listen on', read: readText }),
+  HOST: define({ default: '127.0.0.1', meaning: 'IP address or host name to listen on', read: readText }),
   PORT: define({
     default: '8080',
-    meaning: 'port to listen on; 0 takes any that is free',
+    meaning: 'port to listen on; 0 selects a free port',
     read: readWhole(0, 65535),
   }),
   DATABASE_URL: define({
@@ -40,44 +41,44 @@ export const SETTINGS = {
   }),
   DATABASE_READ_URL: define({
     default: undefined,
-    meaning: 'postgres:// address of standbys that serve the reads of both operations',
+    meaning: 'postgres:// URL of the standbys that serve reads',
     read: readPostgresUrl,
     secret: true,
   }),
   DATABASE_READ_MAX_LAG: define({
     default: undefined,
-    meaning: 'seconds by which the standbys may be behind before reads go to the primary',
+    meaning: 'seconds of lag after which reads go to the primary',
     read: readWhole(1, 86_400),
   }),
   DATABASE_POOL_SIZE: define({
     default: '10',
-    meaning: 'most connections to each PostgreSQL address',
+    meaning: 'most connections to each PostgreSQL server',
     read: readWhole(2, 1000),
   }),
   REDIS_URL: define({
     default: undefined,
-    meaning: 'redis:// or rediss:// address where the processes share their rate limits',
+    meaning: 'redis:// or rediss:// URL of the Redis in which processes share rate limits',
     read: readRedisUrl,
     secret: true,
   }),
   REDIS_KEY_PREFIX: define({
     default: 'mahi',
-    meaning: 'start of the names of all keys in Redis; services that share a Redis need different ones',
+    meaning: 'prefix of all keys in Redis; services that share a Redis need different prefixes',
     read: readKeyPrefix,
   }),
   OCCUPATIONS_ACCESS: define({
     default: 'key',
-    meaning: 'key: every caller needs one; public: the catalogue is open',
+    meaning: 'key: every caller needs an API key; public: anyone can read the catalogue',
     read: readOneOf(['key', 'public']),
   }),
   OCCUPATIONS_LIMIT_DEFAULT: define({
     default: '20',
-    meaning: 'records a page',
+    meaning: 'records per page',
     read: readWhole(1, MOST_RECORDS),
   }),
   OCCUPATIONS_LIMIT_MAX: define({
     default: '100',
-    meaning: 'most records a page',
+    meaning: 'most records per page',
     read: readWhole(1, MOST_RECORDS),
   }),
   HISTORY_DAYS: define({
@@ -88,7 +89,7 @@ export const SETTINGS = {
   }),
   REMOVED_CODES_DAYS: define({
     default: undefined,
-    meaning: 'days for which a removed code is reported; without it, for ever',
+    meaning: 'days for which a removed code is reported; by default for ever',
     read: readWhole(1, 36_500),
   }),
   SNAPSHOT_FOLDER: define({
@@ -98,37 +99,37 @@ export const SETTINGS = {
   }),
   RESULTS_PAGE_SIZE_DEFAULT: define({
     default: '100',
-    meaning: 'entries a page',
+    meaning: 'entries per page',
     read: readWhole(1, 10_000),
   }),
   RESULTS_PAGE_SIZE_MAX: define({
     default: '1000',
-    meaning: 'most entries a page',
+    meaning: 'most entries per page',
     read: readWhole(1, 10_000),
   }),
   RATE_LIMIT_OCCUPATIONS: define({
     default: '600/60',
-    meaning: 'requests/seconds of each credential for the catalogue, or off',
+    meaning: 'requests/seconds per credential for the catalogue, or off',
     read: readLimit,
   }),
   RATE_LIMIT_RESULTS: define({
     default: '120/60',
-    meaning: 'requests/seconds of each credential for validation results, or off',
+    meaning: 'requests/seconds per credential for validation results, or off',
     read: readLimit,
   }),
   RATE_LIMIT_CODINGS: define({
     default: '60/60',
-    meaning: 'requests/seconds of each credential for codings, or off',
+    meaning: 'requests/seconds per credential for codings, or off',
     read: readLimit,
   }),
   RATE_LIMIT_FAILED_CREDENTIALS: define({
     default: '30/60',
-    meaning: 'requests/seconds without a valid credential from each address, or off',
+    meaning: 'requests/seconds without a valid credential per IP address, or off',
     read: readLimit,
   }),
   RATE_LIMIT_SUBMISSIONS: define({
     default: '600/60',
-    meaning: 'requests/seconds of each credential for submissions, or off',
+    meaning: 'requests/seconds per credential for submissions, or off',
     read: readLimit,
   }),
   WORKERS: define({
@@ -168,12 +169,12 @@ export const SETTINGS = {
   }),
   CHECK_SECONDS: define({
     default: '3600',
-    meaning: 'seconds that a validation run may take',
+    meaning: 'time limit of a validation run, in seconds',
     read: readWhole(1, 86_400),
   }),
   CHECK_RULE_SECONDS: define({
     default: '30',
-    meaning: 'seconds that one rule of a definition may take; one that takes longer does not run',
+    meaning: 'time limit of a rule, in seconds; a rule that exceeds it is skipped',
     read: readWhole(1, 86_400),
   }),
   CHECK_MEMORY_MB: define({
@@ -219,22 +220,22 @@ export const SETTINGS = {
   }),
   JWT_ISSUER: define({
     default: undefined,
-    meaning: 'issuer (iss) of the bearer tokens that are taken',
+    meaning: 'issuer (iss) of accepted bearer tokens',
     read: readText,
   }),
   JWT_AUDIENCE: define({
     default: undefined,
-    meaning: 'audience (aud) that a bearer token must be for',
+    meaning: 'audience (aud) of accepted bearer tokens',
     read: readText,
   }),
   JWT_JWKS_URL: define({
     default: undefined,
-    meaning: "address of the issuer's public keys (a JWK Set)",
+    meaning: "URL of the issuer's public keys (a JWK Set)",
     read: readWebAddress,
   }),
   JWT_EID_CLAIM: define({
     default: 'eid',
-    meaning: 'claim of a bearer token that names its organisations, a string or a list of them',
+    meaning: 'claim of a bearer token with its organisations, a string or a list',
     read: readText,
   }),
   CONSOLE: define({
@@ -266,22 +267,22 @@ export const SETTINGS = {
   }),
   CORS_ORIGINS: define({
     default: '*',
-    meaning: 'origins of web pages that may call, by commas, or *',
+    meaning: 'origins of web pages that may call the API, comma-separated, or *',
     read: readOrigins,
   }),
   TRUST_PROXY: define({
     default: 'false',
-    meaning: 'addresses of proxies whose X-Forwarded-For counts, by commas, or false',
+    meaning: 'IP addresses of proxies whose X-Forwarded-For is trusted, comma-separated, or false',
     read: readProxies,
   }),
   PAGE_CACHE_MB: define({
     default: '64',
-    meaning: 'megabytes of finished pages kept in memory; 0 keeps none and compresses none',
+    meaning: 'megabytes of rendered pages kept in memory; 0 turns the cache off',
     read: readWhole(0, 65536),
   }),
   METRICS_HOST: define({
     default: '127.0.0.1',
-    meaning: 'address on which the Prometheus metrics listen',
+    meaning: 'IP address or host name of the Prometheus metrics',
     read: readText,
   }),
   METRICS_PORT: define({
@@ -291,12 +292,12 @@ export const SETTINGS = {
   }),
   OVERLOAD_DELAY_MS: define({
     default: '500',
-    meaning: 'milliseconds that the process may fall behind before it answers 503; 0 turns this off',
+    meaning: 'event loop delay in milliseconds above which requests get 503; 0 turns this off',
     read: readWhole(0, 60_000),
   }),
   DRAIN_SECONDS: define({
     default: '0',
-    meaning: 'seconds between SIGTERM and the end of listening, in which balancers see /readyz fail',
+    meaning: 'seconds between SIGTERM and the end of listening, during which /readyz fails',
     read: readWhole(0, 8),
   }),
   LOG_LEVEL: define({
@@ -316,7 +317,7 @@ export type Settings = { readonly [Name in Defaulted]: Value<Name> } & {
   readonly [Name in Exclude<SettingName, Defaulted>]?: Value<Name>
 }
 
-/** What only makes sense as a whole. */
+/** Settings that only work together. */
 const JWT_SETTINGS = ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'] as const
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -362,7 +363,10 @@ export function readSettings(given: Environment): Settings {
     try {
       values[name] = read(text)
     } catch (error) {
-      faults.push(`${name} ${secret ? '' : `is ${JSON.stringify(text)}, and `}${(error as Error).message}`)
+      const { message } = error as Error
+      faults.push(
+        `${name} ${message}${secret || !message.startsWith('must') ? '' : `, not ${JSON.stringify(text)}`}`,
+      )
     }
   }
   const settings = values as Settings
@@ -371,25 +375,25 @@ export function readSettings(given: Environment): Settings {
     ['RESULTS_PAGE_SIZE_DEFAULT', 'RESULTS_PAGE_SIZE_MAX'],
   ] as const) {
     if (settings[name] > settings[most])
-      faults.push(`${name} is ${settings[name]}, above ${most} (${settings[most]})`)
+      faults.push(`${name} must be at most ${most} (${settings[most]}), not ${settings[name]}`)
   }
   if (settings.ENCRYPTION_KEYS !== undefined && settings.ENCRYPTION_KEYS_FILE !== undefined)
-    faults.push('ENCRYPTION_KEYS and ENCRYPTION_KEYS_FILE are both given: give one of them')
+    faults.push('ENCRYPTION_KEYS and ENCRYPTION_KEYS_FILE are both set. Set one of them.')
   if (settings.METRICS_PORT > 0 && settings.METRICS_PORT === settings.PORT) {
-    faults.push(`METRICS_PORT and PORT are both ${settings.PORT}: each needs a port of its own`)
+    faults.push(`METRICS_PORT and PORT must be different, not both ${settings.PORT}`)
   }
   const missing = JWT_SETTINGS.filter((name) => !environment[name]?.trim())
   if (missing.length > 0 && missing.length < JWT_SETTINGS.length) {
-    faults.push(`${missing.join(' and ')} should be given too: ${JWT_SETTINGS.join(', ')} belong together`)
+    faults.push(`${missing.join(' and ')} must also be set: ${JWT_SETTINGS.join(', ')} only work together`)
   }
   if (settings.DATABASE_READ_URL !== undefined && /^sqlite:/.test(settings.DATABASE_URL)) {
-    faults.push('DATABASE_READ_URL names standbys, and DATABASE_URL is a SQLite file, which has none')
+    faults.push('DATABASE_READ_URL requires a PostgreSQL DATABASE_URL; SQLite has no standbys')
   }
   if (faults.length > 0) throw new SettingsRefused(faults)
   return settings
 }
 
-/** The settings as the environment gives them, for people: secrets are blotted out. */
+/** The settings as the environment gives them, for people: secrets are redacted. */
 export function listSettings(
   given: Environment,
 ): { name: string; value: string; source: 'environment' | 'file' | 'default'; meaning: string }[] {
@@ -408,7 +412,7 @@ export function listSettings(
   )
 }
 
-/** An address without its password. */
+/** A URL without its password. */
 export function hidePassword(address: string): string {
   return address
     .replace(/^([a-z]+:\/\/[^:/?#]*):.*@/i, '$1:***@')
@@ -430,21 +434,21 @@ function readDaysOrOff(text: string): number | 'off' {
   if (text === 'off') return 'off'
   const days = /^\d{1,5}$/.test(text) ? Number(text) : 0
   if (days >= 1) return days
-  throw new Error('should be a whole number of days from 1 to 99999, or off')
+  throw new Error('must be a whole number of days from 1 to 99999, or off')
 }
 
 function readWhole(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
     if (number >= least && number <= most) return number
-    throw new Error(`should be a whole number from ${least} to ${most}`)
+    throw new Error(`must be a whole number from ${least} to ${most}`)
   }
 }
 
 function readOneOf<const Name extends string>(allowed: readonly Name[]): (text: string) => Name {
   return (text) => {
     const name = allowed.find((each) => each === text)
-    if (name === undefined) throw new Error(`should be one of ${allowed.join(', ')}`)
+    if (name === undefined) throw new Error(`must be ${joinOr(allowed)}`)
     return name
   }
 }
@@ -453,7 +457,7 @@ function readLimit(text: string): RateLimit | 'off' {
   if (text === 'off') return 'off'
   const [, requests, seconds] = /^(\d{1,9})\/(\d{1,6})$/.exec(text) ?? []
   if (requests === undefined || Number(requests) < 1 || Number(seconds) < 1) {
-    throw new Error('should be requests/seconds such as 600/60, or off')
+    throw new Error('must be requests/seconds such as 600/60, or off')
   }
   return { requests: Number(requests), seconds: Number(seconds) }
 }
@@ -461,16 +465,16 @@ function readLimit(text: string): RateLimit | 'off' {
 function readDatabaseUrl(text: string): string {
   if (/^sqlite:(?!:memory:).+/.test(text)) return text
   if (isPostgresUrl(text)) return text
-  throw new Error('should be an address such as sqlite:var/mahi.db or postgres://user@host/database')
+  throw new Error('must be a URL such as sqlite:var/mahi.db or postgres://user@host/database')
 }
 
 const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/[^/?#]*,|[?&]host=[^&]*(?:,|%2c)|[?&]target_session_attrs=/i
 
-/** @throws {Error} for lists of hosts, which the driver would take for one long name, and fail with ENOTFOUND */
+/** @throws {Error} for lists of hosts, which the driver would read as one long host name and fail with ENOTFOUND */
 function isPostgresUrl(text: string): boolean {
   if (SEVERAL_HOSTS.test(text)) {
     throw new Error(
-      'names several hosts or target_session_attrs, which is not supported: give one address that leads to the right server, such as a virtual IP, a DNS name or a proxy ("Failover" in docs/operations.md)',
+      'names several hosts or target_session_attrs, which is not supported. Use one URL that leads to the right server, such as a virtual IP, a DNS name or a proxy ("Failover" in docs/operations.md)',
     )
   }
   return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text)
@@ -478,41 +482,41 @@ function isPostgresUrl(text: string): boolean {
 
 function readPostgresUrl(text: string): string {
   if (isPostgresUrl(text)) return text
-  throw new Error('should be an address such as postgres://user@host/database')
+  throw new Error('must be a URL such as postgres://user@host/database')
 }
 
 function readRedisUrl(text: string): string {
   const address = /^rediss?:\/\//.test(text) ? URL.parse(text) : null
-  // Everything else that an address can carry is an option of the client, and some of those are not for operators.
+  // Any other part of the URL would set an option of the Redis client, and some of those are unsafe.
   if (address?.hostname && /^(?:\/\d{0,3})?$/.test(address.pathname) && !address.search && !address.hash) {
     return text
   }
-  throw new Error('should be an address such as redis://host:6379 or rediss://user:password@host:6379/0')
+  throw new Error('must be a URL such as redis://host:6379 or rediss://user:password@host:6379/0')
 }
 
 function readKeyPrefix(text: string): string {
   if (/^[\w.:-]{1,64}$/.test(text)) return text
-  throw new Error('should be 1 to 64 letters, digits, dots, colons, underscores or hyphens')
+  throw new Error('must be 1 to 64 letters, digits, dots, colons, underscores or hyphens')
 }
 
 function readWebAddress(text: string): string {
   const address = /^https?:\/\//.test(text) ? URL.parse(text) : null
   if (address !== null && !address.username && !address.password) return text
-  throw new Error('should be an address such as https://login.example/keys')
+  throw new Error('must be a URL such as https://login.example/keys')
 }
 
 function readOrigins(text: string): '*' | readonly string[] {
   if (text === '*') return '*'
   const origins = text.split(',').map((each) => each.trim())
   if (origins.every((each) => /^https?:\/\/[^/\s]+$/.test(each))) return origins
-  throw new Error('should be * or origins such as https://careers.example, by commas')
+  throw new Error('must be * or comma-separated origins such as https://careers.example')
 }
 
 function readProxies(text: string): false | readonly string[] {
   if (text === 'false') return false
   const addresses = text.split(',').map((each) => each.trim())
   if (addresses.every(isNetwork)) return addresses
-  throw new Error('should be false or addresses such as 10.0.0.0/8, by commas')
+  throw new Error('must be false or comma-separated IP addresses such as 10.0.0.0/8')
 }
 
 /** An IP address, or a range of them such as 10.0.0.0/8. */

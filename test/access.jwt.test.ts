@@ -542,13 +542,13 @@ describe('a dead JWKS address', () => {
       expect(await statusOf(service, await issuer.sign(key))).toBe(200)
       expect(await statusOf(service, await issuer.sign(rotated))).toBe(401)
     }
-    expect(linesOf(service, 'the JWKS address gives no keys')).toHaveLength(1)
+    expect(linesOf(service, 'the JWKS URL returned no keys')).toHaveLength(1)
 
     await issuer.start()
     clock.advance(5)
     expect(await statusOf(service, await issuer.sign(rotated))).toBe(200)
     expect(await statusOf(service, known)).toBe(401)
-    expect(linesOf(service, 'the JWKS address gives keys again')).toHaveLength(1)
+    expect(linesOf(service, 'the JWKS URL returns keys again')).toHaveLength(1)
   })
 
   test('a service that starts before its issuer takes tokens once there is one', async () => {
@@ -592,7 +592,7 @@ describe('a dead JWKS address', () => {
     expect(await statusOf(service, await issuer.sign(key))).toBe(503)
     await until(() => closed || undefined)
     expect(sent).toBeLessThan(32 * 1024 * 1024)
-    const [line = ''] = linesOf(service, 'the JWKS address gives no keys')
+    const [line = ''] = linesOf(service, 'the JWKS URL returned no keys')
     expect(line).toContain('larger than 1048576 bytes')
   })
 
@@ -613,7 +613,7 @@ describe('a dead JWKS address', () => {
     clock.advance(120)
     expect(await statusOf(service, await issuer.sign(key))).toBe(200)
     expect(await statusOf(service, await issuer.sign({ ...key, jwk: { kid: 'unknown' } }))).toBe(401)
-    expect(linesOf(service, 'the JWKS address gives no keys')).toHaveLength(1)
+    expect(linesOf(service, 'the JWKS URL returned no keys')).toHaveLength(1)
   })
 })
 
@@ -627,8 +627,8 @@ describe('settings', () => {
   test('issuer, audience and JWKS address belong together', () => {
     expect(readSettings(all)).toMatchObject(all)
     for (const left of Object.keys(all)) {
-      expect(() => readSettings({ ...all, [left]: '' })).toThrow(`${left} should be given too`)
-      expect(() => readSettings({ [left]: all[left as keyof typeof all] })).toThrow('belong together')
+      expect(() => readSettings({ ...all, [left]: '' })).toThrow(`${left} must also be set`)
+      expect(() => readSettings({ [left]: all[left as keyof typeof all] })).toThrow('only work together')
     }
   })
 

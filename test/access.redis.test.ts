@@ -13,8 +13,8 @@ import { hasRedisServer, OwnRedis, sharedRedisUrl } from './support/redis.ts'
 import { Served } from './support/served.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
-const LOST = 'Redis is lost: this process limits by itself until it is back'
-const BACK = 'Redis is back: rate limits are shared again'
+const LOST = 'Redis is unavailable: this process counts rate limits alone until it is back'
+const BACK = 'Redis is available again: rate limits are shared'
 
 /** Longest that the tests wait for what takes its time. */
 const SOON = { timeout: 20_000 }
@@ -292,7 +292,7 @@ describe('settings', () => {
   test.each(['cache:6379', 'http://cache', 'redis://', 'redis://cache/x', 'redis://cache?password=secret'])(
     '%s is refused, and not repeated',
     (url) => {
-      expect(() => readSettings({ REDIS_URL: url })).toThrow(/^REDIS_URL should be/)
+      expect(() => readSettings({ REDIS_URL: url })).toThrow(/^REDIS_URL must be/)
     },
   )
 

@@ -68,7 +68,7 @@ test('pages that lead back end the reading', async () => {
   ])
     await expect(collect(clientOf(bodies).occupations.all())).rejects.toMatchObject({
       kind: 'unreadable',
-      title: 'The pages lead back to where they came from',
+      title: 'The pages form a loop',
     })
 })
 
@@ -99,7 +99,7 @@ test('a 200 that is no page of a catalogue is an error, not an empty catalogue',
   }
   await expect(clientOf([good], {}).occupations.list()).rejects.toMatchObject({
     kind: 'unreadable',
-    title: 'The answer is no page: it lacks an ETag',
+    title: 'The response is not a page: it lacks an ETag',
   })
 })
 

@@ -125,7 +125,7 @@ test('when nobody answers, the deadline ends the call and says what went wrong b
   for (const fault of ['hang', 'stall'] as const) {
     front.befall = () => fault
     const failure = await catchFailure(client.occupations.list({}, { deadline: 50 }))
-    expect(failure).toMatchObject({ kind: 'deadline', message: 'There was no answer within 50 ms' })
+    expect(failure).toMatchObject({ kind: 'deadline', message: 'There was no response within 50 ms' })
   }
 
   let count = 0

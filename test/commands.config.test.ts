@@ -15,7 +15,7 @@ describe('config', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(SETTINGS))
     expect(stdout).toMatch(/^LOG_LEVEL +warn +environment +\S.*$/m)
-    expect(stdout).toMatch(/^HOST +127\.0\.0\.1 +default +address to listen on$/m)
+    expect(stdout).toMatch(/^HOST +127\.0\.0\.1 +default +IP address or host name to listen on$/m)
     expect(stdout).toMatch(/^DATABASE_URL +postgres:\/\/mahi:\*\*\*@db\/mahi +environment/m)
     expect(stdout).not.toContain('secret')
   })
@@ -35,9 +35,9 @@ describe('config', () => {
 
   const environment = { PORT: 'eighty', LOG_LEVEL: 'loud', OCCUPATIONS_LIMIT_MAX: '5' }
   const faults = [
-    'PORT is "eighty", and should be a whole number from 0 to 65535',
-    'LOG_LEVEL is "loud", and should be one of fatal, error, warn, info, debug, trace, silent',
-    'OCCUPATIONS_LIMIT_DEFAULT is 20, above OCCUPATIONS_LIMIT_MAX (5)',
+    'PORT must be a whole number from 0 to 65535, not "eighty"',
+    'LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent, not "loud"',
+    'OCCUPATIONS_LIMIT_DEFAULT must be at most OCCUPATIONS_LIMIT_MAX (5), not 20',
   ]
 
   test('lists faulty settings as well, and then names every fault', async () => {

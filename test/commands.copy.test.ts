@@ -104,7 +104,7 @@ describe('copy', () => {
       }),
     )
     const { code, stderr } = await mahi.run(['serve'], { environment: { DATABASE_URL: to } })
-    expect([code, stderr]).toEqual([1, expect.stringContaining('has not ended: run "mahi copy" again first')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is incomplete. Run "mahi copy" again first')])
     await mahi.runJson(['copy', '--from', from, '--to', to])
     expect(await describeAll(to)).toEqual(whole)
   })

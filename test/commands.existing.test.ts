@@ -33,7 +33,7 @@ describe('a command that needs a database which is in use', () => {
     const { openSqlite } = await import('../src/database/sqlite.ts')
     await (await openSqlite(path)).close()
     const { code, stderr } = await mahi.run(['keys', 'list'], { environment })
-    expect([code, stderr]).toEqual([1, expect.stringContaining('has no tables of Mahi')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has no Mahi tables')])
   })
 })
 

@@ -125,7 +125,7 @@ testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev
     const script = `"${process.execPath}" "$0" occupations export > /dev/full`
     const { code, stderr } = await mahi.spawn('bash', ['--norc', '-c', script, MAHI]).ended
     expect(code).toBe(1)
-    expect(stderr).toBe('standard output has no room left on its disk: what was written is not whole\n')
+    expect(stderr).toBe('Standard output has no space left on its disk; the output is incomplete\n')
   },
 )
 
@@ -143,12 +143,12 @@ test('a file that is named is replaced by the whole catalogue, and nothing is le
 })
 
 test.each([
-  ['a folder', 'out', 'out is no file: name a file that may be replaced'],
-  ['in no folder', 'none/out', "none/out can't be written: its folder does not exist, or can't be made"],
+  ['a folder', 'out', 'out is not a regular file. Name a file that can be replaced'],
+  ['in no folder', 'none/out', 'none/out cannot be written: its folder does not exist and cannot be created'],
   [
     'below a file',
     'out/file/out',
-    "out/file/out can't be written: a part of its path is a file, not a folder",
+    'out/file/out cannot be written: a part of its path is a file, not a folder',
   ],
 ])('a file that is %s is refused', async (_, path, message) => {
   const mahi = await new Installation().fill(AWKWARD)

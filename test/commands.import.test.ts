@@ -84,7 +84,7 @@ describe('--replace', () => {
     const { code, stdout, stderr } = await mahi.run(['occupations', 'import', '--replace', '-'], { input })
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      '--replace: would delete the whole catalogue, for the input holds no record: name the files that hold them\n' +
+      '--replace: with an empty input, this would delete the whole catalogue. Give files with records\n' +
         'Nothing was stored: 1 fault.\n',
     )
     expect(await mahi.catalogue()).toBe(before)
@@ -317,22 +317,22 @@ test('every fault of every file is named by file, line and field, and nothing is
   expect([code, stdout]).toEqual([1, ''])
   const lines = stderr.split('\n')
   expect(lines.map((line) => line.replace(/\((?:Unterminated|Unexpected)[^)]*\)/, '(…)'))).toEqual([
-    'latin1.ndjson:2: is not UTF-8: save the file as UTF-8',
-    'empty.json: is empty: a JSON file without records must hold an empty list, []',
-    'cut-off.ndjson:2: ends in the middle of a record (…): the file was cut off, or is not JSON',
-    'cut-off.csv:3: has 1 cells, and the first line names 2 columns',
-    'cut-off.ndjson.gz: is not a whole gzip file: it is damaged or was cut off',
+    'latin1.ndjson:2: is not UTF-8. Save the file as UTF-8',
+    'empty.json: The file is empty. A JSON file without records must contain an empty list, []',
+    'cut-off.ndjson:2: The file ends inside a record (…). It is truncated or not JSON',
+    'cut-off.csv:3: has 1 cells, and the header row has 2 columns',
+    'cut-off.ndjson.gz: The gzip file is damaged or truncated',
     'names.ndjson:1: has the unknown field "titelEnglish" (did you mean "titleEnglish"?)',
-    'names.ndjson:2: occupationCode: is missing, and every record needs one',
-    'types.json:5: titleEnglish: is 5, and should be text',
-    'rules.ndjson:1: altJobTitlesMaori: has 8 items, and at most 7 fit',
-    'rules.ndjson:2: minorGroups: has two Primary minor groups, and at most one may be Primary',
-    'rules.ndjson:3: renumeration.payMidUpperBound: is 40000, below payLowerBound (50000): the figures must rise',
-    'long.ndjson:1: is longer than 1048576 bytes: one line holds one record',
+    'names.ndjson:2: occupationCode: is missing; every record needs one',
+    'types.json:5: titleEnglish: must be text, not 5',
+    'rules.ndjson:1: altJobTitlesMaori: has 8 items; at most 7 are allowed',
+    'rules.ndjson:2: minorGroups: has two Primary minor groups; at most one is allowed',
+    'rules.ndjson:3: renumeration.payMidUpperBound: is 40000, below payLowerBound (50000); pay must not decrease',
+    'long.ndjson:1: is longer than 1048576 bytes. Each line must hold one record',
     'missing.csv: does not exist',
-    '.: is a folder: name the files in it',
-    'once.ndjson:3: occupationCode: is "Z1" again, first on once.ndjson:1',
-    'again.csv:4: occupationCode: is "Z2" again, first on once.ndjson:2',
+    '.: is a folder. Name the files in it',
+    'once.ndjson:3: occupationCode: repeats "Z1" of once.ndjson:1',
+    'again.csv:4: occupationCode: repeats "Z2" of once.ndjson:2',
     'Nothing was stored: 16 faults.',
     '',
   ])
@@ -348,9 +348,9 @@ test('with --json the faults are one JSON object on standard output', async () =
   expect([code, stderr]).toEqual([1, ''])
   expect(JSON.parse(stdout)).toEqual({
     faults: [
-      { file: '-', line: 1, field: 'titleEnglish', message: 'is 1, and should be text' },
-      { file: '-', line: 2, field: 'occupationCode', message: 'is missing, and every record needs one' },
-      { file: '-', line: 3, message: 'is a list, and should be an object' },
+      { file: '-', line: 1, field: 'titleEnglish', message: 'must be text, not 1' },
+      { file: '-', line: 2, field: 'occupationCode', message: 'is missing; every record needs one' },
+      { file: '-', line: 3, message: 'must be an object, not a list' },
       { file: 'missing', message: 'does not exist' },
     ],
   })
@@ -413,7 +413,7 @@ test('standard input cannot be read twice', async () => {
   const mahi = new Installation()
   const { code, stderr } = await mahi.run(['occupations', 'import', '-', '-'], { input: toLines(RECORDS) })
   expect(code).toBe(1)
-  expect(stderr).toContain('-: is named twice: standard input can be read once\n')
+  expect(stderr).toContain('-: is given twice, but standard input can be read only once\n')
 })
 
 test('an import and a deletion show on a server that is running', async () => {

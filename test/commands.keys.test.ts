@@ -22,7 +22,9 @@ describe('keys create', () => {
     const { code, stdout, stderr } = await new Installation().run(['keys', 'create', '--client', 'sms'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^mahi_[0-9a-f]{12}_[\w-]{43}\n$/)
-    expect(stderr).toMatch(/^Key mahi_[0-9a-f]{12} for sms, until 20\S+Z\. It is not shown again:\n\{.*\}\n$/)
+    expect(stderr).toMatch(
+      /^Key mahi_[0-9a-f]{12} for sms, until 20\S+Z\. It will not be shown again:\n\{.*\}\n$/,
+    )
   })
 
   test('with --json prints one object; without more it is for everything, no organisation and twelve months', async () => {
@@ -147,7 +149,7 @@ describe('keys list', () => {
     const mahi = await new Installation().migrate()
     const { code, stdout, stderr } = await mahi.run(['keys', 'list'])
     expect([code, stdout]).toEqual([0, ''])
-    expect(stderr).toBe('There are no keys. Make one with: mahi keys create --client NAME\n')
+    expect(stderr).toBe('There are no keys. Create one with: mahi keys create --client NAME\n')
   })
 })
 

@@ -75,10 +75,10 @@ test('a faulty run is refused whole, and the run before stays', async () => {
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr.replace(/\(Unterminated[^)]*\)/, '(…)')).toBe(
     [
-      'bad.ndjson:3: errorType: is something else, and should be one of Error, Warning',
+      'bad.ndjson:3: errorType: must be Error or Warning',
       'bad.ndjson:4: has the unknown field "localid" (did you mean "localId"?)',
-      'bad.ndjson:5: studentId: is a number, and should be text',
-      'bad.ndjson:6: ends in the middle of a record (…): the file was cut off, or is not JSON',
+      'bad.ndjson:5: studentId: must be text, not a number',
+      'bad.ndjson:6: The file ends inside a record (…). It is truncated or not JSON',
       'Nothing was stored: 4 faults.',
       '',
     ].join('\n'),
@@ -106,7 +106,7 @@ test('a submission stays with its organisation and its return', async () => {
       {
         field: '--token',
         message:
-          'names a submission of EID "1001" and return "R1": publish it with those, or leave --token out for a new submission',
+          'belongs to a submission of EID "1001" and return "R1". Use those, or leave --token out to create a new submission',
       },
     ],
   })
@@ -119,9 +119,9 @@ test('what names a submission is checked, all at once', async () => {
   expect(code).toBe(1)
   expect(stderr).toBe(
     [
-      '--eid: is "a b", and should be at most 64 visible ASCII characters without spaces',
-      '--return: is "ā", and should be at most 64 visible ASCII characters without spaces',
-      '--token: is 5 characters long, and should be 8 to 128 letters, digits, dots, hyphens, underscores or tildes',
+      '--eid: must be at most 64 visible ASCII characters without spaces, not "a b"',
+      '--return: must be at most 64 visible ASCII characters without spaces, not "ā"',
+      '--token: must be 8 to 128 letters, digits, dots, hyphens, underscores or tildes; it has 5 characters',
       'Nothing was stored: 3 faults.',
       '',
     ].join('\n'),

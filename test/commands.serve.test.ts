@@ -88,7 +88,7 @@ describe('a database that is none is refused in one line, and stays as it is', (
     other.close()
     const before = readFileSync(join(mahi.folder, 'other.db'))
     expect(await refuse(mahi, 'other.db')).toBe(
-      "other.db is another program's SQLite database: name another file in DATABASE_URL\n",
+      'other.db is the SQLite database of another program. Name another file in DATABASE_URL\n',
     )
     expect(readFileSync(join(mahi.folder, 'other.db')).equals(before)).toBe(true)
   })
@@ -96,7 +96,7 @@ describe('a database that is none is refused in one line, and stays as it is', (
   testSqlite('a folder', async () => {
     const mahi = new Installation()
     mahi.write('folder/file', '')
-    expect(await refuse(mahi, 'folder')).toBe('folder is a folder: name a file in it in DATABASE_URL\n')
+    expect(await refuse(mahi, 'folder')).toBe('folder is a folder. Name a file in DATABASE_URL\n')
   })
 
   testSqlite('a path through a file', async () => {
@@ -157,7 +157,7 @@ describe('a database that is none is refused in one line, and stays as it is', (
       const { code, stdout, stderr } = await mahi.run(parameters)
       expect([code, stdout]).toEqual([1, ''])
       expect(stderr).toBe(
-        'a newer version of Mahi has changed this database (9999-of-the-future): run that version, or restore a backup\n',
+        'This database was changed by a newer version of Mahi (9999-of-the-future): run that version, or restore a backup\n',
       )
     }
   })

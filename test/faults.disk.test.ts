@@ -164,7 +164,7 @@ describe('a disk without room', () => {
       const { code, stderr } = await write()
       expect([code, stderr]).toEqual([
         1,
-        `${file} has no room left on its disk: free some and run the command again\n`,
+        `${file} cannot be written: the disk is full. Free some space and run the command again\n`,
       ])
       expect(readFileSync(file, 'utf8')).toBe(old)
       expect(existsSync(`${file}.new`)).toBe(false)
@@ -196,7 +196,7 @@ describe('a disk without room', () => {
       const { code, stdout, stderr } = await mahi.run(['mirror', url, folder])
       expect([code, stdout]).toEqual([1, ''])
       expect(stderr).toMatch(
-        /\/copy(?:\/\S+)? has no room left on its disk: free some and run the command again\n/,
+        /\/copy(?:\/\S+)? cannot be written: the disk is full. Free some space and run the command again\n/,
       )
       expect(copy()).toBe(old)
       disk.empty()
@@ -225,21 +225,21 @@ testSqlite(
     }
     disk.setReadOnly(true)
     for (const command of [IMPORT, PUBLISH, ['keys', 'create', '--client', 'a'], ['migrate'], ['serve']])
-      expect(await complain(command)).toBe("DISK/mahi.db can't be written: its file system is read-only\n")
+      expect(await complain(command)).toBe('DISK/mahi.db cannot be written: its file system is read-only\n')
     expect(await complain(['migrate'], { DATABASE_URL: `sqlite:${disk.folder}/new.db` })).toBe(
-      "DISK/new.db can't be written: its file system is read-only\n",
+      'DISK/new.db cannot be written: its file system is read-only\n',
     )
     expect(await complain(['migrate'], { DATABASE_URL: `sqlite:${disk.folder}/new/new.db` })).toBe(
       "DISK/new/new.db can't be opened: its folder can't be made\n",
     )
     expect(await complain(['occupations', 'export', '--output', `${disk.folder}/out.ndjson`], {})).toBe(
-      "DISK/out.ndjson can't be written: its file system is read-only\n",
+      'DISK/out.ndjson cannot be written: its file system is read-only\n',
     )
     expect(await complain(['mirror', url, `${disk.folder}/copy`])).toBe(
-      "DISK/copy can't be written: its folder does not exist, or can't be made\n",
+      'DISK/copy cannot be written: its folder does not exist and cannot be created\n',
     )
     expect(await complain(['mirror', url, disk.folder])).toBe(
-      "DISK can't be written: its file system is read-only\n",
+      'DISK cannot be written: its file system is read-only\n',
     )
     disk.setReadOnly(false)
     expect(await withDatabase(environment.DATABASE_URL, readState)).toEqual(before)

@@ -6,8 +6,8 @@ import { findFreePort } from './support/free-port.ts'
 import { ask } from './support/load.ts'
 import { PausableProxy } from './support/pausable-proxy.ts'
 
-const LOST = /"level":"error".*the database is lost/
-const BACK = /the database is back/
+const LOST = /"level":"error".*the database is unavailable/
+const BACK = /the database is available again/
 
 async function startCluster(settings: Record<string, string> = {}): Promise<Cluster> {
   const cluster = await Cluster.start()
@@ -180,7 +180,7 @@ describe.skipIf(!hasCluster)('a standby is judged', () => {
     const { body } = await get('/v1/occupations?Cursor=ZZZ')
     expect(JSON.parse(body).resultsCount).toBe(1)
     await standby.resumeReplay()
-    await command.output(/the standby is back/)
+    await command.output(/the standby is available again/)
     await until(async () => ((await metric('mahi_standby_up')) === 1 ? true : undefined))
   })
 })

@@ -212,7 +212,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
           return await writer.load('result_entry', COLUMNS, losingRows())
         })
         await expect(losing).rejects.toThrow(
-          /^postgres:.*(?:was lost on the way|has ended this connection|does not answer)/,
+          /^postgres:.*(?:was lost on the way|has ended this connection|did not respond)/,
         )
         expect(await database.write('run', (writer) => writer.load('result_entry', COLUMNS, rows(10)))).toBe(
           10,
@@ -264,10 +264,10 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       const proxy = await PausableProxy.start(cluster.port)
       const silent = cluster.url('postgres', proxy.port)
       proxy.pause()
-      expect(await complain(silent)).toBe(`${silent} does not answer in time: is the server running?\n`)
+      expect(await complain(silent)).toBe(`${silent} did not respond in time. Is the server running?\n`)
       const nobody = cluster.url('postgres', 1)
       expect(await complain(nobody)).toBe(
-        `${nobody} does not answer (ECONNREFUSED): is the server running?\n`,
+        `${nobody} did not respond (ECONNREFUSED). Is the server running?\n`,
       )
     })
 

@@ -6,9 +6,9 @@ import { ask, Load } from './support/load.ts'
 import { PausableProxy } from './support/pausable-proxy.ts'
 
 const PUBLISH = ['results', 'publish', '--eid', '1001', '--return', 'R1']
-const LEFT = /the standby is away: reads go to the primary/
+const LEFT = /the standby is unavailable: reads go to the primary/
 const REFUSED = /it belongs to another database cluster than the primary.*the standby is not used/
-const RETURNED = /the standby is back and serves the reads again/
+const RETURNED = /the standby is available again and serves reads/
 
 describe.skipIf(!hasCluster)('with a primary and a standby that streams from it', () => {
   let primary: Cluster

@@ -135,7 +135,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
         const readings = [watch.refresh(), watch.refresh()]
         await watch.stop()
         await Promise.allSettled(readings)
-        await expect(watch.refresh()).rejects.toThrow('is not followed any more')
+        await expect(watch.refresh()).rejects.toThrow('is no longer followed')
         await until(async () => {
           const rows = await cluster.query(`select pid ${LISTENING('stopped')}`)
           return rows.length === 0 ? true : undefined

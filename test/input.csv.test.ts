@@ -108,15 +108,11 @@ describe('the first line is refused', () => {
     [
       'a row of data in its place',
       'A1,Kaiako\nA2,Ringawera\n',
-      ['1: names no column that there is, such as occupationCode'],
+      ['1: The header row has no known column. Expected names such as occupationCode'],
     ],
     ['a column twice', 'occupationCode,occupationCode\n', ['1: names the column "occupationCode" twice']],
-    [
-      'semicolons',
-      'occupationCode;titleEnglish\n',
-      ['1: separates its columns with ";", and should with ","'],
-    ],
-    ['tabs', 'occupationCode\ttitleEnglish\n', ['1: separates its columns with "\\t", and should with ","']],
+    ['semicolons', 'occupationCode;titleEnglish\n', ['1: Columns are separated by ";". Use ","']],
+    ['tabs', 'occupationCode\ttitleEnglish\n', ['1: Columns are separated by "\\t". Use ","']],
     [
       'a part of a path alone',
       'occupationCode,renumeration\n',
@@ -143,14 +139,14 @@ test('each row with a cell too few or too many is named, and the others are read
   const { records, faults } = await read('occupationCode,titleEnglish\nA\nB,b\nC,c,\nD,d\n')
   expect(records.map(({ line }) => line)).toEqual([3, 5])
   expect(faults.map(({ line, message }) => `${line}: ${message}`)).toEqual([
-    '2: has 1 cells, and the first line names 2 columns',
-    '4: has 3 cells, and the first line names 2 columns',
+    '2: has 1 cells, and the header row has 2 columns',
+    '4: has 3 cells, and the header row has 2 columns',
   ])
 })
 
 test('a text cut off in the middle of a row is refused', async () => {
   expect(await complain('occupationCode,titleEnglish,titleMaori\nA,a,b\nB,b')).toEqual([
-    '3: has 2 cells, and the first line names 3 columns',
+    '3: has 2 cells, and the header row has 3 columns',
   ])
   expect(await complain('occupationCode,titleEnglish\nA,"a b\n\nc')).toEqual([
     '2: begins a record with a quote that is not closed before the file ends',
@@ -159,15 +155,15 @@ test('a text cut off in the middle of a row is refused', async () => {
 
 test('a cell that should hold a list says how', async () => {
   expect(await complain('occupationCode,altJobTitlesEnglish,minorGroups\nA,Baker; Miller,[{\n')).toEqual([
-    '2: altJobTitlesEnglish: is "Baker; Miller", and should be a list as JSON, such as ["one","two"]',
-    '2: minorGroups: is "[{", and should be a list as JSON, such as ["one","two"]',
+    '2: altJobTitlesEnglish: must be a JSON list such as ["one","two"], not "Baker; Miller"',
+    '2: minorGroups: must be a JSON list such as ["one","two"], not "[{"',
   ])
 })
 
 test('a quote that is not closed is refused by the line of its record, before the file fills the memory', async () => {
   const text = `occupationCode,titleEnglish\nA,a\n\nB,"b\n${'x,y\n'.repeat(1_000_000)}`
   expect(await complain(text, 256 * 1024)).toEqual([
-    `4: begins a record that is longer than ${MAX_RECORD_BYTES} bytes: a quote may not be closed`,
+    `4: begins a record that is longer than ${MAX_RECORD_BYTES} bytes. A closing quote may be missing`,
   ])
 })
 
@@ -175,7 +171,7 @@ test('a line of 20 MB is refused', async () => {
   const text = `occupationCode,titleEnglish\nA,a\nB,${'x'.repeat(20_000_000)}\n`
   const [fault, ...others] = await complain(text, 256 * 1024)
   expect(fault).toMatch(
-    /^3: (?:begins a record that )?is longer than 1048576 bytes: a quote may not be closed$/,
+    /^3: (?:begins a record that )?is longer than 1048576 bytes. A closing quote may be missing$/,
   )
   expect(others).toEqual([])
 })
@@ -192,13 +188,15 @@ test('a quote within a cell that is not quoted is refused', async () => {
 test('a text that is not UTF-8 is refused by its first line that is not', async () => {
   const text = Buffer.from('occupationCode,titleEnglish\nA,cafe\nB,caf\u00e9\n', 'latin1')
   for (const size of [1, 11, 1000])
-    expect(await complain(text, size)).toEqual(['3: is not UTF-8: save the file as UTF-8'])
+    expect(await complain(text, size)).toEqual(['3: is not UTF-8. Save the file as UTF-8'])
 })
 
 test('a text of empty lines alone is refused', async () => {
   expect(await read('\n\r\n\n')).toEqual({
     records: [],
-    faults: [{ file: FILE, message: 'is empty: the first line of a CSV file must name its columns' }],
+    faults: [
+      { file: FILE, message: 'The file is empty. The first line of a CSV file must name its columns' },
+    ],
   })
 })
 

@@ -79,7 +79,10 @@ test.each([
     expect(await read({ [name]: content })).toEqual({ records: [], faults: [] })
   }
   expect((await read({ 'results.json': content })).faults).toEqual([
-    { file: 'results.json', message: 'is empty: a JSON file without records must hold an empty list, []' },
+    {
+      file: 'results.json',
+      message: 'The file is empty. A JSON file without records must contain an empty list, []',
+    },
   ])
 })
 
@@ -101,7 +104,7 @@ test('UTF-16 is refused by its mark, whichever end comes first', async () => {
   const little = Buffer.from(`\ufeff${FORMS.csv}`, 'utf16le')
   for (const content of [little, Buffer.from(little).swap16(), gzipSync(little)]) {
     const { faults } = await read({ 'results.csv': content })
-    expect(faults).toEqual([{ file: 'results.csv', message: 'is UTF-16: save it as UTF-8' }])
+    expect(faults).toEqual([{ file: 'results.csv', message: 'The file is UTF-16. Save it as UTF-8' }])
   }
 })
 
@@ -115,7 +118,7 @@ test('a gzip that was cut off anywhere, or damaged, is refused', async () => {
     const { faults } = await read({ 'results.ndjson.gz': content })
     expect(faults.at(-1)).toEqual({
       file: 'results.ndjson.gz',
-      message: 'is not a whole gzip file: it is damaged or was cut off',
+      message: 'The gzip file is damaged or truncated',
     })
   }
 })
@@ -147,8 +150,8 @@ test('every file that cannot be read is named, and the others are read', async (
   expect(records).toHaveLength(2)
   expect(faults).toEqual([
     { file: paths[0], message: 'does not exist' },
-    { file: paths[1], message: 'is a folder: name the files in it' },
-    { file: paths[3], message: 'is empty: the first line of a CSV file must name its columns' },
+    { file: paths[1], message: 'is a folder. Name the files in it' },
+    { file: paths[3], message: 'The file is empty. The first line of a CSV file must name its columns' },
     { file: paths[4], message: 'does not exist: a part of its path is a file, not a folder' },
   ])
 })

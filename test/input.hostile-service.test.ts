@@ -69,12 +69,12 @@ function sendSnapshot(
 }
 
 const HOSTILE_MESSAGE = {
-  page: 'The answer is no page of changes',
-  snapshot: 'The answer is no snapshot of a catalogue',
-  json: 'The answer is not JSON',
-  back: 'The pages lead back to where they came from',
-  long: 'The answer is longer than 134217728 bytes',
-  endless: 'A line of the snapshot has no end',
+  page: 'The response is not a page of changes',
+  snapshot: 'The response is not a catalogue snapshot',
+  json: 'The response is not JSON',
+  back: 'The pages form a loop',
+  long: 'The response is longer than 134217728 bytes',
+  endless: 'The last line of the snapshot is incomplete',
 }
 
 const report: string[] = []
@@ -109,7 +109,7 @@ async function mirrorAfter(answer: (response: ServerResponse, path: string) => v
   const before = copy()
   become(answer)
   const { code, stdout, stderr, peak } = await runMeasured(mahi, ['mirror', url, 'copy', ...flags])
-  expect([code, stdout, stderr.includes('should not have happened')]).toEqual([1, '', false])
+  expect([code, stdout, stderr.includes('internal error')]).toEqual([1, '', false])
   expect(copy()).toBe(before)
   return { stderr: stderr.replace(url, 'URL'), peak }
 }
@@ -263,15 +263,15 @@ test('whatever else a service may answer as a snapshot ends a mirror, and leaves
     ['ndjson-digest', 'md5=:x:'],
   ] as const)
     await fail(GOOD, { [name]: value }, HOSTILE_MESSAGE.snapshot)
-  await fail(GOOD, { 'ndjson-digest': 'sha-256=:AAAA:' }, 'does not have the digest that it names')
+  await fail(GOOD, { 'ndjson-digest': 'sha-256=:AAAA:' }, 'does not match its digest')
   await fail(GOOD, { 'total-count': '1' }, 'has not the 1 lines that it names')
   await fail(GOOD, { 'total-count': '3' }, 'has not the 3 lines that it names')
   await fail('', { 'total-count': '2' }, 'has not the 2 lines that it names')
   await fail(GOOD.trimEnd(), { 'total-count': '1' }, 'has not the 1 lines that it names')
-  await fail(`${line('B')}\n${line('A')}\n`, {}, 'Line 2 of the snapshot is no record or out of order')
-  await fail(`${line('A')}\n${line('A')}\n`, {}, 'Line 2 of the snapshot is no record or out of order')
+  await fail(`${line('B')}\n${line('A')}\n`, {}, 'Line 2 of the snapshot is not a record or is out of order')
+  await fail(`${line('A')}\n${line('A')}\n`, {}, 'Line 2 of the snapshot is not a record or is out of order')
   for (const text of ['{}', '[]', 'null', '5', '<html>', '{"occupationCode":5}', '{"occupationCode":"A"'])
-    await fail(`${text}\n`, {}, 'Line 1 of the snapshot is no record or out of order')
+    await fail(`${text}\n`, {}, 'Line 1 of the snapshot is not a record or is out of order')
 })
 
 test('a redirect is not followed, and its target is named', async () => {
@@ -390,11 +390,11 @@ describe('findings of a service that is none', () => {
   }
 
   test.each([
-    [{ results: 1, totalCount: 1 }, 'The answer lacks the entries that its total count tells of'],
-    [{ results: 'text', totalCount: 1 }, 'The answer lacks the entries that its total count tells of'],
-    [{ results: [], totalCount: 1e308 }, 'The answer lacks the entries that its total count tells of'],
-    [{ results: [null], totalCount: 1 }, 'The answer holds something that is no entry'],
-    [{ results: [] }, 'The answer lacks an ETag or a total count'],
+    [{ results: 1, totalCount: 1 }, 'The response has fewer entries than its total count'],
+    [{ results: 'text', totalCount: 1 }, 'The response has fewer entries than its total count'],
+    [{ results: [], totalCount: 1e308 }, 'The response has fewer entries than its total count'],
+    [{ results: [null], totalCount: 1 }, 'The response contains an item that is not an entry'],
+    [{ results: [] }, 'The response lacks an ETag or a total count'],
   ])('%j', async (body, message) => {
     const { code, stderr } = await fetchFrom(JSON.stringify(body))
     expect([code, stderr]).toEqual([1, `URL: ${message}\n`])

@@ -66,7 +66,7 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
     [
       'an endless line of NDJSON',
       () => streamOf(repeated('x', BYTES, `${object}{"${field}":"`, '"}\n')),
-      `-:2: is ${TOO_LONG}: one line holds one record`,
+      `-:2: is ${TOO_LONG}. Each line must hold one record`,
     ],
     [
       'an endless text in JSON',
@@ -91,12 +91,12 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
     [
       'a gzip bomb of empty lines',
       () => packed(repeated('\n', BYTES / 8)),
-      '-: is empty: the first line of a CSV file must name its columns',
+      '-: The file is empty. The first line of a CSV file must name its columns',
     ],
     [
       'a gzip bomb behind a record',
       () => packed(repeated(' ', BYTES, object)),
-      `-:2: is ${TOO_LONG}: one line holds one record`,
+      `-:2: is ${TOO_LONG}. Each line must hold one record`,
     ],
     [
       'spaces before a list',
@@ -106,7 +106,7 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
     [
       'spaces after a list',
       () => streamOf(repeated(' ', BYTES, `[${object}]`, 'x')),
-      '-:2: has something after the end of the list',
+      '-:2: Data follows the end of the list',
     ],
     [
       'lists in lists without end',
@@ -116,7 +116,7 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
     [
       'objects in objects without end',
       () => streamOf(repeated('{"a":', BYTES)),
-      `-:1: is ${TOO_LONG}: one line holds one record`,
+      `-:1: is ${TOO_LONG}. Each line must hold one record`,
     ],
   ]
   test.each(streams)('%s is refused', { timeout: 600_000 }, async (what, input, fault) => {
@@ -134,22 +134,26 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
   /** Files with very many lines, and how what is said of them begins. */
   const files: [string, Iterable<Buffer>, string][] = [
     ['x.ndjson', repeated('x\n', 2 * LINES), "x.ndjson:1: is not JSON \\(Unexpected token 'x'\\)\n"],
-    ['one.ndjson', repeated('1\n', 2 * LINES), 'one.ndjson:1: is (?:1|a number), and should be an object\n'],
+    ['one.ndjson', repeated('1\n', 2 * LINES), 'one.ndjson:1: must be an object, not (?:1|a number)\n'],
     [
       'one.json',
       repeated('1,\n', 3 * LINES, '[\n', '1]'),
-      'one.json:2: is (?:1|a number), and should be an object\n',
+      'one.json:2: must be an object, not (?:1|a number)\n',
     ],
-    ['x.csv', repeated('x\n', 2 * LINES), 'x.csv:1: names no column that there is, such as \\w+\n'],
+    [
+      'x.csv',
+      repeated('x\n', 2 * LINES),
+      'x.csv:1: The header row has no known column. Expected names such as \\w+\n',
+    ],
     [
       'cells.csv',
       repeated('a,b\n', 4 * LINES, `${field}\n`),
-      'cells.csv:2: has 2 cells, and the first line names 1 columns\n',
+      'cells.csv:2: has 2 cells, and the header row has 1 columns\n',
     ],
     [
       'empty.csv',
       repeated('\r\n', 2 * LINES),
-      'empty.csv: is empty: the first line of a CSV file must name its columns\n',
+      'empty.csv: The file is empty. The first line of a CSV file must name its columns\n',
     ],
     [
       'empty.json',
@@ -252,14 +256,19 @@ describe('what is no text, or no record, is refused where it stands', () => {
       'UTF-16 with a mark',
       'a.ndjson',
       utf16('\ufeff{"localId":"A"}\n'),
-      'a.ndjson: is UTF-16: save it as UTF-8',
+      'a.ndjson: The file is UTF-16. Save it as UTF-8',
     ],
-    ['UTF-16 without one', 'a.ndjson', utf16('{"localId":"A"}\n'), 'a.ndjson: is UTF-16: save it as UTF-8'],
+    [
+      'UTF-16 without one',
+      'a.ndjson',
+      utf16('{"localId":"A"}\n'),
+      'a.ndjson: The file is UTF-16. Save it as UTF-8',
+    ],
     [
       'UTF-16 of the other end',
       'a.csv',
       utf16('localId\nA\n').swap16(),
-      'a.csv: is UTF-16: save it as UTF-8',
+      'a.csv: The file is UTF-16. Save it as UTF-8',
     ],
     [
       'two byte order marks',
@@ -271,13 +280,13 @@ describe('what is no text, or no record, is refused where it stands', () => {
       'invalid UTF-8',
       'a.csv',
       Buffer.from('localId\nA\ncaf\xe9\n', 'latin1'),
-      'a.csv:3: is not UTF-8: save the file as UTF-8',
+      'a.csv:3: is not UTF-8. Save the file as UTF-8',
     ],
     [
       'a surrogate in UTF-8',
       'a.ndjson',
       Buffer.from('{"localId":"\xed\xa0\xbd"}\n', 'latin1'),
-      'a.ndjson:1: is not UTF-8: save the file as UTF-8',
+      'a.ndjson:1: is not UTF-8. Save the file as UTF-8',
     ],
     [
       'half a surrogate pair',
@@ -308,13 +317,13 @@ describe('what is no text, or no record, is refused where it stands', () => {
       'carriage returns alone in CSV',
       'a.csv',
       'localId,courseCode\rA,B\r',
-      'a.csv:1: ends with a carriage return alone: end lines with LF or CRLF',
+      'a.csv:1: Lines end with a bare carriage return. Use LF or CRLF',
     ],
     [
       'carriage returns alone in NDJSON',
       'a.ndjson',
       '{"localId":"A"}\r{"localId":"B"}\r',
-      'a.ndjson:1: ends with a carriage return alone: end lines with LF or CRLF',
+      'a.ndjson:1: Lines end with a bare carriage return. Use LF or CRLF',
     ],
     [
       '__proto__ in a record',
@@ -344,7 +353,7 @@ describe('what is no text, or no record, is refused where it stands', () => {
       'a number beyond all',
       'a.ndjson',
       '{"localId":1e400}\n',
-      'a.ndjson:1: localId: is a number, and should be text',
+      'a.ndjson:1: localId: must be text, not a number',
     ],
     [
       'nesting a hundred thousand deep',
@@ -356,31 +365,31 @@ describe('what is no text, or no record, is refused where it stands', () => {
       'lists a hundred thousand deep',
       'a.json',
       `[${'['.repeat(100_000)}${']'.repeat(100_000)}]`,
-      'a.json:1: is a list, and should be an object',
+      'a.json:1: must be an object, not a list',
     ],
     [
       'a gzip that was cut off',
       'a.ndjson.gz',
       gzipSync('{"localId":"A"}\n'.repeat(1000)).subarray(0, 60),
-      'a.ndjson.gz: is not a whole gzip file: it is damaged or was cut off',
+      'a.ndjson.gz: The gzip file is damaged or truncated',
     ],
     [
       'something after a gzip',
       'a.ndjson.gz',
       Buffer.concat([gzipSync('{"localId":"A"}\n'), Buffer.from('x')]),
-      'a.ndjson.gz: is not a whole gzip file: it is damaged or was cut off',
+      'a.ndjson.gz: The gzip file is damaged or truncated',
     ],
     [
       'something after a gzip and zeros',
       'a.ndjson.gz',
       Buffer.concat([gzipSync('{"localId":"A"}\n'), Buffer.alloc(9), gzipSync('{"localId":"B"}\n')]),
-      'a.ndjson.gz: has something after the end of its gzip',
+      'a.ndjson.gz: Data follows the end of the gzip stream',
     ],
     [
       'a gzip in a gzip',
       'a.ndjson.gz',
       gzipSync(gzipSync('{"localId":"A"}\n')),
-      'a.ndjson.gz:1: is not UTF-8: save the file as UTF-8',
+      'a.ndjson.gz:1: is not UTF-8. Save the file as UTF-8',
     ],
   ]
   test('by a publish', { timeout: 120_000 }, async () => {

@@ -81,12 +81,12 @@ test('the line of a record is that of its first character, however the list is l
 
 describe('a text that is not a list of records is refused with the line of the trouble', () => {
   const outside =
-    'should be a list of records, from [ to ]; one record a line, without brackets, is NDJSON (.ndjson)'
+    'A JSON file must contain one list of records, from [ to ]. For one record per line, use NDJSON (.ndjson)'
   test.each([
     ['one record alone', '{"a":1}', `1: ${outside}`],
     ['one record a line', '\n{"a":1}\n{"a":2}\n', `2: ${outside}`],
-    ['something after the list', '[{"a":1}]\n\nx', '3: has something after the end of the list'],
-    ['two lists', '[{"a":1}]\n[{"a":2}]', '2: has something after the end of the list'],
+    ['something after the list', '[{"a":1}]\n\nx', '3: Data follows the end of the list'],
+    ['two lists', '[{"a":1}]\n[{"a":2}]', '2: Data follows the end of the list'],
   ])('%s', async (_, text, expected) => {
     expect(await complain(text)).toBe(expected)
   })
@@ -97,7 +97,7 @@ describe('a text that is not a list of records is refused with the line of the t
     ['between two records', '[\n{"a":1}\n,\n'],
   ])('cut off %s', async (_, text) => {
     expect(await complain(text)).toMatch(
-      /^[34]: ends in the middle of the list: the file was cut off, or a bracket or quote is missing$/,
+      /^[34]: The file ends inside the list. It is truncated, or a bracket or quote is missing$/,
     )
   })
 
@@ -110,7 +110,7 @@ describe('a text that is not a list of records is refused with the line of the t
     ['a bracket of the wrong kind', '[{"a":1},\n\n{"a":2]}]'],
     ['a comment', '[{"a":1},\n\n/* two */{"a":2}]'],
   ])('%s', async (_, text) => {
-    expect(await complain(text)).toMatch(/^3: is not JSON \([^\n]+\)$|^3: ends in the middle of the list/)
+    expect(await complain(text)).toMatch(/^3: is not JSON \([^\n]+\)$|^3: The file ends inside the list/)
   })
 })
 
@@ -122,7 +122,7 @@ test('the records before the trouble are read', async () => {
 
 test('a record that is not UTF-8 is refused by its line', async () => {
   const text = Buffer.from('[{"a":"ok"},\n{"a":"caf\u00e9"}]', 'latin1')
-  expect(await complain(text)).toBe('2: is not UTF-8: save the file as UTF-8')
+  expect(await complain(text)).toBe('2: is not UTF-8. Save the file as UTF-8')
 })
 
 test('a record of 20 MB is refused by the line on which it starts', async () => {

@@ -69,13 +69,13 @@ test('every line that is not JSON is named, and the lines after it are read', as
 
 test('a text cut off in the middle of a line says so', async () => {
   const [fault, ...others] = await complain('{"a":1}\n{"a":"two')
-  expect(fault).toMatch(/^2: ends in the middle of a record \(.*\): the file was cut off, or is not JSON$/)
+  expect(fault).toMatch(/^2: The file ends inside a record \(.*\). It is truncated or not JSON$/)
   expect(others).toEqual([])
 })
 
 test('a text that is not UTF-8 is refused once, by its first line that is not', async () => {
   const latin1 = Buffer.from('{"a":"ok"}\n\n{"a":"caf\u00e9"}\n{"a":"na\u00efve"}\n', 'latin1')
-  expect(await complain(latin1)).toEqual(['3: is not UTF-8: save the file as UTF-8'])
+  expect(await complain(latin1)).toEqual(['3: is not UTF-8. Save the file as UTF-8'])
 })
 
 test('a character cut in two by a chunk is whole again', async () => {
@@ -85,7 +85,7 @@ test('a character cut in two by a chunk is whole again', async () => {
 })
 
 test('a list is a JSON file, and the message says so', async () => {
-  const expected = ['1: begins a list: a file that is one list of records is JSON (.json)']
+  const expected = ['1: The file starts with a list. Name a file with one list of records .json']
   expect(await complain('[{"a":1},{"a":2}]\n')).toEqual(expected)
   expect(await complain('[\n  {"a":1}\n]\n')).toEqual(expected)
 })
@@ -95,7 +95,11 @@ test('a line that is too long is named, and the lines around it are read', async
   const { records, faults } = await read(`{"a":1}\n${long}\n{"a":2}\n`, 256 * 1024)
   expect(records.map(({ line }) => line)).toEqual([1, 3])
   expect(faults).toEqual([
-    { file: FILE, line: 2, message: `is longer than ${MAX_RECORD_BYTES} bytes: one line holds one record` },
+    {
+      file: FILE,
+      line: 2,
+      message: `is longer than ${MAX_RECORD_BYTES} bytes. Each line must hold one record`,
+    },
   ])
 })
 

@@ -112,11 +112,11 @@ describe('text', () => {
   test('a code is one line, of at most 64 characters however many UTF-16 units they take', () => {
     expect(complain({ occupationCode: '😀'.repeat(64) })).toEqual([])
     expect(complain({ occupationCode: '😀'.repeat(65) })).toEqual([
-      'occupationCode: is 65 characters long, and at most 64 fit',
+      'occupationCode: is 65 characters long; at most 64 are allowed',
     ])
     for (const space of ['\t', '\n', '\r\n', '\u2028']) {
       expect(complain({ minorGroups: [{ minorGroup: { code: `A${space}1` } }] })[0]).toContain(
-        'with a tab or a line break: a code must be one line',
+        'must be one line without tabs, not',
       )
       expect(complain({ occupationCode: `A${space}1` })).toHaveLength(1)
     }
@@ -125,7 +125,7 @@ describe('text', () => {
   test('the length of a code is counted after it has been normalised', () => {
     expect(complain({ occupationCode: ` ${'x'.repeat(64)} ` })).toEqual([])
     expect(complain({ occupationCode: 'x'.repeat(65) })).toEqual([
-      'occupationCode: is 65 characters long, and at most 64 fit',
+      'occupationCode: is 65 characters long; at most 64 are allowed',
     ])
   })
 })
@@ -178,29 +178,29 @@ describe('every fault is named by its field', () => {
         lastUpdatedDate: 1_700_000_000,
       }),
     ).toEqual([
-      'occupationCode: is 11, and should be text',
-      'titleEnglish: is a list, and should be text',
-      'altJobTitlesEnglish: is the text "Baker", and should be a list',
-      'altJobTitlesMaori[1]: is 1, and should be text',
-      'altJobTitlesMaori[2]: is true, and should be text',
-      'altJobTitlesMaori[3]: is an object, and should be text',
-      'entryRequirements: is the text "none", and should be an object',
-      'minorGroups: is an object, and should be a list',
-      'renumeration.payLowerBound: is the text "41000", and should be a number',
-      'renumeration.payUpperBound: is Infinity, and should be a number',
-      'registrationAuthority: is a list, and should be an object',
-      'lastUpdatedDate: is 1700000000, and should be a date-time',
+      'occupationCode: must be text, not 11',
+      'titleEnglish: must be text, not a list',
+      'altJobTitlesEnglish: must be a list, not the text "Baker"',
+      'altJobTitlesMaori[1]: must be text, not 1',
+      'altJobTitlesMaori[2]: must be text, not true',
+      'altJobTitlesMaori[3]: must be text, not an object',
+      'entryRequirements: must be an object, not the text "none"',
+      'minorGroups: must be a list, not an object',
+      'renumeration.payLowerBound: must be a number, not the text "41000"',
+      'renumeration.payUpperBound: must be a number, not Infinity',
+      'registrationAuthority: must be an object, not a list',
+      'lastUpdatedDate: must be a date-time, not 1700000000',
     ])
   })
 
   test.each([[null], [[]], ['B1'], [11], [true]])('a record that is %j', (record) => {
-    expect(complain(record)).toEqual([expect.stringMatching(/^is .*, and should be an object$/)])
+    expect(complain(record)).toEqual([expect.stringMatching(/^must be an object, not .*$/)])
   })
 
   test('more than seven alternative titles', () => {
     const titles = ['1', '2', '3', '4', '5', '6', '7', '8']
     expect(complain({ altJobTitlesEnglish: titles, altJobTitlesMaori: titles.slice(1) })).toEqual([
-      'altJobTitlesEnglish: has 8 items, and at most 7 fit',
+      'altJobTitlesEnglish: has 8 items; at most 7 are allowed',
     ])
   })
 
@@ -215,32 +215,32 @@ describe('every fault is named by its field', () => {
         ],
       }),
     ).toEqual([
-      'minorGroups[0].minorGroupRelationType: is "primary", and should be one of Primary, Secondary (did you mean "Primary"?)',
-      'minorGroups[0].minorGroup.majorGroups[0].majorGroupRelationType: is "Tertiary", and should be one of Primary, Secondary',
+      'minorGroups[0].minorGroupRelationType: must be Primary or Secondary, not "primary" (did you mean "Primary"?)',
+      'minorGroups[0].minorGroup.majorGroups[0].majorGroupRelationType: must be Primary or Secondary, not "Tertiary"',
     ])
     expect(readEntry({ errorType: 'Fatal', fileType: 'enrolment' }).faults).toEqual([
-      { field: 'errorType', message: 'is "Fatal", and should be one of Error, Warning' },
+      { field: 'errorType', message: 'must be Error or Warning, not "Fatal"' },
       {
         field: 'fileType',
         message:
-          'is "enrolment", and should be one of Course, Enrolment, CourseCompletion, QualificationCompletion, Learner, Unknown (did you mean "Enrolment"?)',
+          'must be Course, Enrolment, CourseCompletion, QualificationCompletion, Learner or Unknown, not "enrolment" (did you mean "Enrolment"?)',
       },
     ])
   })
 
   test('a negative amount', () => {
     expect(complain({ renumeration: { payLowerBound: -1 } })).toEqual([
-      'renumeration.payLowerBound: is -1, and should be at least 0',
+      'renumeration.payLowerBound: must be at least 0, not -1',
     ])
   })
 
   test('a date that is none', () => {
     expect(complain({ lastUpdatedDate: '31/01/2026' })).toEqual([
-      'lastUpdatedDate: is "31/01/2026", and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z',
+      'lastUpdatedDate: must be an RFC 3339 date-time such as 2026-01-31T09:30:00Z, not "31/01/2026"',
     ])
     expect(complain({ lastUpdatedDate: '2026-02-30T00:00:00Z' })).toHaveLength(1)
     expect(complain({ lastUpdatedDate: '0000-01-01T00:00:00+01:00' })).toEqual([
-      'lastUpdatedDate: is "0000-01-01T00:00:00+01:00", outside the years 0 to 9999 in UTC',
+      'lastUpdatedDate: must be in the years 0 to 9999 in UTC, not "0000-01-01T00:00:00+01:00"',
     ])
   })
 })

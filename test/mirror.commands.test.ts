@@ -98,7 +98,7 @@ test('mirror says what to do about a wrong key, a wrong address and a service th
 
   const address = await installation.run(['mirror', 'careers.example', 'copy'])
   expect(address.code).toBe(1)
-  expect(address.stderr).toContain('should be an address such as')
+  expect(address.stderr).toContain('must be a URL such as')
   const withPassword = await installation.run(['mirror', url.replace('//', '//user:secret@'), 'copy'])
   expect(withPassword.stderr).toContain('holds a user name or password')
   expect(withPassword.stderr).not.toContain('secret')
@@ -173,7 +173,7 @@ test('a service that is away or unknown fails soon, with the cause, and so does 
       const { code, stdout, stderr } = await installation.run(command)
       expect([code, stdout]).toEqual([1, ''])
       const last = stderr.trimEnd().split('\n').at(-1) ?? ''
-      expect(last).toContain(`${url}: No whole answer came: `)
+      expect(last).toContain(`${url}: The response is incomplete or missing: `)
       expect(last).toMatch(cause)
     }
   }
@@ -238,7 +238,7 @@ test('two mirrors in one folder do not mix: the second says who is at work', asy
   const { installation, url, environment } = await serveRecords(2000)
   const runs = await Promise.all([1, 2].map(() => installation.run(['mirror', url, 'copy'], { environment })))
   const failed = runs.filter(({ code }) => code !== 0)
-  for (const { stderr } of failed) expect(stderr).toContain('is being mirrored by another process')
+  for (const { stderr } of failed) expect(stderr).toContain('Another process is mirroring into this folder')
   expect(runs.length - failed.length).toBeGreaterThan(0)
   expect(
     readFileSync(join(installation.folder, 'copy', 'occupations.ndjson'), 'utf8').split('\n'),

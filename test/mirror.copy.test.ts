@@ -342,6 +342,6 @@ test('of runs that begin at once one works, and the others say so, whatever a ki
   const runs = await Promise.allSettled(Array.from({ length: 6 }, () => mirror()))
   const failed = runs.flatMap((run) => (run.status === 'rejected' ? [String(run.reason)] : []))
   expect(failed).toHaveLength(5)
-  for (const message of failed) expect(message).toContain('is being mirrored by another process')
+  for (const message of failed) expect(message).toContain('Another process is mirroring into this folder')
   expect(copy()).toBe(await truth())
 })

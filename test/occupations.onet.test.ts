@@ -332,7 +332,7 @@ describe('import-onet', () => {
     const mahi = new Installation()
     const { code, stderr } = await mahi.run([...command, folder])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^--wages: is missing: .*--without-wages/)
+    expect(stderr).toMatch(/^--wages: is required. .*--without-wages/)
     expect(await mahi.runJson([...command, folder, '--without-wages'])).toMatchObject({ created: 5 })
     const both = await mahi.run([...command, folder, '--without-wages', '--wages', await writeWages()])
     expect(both.code).toBe(1)
@@ -453,7 +453,7 @@ describe('a release that cannot be read is refused', () => {
     const advice = 'unpack the O*NET text release and name the folder that holds its .txt files'
     const file = join(folder, 'nowhere')
     expect(await findFaults(undefined, file)).toEqual([
-      { file, message: `there is no such folder; ${advice}` },
+      { file, message: `The folder does not exist; ${advice}` },
     ])
     await writeFile(file, '')
     expect(await findFaults(undefined, file)).toEqual([{ file, message: `is not a folder; ${advice}` }])
@@ -461,7 +461,7 @@ describe('a release that cannot be read is refused', () => {
 
   test('with the name of each missing file', async () => {
     await writeRelease({ 'Job Zones.txt': undefined, 'DWA Reference.txt': undefined })
-    const message = 'is missing, and an O*NET text release has it'
+    const message = 'is missing from the O*NET text release'
     expect(await findFaults()).toEqual([
       { file: join(folder, 'DWA Reference.txt'), message },
       { file: join(folder, 'Job Zones.txt'), message },
@@ -472,7 +472,7 @@ describe('a release that cannot be read is refused', () => {
     await writeRelease({ 'Job Zones.txt': undefined })
     await mkdir(join(folder, 'Job Zones.txt'))
     const file = join(folder, 'Job Zones.txt')
-    expect(await findFaults()).toEqual([{ file, message: 'is a folder, and should be a file' }])
+    expect(await findFaults()).toEqual([{ file, message: 'is a folder. Give a file' }])
   })
 
   test('with the names of the missing columns and of those found', async () => {
@@ -491,7 +491,7 @@ describe('a release that cannot be read is refused', () => {
     expect(await findFaults()).toEqual([
       {
         file: join(folder, 'DWA Reference.txt'),
-        message: 'is empty, and should begin with "DWA ID", "DWA Title"',
+        message: 'The file is empty. The header row must start with "DWA ID", "DWA Title"',
       },
     ])
   })
@@ -502,7 +502,7 @@ describe('a release that cannot be read is refused', () => {
       {
         file: join(folder, 'Job Zones.txt'),
         line: 2,
-        message: 'has 2 cells, and should have 4 as the header has',
+        message: 'has 2 cells, but the header row has 4',
       },
     ])
   })
@@ -511,7 +511,7 @@ describe('a release that cannot be read is refused', () => {
     const header = 'O*NET-SOC Code\tTitle\tDescription'
     await writeRelease({ 'Occupation Data.txt': [header, `91-1011.00\t${'x'.repeat(3_000_000)}`] })
     const file = join(folder, 'Occupation Data.txt')
-    const message = 'is longer than 1048576 bytes: this is no file of an O*NET text release'
+    const message = 'is longer than 1048576 bytes. It is not a file of an O*NET text release'
     expect(await findFaults()).toEqual([{ file, line: 2, message }])
   })
 
@@ -520,7 +520,7 @@ describe('a release that cannot be read is refused', () => {
     const file = join(folder, 'Occupation Data.txt')
     const text = ['O*NET-SOC Code\tTitle\tDescription', '91-1011.00\tCafé Pilots\tFly.'].join('\n')
     await writeFile(file, text, 'latin1')
-    expect(await findFaults()).toEqual([{ file, line: 2, message: 'is not UTF-8 text, and should be' }])
+    expect(await findFaults()).toEqual([{ file, line: 2, message: 'is not UTF-8. Save the file as UTF-8' }])
   })
 
   test.each<[string, FileName, (line: string) => string, number, string]>([
@@ -529,42 +529,42 @@ describe('a release that cannot be read is refused', () => {
       'Occupation Data.txt',
       (line) => line.replace('15-1298.00', '15-1298'),
       3,
-      'has the code "15-1298", and a code is like "11-1011.00"',
+      'has the code "15-1298"; a code looks like "11-1011.00"',
     ],
     [
       'a code comes twice',
       'Occupation Data.txt',
       (line) => line.replace('15-1298.00', '91-1011.00'),
       3,
-      'repeats the code 91-1011.00 of line 2; each must come once',
+      'repeats the code 91-1011.00 of line 2; each must be unique',
     ],
     [
       'a task comes twice',
       'Task Statements.txt',
       (line) => line.replace(/^91-1011.00\t2/, '91-1011.00\t1'),
       3,
-      'repeats the task "1" of 91-1011.00 of line 2; each must come once',
+      'repeats the task "1" of 91-1011.00 of line 2; each must be unique',
     ],
     [
       'an occupation has two job zones',
       'Job Zones.txt',
       (line) => `${line}\n${line.replace('\t2\t', '\t1\t')}`.replace(/^(O.*)\nO.*$/, '$1'),
       3,
-      'repeats the job zone of "91-1011.00" of line 2; each must come once',
+      'repeats the job zone of "91-1011.00" of line 2; each must be unique',
     ],
     [
       'a date is not a month',
       'Task Statements.txt',
       (line) => line.replace('08/2021', '13/2021'),
       3,
-      'has the date "13/2021", and a date is like "07/2014"',
+      'has the date "13/2021"; a date looks like "07/2014"',
     ],
     [
       'an index is not a number',
       'Related Occupations.txt',
       (line) => line.replace('\t10', '\tten'),
       3,
-      'has the index "ten", and an index is a whole number',
+      'has the index "ten"; an index must be a whole number',
     ],
   ])('where %s', async (_, name, replace, line, message) => {
     await writeRelease(edit(name, replace))
@@ -607,7 +607,7 @@ describe('a release that cannot be read is refused', () => {
     'where %s in %s refers to what is not there',
     async (_, name, from, to, line, what, where) => {
       await writeRelease(edit(name, (text) => text.replace(from, to)))
-      const message = `refers to ${what}, which is not in '${where}'; all files should be of one release`
+      const message = `refers to ${what}, which is not in '${where}'; use files of one release`
       expect(await findFaults()).toEqual([{ file: join(folder, name), line, message }])
     },
   )
@@ -617,7 +617,7 @@ describe('a wages file that cannot be read is refused', () => {
   test('where it does not exist', async () => {
     await writeRelease()
     const file = join(folder, 'no-wages.csv')
-    expect(await findFaults(file)).toEqual([{ file, message: 'there is no such file' }])
+    expect(await findFaults(file)).toEqual([{ file, message: 'The file does not exist' }])
   })
 
   test('with the names of the missing columns and of those found', async () => {
@@ -632,19 +632,19 @@ describe('a wages file that cannot be read is refused', () => {
     [
       'a figure is no amount',
       '99,91-1012,Balloonists,detailed,30000,many,50000,60000,70000',
-      { line: 10, field: 'A_PCT25', message: 'is "many", and should be an amount, "#" or "*"' },
+      { line: 10, field: 'A_PCT25', message: 'must be an amount, "#" or "*", not "many"' },
     ],
     [
       'the figures fall, an unknown one between them or not',
       '99,91-1012,Balloonists,detailed,30000,#,50000,29999,70000',
-      { line: 10, field: 'A_PCT75', message: 'is 29999, and should be at least the 30000 before it' },
+      { line: 10, field: 'A_PCT75', message: 'is 29999, less than the 30000 before it' },
     ],
     [
       'a code has two rows',
       '98,91-1011,Kite Pilots,detailed,1,2,3,4,5',
       {
         line: 10,
-        message: 'is the second detailed row for "91-1011"; the national file has one each',
+        message: 'is the second detailed row for "91-1011"; the national file has one of each',
       },
     ],
   ])('where %s', async (_, row, fault) => {

@@ -65,11 +65,11 @@ test('every fault is named at once, in the order of the list', () => {
       CORS_ORIGINS: 'careers.example',
     }),
   ).toEqual([
-    'PORT is "80a", and should be a whole number from 0 to 65535',
-    'RATE_LIMIT_RESULTS is "10", and should be requests/seconds such as 600/60, or off',
-    'CORS_ORIGINS is "careers.example", and should be * or origins such as https://careers.example, by commas',
-    'LOG_LEVEL is "loud", and should be one of fatal, error, warn, info, debug, trace, silent',
-    'OCCUPATIONS_LIMIT_DEFAULT is 200, above OCCUPATIONS_LIMIT_MAX (100)',
+    'PORT must be a whole number from 0 to 65535, not "80a"',
+    'RATE_LIMIT_RESULTS must be requests/seconds such as 600/60, or off, not "10"',
+    'CORS_ORIGINS must be * or comma-separated origins such as https://careers.example, not "careers.example"',
+    'LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent, not "loud"',
+    'OCCUPATIONS_LIMIT_DEFAULT must be at most OCCUPATIONS_LIMIT_MAX (100), not 200',
   ])
 })
 
@@ -97,7 +97,7 @@ test('every setting can be faulty at once, and each is named once', () => {
 describe('a number is written in digits alone', () => {
   test.each(['1e2', '0x10', '+5', '-1', '5.0', '5 0', '٥', '65536', '99999999999'])('PORT=%s', (text) => {
     expect(complain({ PORT: text })).toEqual([
-      `PORT is ${JSON.stringify(text)}, and should be a whole number from 0 to 65535`,
+      `PORT must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
     ])
   })
 })
@@ -105,18 +105,16 @@ describe('a number is written in digits alone', () => {
 test('a page has at least one record and a maximum that covers the default', () => {
   expect(complain({ OCCUPATIONS_LIMIT_MAX: '0' })).toHaveLength(1)
   expect(complain({ OCCUPATIONS_LIMIT_MAX: '10' })).toEqual([
-    'OCCUPATIONS_LIMIT_DEFAULT is 20, above OCCUPATIONS_LIMIT_MAX (10)',
+    'OCCUPATIONS_LIMIT_DEFAULT must be at most OCCUPATIONS_LIMIT_MAX (10), not 20',
   ])
   expect(complain({ RESULTS_PAGE_SIZE_MAX: '99' })).toEqual([
-    'RESULTS_PAGE_SIZE_DEFAULT is 100, above RESULTS_PAGE_SIZE_MAX (99)',
+    'RESULTS_PAGE_SIZE_DEFAULT must be at most RESULTS_PAGE_SIZE_MAX (99), not 100',
   ])
   expect(complain({ OCCUPATIONS_LIMIT_MAX: '10', OCCUPATIONS_LIMIT_DEFAULT: '10' })).toEqual([])
 })
 
 test('the metrics have a port of their own, unless there are none or any will do', () => {
-  expect(complain({ PORT: '9464' })).toEqual([
-    'METRICS_PORT and PORT are both 9464: each needs a port of its own',
-  ])
+  expect(complain({ PORT: '9464' })).toEqual(['METRICS_PORT and PORT must be different, not both 9464'])
   expect(complain({ PORT: '0', METRICS_PORT: '0' })).toEqual([])
   expect(complain({ PORT: 'a', METRICS_PORT: 'b' })).toHaveLength(2)
 })
@@ -188,7 +186,7 @@ test('proxies are addresses or ranges of them', () => {
 
 test('the settings of an identity provider belong together', () => {
   expect(complain({ JWT_ISSUER: 'https://login.example' })).toEqual([
-    'JWT_AUDIENCE and JWT_JWKS_URL should be given too: JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL belong together',
+    'JWT_AUDIENCE and JWT_JWKS_URL must also be set: JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS_URL only work together',
   ])
 })
 

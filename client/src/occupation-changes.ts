@@ -62,7 +62,7 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
     for (let { since } = query; ; ) {
       const page = await changes({ ...query, since }, options)
       if (page.next !== undefined && seen.has(page.next)) {
-        throw new MahiError('unreadable', { title: 'The pages lead back to where they came from' })
+        throw new MahiError('unreadable', { title: 'The pages form a loop' })
       }
       yield page
       if (page.next === undefined) return
@@ -102,7 +102,7 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
       !etag
     ) {
       void body?.cancel().catch(() => undefined)
-      throw new MahiError('unreadable', { title: 'The answer is no snapshot of a catalogue' })
+      throw new MahiError('unreadable', { title: 'The response is not a catalogue snapshot' })
     }
     const lines = () => readLines(body, totalCount)
     return {
@@ -132,7 +132,7 @@ function parseRecord(line: string): OccupationRecord {
   } catch {
     // Told below.
   }
-  throw new MahiError('unreadable', { title: 'A line of the snapshot is no record' })
+  throw new MahiError('unreadable', { title: 'A line of the snapshot is not a record' })
 }
 
 async function* readLines(
@@ -150,7 +150,7 @@ async function* readLines(
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > LONGEST_LINE)
-        throw new MahiError('unreadable', { title: 'A line of the snapshot has no end' })
+        throw new MahiError('unreadable', { title: 'The last line of the snapshot is incomplete' })
       for (const line of lines) {
         if (++count > totalCount) break
         yield line
@@ -159,13 +159,13 @@ async function* readLines(
     }
   } catch (cause) {
     if (cause instanceof MahiError) throw cause
-    throw new MahiError('network', { title: 'The snapshot broke off' }, cause)
+    throw new MahiError('network', { title: 'The snapshot was interrupted' }, cause)
   } finally {
     void reader?.cancel().catch(() => undefined)
   }
   if (count !== totalCount || rest !== '') {
     throw new MahiError('unreadable', {
-      title: `The snapshot has not the ${totalCount} lines that it names`,
+      title: `The snapshot does not have the ${totalCount} lines that it announces`,
     })
   }
 }

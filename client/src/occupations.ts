@@ -103,7 +103,7 @@ export function createOccupations(send: SendRequest): Occupations {
       yield page
       const { nextCursor } = page
       if (nextCursor !== undefined && cursor !== undefined && compareCodePoints(nextCursor, cursor) <= 0) {
-        throw new MahiError('unreadable', { title: 'The pages lead back to where they came from' })
+        throw new MahiError('unreadable', { title: 'The pages form a loop' })
       }
       cursor = page.nextCursor
     } while (cursor !== undefined)

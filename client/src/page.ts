@@ -8,7 +8,8 @@ import { MahiError } from './errors.ts'
  */
 export function assertPage(body: unknown, etag: string | null): void {
   const fault = findPageFault(body, etag)
-  if (fault !== undefined) throw new MahiError('unreadable', { title: `The answer is no page: ${fault}` })
+  if (fault !== undefined)
+    throw new MahiError('unreadable', { title: `The response is not a page: ${fault}` })
 }
 
 function findPageFault(body: unknown, etag: string | null): string | undefined {
@@ -27,7 +28,7 @@ function findPageFault(body: unknown, etag: string | null): string | undefined {
 export function assertChanges(body: unknown, etag: string | null): void {
   const fault = findChangesFault(body, etag)
   if (fault !== undefined)
-    throw new MahiError('unreadable', { title: `The answer is no page of changes: ${fault}` })
+    throw new MahiError('unreadable', { title: `The response is not a page of changes: ${fault}` })
 }
 
 function findChangesFault(body: unknown, etag: string | null): string | undefined {

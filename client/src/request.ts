@@ -139,7 +139,7 @@ export function createRequests(options: ClientOptions): Requests {
     if (unchanged) text = known.text
     if (!ok && !unchanged) throw explainStatus(response, text)
     const body = readObject(text)
-    if (body === undefined) throw new MahiError('unreadable', { title: 'The answer is not JSON', status })
+    if (body === undefined) throw new MahiError('unreadable', { title: 'The response is not JSON', status })
 
     const etag = unchanged ? known.etag : response.headers.get('etag')
     pages.delete(url)
@@ -195,7 +195,7 @@ export function createRequests(options: ClientOptions): Requests {
     const timer = setTimeout(
       () =>
         controller.abort(
-          new MahiError('deadline', { title: `There was no answer within ${deadline} ms` }, failure),
+          new MahiError('deadline', { title: `There was no response within ${deadline} ms` }, failure),
         ),
       allowed,
     )
@@ -242,7 +242,7 @@ export function createRequests(options: ClientOptions): Requests {
 function assertFitsHeader(name: string, credential: string): void {
   if (/^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/.test(credential)) return
   throw new TypeError(
-    `The ${name} is empty or has a character that does not fit in a header, such as a line break`,
+    `The ${name} is empty or has a character that is not allowed in a header, such as a line break`,
   )
 }
 
@@ -257,7 +257,11 @@ async function readWhole(response: Response): Promise<string> {
 function explainNetwork(cause: unknown): MahiError {
   if (cause instanceof MahiError) return cause
   const code = findCode(cause)
-  return new MahiError('network', { title: 'No whole answer came', ...(code && { code }) }, cause)
+  return new MahiError(
+    'network',
+    { title: 'The response is incomplete or missing', ...(code && { code }) },
+    cause,
+  )
 }
 
 /** What the system says about a connection, such as ECONNREFUSED: fetch hides it in the causes of its error. */
@@ -294,7 +298,7 @@ async function readText(response: Response): Promise<string> {
     if (length > LONGEST_ANSWER) {
       // Its connection is of no more use; that it can't be ended in order is no news.
       void reader.cancel().catch(() => undefined)
-      const title = `The answer is longer than ${LONGEST_ANSWER} bytes`
+      const title = `The response is longer than ${LONGEST_ANSWER} bytes`
       throw new MahiError('unreadable', { title, status: response.status })
     }
     parts.push(decoder.decode(value, { stream: true }))

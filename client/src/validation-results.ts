@@ -42,7 +42,7 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
   async function get(token: string, { page, pageSize }: ResultsQuery, options: CallOptions | undefined) {
     // As a part of a path these mean another one.
     if (['', '.', '..'].includes(token)) {
-      throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a submission token` })
+      throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a valid submission token` })
     }
     const path = `/v1/submissions/${encodeURIComponent(token)}/validation-results`
     return await send<ValidationResultsPage>(
@@ -87,7 +87,7 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
         (results.length === 0 && totalCount !== undefined && read < totalCount)
       ) {
         throw new MahiError('unreadable', {
-          title: 'The answer lacks the entries that its total count tells of',
+          title: 'The response has fewer entries than its total count',
         })
       }
       for (const entry of results) {
@@ -97,7 +97,7 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
       read += results.length
       if (totalCount !== undefined && read >= totalCount) return
       if (totalCount === undefined || run === undefined) {
-        throw new MahiError('unreadable', { title: 'The answer lacks an ETag or a total count' })
+        throw new MahiError('unreadable', { title: 'The response lacks an ETag or a total count' })
       }
       size = answeredSize
       page++

@@ -16,10 +16,10 @@ const DAY = 86_400_000
 export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase): void {
   keys
     .command('revoke')
-    .description('end a key at once, or every key that an audit log says was revoked')
-    .argument('[id]', 'its id, such as mahi_0123456789ab')
-    .option('--from-audit <file>', 'revoke the keys that this log names as revoked; - for standard input')
-    .option('--dry-run', 'with --from-audit: only list them')
+    .description('revoke a key immediately, or every key that an audit log lists as revoked')
+    .argument('[id]', 'id of the key, such as mahi_0123456789ab')
+    .option('--from-audit <file>', 'revoke the keys that this log lists as revoked; - is standard input')
+    .option('--dry-run', 'with --from-audit: list the keys and revoke none')
     .addOption(jsonOption)
     .action(
       action(async (given: string | undefined, flags: RevokeFlags) => {
@@ -38,12 +38,12 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
 
   keys
     .command('rotate')
-    .description('make a key that replaces another; both work until the older one ends')
-    .argument('<id>', 'the id of the older key, such as mahi_0123456789ab')
-    .option('--overlap <days>', 'days for which the older key still works', readDays, 7)
+    .description('create a key that replaces another; both work until the older one expires')
+    .argument('<id>', 'id of the older key, such as mahi_0123456789ab')
+    .option('--overlap <days>', 'days until the older key expires', readDays, 7)
     .option(
       '--expires <when>',
-      'when the new key ends: a date, a date-time or never (default: in 12 months)',
+      'expiry of the new key: a date, a date-time or never (default: in 12 months)',
       readExpiry,
     )
     .addOption(jsonOption)
@@ -62,7 +62,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
         const dates = { made: formatTimestamp(made.expires), old: formatTimestamp(old.expires) }
         if (!json) {
           say(`Key ${id} for ${made.client} works until ${dates.old}.`)
-          say(`Key ${made.id} replaces it, until ${dates.made}. It is not shown again:`)
+          say(`Key ${made.id} replaces it, until ${dates.made}. It will not be shown again:`)
         }
         tell({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
         tell({ audit: 'changed', key: id, client: old.client, expires: dates.old })
@@ -82,9 +82,9 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
 
   keys
     .command('rename')
-    .description('change the client that a key is for')
-    .argument('<id>', 'its id, such as mahi_0123456789ab')
-    .requiredOption('--client <name>', 'who the key is for from now on')
+    .description('rename the client of a key')
+    .argument('<id>', 'id of the key, such as mahi_0123456789ab')
+    .requiredOption('--client <name>', 'new name of the client')
     .addOption(jsonOption)
     .action(
       action(async (given: string, flags: { client: string; json?: true }) => {
@@ -141,7 +141,7 @@ async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: 
     return writeOut(`${JSON.stringify({ named: named.size, [flags.dryRun ? 'valid' : 'revoked']: ids })}\n`)
   for (const id of ids) await writeOut(`${id}\n`)
   const count = `${ids.length} of the ${named.size} keys that the log names as revoked`
-  say(flags.dryRun ? `${count} are not revoked here.` : `${count} were revoked now.`)
+  say(flags.dryRun ? `${count} would be revoked.` : `${count} were revoked now.`)
 }
 
 /** The ids in the audit lines of a log, whatever its collector writes before each line. */

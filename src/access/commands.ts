@@ -17,19 +17,19 @@ interface CreateFlags {
 
 /** Adds `keys create`, `list`, `revoke`, `rotate` and `rename`. */
 export function addKeyCommands(program: Command, withDatabase: WithDatabase): void {
-  const keys = program.command('keys').description('make, list, rotate and revoke API keys')
+  const keys = program.command('keys').description('create, list, rotate and revoke API keys')
 
   keys
     .command('create')
-    .description('make a key; it is shown once, and cannot be shown again')
-    .requiredOption('--client <name>', 'who the key is for')
+    .description('create a key and print it once')
+    .requiredOption('--client <name>', 'name of the client that uses the key')
     .addOption(
       new Option(
         '--scope <scope...>',
         `what it may be used for (default: ${DEFAULT_SCOPES.join(' and ')})`,
       ).choices([...SCOPES]),
     )
-    .option('--eid <eid...>', 'the organisations it may act for, comma-separated or one after another')
+    .option('--eid <eid...>', 'organisations it may act for, comma-separated or separated by spaces')
     .option(
       '--expires <when>',
       'a date such as 2027-06-30, a date-time, or never (default: in 12 months)',
@@ -49,7 +49,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
           }),
         )
         const date = formatTimestamp(expires)
-        if (!json) say(`Key ${id} for ${client}, until ${date}. It is not shown again:`)
+        if (!json) say(`Key ${id} for ${client}, until ${date}. It will not be shown again:`)
         tell({ audit: 'made', key: id, client, expires: date })
         const summary = { id, clientId: client, key, scopes, eids, expires: date }
         await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
@@ -58,13 +58,13 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
 
   keys
     .command('list')
-    .description('list the keys, without what is secret about them')
+    .description('list the keys, without their secrets')
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
         const rows = (await withDatabase(listKeys, { existing: true })).map(describeKey)
         if (flags.json) return writeOut(`${JSON.stringify({ keys: rows })}\n`)
-        if (rows.length === 0) say('There are no keys. Make one with: mahi keys create --client NAME')
+        if (rows.length === 0) say('There are no keys. Create one with: mahi keys create --client NAME')
         for (const { id, state, expires, clientId, scopes, eids } of rows) {
           const organisations = eids.length > 0 ? `EID ${eids.join(' ')}` : 'no EID'
           const columns = [id, state.padEnd(7), `until ${expires.slice(0, 10)}`, clientId, scopes.join(' ')]

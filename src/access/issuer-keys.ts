@@ -89,11 +89,11 @@ export class IssuerKeys {
       await this.#remote.reload()
     } catch (error) {
       if (this.#answering)
-        this.#log('the JWKS address gives no keys: those it gave last stand', describeReason(error))
+        this.#log('the JWKS URL returned no keys: the last known keys remain in use', describeReason(error))
       this.#answering = false
       return
     }
-    if (!this.#answering) this.#log('the JWKS address gives keys again')
+    if (!this.#answering) this.#log('the JWKS URL returns keys again')
     this.#answering = true
     const keys = JSON.stringify(this.#remote.jwks())
     if (keys !== this.#keys) this.#onChange()

@@ -81,7 +81,7 @@ export class RedisLimiter {
     this.#probe = open('probe', { requests: Number.MAX_SAFE_INTEGER, seconds: 60 })
     metrics.gauge(
       'mahi_rate_limit_redis_up',
-      'Whether rate limits are shared through Redis (1) or counted by this process alone (0).',
+      'Whether rate limits are shared through Redis (1) or counted by this process only (0).',
       () => (this.#up ? 1 : 0),
     )
   }
@@ -120,7 +120,7 @@ export class RedisLimiter {
       this.#lose(error)
       return
     }
-    if (!this.#up) this.#log.warn('Redis is back: rate limits are shared again')
+    if (!this.#up) this.#log.warn('Redis is available again: rate limits are shared')
     this.#up = true
   }
 
@@ -130,7 +130,7 @@ export class RedisLimiter {
     // Only the message: the error itself may carry the command, and so a password.
     this.#log.warn(
       { reason: describeReason(this.#fault ?? error) },
-      'Redis is lost: this process limits by itself until it is back',
+      'Redis is unavailable: this process counts rate limits alone until it is back',
     )
   }
 }

@@ -1,5 +1,5 @@
+import { joinOr } from '../text/join-or.ts'
 import type { Check, Definition, Field, Limits, Resource } from './definition/definition.ts'
-import { listNames } from './definition/node.ts'
 
 /** A check for people and for the rule catalogue. */
 export interface CheckDescription {
@@ -134,7 +134,7 @@ export function describeType({ type, format, trueValues, falseValues }: Field): 
     case 'number':
       return 'a number such as 1250.50'
     case 'boolean':
-      return listNames([...trueValues, ...falseValues])
+      return joinOr([...trueValues, ...falseValues])
     case 'date':
       return format === 'default'
         ? 'a date such as 2025-02-17'
@@ -173,5 +173,5 @@ export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMax
 /** The permitted values, where they are few enough to be listed. */
 export function describePermitted({ permitted = [] }: Field): string {
   const values = [...new Set(permitted.map(({ value }) => value))]
-  return values.length <= 12 ? listNames(values) : `one of the ${values.length} permitted values`
+  return values.length <= 12 ? joinOr(values) : `one of the ${values.length} permitted values`
 }

@@ -13,7 +13,7 @@ export type WithDatabase = <T>(
 ) => Promise<T>
 
 /** The option of every command whose answer is not data already. */
-export const jsonOption = new Option('--json', 'print one JSON object, for machines')
+export const jsonOption = new Option('--json', 'print one JSON object')
 
 /** Makes an action whose failure is told in the user's terms. */
 export function action<Arguments extends unknown[]>(run: (...given: Arguments) => Promise<void>) {

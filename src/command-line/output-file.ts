@@ -18,7 +18,7 @@ export async function replaceFile<T>(
   fill: (append: (text: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
-    throw new FileUnusable(`${path} is no file: name a file that may be replaced`)
+    throw new FileUnusable(`${path} is not a regular file. Name a file that can be replaced`)
   const temporary = `${path}.new`
   try {
     const result = await fillAndSync(temporary, fill)
@@ -87,19 +87,19 @@ export function explainFileError(error: unknown, path: string): unknown {
   return advice === undefined ? error : new FileUnusable(`${path} ${advice}`, { cause: error })
 }
 
-const NO_ROOM = 'has no room left on its disk: free some and run the command again'
-const NO_RIGHT = "can't be written: give this user the right to write it and its folder"
+const NO_ROOM = 'cannot be written: the disk is full. Free some space and run the command again'
+const NO_RIGHT = 'cannot be written: give this user write permission for it and its folder'
 
 const ADVICE: Record<string, string> = {
   ENOSPC: NO_ROOM,
   EDQUOT: NO_ROOM,
-  EFBIG: "can't be written: it would be larger than files may be here",
+  EFBIG: 'cannot be written: it would exceed the maximum file size',
   EACCES: NO_RIGHT,
   EPERM: NO_RIGHT,
-  EROFS: "can't be written: its file system is read-only",
-  ENOENT: "can't be written: its folder does not exist, or can't be made",
-  ENOTDIR: "can't be written: a part of its path is a file, not a folder",
-  EISDIR: "can't be written: a folder has its name",
-  EEXIST: "can't be written: a part of its path is a file, not a folder",
-  EIO: "can't be written: the disk reports an error",
+  EROFS: 'cannot be written: its file system is read-only',
+  ENOENT: 'cannot be written: its folder does not exist and cannot be created',
+  ENOTDIR: 'cannot be written: a part of its path is a file, not a folder',
+  EISDIR: 'cannot be written: it is a folder',
+  EEXIST: 'cannot be written: a part of its path is a file, not a folder',
+  EIO: 'cannot be written: the disk reports an error',
 }

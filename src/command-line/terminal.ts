@@ -11,8 +11,8 @@ export class OutputFailed extends UserError {
   constructor(error: NodeJS.ErrnoException) {
     super(
       error.code === 'ENOSPC'
-        ? 'standard output has no room left on its disk: what was written is not whole'
-        : `standard output can't be written: ${error.message}`,
+        ? 'Standard output has no space left on its disk; the output is incomplete'
+        : `Standard output cannot be written: ${error.message}`,
       { cause: error },
     )
     this.closed = error.code === 'EPIPE'
@@ -102,11 +102,11 @@ export function describeFailure(error: unknown): readonly Fault[] | undefined {
 /** Tells why a command failed and sets the exit status: each fault on a line, or as one JSON object. */
 export async function reportFailure(error: unknown, json: boolean): Promise<void> {
   process.exitCode = 1
-  const faults = describeFailure(error) ?? [{ message: 'this should not have happened' }]
+  const faults = describeFailure(error) ?? [{ message: 'internal error' }]
   const truncated = error instanceof InputRefused && error.truncated
   if (json) await writeOut(`${JSON.stringify({ faults, ...(truncated && { truncated }) })}\n`)
   if (describeFailure(error) === undefined) {
-    say(`mahi: this should not have happened: ${error instanceof Error ? error.stack : error}`)
+    say(`mahi: internal error: ${error instanceof Error ? error.stack : error}`)
     return
   }
   if (json) return

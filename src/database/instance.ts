@@ -17,5 +17,5 @@ export async function readHashKey(reader: Reader): Promise<string> {
 export async function assertComplete(reader: Reader & { readonly address: string }): Promise<void> {
   const row = await reader.get(`select name from instance where name = '${COPYING}'`)
   if (row !== undefined)
-    throw new DatabaseUnusable(`a copy into ${reader.address} has not ended: run "mahi copy" again first`)
+    throw new DatabaseUnusable(`a copy into ${reader.address} is incomplete. Run "mahi copy" again first`)
 }

@@ -56,7 +56,7 @@ async function pending(reader: Reader): Promise<Migration[]> {
   const unknown = applied.filter((name) => !MIGRATIONS.some((migration) => migration.name === name))
   if (unknown.length > 0) {
     throw new DatabaseUnusable(
-      `a newer version of Mahi has changed this database (${unknown.join(', ')}): run that version, or restore a backup`,
+      `This database was changed by a newer version of Mahi (${unknown.join(', ')}). Run that version, or restore a backup`,
     )
   }
   return MIGRATIONS.filter(({ name }) => !applied.includes(name))

@@ -25,7 +25,7 @@ export async function openDatabase(
   try {
     if (existing && !(await hasTables(database))) {
       throw new DatabaseUnusable(
-        `${database.address} has no tables of Mahi: check DATABASE_URL, or make them with "mahi migrate"`,
+        `${database.address} has no Mahi tables. Check DATABASE_URL, or create them with "mahi migrate"`,
       )
     }
     await migrate(database)
@@ -43,7 +43,5 @@ export async function connectDatabase(
 ): Promise<Database> {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), existing)
   if (/^postgres(?:ql)?:/.test(url)) return openPostgres(url, poolSize)
-  throw new DatabaseUnusable(
-    'DATABASE_URL has an unknown kind of address: begin it with "sqlite:" or "postgres://"',
-  )
+  throw new DatabaseUnusable('DATABASE_URL must start with "sqlite:" or "postgres://"')
 }

@@ -10,14 +10,14 @@ export function explain(error: unknown, address: string): unknown {
   const code = 'code' in error ? String(error.code) : ''
   const cause = { cause: error }
   if (code === 'ETIMEDOUT' || (code === '' && SILENT_MESSAGE.test(error.message))) {
-    return new ServerSilent(`${address} does not answer in time: is the server running?`, cause)
+    return new ServerSilent(`${address} did not respond in time. Is the server running?`, cause)
   }
   const unavailable = findByPrefix(UNAVAILABLE, code || error.message)
   if (unavailable !== undefined) return new DatabaseUnavailable(`${address} ${unavailable}`, cause)
   const advice = findByPrefix(ADVICE, code || error.message)
   if (advice !== undefined) return new DatabaseUnusable(`${address} ${advice}`, cause)
   if ('syscall' in error && NETWORK_CALL.test(String(error.syscall)))
-    return new DatabaseUnavailable(`${address} does not answer (${code}): is the server running?`, cause)
+    return new DatabaseUnavailable(`${address} did not respond (${code}). Is the server running?`, cause)
   return error
 }
 

@@ -52,7 +52,7 @@ export class PostgresFollower implements Follower {
 
   async #read<Row>(sql: string, parameters: readonly Value[]): Promise<Row[]> {
     // A read that was asked for just before the end would open a connection that nobody closes.
-    if (this.#stopped) throw new DatabaseUnavailable(`${this.#address} is not followed any more`)
+    if (this.#stopped) throw new DatabaseUnavailable(`${this.#address} is no longer followed`)
     this.#connection ??= this.#connect()
     const connection = this.#connection
     try {

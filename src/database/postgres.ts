@@ -55,7 +55,7 @@ export async function openPostgres(url: string, poolSize: number): Promise<Datab
     const row = await database.get<{ server_version_num: string }>('show server_version_num')
     if (Number(row?.server_version_num) < 150_000) {
       throw new DatabaseUnusable(
-        `${database.address} is older than PostgreSQL 15: upgrade it, or name another`,
+        `${database.address} is older than PostgreSQL 15. Upgrade it or use another server`,
       )
     }
     return database
@@ -148,10 +148,10 @@ class PostgresDatabase implements Database {
 
   async #read<T>(query: (reader: PostgresReader) => Promise<T>): Promise<T> {
     if (this.#silent)
-      throw new DatabaseUnavailable(`${this.address} has fallen silent: is the server running?`)
+      throw new DatabaseUnavailable(`${this.address} has stopped responding. Is the server running?`)
     const most = this.#poolSize * WAITING_PER_CONNECTION
     if (this.#pool.waitingCount >= most) {
-      throw new DatabaseBusy(`${this.address} is busy: ${most} queries wait for it already`)
+      throw new DatabaseBusy(`${this.address} is busy: ${most} queries are already waiting`)
     }
     try {
       return await query(this.#reader)
@@ -194,7 +194,7 @@ class PostgresDatabase implements Database {
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error
       throw new DatabaseUnavailable(
-        `${this.address} was lost at the very end: whether the change is stored is not known. Running the command again does no harm`,
+        `${this.address} disconnected during the commit, so it is unknown whether the change is stored. It is safe to run the command again`,
         { cause: error },
       )
     }

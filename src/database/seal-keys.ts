@@ -18,7 +18,7 @@ export function readSealKeys(text: string): readonly SealKey[] {
         throw new Error('must be pairs such as k1:KEY, comma-separated, each KEY 32 bytes in base64')
       return { id, key }
     })
-  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error('names two keys alike')
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error('contains the same key id twice')
   if (keys.length === 0) throw new Error('must have at least one key')
   return keys
 }
@@ -29,7 +29,7 @@ export function readSealKeyFile(path: string): readonly SealKey[] {
   try {
     text = readFileSync(path, 'utf8')
   } catch {
-    throw new Error('must name a file that can be read')
+    throw new Error('must be a readable file')
   }
   return readSealKeys(text)
 }

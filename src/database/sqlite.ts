@@ -39,11 +39,11 @@ export async function openSqlite(path: string, existing = false): Promise<Databa
   try {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found?.isDirectory()) {
-      throw new DatabaseUnusable(`${path} is a folder: name a file in it in DATABASE_URL`)
+      throw new DatabaseUnusable(`${path} is a folder. Name a file in DATABASE_URL`)
     }
     if (found === undefined && existing) {
       throw new DatabaseUnusable(
-        `${resolve(path)} does not exist: check DATABASE_URL, or create it with "mahi migrate"`,
+        `${resolve(path)} does not exist. Check DATABASE_URL, or create it with "mahi migrate"`,
       )
     }
     mkdirSync(dirname(path), { recursive: true })
@@ -74,7 +74,7 @@ async function prepareFile(connection: Sqlite.Database, path: string): Promise<v
   if (owner !== APPLICATION_ID) {
     if (owner !== 0 || tables.length > 0) {
       throw new DatabaseUnusable(
-        `${path} is another program's SQLite database: name another file in DATABASE_URL`,
+        `${path} is the SQLite database of another program. Name another file in DATABASE_URL`,
       )
     }
   }
@@ -332,5 +332,5 @@ const ADVICE: Record<string, string> = {
   EEXIST: "can't be opened: a part of its path is a file, not a folder",
   ENOTDIR: "can't be opened: a part of its path is a file, not a folder",
   ENOENT: "can't be opened: its folder can't be made",
-  EROFS: "can't be written: its file system is read-only",
+  EROFS: 'cannot be written: its file system is read-only',
 }

@@ -120,6 +120,6 @@ function readJsonCell(cell: string): unknown {
   try {
     return JSON.parse(cell)
   } catch {
-    throw new Error(`is ${quote(cell, 40)}, and should be a list as JSON, such as ["one","two"]`)
+    throw new Error(`must be a JSON list such as ["one","two"], not ${quote(cell, 40)}`)
   }
 }

@@ -91,10 +91,10 @@ async function* unpack(file: string, options: ReadBytesOptions): AsyncGenerator<
     await feeding
     // Zeros may fill up the file. What stands behind them would be passed over without a word.
     if (end.position >= gunzip.bytesWritten)
-      refuse({ file, message: 'has something after the end of its gzip' })
+      refuse({ file, message: 'Data follows the end of the gzip stream' })
   } catch (error) {
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
-      refuse({ file, message: 'is not a whole gzip file: it is damaged or was cut off' })
+      refuse({ file, message: 'The gzip file is damaged or truncated' })
     }
     throw error
   } finally {
@@ -145,7 +145,7 @@ async function* readSource(file: string, { onFile }: ReadBytesOptions): AsyncGen
   } catch (error) {
     if (error instanceof InputRefused || !(error instanceof Error) || !('syscall' in error)) throw error
     const { code = '' } = error as NodeJS.ErrnoException
-    refuse({ file, message: READ_ERRORS[code] ?? `can't be read: the system reports ${code}` })
+    refuse({ file, message: READ_ERRORS[code] ?? `cannot be read: the system reports ${code}` })
   }
 }
 
@@ -161,8 +161,8 @@ async function openFile(file: string): Promise<AsyncIterable<Buffer>> {
 const READ_ERRORS: Record<string, string> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist: a part of its path is a file, not a folder',
-  EACCES: "can't be read: this user has no right to",
-  EISDIR: 'is a folder: name the files in it',
+  EACCES: 'cannot be read: this user has no permission',
+  EISDIR: 'is a folder. Name the files in it',
 }
 
 function dropMark(chunk: Buffer, file: string): Buffer {
@@ -170,7 +170,7 @@ function dropMark(chunk: Buffer, file: string): Buffer {
   // Without a mark, every second byte of what such files begin with is zero.
   const unmarked = chunk.length > 1 && (chunk[0] === 0) !== (chunk[1] === 0)
   if (marked || unmarked) {
-    refuse({ file, message: 'is UTF-16: save it as UTF-8' })
+    refuse({ file, message: 'The file is UTF-16. Save it as UTF-8' })
   }
   return chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf ? chunk.subarray(3) : chunk
 }

@@ -49,7 +49,7 @@ export async function* readCsv(
     refuse({ file, line: linesRead + Number(error.empty_lines ?? 0) + 1, message: explainCsv(error) })
   }
   if (header === undefined)
-    refuse({ file, message: 'is empty: the first line of a CSV file must name its columns' })
+    refuse({ file, message: 'The file is empty. The first line of a CSV file must name its columns' })
 }
 
 interface Row {
@@ -61,10 +61,10 @@ interface Row {
 function checkFirstLine(place: { file: string; line: number }, names: readonly string[]): void {
   const separator = names.length === 1 ? /[;\t|]/.exec(names[0] ?? '')?.[0] : undefined
   if (separator !== undefined) {
-    refuse({ ...place, message: `separates its columns with ${quote(separator)}, and should with ","` })
+    refuse({ ...place, message: `Columns are separated by ${quote(separator)}. Use ","` })
   }
   if (names.some((name) => name.includes('\r'))) {
-    refuse({ ...place, message: 'ends with a carriage return alone: end lines with LF or CRLF' })
+    refuse({ ...place, message: 'Lines end with a bare carriage return. Use LF or CRLF' })
   }
 }
 
@@ -91,12 +91,16 @@ async function* checkUtf8(file: string, chunks: AsyncIterable<Buffer>): AsyncGen
       line++
       start = end + 1
     }
-    return refuse({ file, line, message: 'is not UTF-8: save the file as UTF-8' })
+    return refuse({ file, line, message: 'is not UTF-8. Save the file as UTF-8' })
   }
   for await (const chunk of chunks) {
     const end = chunk.lastIndexOf(0x0a) + 1
     if (rest.length + chunk.length > 2 * MAX_RECORD_BYTES && end === 0) {
-      refuse({ file, line, message: `is longer than ${MAX_RECORD_BYTES} bytes: a quote may not be closed` })
+      refuse({
+        file,
+        line,
+        message: `is longer than ${MAX_RECORD_BYTES} bytes. A closing quote may be missing`,
+      })
     }
     if (end > 0) yield check(Buffer.concat([rest, chunk.subarray(0, end)]))
     rest = end > 0 ? Buffer.from(chunk.subarray(end)) : Buffer.concat([rest, chunk])
@@ -107,7 +111,7 @@ async function* checkUtf8(file: string, chunks: AsyncIterable<Buffer>): AsyncGen
 function explainCsv(error: CsvError): string {
   switch (error.code) {
     case 'CSV_MAX_RECORD_SIZE':
-      return `begins a record that is longer than ${MAX_RECORD_BYTES} bytes: a quote may not be closed`
+      return `begins a record that is longer than ${MAX_RECORD_BYTES} bytes. A closing quote may be missing`
     case 'CSV_QUOTE_NOT_CLOSED':
       return 'begins a record with a quote that is not closed before the file ends'
     case 'CSV_INVALID_CLOSING_QUOTE':

@@ -83,14 +83,14 @@ class ListSplitter {
     if (this.#state === 'before') {
       refuse({
         file: this.#file,
-        message: 'is empty: a JSON file without records must hold an empty list, []',
+        message: 'The file is empty. A JSON file without records must contain an empty list, []',
       })
     }
     if (this.#state === 'within') {
       refuse({
         file: this.#file,
         line: this.#recordLine,
-        message: 'ends in the middle of the list: the file was cut off, or a bracket or quote is missing',
+        message: 'The file ends inside the list. It is truncated, or a bracket or quote is missing',
       })
     }
   }
@@ -113,7 +113,7 @@ class ListSplitter {
     this.#parts = []
     this.#length = 0
     this.#records++
-    if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8: save the file as UTF-8' })
+    if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8. Save the file as UTF-8' })
     const record = parseJson(bytes.toString('utf8'), { ...place, ended: true })
     // After a bracket or quote too many or too few, the rest would be split at the wrong commas.
     return isFault(record) ? refuse(record) : record
@@ -125,8 +125,8 @@ class ListSplitter {
       line: this.#line,
       message:
         this.#state === 'after'
-          ? 'has something after the end of the list'
-          : 'should be a list of records, from [ to ]; one record a line, without brackets, is NDJSON (.ndjson)',
+          ? 'Data follows the end of the list'
+          : 'A JSON file must contain one list of records, from [ to ]. For one record per line, use NDJSON (.ndjson)',
     })
   }
 }

@@ -24,18 +24,18 @@ export async function* readNdjson(
     const place = { file, line }
     if (bytes === undefined) {
       empty = false
-      yield { ...place, message: `is longer than ${MAX_RECORD_BYTES} bytes: one line holds one record` }
+      yield { ...place, message: `is longer than ${MAX_RECORD_BYTES} bytes. Each line must hold one record` }
       continue
     }
-    if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8: save the file as UTF-8' })
+    if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8. Save the file as UTF-8' })
     const text = bytes.toString('utf8')
     if (text.trim() === '') continue
     if (empty && text.trimStart().startsWith('[')) {
-      refuse({ ...place, message: 'begins a list: a file that is one list of records is JSON (.json)' })
+      refuse({ ...place, message: 'The file starts with a list. Name a file with one list of records .json' })
     }
     const record = parseJson(text, { ...place, ended })
     if (empty && isFault(record) && text.trimEnd().includes('\r')) {
-      refuse({ ...place, message: 'ends with a carriage return alone: end lines with LF or CRLF' })
+      refuse({ ...place, message: 'Lines end with a bare carriage return. Use LF or CRLF' })
     }
     empty = false
     yield record
@@ -96,7 +96,7 @@ export function parseJson(
     const reason = (error as Error).message.replace(/ in JSON at position.*| \(line .*|, \.{3}.*|, ".*/s, '')
     const message = ended
       ? `is not JSON (${reason})`
-      : `ends in the middle of a record (${reason}): the file was cut off, or is not JSON`
+      : `The file ends inside a record (${reason}). It is truncated or not JSON`
     return { file, line, message }
   }
 }

@@ -24,7 +24,7 @@ export async function* readRecords(
 ): AsyncGenerator<SourceRecord | Fault> {
   for (const [index, file] of files.entries()) {
     if (file === STANDARD_INPUT && files.indexOf(file) < index) {
-      yield { file, message: 'is named twice: standard input can be read once' }
+      yield { file, message: 'is given twice, but standard input can be read only once' }
       continue
     }
     try {

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { countCodePoints, isAtMost } from '../text/code-points.ts'
+import { joinOr } from '../text/join-or.ts'
 import { explainC1, repairMojibake } from '../text/mojibake.ts'
 import { findControl, findTextFault, isClean, normaliseText } from '../text/normalise.ts'
 import { quote } from '../text/quote.ts'
@@ -74,9 +75,9 @@ class Context {
     return `${fault} in ${quote(`${start > 0 ? '…' : ''}${surroundings}`)}${cause}`
   }
 
-  /** What a text is, for a fault to say. */
-  quote(text: string): string {
-    return this.#personal ? 'something else' : quote(text)
+  /** The end of a fault that names the rejected text; empty for personal data, which is never repeated. */
+  not(text: string): string {
+    return this.#personal ? '' : `, not ${quote(text)}`
   }
 
   /** What a value of the wrong type is, for a fault to say. */
@@ -150,7 +151,7 @@ function readObject(
   const readers = new Map(Object.entries(properties).map(([name, schema]) => [name, compile(schema)]))
   return (value, context) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return context.fault(`is ${context.describe(value)}, and should be an object`)
+      return context.fault(`must be an object, not ${context.describe(value)}`)
     }
     const given = value as Record<string, unknown>
     for (const name of Object.keys(given)) {
@@ -192,7 +193,7 @@ function readObject(
 function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
   const read = compile(items)
   return (value, context) => {
-    if (!Array.isArray(value)) return context.fault(`is ${context.describe(value)}, and should be a list`)
+    if (!Array.isArray(value)) return context.fault(`must be a list, not ${context.describe(value)}`)
     const result: unknown[] = []
     for (const [index, item] of value.entries()) {
       if (item === null) {
@@ -205,7 +206,7 @@ function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
       if (after !== undefined) result.push(after)
     }
     if (result.length > maxItems)
-      return context.fault(`has ${result.length} items, and at most ${maxItems} fit`)
+      return context.fault(`has ${result.length} items; at most ${maxItems} are allowed`)
     if (result.length > 0) return result
     context.normalised = true
     return undefined
@@ -215,7 +216,7 @@ function readArray(items: TSchema, maxItems = Number.POSITIVE_INFINITY): Read {
 function readText({ maxLength = Number.POSITIVE_INFINITY, pattern }: Keywords = {}): Read {
   if (pattern !== undefined && pattern !== SINGLE_LINE) throw new TypeError(`no reader for ${pattern}`)
   return (value, context) => {
-    if (typeof value !== 'string') return context.fault(`is ${context.describe(value)}, and should be text`)
+    if (typeof value !== 'string') return context.fault(`must be text, not ${context.describe(value)}`)
     if (value.length <= maxLength && isClean(value)) return value
     const repaired = context.repair(value)
     const fault = context.findTextFault(repaired)
@@ -223,10 +224,10 @@ function readText({ maxLength = Number.POSITIVE_INFINITY, pattern }: Keywords = 
     const text = normaliseText(repaired)
     if (text !== value || text === '') context.normalised = true
     if (!isAtMost(text, maxLength)) {
-      return context.fault(`is ${countCodePoints(text)} characters long, and at most ${maxLength} fit`)
+      return context.fault(`is ${countCodePoints(text)} characters long; at most ${maxLength} are allowed`)
     }
     if (pattern !== undefined && LINE_BREAK.test(text)) {
-      return context.fault(`is ${context.quote(text)}, with a tab or a line break: a code must be one line`)
+      return context.fault(`must be one line without tabs${context.not(text)}`)
     }
     return text === '' ? undefined : text
   }
@@ -237,9 +238,7 @@ function readOneOf(allowed: readonly string[]): Read {
   return (value, context) => {
     const text = readString(value, context)
     if (typeof text !== 'string' || allowed.includes(text)) return text
-    return context.fault(
-      `is ${context.quote(text)}, and should be one of ${allowed.join(', ')}${suggest(text, allowed)}`,
-    )
+    return context.fault(`must be ${joinOr(allowed)}${context.not(text)}${suggest(text, allowed)}`)
   }
 }
 
@@ -256,47 +255,40 @@ function isNamed(context: Context, name: string): boolean {
 const readAnyObject: Read = (value, context) =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? value
-    : context.fault(`is ${context.describe(value)}, and should be an object`)
+    : context.fault(`must be an object, not ${context.describe(value)}`)
 
 const readBoolean: Read = (value, context) =>
-  typeof value === 'boolean'
-    ? value
-    : context.fault(`is ${context.describe(value)}, and should be true or false`)
+  typeof value === 'boolean' ? value : context.fault(`must be true or false, not ${context.describe(value)}`)
 
 function readInteger({ minimum = 0, maximum = 2 ** 31 - 1 }: Keywords): Read {
   return (value, context) =>
     Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum
       ? value
-      : context.fault(
-          `is ${context.describe(value)}, and should be a whole number from ${minimum} to ${maximum}`,
-        )
+      : context.fault(`must be a whole number from ${minimum} to ${maximum}, not ${context.describe(value)}`)
 }
 
 function readNumber(minimum: number): Read {
   return (value, context) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
-      return context.fault(`is ${context.describe(value)}, and should be a number`)
+      return context.fault(`must be a number, not ${context.describe(value)}`)
     }
-    return value < minimum ? context.fault(`is ${value}, and should be at least ${minimum}`) : value
+    return value < minimum ? context.fault(`must be at least ${minimum}, not ${value}`) : value
   }
 }
 
 const readDateTime: Read = (value, context) => {
-  if (typeof value !== 'string')
-    return context.fault(`is ${context.describe(value)}, and should be a date-time`)
+  if (typeof value !== 'string') return context.fault(`must be a date-time, not ${context.describe(value)}`)
   if (value.trim() === '') {
     context.normalised = true
     return undefined
   }
   const timestamp = parseTimestamp(value)
   if (timestamp === undefined) {
-    return context.fault(
-      `is ${context.quote(value)}, and should be a date-time of RFC 3339 such as 2026-01-31T09:30:00Z`,
-    )
+    return context.fault(`must be an RFC 3339 date-time such as 2026-01-31T09:30:00Z${context.not(value)}`)
   }
   const text = formatTimestamp(timestamp.milliseconds)
   if (text.length !== '0000-00-00T00:00:00.000Z'.length)
-    return context.fault(`is ${context.quote(value)}, outside the years 0 to 9999 in UTC`)
+    return context.fault(`must be in the years 0 to 9999 in UTC${context.not(value)}`)
   if (text !== value) context.normalised = true
   return text
 }

@@ -42,7 +42,10 @@ export function readHeader(place: Place, names: readonly string[], options: Tabl
   const isNear = (name: string) => find(name) !== undefined || suggest(name, knownNames) !== ''
   if (mapping === undefined && !names.some(isNear)) {
     // It may be a row of data, and messages end in logs: nothing of it is repeated.
-    refuse({ ...place, message: `names no column that there is, such as ${knownNames[0]}` })
+    refuse({
+      ...place,
+      message: `The header row has no known column. Expected names such as ${knownNames[0]}`,
+    })
   }
   const faults: Fault[] = []
   const seen = new Set<string>()
@@ -85,7 +88,7 @@ export function* readRow(
   if (cells.length !== header.length) {
     yield {
       ...place,
-      message: `has ${cells.length} cells, and the first line names ${header.length} columns`,
+      message: `has ${cells.length} cells, and the header row has ${header.length} columns`,
     }
     return
   }

@@ -19,18 +19,18 @@ interface MirrorFlags {
 }
 
 const formatOption = (fallback: Format) =>
-  new Option('--format <format>', 'form of the output').choices([...FORMATS]).default(fallback)
+  new Option('--format <format>', 'output format').choices([...FORMATS]).default(fallback)
 
 /** Adds `mirror`, and `fetch` to the commands of `results`. */
 export function addMirrorCommands(program: Command, results: Command, apiKey: string | undefined): void {
   program
     .command('mirror')
-    .description(`keep a copy of a service's catalogue in a folder; the key is taken from ${KEY_VARIABLE}`)
-    .argument('<url>', 'where the service is, such as https://careers.example')
-    .argument('<folder>', 'where the copy is kept')
+    .description(`keep a copy of a service's catalogue in a folder; ${KEY_VARIABLE} holds the API key`)
+    .argument('<url>', 'URL of the service, such as https://careers.example')
+    .argument('<folder>', 'folder of the copy')
     .addOption(formatOption('ndjson'))
-    .option('--check', 'compare the copy with the service and write nothing; fails where they differ')
-    .option('--full', 'fetch everything again, whatever the copy holds')
+    .option('--check', 'compare the copy with the service without writing; fails if they differ')
+    .option('--full', 'fetch everything again')
     .addOption(jsonOption)
     .action(
       action(async (url: string, folder: string, flags: MirrorFlags) => {
@@ -53,13 +53,13 @@ export function addMirrorCommands(program: Command, results: Command, apiKey: st
   results
     .command('fetch')
     .description(
-      `write all findings of a submission to standard output or to a file; the key is taken from ${KEY_VARIABLE}`,
+      `write all findings of a submission to standard output or to a file; ${KEY_VARIABLE} holds the API key`,
     )
-    .argument('<url>', 'where the service is, such as https://careers.example')
-    .argument('<token>', 'the token of the submission')
+    .argument('<url>', 'URL of the service, such as https://careers.example')
+    .argument('<token>', 'token of the submission')
     .requiredOption('--eid <eid>', 'the organisation that made the submission')
     .addOption(formatOption('csv'))
-    .option('--output <file>', 'write to a file, which is replaced once all findings are written')
+    .option('--output <file>', 'write to a file, replacing it once all findings are written')
     .action(
       action(async (url: string, token: string, { eid, format, output }: FetchFlags) => {
         const entries = fetchEntries(readUrl(url), token, eid, assertKey(apiKey))

@@ -73,7 +73,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
   let number = 0
   let last: string | undefined
   const damaged = () =>
-    new CopyDamaged([{ file: path, line: number, message: 'is damaged: fetch everything again with --full' }])
+    new CopyDamaged([{ file: path, line: number, message: 'is damaged. Fetch everything again with --full' }])
   for await (const chunk of createReadStream(path, { encoding: 'utf8', highWaterMark: 256 * 1024 })) {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''

@@ -23,7 +23,10 @@ export function takeLock(folder: string): () => void {
   } catch (error) {
     connection.close()
     if (!(error instanceof Sqlite.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error
-    fail({ file: folder, message: 'is being mirrored by another process: wait until it has finished' })
+    fail({
+      file: folder,
+      message: 'Another process is mirroring into this folder. Wait until it has finished',
+    })
   }
   return () => connection.close()
 }

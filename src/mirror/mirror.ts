@@ -123,7 +123,7 @@ async function collectChanges(
     const { delta, revision = 0, totalCount = 0 } = page
     if (delta !== undefined) return { changes, token: delta, revision, total: totalCount }
   }
-  throw new MahiError('unreadable', { title: 'The changes end without a token for the next time' })
+  throw new MahiError('unreadable', { title: 'The changes end without a token for the next request' })
 }
 
 /** @throws {CopyDamaged} if the copy is not the one that the state tells of, or does not become the service's */
@@ -133,7 +133,7 @@ async function applyCollected(
   { changes, token, revision, total }: Collected,
 ): Promise<MirrorSummary> {
   const path = join(folder, FILE)
-  const damaged = () => new CopyDamaged([{ file: path, message: 'is not what the last run has written' }])
+  const damaged = () => new CopyDamaged([{ file: path, message: 'differs from what the last run wrote' }])
   const after = { ...state, token, revision }
   const counts: Differences = { added: 0, changed: 0, removed: 0 }
   if ((await digestFile(path)) !== state.digest) throw damaged()
@@ -163,7 +163,7 @@ async function fetchSnapshot(
   const old = undamaged(readLines(join(folder, FILE)))
   const staged = await stageCopy(folder, compareLines(old, lines, counts))
   if (digest !== staged.digest) {
-    throw new MahiError('unreadable', { title: 'The snapshot does not have the digest that it names' })
+    throw new MahiError('unreadable', { title: 'The snapshot does not match its digest' })
   }
   const { outputs = {} } = before ?? {}
   await commitCopy(folder, before, { url, token, revision, ...staged, outputs })
@@ -197,7 +197,7 @@ async function* readSnapshot(
     const code = readCode(text)
     if (code === undefined || (last !== undefined && compareCodePoints(last, code) >= 0)) {
       throw new MahiError('unreadable', {
-        title: `Line ${fetched + 1} of the snapshot is no record or out of order`,
+        title: `Line ${fetched + 1} of the snapshot is not a record or is out of order`,
       })
     }
     last = code

@@ -38,7 +38,7 @@ export async function writeResults(
   }
   for await (const entry of entries) {
     if (typeof entry !== 'object' || entry === null) {
-      throw new MahiError('unreadable', { title: 'The answer holds something that is no entry' })
+      throw new MahiError('unreadable', { title: 'The response contains an item that is not an entry' })
     }
     // Not before the first entry has arrived: a header without entries looks like a clean submission.
     if (summary.total === 0) await begin()

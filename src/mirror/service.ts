@@ -13,8 +13,8 @@ export function readUrl(text: string): string {
     field: '<url>',
     message:
       url === null
-        ? `is ${JSON.stringify(text)}, and should be an address such as https://careers.example`
-        : `holds a user name or password: set ${KEY_VARIABLE} instead`,
+        ? `must be a URL such as https://careers.example, not ${JSON.stringify(text)}`
+        : `contains a user name or password. Use ${KEY_VARIABLE} instead`,
   })
 }
 
@@ -22,7 +22,7 @@ export function readUrl(text: string): string {
 export function assertKey(apiKey: string | undefined): string | undefined {
   if (apiKey === undefined || /^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   return fail({
-    message: `${KEY_VARIABLE} contains a line break, a space or another character that no key has: set it to the key alone`,
+    message: `${KEY_VARIABLE} contains a line break, a space or another character that is not allowed in a key. Set it to the key only`,
   })
 }
 

@@ -40,7 +40,9 @@ export function addOccupationCommands(
   const occupations = program.command('occupations').description('import and export the occupation catalogue')
 
   withImportOptions(occupations.command('import'))
-    .description('import records from JSON, NDJSON, CSV or XLSX files, also gzip; - is standard input')
+    .description(
+      'import records from JSON, NDJSON, CSV or XLSX files, optionally gzipped; - is standard input',
+    )
     .argument('<file...>')
     .option('--map <file>', 'a mapping of columns to fields, in YAML or JSON')
     .option('--sheet <name>', 'the sheet of a spreadsheet that has several')
@@ -100,11 +102,11 @@ export function addOccupationCommands(
     .command('export')
     .description('write the whole catalogue to standard output or to a file')
     .addOption(
-      new Option('--format <format>', 'form of the output')
+      new Option('--format <format>', 'output format')
         .choices(['ndjson', 'csv', 'flat-csv'])
         .default('ndjson'),
     )
-    .option('--output <file>', 'write to a file, which is replaced once the whole catalogue is written')
+    .option('--output <file>', 'write to a file, replacing it once the catalogue is complete')
     .action(
       action(async ({ format, output }: { format: ExportFormat; output?: string }) => {
         // On a terminal that shows the records themselves a count would stand between them.

@@ -19,9 +19,9 @@ export interface ImportFlags {
 /** Adds the options of every import. */
 export function withImportOptions(subcommand: Command): Command {
   return subcommand
-    .option('--replace', 'delete the records that the input does not hold')
-    .option('--dry-run', 'tell what would change, and change nothing')
-    .option('--keep-dates', 'store the lastUpdatedDate that each record carries')
+    .option('--replace', 'delete the records that are not in the input')
+    .option('--dry-run', 'report what would change, and change nothing')
+    .option('--keep-dates', 'keep the lastUpdatedDate of each record')
     .addOption(jsonOption)
 }
 

@@ -120,8 +120,7 @@ async function importWithin(
   if (replace && staging.count === staging.replacements.length) {
     refuse({
       field: '--replace',
-      message:
-        'would delete the whole catalogue, for the input holds no record: name the files that hold them',
+      message: 'with an empty input, this would delete the whole catalogue. Give files with records',
     })
   }
 
@@ -265,7 +264,7 @@ class Staging {
     else if (this.replacements.length < MAX_REPLACEMENTS) this.replacements.push(replacement)
     else {
       const { file, line } = record
-      const message = `marks one code more as removed than the ${MAX_REPLACEMENTS} that one import may`
+      const message = `One import can mark at most ${MAX_REPLACEMENTS} codes as removed`
       this.faults.add([{ file, line, field: REPLACED_BY, message }])
     }
     this.faults.add(record.faults ?? [])
@@ -336,6 +335,6 @@ async function findRepeatedCodes(writer: Writer): Promise<Fault[]> {
     file,
     line,
     field: 'occupationCode',
-    message: `is ${quote(code)} again, first on ${first_file}:${first_line}`,
+    message: `repeats ${quote(code)} of ${first_file}:${first_line}`,
   }))
 }

@@ -36,9 +36,9 @@ const MAX_FILTERS = 10_000
 
 const TOO_MANY_FILTERS = {
   field: 'minorGroups',
-  message: `lie in more than ${MAX_FILTERS} combinations of a major and a minor group: give the record fewer groups`,
+  message: `has more than ${MAX_FILTERS} combinations of a major and a minor group. Give the record fewer groups`,
 }
-const NO_CODE = { field: 'occupationCode', message: 'is missing, and every record needs one' }
+const NO_CODE = { field: 'occupationCode', message: 'is missing; every record needs one' }
 
 /**
  * Checks a record and renders its final JSON text.
@@ -98,7 +98,7 @@ function findFaults(record: OccupationRecord): { field: string; message: string 
   if (minorGroups.filter((group) => group.minorGroupRelationType === 'Primary').length > 1) {
     faults.push({
       field: 'minorGroups',
-      message: 'has two Primary minor groups, and at most one may be Primary',
+      message: 'has two Primary minor groups; at most one is allowed',
     })
   }
   for (const [index, { minorGroup }] of minorGroups.entries()) {
@@ -106,7 +106,7 @@ function findFaults(record: OccupationRecord): { field: string; message: string 
     if (majorGroups.filter((group) => group.majorGroupRelationType === 'Primary').length > 1) {
       faults.push({
         field: `minorGroups[${index}].minorGroup.majorGroups`,
-        message: 'has two Primary major groups, and at most one may be Primary',
+        message: 'has two Primary major groups; at most one is allowed',
       })
     }
   }
@@ -117,7 +117,7 @@ function findFaults(record: OccupationRecord): { field: string; message: string 
     if (before !== undefined && figure < before[1]) {
       faults.push({
         field: `renumeration.${name}`,
-        message: `is ${figure}, below ${before[0]} (${before[1]}): the figures must rise`,
+        message: `is ${figure}, below ${before[0]} (${before[1]}); pay must not decrease`,
       })
     }
   }

@@ -14,9 +14,9 @@ import { listTables, type Table } from './tables.ts'
 export function addCopyCommand(program: Command): void {
   program
     .command('copy')
-    .description('copy everything from one database into an empty one, as from SQLite to PostgreSQL')
-    .requiredOption('--from <url>', 'the database to read, as in DATABASE_URL')
-    .requiredOption('--to <url>', 'the database to fill, as in DATABASE_URL')
+    .description('copy everything from one database into an empty one, for example from SQLite to PostgreSQL')
+    .requiredOption('--from <url>', 'source database, as in DATABASE_URL')
+    .requiredOption('--to <url>', 'target database, as in DATABASE_URL')
     .addOption(jsonOption)
     .action(
       action(async ({ from, to, json }: { from: string; to: string; json?: true }) => {
@@ -46,7 +46,7 @@ export async function copyBetween(
   try {
     if (!(await isMigrated(source)))
       throw new DatabaseUnusable(
-        `${source.address} is not up to date: run "mahi migrate" on it with this version first`,
+        `${source.address} is not up to date. Run "mahi migrate" on it with this version first`,
       )
     const target = await openDatabase(to)
     try {
@@ -72,7 +72,7 @@ async function matchTables(source: Database, target: Database): Promise<Table[]>
   const missing = tables.filter((table) => !found.has(describe(table)))
   if (missing.length > 0)
     throw new DatabaseUnusable(
-      `the tables ${missing.map(({ name }) => name).join(', ')} differ between the two databases: both have to be of this version`,
+      `the tables ${missing.map(({ name }) => name).join(', ')} differ between the two databases. Both must be migrated to this version`,
     )
   return tables
 }

@@ -43,7 +43,7 @@ export async function copyDatabase(
       const found = await digest(target, table, { where: table.name === INSTANCE ? OWN_ROWS : 'true' })
       if (written.rows !== found.rows || written.digest !== found.digest) {
         throw new DatabaseUnusable(
-          `the table ${table.name} differs from its source after it was copied (${found.rows} rows instead of ${written.rows}): nothing may write to the target meanwhile. Run the command again`,
+          `the table ${table.name} differs from its source after it was copied (${found.rows} rows instead of ${written.rows}). Nothing may write to the target during the copy. Run the command again`,
         )
       }
       copied.push(written)
@@ -65,12 +65,12 @@ async function begin(
   const row = await target.get<{ value: string }>(`select value from instance where name = '${COPYING}'`)
   if (row?.value === source) return
   if (row !== undefined)
-    throw new DatabaseUnusable(`${target.address} holds a part of another database: give an empty one`)
+    throw new DatabaseUnusable(`${target.address} contains part of another database. Use an empty database`)
   const revisions = await target.get<{ sum: number }>('select sum(number) as sum from revision')
   for (const { name } of tables) {
     const rows = await count(target, name)
     if (rows !== (pristine.get(name) ?? 0) || revisions?.sum !== 0)
-      throw new DatabaseUnusable(`${target.address} is not empty: a copy needs a database without data`)
+      throw new DatabaseUnusable(`${target.address} is not empty. Use an empty database`)
   }
   await target.write('schema', async (writer) => {
     for (const { name } of tables) await writer.run(`delete from ${name}`)

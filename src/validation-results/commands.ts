@@ -22,12 +22,10 @@ export function addResultsCommands(program: Command, withDatabase: WithDatabase)
   const results = program.command('results').description('publish and fetch validation results')
   results
     .command('publish')
-    .description(
-      'store a complete run from an NDJSON, JSON or CSV file and make it current; prints the token',
-    )
+    .description('publish a complete run from an NDJSON, JSON or CSV file and print the token')
     .requiredOption('--eid <eid>', 'the organisation that made the submission')
     .requiredOption('--return <id>', 'the return that the submission belongs to')
-    .option('--token <token>', 'the token of the submission; without it a new submission is made')
+    .option('--token <token>', 'token of the submission; by default a new submission is created')
     .addOption(jsonOption)
     .argument('<file>', '- is standard input')
     .action(

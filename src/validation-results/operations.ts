@@ -76,9 +76,9 @@ function getValidationResults({
     },
     problems: {
       'invalid-parameters':
-        'The pagination parameters are wrong (errorCode tells how), or the version is not supported.',
+        'The pagination parameters are invalid (see errorCode), or the version is not supported.',
       unauthorized:
-        'Not authorised: the credential, the EID and the token do not belong together. The answer does not tell which is wrong.',
+        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
       gone: 'The submission was cancelled, and its data was deleted.',
       'too-many-requests': 'The limit of requests is used up for now.',
       'precondition-failed': 'The submission has not reached the run that X-Min-Revision names.',

@@ -77,13 +77,13 @@ export async function publishResults(
       if (before !== undefined && (before.eid !== eid || before.returnId !== returnId)) {
         refuse({
           field: '--token',
-          message: `names a submission of EID ${quote(before.eid)} and return ${quote(before.returnId)}: publish it with those, or leave --token out for a new submission`,
+          message: `belongs to a submission of EID ${quote(before.eid)} and return ${quote(before.returnId)}. Use those, or leave --token out to create a new submission`,
         })
       }
       if (before?.ended === 'Cancelled') {
         refuse({
           field: '--token',
-          message: 'names a submission that was cancelled: leave --token out for a new one',
+          message: 'belongs to a cancelled submission. Leave --token out to create a new one',
         })
       }
       const stored = await loadEntries(writer, runId, entries, sealer, onProgress)
@@ -173,9 +173,9 @@ function findPublicationFaults({
   ]
   return checks.flatMap(([field, value, pattern, right]) => {
     if (pattern.test(value)) return []
-    // A token lets its bearer in, and messages end in logs.
-    const shown = field === '--token' ? `${value.length} characters long` : quote(value)
-    return [{ field, message: `is ${shown}, and should be ${right}` }]
+    // A token grants access, and messages end up in logs.
+    const shown = field === '--token' ? `; it has ${value.length} characters` : `, not ${quote(value)}`
+    return [{ field, message: `must be ${right}${shown}` }]
   })
 }
 

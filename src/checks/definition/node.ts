@@ -1,3 +1,4 @@
+import { joinOr } from '../../text/join-or.ts'
 import { quote } from '../../text/quote.ts'
 import { suggest } from '../../text/suggest.ts'
 import { type Fault, UserError } from '../../text/user-error.ts'
@@ -111,7 +112,7 @@ export class Node {
     if (text === undefined) return undefined
     const name = names.find((each) => each === text)
     if (name !== undefined) return name
-    return this.fault(`must be ${listNames(names)}, not ${quote(text)}${suggest(text, names)}`)
+    return this.fault(`must be ${joinOr(names)}, not ${quote(text)}${suggest(text, names)}`)
   }
 
   texts(): string[] {
@@ -139,10 +140,6 @@ export class Node {
 /** A pattern applies to the whole value, as in XML Schema. */
 export function compilePattern(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`, 'u')
-}
-
-export function listNames(names: readonly string[]): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

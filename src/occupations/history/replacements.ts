@@ -50,7 +50,7 @@ export function readReplacement({ file, line, value }: SourceRecord): Replacemen
     const names = given.map(([name]) => name).join(', ')
     faults.push({
       field: REPLACED_BY,
-      message: `marks the code as removed, so the record can have no other field; it also has ${names}`,
+      message: `marks the code as removed, so no other field is allowed; the record also has ${names}`,
     })
   }
   const code = typeof occupationCode === 'string' ? occupationCode.trim().normalize('NFC') : ''
@@ -64,7 +64,7 @@ export function readReplacement({ file, line, value }: SourceRecord): Replacemen
   if (!Array.isArray(by) || by.length > MAX_SUCCESSORS || !by.every(isCodeText)) {
     faults.push({
       field: REPLACED_BY,
-      message: `must be a list of 1 to ${MAX_SUCCESSORS} codes, or text that separates them by commas`,
+      message: `must be a list of 1 to ${MAX_SUCCESSORS} codes, or comma-separated text`,
     })
     return faults.map((fault) => ({ file, line, ...fault }))
   }

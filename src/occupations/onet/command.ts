@@ -27,12 +27,11 @@ export function addOnetCommand(
   withImportOptions(occupations.command('import-onet'))
     .description('import the O*NET text release, with pay from the OEWS wages')
     .argument('<folder>', 'the unpacked text release')
-    .option('--wages <file>', 'the national OEWS estimates, as CSV; this or --without-wages is required')
+    .option('--wages <file>', 'national OEWS estimates as CSV; this or --without-wages is required')
     .addOption(
-      new Option(
-        '--without-wages',
-        'import without pay, which removes it from records that have it',
-      ).conflicts('wages'),
+      new Option('--without-wages', 'import without pay, and remove it from existing records').conflicts(
+        'wages',
+      ),
     )
     .option('--related-groups', 'add the groups of related occupations as Secondary groups')
     .action(
@@ -42,7 +41,7 @@ export function addOnetCommand(
           fail({
             field: '--wages',
             message:
-              'is missing: name the OEWS file, or give --without-wages to import records without pay, also where they have it now',
+              'is required. Name the OEWS file, or use --without-wages, which removes pay from existing records',
           })
         }
         const combined: string[] = []

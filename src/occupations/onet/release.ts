@@ -89,12 +89,12 @@ export async function readReleaseNumber(folder: string): Promise<string | undefi
 async function checkFolder(folder: string): Promise<void> {
   const found = await stat(folder).catch(() => undefined)
   const advice = 'unpack the O*NET text release and name the folder that holds its .txt files'
-  if (found === undefined) refuse({ file: folder, message: `there is no such folder; ${advice}` })
+  if (found === undefined) refuse({ file: folder, message: `The folder does not exist; ${advice}` })
   if (!found.isDirectory()) refuse({ file: folder, message: `is not a folder; ${advice}` })
   const files = RELEASE_FILES.map((name) => join(folder, name))
   const present = await Promise.all(files.map((file) => stat(file).catch(() => undefined)))
   const missing = files.filter((_, index) => present[index] === undefined)
-  const message = 'is missing, and an O*NET text release has it'
+  const message = 'is missing from the O*NET text release'
   if (missing.length > 0) throw new InputRefused(missing.map((file) => ({ file, message })))
 }
 
@@ -103,7 +103,7 @@ async function readOccupations(file: string): Promise<Occupations> {
   for await (const { line, cells } of readTable(file, ['O*NET-SOC Code', 'Title', 'Description'])) {
     const code = cells['O*NET-SOC Code']
     if (!/^\d\d-\d{4}\.\d\d$/.test(code)) {
-      refuse({ file, line, message: `has the code ${quote(code)}, and a code is like "11-1011.00"` })
+      refuse({ file, line, message: `has the code ${quote(code)}; a code looks like "11-1011.00"` })
     }
     const earlier = occupations.get(code)
     if (earlier !== undefined) {
@@ -149,7 +149,7 @@ function readMonth(text: string, file: string, line: number): string {
   if (text === '' || text === 'n/a') return ''
   const [, month, year] = /^(0[1-9]|1[0-2])\/(\d{4})$/.exec(text) ?? []
   if (year === undefined) {
-    refuse({ file, line, message: `has the date ${quote(text)}, and a date is like "07/2014"` })
+    refuse({ file, line, message: `has the date ${quote(text)}; a date looks like "07/2014"` })
   }
   return `${year}-${month}-01T00:00:00.000Z`
 }
@@ -191,7 +191,7 @@ async function readRelated(file: string, occupations: Occupations): Promise<void
     if (row.cells['Relatedness Tier'] !== 'Primary-Short') continue
     const index = Number(row.cells.Index)
     if (!Number.isInteger(index) || row.cells.Index === '') {
-      const message = `has the index ${quote(row.cells.Index)}, and an index is a whole number`
+      const message = `has the index ${quote(row.cells.Index)}; an index must be a whole number`
       refuse({ file, line: row.line, message })
     }
     related.set(occupation, [...(related.get(occupation) ?? []), { code, index }])
@@ -258,10 +258,10 @@ class Lines {
 }
 
 function refuseRepeat(file: string, line: number, what: string, earlier: number): never {
-  refuse({ file, line, message: `repeats the ${what} of line ${earlier}; each must come once` })
+  refuse({ file, line, message: `repeats the ${what} of line ${earlier}; each must be unique` })
 }
 
 function refuseStray(file: string, line: number, what: string, where: string): never {
-  const message = `refers to ${what}, which is not in '${where}'; all files should be of one release`
+  const message = `refers to ${what}, which is not in '${where}'; use files of one release`
   return refuse({ file, line, message })
 }

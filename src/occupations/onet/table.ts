@@ -22,12 +22,13 @@ export async function* readTable<const Column extends string>(
   let toRow: ((cells: readonly string[], line: number) => Row<Column>) | undefined
   for await (const { text, line } of readLines(file)) {
     if (text === '') continue
-    if (text.includes('\uFFFD')) refuse({ file, line, message: 'is not UTF-8 text, and should be' })
+    if (text.includes('\uFFFD')) refuse({ file, line, message: 'is not UTF-8. Save the file as UTF-8' })
     const cells = text.split('\t')
     if (toRow === undefined) toRow = locateColumns(file, cells, columns)
     else yield toRow(cells, line)
   }
-  if (toRow === undefined) refuse({ file, message: `is empty, and should begin with ${list(columns)}` })
+  if (toRow === undefined)
+    refuse({ file, message: `The file is empty. The header row must start with ${list(columns)}` })
 }
 
 /**
@@ -51,7 +52,7 @@ export function locateColumns<Column extends string>(
   const places = columns.map((column) => [column, found.indexOf(column)] as const)
   return (cells, line) => {
     if (cells.length !== found.length) {
-      const message = `has ${count(cells.length, 'cell')}, and should have ${found.length} as the header has`
+      const message = `has ${count(cells.length, 'cell')}, but the header row has ${found.length}`
       refuse({ file, line, message })
     }
     const entries = places.map(([column, place]) => [column, cells[place]?.trim() ?? ''])
@@ -65,9 +66,9 @@ export function locateColumns<Column extends string>(
 export function refuseUnreadable(file: string, error: unknown): never {
   if (error instanceof InputRefused) throw error
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') refuse({ file, message: 'there is no such file' })
-  if (code === 'EISDIR') refuse({ file, message: 'is a folder, and should be a file' })
-  if (code === 'EACCES') refuse({ file, message: 'may not be read by this user' })
+  if (code === 'ENOENT') refuse({ file, message: 'The file does not exist' })
+  if (code === 'EISDIR') refuse({ file, message: 'is a folder. Give a file' })
+  if (code === 'EACCES') refuse({ file, message: 'This user may not read it' })
   throw error
 }
 
@@ -81,7 +82,7 @@ async function* readLines(file: string): AsyncGenerator<{ text: string; line: nu
       const texts = (rest + chunk).split('\n')
       rest = texts.pop() ?? ''
       if (rest.length > MAX_RECORD_BYTES) {
-        const message = `is longer than ${MAX_RECORD_BYTES} bytes: this is no file of an O*NET text release`
+        const message = `is longer than ${MAX_RECORD_BYTES} bytes. It is not a file of an O*NET text release`
         refuse({ file, line: line + texts.length + 1, message })
       }
       for (const text of texts) yield { text: trimLine(text, ++line), line }

@@ -50,7 +50,7 @@ export async function readWages(file: string): Promise<Wages> {
     const { OCC_CODE: code, OCC_TITLE: title, O_GROUP: level } = row.cells
     if (!['detailed', 'minor', 'major'].includes(level)) continue
     if (seen.has(`${level} ${code}`)) {
-      const message = `is the second ${level} row for ${quote(code)}; the national file has one each`
+      const message = `is the second ${level} row for ${quote(code)}; the national file has one of each`
       refuse({ file, line: row.line, message })
     }
     seen.add(`${level} ${code}`)
@@ -84,14 +84,14 @@ function readPay(
     const text = cells[column]
     if (UNKNOWN.includes(text)) continue
     if (!/^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/.test(text)) {
-      refuse({ ...place, field: column, message: `is ${quote(text)}, and should be an amount, "#" or "*"` })
+      refuse({ ...place, field: column, message: `must be an amount, "#" or "*", not ${quote(text)}` })
     }
     const figure = Number(text.replaceAll(',', ''))
     if (before !== undefined && figure < Number(before.replaceAll(',', ''))) {
       refuse({
         ...place,
         field: column,
-        message: `is ${text}, and should be at least the ${before} before it`,
+        message: `is ${text}, less than the ${before} before it`,
       })
     }
     if (!isExact(text.replaceAll(',', ''), figure)) onInexact()
@@ -117,7 +117,7 @@ async function* readRows(file: string): AsyncGenerator<WageRow> {
     for await (const { record, info } of rows) {
       const line = info.lines
       if (record.some((cell) => cell.includes('\uFFFD'))) {
-        refuse({ file, line, message: 'is not UTF-8 text, and should be' })
+        refuse({ file, line, message: 'is not UTF-8. Save the file as UTF-8' })
       }
       if (toRow === undefined) toRow = locateColumns(file, record, COLUMNS)
       else yield toRow(record, line)
