@@ -9,10 +9,12 @@ import { addConsoleCommand } from './console/commands.ts'
 import { openDatabase } from './database/open.ts'
 import { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo/demo.ts'
 import { addMirrorCommands } from './mirror/commands.ts'
+import { askService, openClient } from './mirror/service.ts'
 import { addOccupationCommands } from './occupations/commands.ts'
 import { VERSION } from './package/root.ts'
 import { addSearchCommands } from './search/commands.ts'
 import { listSettings, readSettings } from './settings.ts'
+import { addSubmissionCommands, addSubmitCommand } from './submissions/commands.ts'
 import { addUpkeepCommands } from './upkeep/commands.ts'
 import { describeServer } from './upkeep/status.ts'
 import { addResultsCommands } from './validation-results/commands.ts'
@@ -100,6 +102,11 @@ const occupations = addOccupationCommands(program, withDatabase, () => {
 })
 addSearchCommands(occupations, withDatabase)
 const results = addResultsCommands(program, withDatabase)
+addSubmissionCommands(program, withDatabase)
+addSubmitCommand(program, {
+  open: (url, eid) => openClient(url, eid, process.env.MAHI_API_KEY || undefined),
+  askService,
+})
 addKeyCommands(program, withDatabase)
 addCheckCommand(program)
 addConsoleCommand(program, withDatabase)

@@ -184,7 +184,7 @@ test('the queries have every parameter of openapi.json, and no other', () => {
     expect(doc.toLowerCase()).toMatch(new RegExp(`^\`(filter\\.)?${name.toLowerCase()}\`: `))
   }
   const results = Object.entries(readTypes('validation-results.ts').ResultsQuery?.fields ?? {})
-  expect(results.map(([name, { type }]) => [name, type])).toEqual(
+  expect(results.map(([name, { doc, type }]) => [/^`(.+?)`: /.exec(doc)?.[1] ?? name, type])).toEqual(
     parametersOf('/v1/submissions/{submissionToken}/validation-results'),
   )
 })

@@ -30,12 +30,12 @@ const testCurl =
   engine === 'sqlite'
     ? testWhere(hasCurl, 'the commands that the demo prints: there is no bash or no curl')
     : testDemo
-testCurl('the demo prints two commands that can be pasted as they are', async () => {
+testCurl('the demo prints commands that can be pasted as they are', async () => {
   const mahi = new Installation()
   const { demo, commands } = await startDemo(mahi)
-  expect(commands).toHaveLength(2)
+  expect(commands).toHaveLength(3)
   const answers = []
-  for (const command of commands) {
+  for (const command of commands.slice(0, 2)) {
     const script = `${command} --silent --show-error --retry 5 --write-out '\\n%{http_code}'`
     const { code, stdout } = await mahi.spawn('bash', ['--norc', '-c', script]).ended
     expect([code, stdout.split('\n').at(-1)]).toEqual([0, '200'])
@@ -45,6 +45,9 @@ testCurl('the demo prints two commands that can be pasted as they are', async ()
   expect(answers[1]).toMatchObject({ page: 1, pageSize: 5, results: expect.any(Array) })
   expect(answers[0].totalCount).toBeGreaterThan(20)
   expect(answers[1].totalCount).toBeGreaterThan(100)
+  const upload = `${commands[2]} --silent --show-error --write-out '%{http_code} '`
+  const { stdout } = await mahi.spawn('bash', ['--norc', '-c', upload]).ended
+  expect(stdout.match(/\b200 /g)).toHaveLength(5)
   await stop(demo)
 })
 

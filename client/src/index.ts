@@ -1,6 +1,7 @@
 import { createOccupationChanges, type OccupationChangeFeed } from './occupation-changes.ts'
 import { createOccupations, type Occupations } from './occupations.ts'
 import { type ClientOptions, createRequests } from './request.ts'
+import { createSubmissions, type Submissions } from './submissions.ts'
 import { createValidationResults, type ValidationResults } from './validation-results.ts'
 
 export { type FailureKind, MahiError } from './errors.ts'
@@ -13,6 +14,16 @@ export type {
 export type { Occupations, OccupationsQuery, SearchQuery, SuggestionsQuery } from './occupations.ts'
 
 export type { CallOptions, ClientOptions, ConnectionOptions, CredentialOptions, Fetch } from './request.ts'
+export type {
+  ChangesBetweenRuns,
+  Deletion,
+  FileContent,
+  NewSubmission,
+  PutFileOptions,
+  Submissions,
+  SubmittedRecord,
+  WaitOptions,
+} from './submissions.ts'
 export type * from './types.ts'
 export type { ReadAllOptions, ResultsQuery, ValidationResults } from './validation-results.ts'
 
@@ -22,6 +33,8 @@ export interface Client {
   readonly occupations: Occupations & OccupationChangeFeed
   /** The validation results of submissions. */
   readonly validationResults: ValidationResults
+  /** Submissions: create, upload, validate, submit, delete. */
+  readonly submissions: Submissions
 }
 
 /**
@@ -30,9 +43,10 @@ export interface Client {
  * @throws {TypeError} if the address is not absolute, holds a password, or a credential does not fit in a header
  */
 export function createClient(options: ClientOptions): Client {
-  const { send, stream } = createRequests(options)
+  const { send, stream, change } = createRequests(options)
   return {
     occupations: { ...createOccupations(send), ...createOccupationChanges(send, stream) },
     validationResults: createValidationResults(send, options.eid),
+    submissions: createSubmissions(send, stream, change, options.eid),
   }
 }

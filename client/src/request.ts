@@ -5,7 +5,14 @@ import { choosePause, readRetryAfter } from './retry.ts'
 /** The part of the standard `fetch` that is used, so that any of them fits. */
 export type Fetch = (
   url: string,
-  init: { headers: Record<string, string>; redirect: 'manual'; signal: AbortSignal },
+  init: {
+    headers: Record<string, string>
+    redirect: 'manual'
+    signal: AbortSignal
+    method?: string
+    body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
+    duplex?: 'half'
+  },
 ) => Promise<Response>
 
 /** What a single call may ask for. */
@@ -84,8 +91,24 @@ export type StreamRequest = (
   headers?: Record<string, string>,
 ) => Promise<StreamedAnswer>
 
-/** The two ways to ask. */
+/** What a call that changes something sends. */
+export interface Change {
+  readonly method: 'POST' | 'PUT' | 'DELETE'
+  /** An object is sent as JSON. A stream can be sent once: such a call is not tried again. */
+  readonly body?: object | string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Sends what changes something. Every such operation of the service may be sent again after a failure. */
+export type SendChange = <Body>(
+  path: string,
+  change: Change,
+  options: CallOptions | undefined,
+) => Promise<Body>
+
+/** The ways to ask. */
 export interface Requests {
+  readonly change: SendChange
   readonly send: SendRequest
   readonly stream: StreamRequest
 }
@@ -152,6 +175,29 @@ export function createRequests(options: ClientOptions): Requests {
     return { body, etag }
   }
 
+  async function attemptChange(url: string, change: Change, signal: AbortSignal): Promise<unknown> {
+    const { method, body } = change
+    const isJson = isPlainObject(body)
+    const headers = await describeRequest({ ...(isJson && JSON_TYPE), ...change.headers })
+    const content = isJson ? JSON.stringify(body) : (body as Exclude<typeof body, object> | undefined)
+    let response: Response
+    try {
+      response = await (options.fetch ?? fetch)(url, {
+        method,
+        headers,
+        redirect: 'manual',
+        signal,
+        ...(content !== undefined && { body: content as string }),
+        ...(body instanceof ReadableStream && { duplex: 'half' as const }),
+      })
+    } catch (cause) {
+      throw explainNetwork(cause)
+    }
+    const text = await readWhole(response)
+    if (!response.ok) throw explainStatus(response, text)
+    return readObject(text) ?? {}
+  }
+
   async function attemptStream(
     url: string,
     given: Record<string, string>,
@@ -166,6 +212,7 @@ export function createRequests(options: ClientOptions): Requests {
   async function retry<Result>(
     { signal, deadline = options.deadline ?? 30_000 }: CallOptions,
     attempt: (ended: AbortSignal) => Promise<Result>,
+    once = false,
   ): Promise<Result> {
     signal?.throwIfAborted()
     const allowed = Math.min(deadline, LONGEST_TIMER)
@@ -180,7 +227,7 @@ export function createRequests(options: ClientOptions): Requests {
           return await attempt(ended)
         } catch (error) {
           ended.throwIfAborted()
-          if (!(error instanceof MahiError) || !isPassing(error)) throw error
+          if (once || !(error instanceof MahiError) || !isPassing(error)) throw error
           // Nothing, or a moment that has passed already, is no reason to try again at once.
           const pause = (error.retryAfter ?? 0) * 1000 || choosePause(count)
           const most = isUnreachable(error) ? Math.min(allowed, unreachableDeadline) : allowed
@@ -213,6 +260,17 @@ export function createRequests(options: ClientOptions): Requests {
   }
 
   return {
+    change: async <Body>(path: string, change: Change, callOptions: CallOptions = {}) => {
+      const once = change.body instanceof ReadableStream
+      // An upload takes as long as it does; a failed one that can't be repeated is told at once.
+      const deadline = callOptions.deadline ?? (isPlainObject(change.body) ? undefined : LONGEST_TIMER)
+      const attempt = (ended: AbortSignal) => attemptChange(base + path, change, ended)
+      return (await retry(
+        { ...callOptions, ...((once || change.method === 'PUT') && { deadline }) },
+        attempt,
+        once,
+      )) as Body
+    },
     send: async <Body>(
       path: string,
       query: Readonly<Record<string, unknown>>,
@@ -236,6 +294,15 @@ export function createRequests(options: ClientOptions): Requests {
       })
     },
   }
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+function isPlainObject(body: Change['body']): body is object {
+  return (
+    typeof body === 'object' &&
+    !(body instanceof ReadableStream || body instanceof Blob || body instanceof Uint8Array)
+  )
 }
 
 /** A header with a line break would be refused by fetch in words that repeat the credential. */

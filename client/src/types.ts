@@ -231,6 +231,8 @@ export interface Problem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
+  /** A code of the public documentation, where one fits: such as `DS1`. */
+  errorCode?: string
 }
 
 /** An error in the pagination parameters. */
@@ -421,4 +423,371 @@ export interface CodingGroup {
   nameEnglish?: string
   /** The estimated probability that it is right. */
   certainty?: number
+
+export interface SummaryDefinition {
+  /** Name of the definition. */
+  name?: string
+  /** Its version. */
+  version?: string
+  /** What it describes. */
+  title?: string
+  /** What everybody should know about it. */
+  notice?: string
+}
+
+export interface CodeSummary {
+  /** The code. */
+  errorCode?: string
+  /** Error or Warning. */
+  errorType?: string
+  /** The file: Course, Enrolment, CourseCompletion, QualificationCompletion, Learner, Unknown. */
+  fileType?: string
+  /** How often it was found; exact. */
+  count?: number
+  /** How many of those are stored, where not all are. */
+  stored?: number
+  /** Share of the records of its file, from 0 to 1. */
+  share?: number
+  /** Different students. */
+  students?: number
+  /** One error or warning about one record of a submitted file. */
+  first?: ValidationEntry
+}
+
+export interface CheckNotRun {
+  /** The code. */
+  errorCode?: string
+  /** Why it did not run. */
+  reason?: string
+}
+
+/** What the current run of a submission found, by code. */
+export interface ResultsSummary {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The return that the submission is for. */
+  returnId?: string
+  /** The current run; absent before the first. */
+  runId?: number
+  /** Errors in all. */
+  errorCount?: number
+  /** Warnings in all. */
+  warningCount?: number
+  /** Entries that are stored. */
+  totalCount?: number
+  definition?: SummaryDefinition
+  /** Each code that was found, the most frequent first. */
+  codes?: CodeSummary[]
+  /** Checks that could not run. */
+  notRun?: CheckNotRun[]
+}
+
+/** A finding, and how it stands between two runs. */
+export interface ChangedEntry {
+  /** Identifier of the record concerned. */
+  localId?: string
+  /** Code of the validation finding. */
+  errorCode?: string
+  /** Description of the finding. */
+  errorDescription?: string
+  /** How severe the finding is. */
+  errorType?: 'Error' | 'Warning'
+  /** The submitted file that holds the record. */
+  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown'
+  /** Course code of the record. */
+  courseCode?: string
+  /** Student identifier of the record. */
+  studentId?: string
+  /** Text of the record concerned. */
+  recordText?: string
+  /** `new`, `fixed` or `open`. */
+  status?: string
+  /** The file of the record. */
+  file?: string
+  /** The line on which the record starts. */
+  line?: number
+  /** The field concerned. */
+  field?: string
+  /** Its value. */
+  value?: string
+  /** Stays the same while the finding does, whatever the order of the records. */
+  findingKey?: string
+}
+
+/** How the findings of two runs differ. */
+export interface ResultsChanges {
+  /** The earlier run. */
+  from?: number
+  /** The later run. */
+  to?: number
+  /** Findings that only the later run has. */
+  newCount?: number
+  /** Findings that only the earlier run has. */
+  fixedCount?: number
+  /** Findings that both runs have. */
+  openCount?: number
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** New findings, then fixed, then open ones. */
+  results?: ChangedEntry[]
+  /** Findings that match. */
+  totalCount?: number
+}
+
+/** A submission. */
+export interface Submission {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** From then on the submission cannot be changed. */
+  tokenExpiry?: string
+  /** The return that the submission is for. */
+  returnId?: string
+  /** The organisation that made the submission. */
+  eid?: string
+  /** The definition whose checks apply. */
+  definition?: string
+  /** Full: every required file must be there. Indicative: some may be missing. */
+  submissionType?: 'Full' | 'Indicative'
+  /**
+   * Pending: being built. Validating: a run is under way. Validated: the current run covers the current
+   * files. Submitted and Closed: nothing changes any more. Cancelled: its data was deleted.
+   */
+  submissionStatus?: 'Pending' | 'Validating' | 'Validated' | 'Submitted' | 'Cancelled' | 'Closed'
+  /** Most records of a batch. */
+  maxRecordPerBatch?: number
+  /** When it was created. */
+  dateCreated?: string
+  /** Its files. */
+  files?: SubmissionFile[]
+  /** A validation run of a submission. */
+  validationRun?: ValidationRun
+}
+
+/** A file of a submission as it is now. */
+export interface SubmissionFile {
+  /** The kind of file. */
+  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown'
+  /** Its name in URLs, such as `course-completions`. */
+  file?: string
+  /** Records, the header not counted. */
+  records?: number
+  /** Bytes of the uploaded file, unpacked, and of the batches. */
+  bytes?: number
+  /** SHA-256 of the uploaded file in hexadecimal; absent once batches have changed it. */
+  sha256?: string
+  /** When it was last changed. */
+  received?: string
+  /** Batches since it was uploaded. */
+  batches?: number
+}
+
+/** How far a run in progress is. */
+export interface RunProgress {
+  /** What is being done. */
+  stage?: string
+  /** Records read. */
+  done?: number
+  /** Records in all. */
+  total?: number
+}
+
+/** A validation run of a submission. */
+export interface ValidationRun {
+  /** Number of the run within its submission. */
+  runId?: number
+  /** The token of the submission. */
+  submissionToken?: string
+  /**
+   * Queued and InProgress: it is still under way. Processed: it has ended. Halted: a limit was exceeded.
+   * UnknownError: it failed.
+   */
+  status?: 'Queued' | 'InProgress' | 'Processed' | 'Halted' | 'Cancelled' | 'UnknownError'
+  /** When the run was requested. */
+  dateReceived?: string
+  /** When it began. */
+  dateStarted?: string
+  /** When it ended. */
+  dateCompleted?: string
+  /** Errors found, whether or not all of them are stored. */
+  errorCount?: number
+  /** Warnings found. */
+  warningCount?: number
+  /** Findings that are stored. */
+  totalCount?: number
+  /** How far a run in progress is. */
+  progress?: RunProgress
+  /** Why the run did not succeed. */
+  reason?: string
+  /** Whether the validation results are those of this run. */
+  current?: boolean
+}
+
+/** A page of an organisation's submissions. */
+export interface SubmissionPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The entries, newest first. */
+  results?: Submission[]
+  /** Entries in all. */
+  totalCount?: number
+}
+
+export interface RecordAcknowledgement {
+  /** Identifier of the record. */
+  localId?: string
+  /** Why it was not accepted. */
+  errors?: string[]
+}
+
+/** What became of a batch. */
+export interface BatchResult {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** Each record of the batch, in its order. */
+  content?: RecordAcknowledgement[]
+}
+
+/** The runs of a submission that are kept. */
+export interface ValidationRunPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The entries, newest first. */
+  results?: ValidationRun[]
+  /** Entries in all. */
+  totalCount?: number
+}
+
+/** A check of a definition. */
+export interface Rule {
+  /** The `errorCode` of its findings. */
+  code?: string
+  /** `Error` or `Warning`. */
+  severity?: string
+  /** The file, as in URLs. */
+  file?: string
+  /** The `fileType` of its findings. */
+  fileType?: string
+  /** The fields concerned. */
+  fields?: string[]
+  /** The kind of check. */
+  kind?: string
+  /** What it finds; `{field}` stands for a value of the record. */
+  message?: string
+  /** Why it matters. */
+  why?: string
+  /** What to do about it. */
+  fix?: string
+  /** URL of the source. */
+  source?: string
+  /** The publisher's own number. */
+  replaces?: string
+  /** `stated`, `inferred` or `own`. */
+  basis?: string
+  /** The first day on which it applies. */
+  since?: string
+  /** The last day on which it applies. */
+  until?: string
+  /** `active`, `draft` or `retired`. */
+  status?: string
+}
+
+/** The definition. */
+export interface CatalogueDefinition {
+  /** Name of the definition. */
+  name?: string
+  /** Its version. */
+  version?: string
+  /** What it describes. */
+  title?: string
+  /** What everybody should know about it. */
+  notice?: string
+}
+
+/** Every check of a definition. */
+export interface RuleCatalogue {
+  /** The definition. */
+  definition?: CatalogueDefinition
+  /** The names of the definitions of this service. */
+  definitions?: string[]
+  /** Its checks, in the order of the findings. */
+  rules?: Rule[]
+}
+
+/** The definition. */
+export interface RuleDefinition {
+  /** Name of the definition. */
+  name?: string
+  /** Its version. */
+  version?: string
+  /** What it describes. */
+  title?: string
+  /** What everybody should know about it. */
+  notice?: string
+}
+
+/** A check, and the definition that has it. */
+export interface RuleOfDefinition {
+  /** The `errorCode` of its findings. */
+  code?: string
+  /** `Error` or `Warning`. */
+  severity?: string
+  /** The file, as in URLs. */
+  file?: string
+  /** The `fileType` of its findings. */
+  fileType?: string
+  /** The fields concerned. */
+  fields?: string[]
+  /** The kind of check. */
+  kind?: string
+  /** What it finds; `{field}` stands for a value of the record. */
+  message?: string
+  /** Why it matters. */
+  why?: string
+  /** What to do about it. */
+  fix?: string
+  /** URL of the source. */
+  source?: string
+  /** The publisher's own number. */
+  replaces?: string
+  /** `stated`, `inferred` or `own`. */
+  basis?: string
+  /** The first day on which it applies. */
+  since?: string
+  /** The last day on which it applies. */
+  until?: string
+  /** `active`, `draft` or `retired`. */
+  status?: string
+  /** The definition. */
+  definition?: RuleDefinition
+}
+
+export interface CallerLimit {
+  /** What the limit counts, as in the header RateLimit. */
+  name?: string
+  /** Requests in each window. */
+  requests?: number
+  /** Length of a window. */
+  seconds?: number
+}
+
+/** The credential of a request. */
+export interface Caller {
+  /** The public id of the credential. */
+  id?: string
+  /** The client that it was given to. */
+  clientId?: string
+  /** What it may be used for. */
+  scopes?: string[]
+  /** The organisations that it may act for. */
+  eids?: string[]
+  /** When it ends. */
+  expires?: string
+  /** The limits that apply to it; RateLimit of each response says what is left. */
+  limits?: CallerLimit[]
 }

@@ -8,6 +8,16 @@ export interface ResultsQuery {
   page?: number | undefined
   /** Entries per page. Above the installation's maximum is refused, never clamped. */
   pageSize?: number | undefined
+  /** `Filter.ErrorType`: only `Error` or `Warning` entries. */
+  errorType?: string | undefined
+  /** `Filter.FileType`: only entries of this file. */
+  fileType?: string | undefined
+  /** `Filter.ErrorCode`: only entries with this code. */
+  errorCode?: string | undefined
+  /** `Filter.StudentId`: only entries about this student. */
+  studentId?: string | undefined
+  /** `Filter.CourseCode`: only entries about this course. */
+  courseCode?: string | undefined
 }
 
 /** How to read every entry. */
@@ -39,7 +49,8 @@ export interface ValidationResults {
 }
 
 export function createValidationResults(send: SendRequest, eid: string | undefined): ValidationResults {
-  async function get(token: string, { page, pageSize }: ResultsQuery, options: CallOptions | undefined) {
+  async function get(token: string, query: ResultsQuery, options: CallOptions | undefined) {
+    const { page, pageSize, errorType, fileType, errorCode, studentId, courseCode } = query
     // As a part of a path these mean another one.
     if (['', '.', '..'].includes(token)) {
       throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a valid submission token` })
@@ -47,7 +58,15 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
     const path = `/v1/submissions/${encodeURIComponent(token)}/validation-results`
     return await send<ValidationResultsPage>(
       path,
-      { page, pageSize },
+      {
+        page,
+        pageSize,
+        'Filter.ErrorType': errorType,
+        'Filter.FileType': fileType,
+        'Filter.ErrorCode': errorCode,
+        'Filter.StudentId': studentId,
+        'Filter.CourseCode': courseCode,
+      },
       options,
       eid === undefined ? {} : { eid },
     )

@@ -1,18 +1,23 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createKey, idOf, KeyVerifier } from '../access/keys.ts'
 import { isRefused, SCOPES } from '../access/principal.ts'
-import { checkFiles } from '../checks/check-files.ts'
-import { findDefinition, loadDefinition } from '../checks/definition/load.ts'
 import { FAULTY_SAMPLE } from '../checks/sample.ts'
 import { selectFiles } from '../checks/select-files.ts'
 import { Sessions } from '../console/sessions.ts'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
+import { Sealer } from '../database/seal.ts'
 import { readRecords } from '../input/read-records.ts'
 import { importOccupations } from '../occupations/import.ts'
 import { OCCUPATION_COLUMNS } from '../occupations/record-schema.ts'
 import { locateSample } from '../package/samples.ts'
-import { PUBLISHED_COLUMNS, publishResults } from '../validation-results/publish.ts'
+import { Definitions } from '../submissions/definitions.ts'
+import { createSubmission } from '../submissions/submission.ts'
+import { storeFile } from '../submissions/upload.ts'
+import { requestRun } from '../submissions/validation.ts'
+import { startSubmissionWorker } from '../submissions/worker.ts'
+import { readRun } from '../validation-results/runs.ts'
 
 /** Where the demo keeps what it needs; its database is apart from the one that `serve` uses. */
 export const DEMO_DATABASE_URL = 'sqlite:var/demo.db'
@@ -47,7 +52,7 @@ export async function prepareDemo(): Promise<Demo> {
     }
     const submission = await database.get('select token from submission where token = $1', [DEMO_TOKEN])
     if (submission === undefined) {
-      await publishSample(database)
+      await uploadSample(database)
     }
     return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN }
   } finally {
@@ -63,7 +68,10 @@ export async function createDemoLink(
   return `${url}/console/link/${await new Sessions(database).createLink(idOf(key))}`
 }
 
-/** A link and two commands that can be pasted as they are. */
+/** The sample files, as curl names several at once. */
+const FILES = 'learners,courses,enrolments,course-completions,qualification-completions'
+
+/** A link and three commands that can be pasted as they are. */
 export function describeDemo({ key, eid, token }: Demo, url: string, consoleLink: string): string {
   return `
 Mahi is listening on ${url}, with a sample catalogue and a sample submission.
@@ -78,26 +86,61 @@ Or try the API:
 
   curl -H "X-API-Key: ${key}" -H "EID: ${eid}" "${url}/v1/submissions/${token}/validation-results?pageSize=5"
 
+Upload the sample files, which have faults of every kind, and the console checks them:
+
+  curl -H "X-API-Key: ${key}" -H "EID: ${eid}" -H "Content-Type: text/csv" -T "${FAULTY_SAMPLE}{${FILES}}.csv" "${url}/v1/submissions/${token}/files/"
+
 The API reference, where every operation can be tried, is at ${url}/docs.
 Stop with Ctrl+C. The data stays in var/.
 `
 }
 
-/** Checks the sample files with faults, and publishes what is found: the findings come from the engine, like any others. */
-async function publishSample(database: Database): Promise<void> {
-  const folder = findDefinition('sdr')
-  const { files } = selectFiles([FAULTY_SAMPLE], loadDefinition(folder))
-  const result = await checkFiles({ definition: folder, files, complete: true, returnId: DEMO_RETURN })
-  try {
-    await publishResults(database, readRecords([result.path], { columns: PUBLISHED_COLUMNS }), {
-      eid: DEMO_EID,
-      returnId: DEMO_RETURN,
-      token: DEMO_TOKEN,
+/** Uploads the sample files with faults and has them validated: what is found comes from the engine, as for any others. */
+async function uploadSample(database: Database): Promise<void> {
+  const definitions = new Definitions(['sdr'])
+  const sealer = new Sealer()
+  const { submission } = await createSubmission(database, {
+    eid: DEMO_EID,
+    returnId: DEMO_RETURN,
+    definition: 'sdr',
+    life: YEAR,
+    token: DEMO_TOKEN,
+  })
+  const { token, eid } = submission
+  const { files } = selectFiles([FAULTY_SAMPLE], definitions.get('sdr'))
+  for (const file of files) {
+    if (!('path' in file)) continue
+    const content = createReadStream(file.path) as AsyncIterable<Buffer>
+    const { resource } = file
+    await storeFile(database, sealer, {
+      token,
+      eid,
+      resource,
+      format: 'csv',
+      gzip: false,
+      content,
+      maxBytes: MAX_SAMPLE_BYTES,
     })
+  }
+  const { run } = await requestRun(database, { token, eid, maxWaiting: 10 })
+  const worker = await startSubmissionWorker({
+    database,
+    sealer,
+    definitions,
+    runs: 1,
+    keep: 10,
+    limits: {},
+    retention: { files: 'off', results: 'off' },
+    log: { warn: () => undefined, error: () => undefined },
+  })
+  try {
+    while ((await readRun(database, run.run))?.completed === null) await sleep(50)
   } finally {
-    await result.dispose()
+    await worker.stop()
   }
 }
+
+const MAX_SAMPLE_BYTES = 10_000_000
 
 async function findKey(database: Database): Promise<string> {
   if (existsSync(KEY_FILE)) {

@@ -1,4 +1,5 @@
 import { MahiError } from '../../client/src/errors.ts'
+import { type Client, createClient } from '../../client/src/index.ts'
 import { say } from '../command-line/terminal.ts'
 import { fail } from '../text/user-error.ts'
 
@@ -71,4 +72,15 @@ function explain({ message, code, cause }: MahiError): string {
 function printable(text: string): string {
   const line = text.replace(/\p{Cc}+/gu, ' ')
   return line.length > 500 ? `${line.slice(0, 500)}…` : line
+}
+
+/** A client of the service that a person has named, for an organisation. */
+export function openClient(url: string, eid: string, apiKey: string | undefined): Client {
+  return createClient({
+    baseUrl: readUrl(url),
+    apiKey: assertKey(apiKey),
+    eid,
+    onRetry: announceRetry,
+    cachedPages: 0,
+  })
 }

@@ -37,7 +37,10 @@ interface FilePath {
 
 const FILE_PATH = Type.Object({
   submissionToken: Type.String({ description: 'The token of the submission.' }),
-  fileType: Type.String({ description: 'The file, such as `learners` or `course-completions`.' }),
+  fileType: Type.String({
+    description:
+      'The file, such as `learners` or `course-completions`; the ending `.csv` or `.ndjson` may follow.',
+  }),
 })
 
 export function fileOperations(options: SubmissionOptions): readonly Operation[] {
@@ -58,7 +61,8 @@ function authorizeFile(
   return ({ request, path }: Authorizing<FilePath>) =>
     whenKnown(
       authorizeSubmission(access, database, request, { operation, scope, token: path.submissionToken }),
-      (submission): OwnFile => ({ submission, resource: path.fileType }),
+      // The ending lets `curl -T learners.csv` name the file.
+      (submission): OwnFile => ({ submission, resource: path.fileType.replace(/\.(?:csv|ndjson)$/, '') }),
     )
 }
 

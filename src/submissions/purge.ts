@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import type { Database, Reader } from '../database/database.ts'
-import type { Job } from '../jobs/queue.ts'
-import { enqueue } from '../jobs/queue.ts'
+import { claim, enqueue, type Job } from '../jobs/queue.ts'
 import { endJob, JobLost } from '../jobs/worker.ts'
 import { deleteVersion } from './file-store.ts'
 import { writeAudit } from './submission.ts'
@@ -135,4 +135,13 @@ export async function enqueuePurge(database: Database, eid: string, token: strin
   await database.write(`submission:${token}`, (writer) =>
     enqueue(writer, { kind: 'purge', subject: `submission/${token}`, eid }),
   )
+}
+
+/** Does the purges that wait, without a worker; answers how many there were. */
+export async function purgeNow(database: Database): Promise<number> {
+  for (let count = 0; ; count++) {
+    const job = await claim(database, randomBytes(9).toString('base64url'), ['purge'])
+    if (job === undefined) return count
+    await purge(database, job, () => undefined)
+  }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Database, Reader, Writer } from '../database/database.ts'
+import { UserError } from '../text/user-error.ts'
 import { type Run, readRun } from '../validation-results/runs.ts'
 import { Refusal } from './refusal.ts'
 
@@ -76,6 +77,26 @@ export async function findOwn(
   ])
 }
 
+/** Every submission, newest first, for the operator. */
+export async function listAll(
+  reader: Reader,
+  eid?: string,
+): Promise<(SubmissionRow & { readonly purged: number | null })[]> {
+  return await reader.all(
+    `select ${COLUMNS}, purged from submission where eid = coalesce($1, eid)
+     order by coalesce(created, published) desc, token`,
+    [eid ?? null],
+  )
+}
+
+/** A submission by its token alone, for the operator. */
+export async function findByToken(reader: Reader, token: string): Promise<SubmissionRow> {
+  const found = await reader.get<SubmissionRow>(`select ${COLUMNS} from submission where token = $1`, [token])
+  if (found === undefined)
+    throw new UserError('there is no submission with this token: "mahi submissions list" lists them')
+  return found
+}
+
 /** Adds to a submission what its status shows. */
 export async function readState(reader: Reader, submission: SubmissionRow): Promise<SubmissionState> {
   const files = await listFiles(reader, submission.token)
@@ -145,12 +166,21 @@ export interface NewSubmission {
   readonly type?: SubmissionType
   /** Milliseconds until it expires. */
   readonly life: number
+  /** The token to use; a random one where absent. */
+  readonly token?: string
 }
 
 /** Creates a submission, or answers the organisation's open one for the same return. */
 export async function createSubmission(
   database: Database,
-  { eid, returnId, definition, type = 'Full', life }: NewSubmission,
+  {
+    eid,
+    returnId,
+    definition,
+    type = 'Full',
+    life,
+    token = randomBytes(24).toString('base64url'),
+  }: NewSubmission,
 ): Promise<{ submission: SubmissionRow; created: boolean }> {
   return await database.write(`return:${eid}/${returnId}`, async (writer) => {
     const now = Date.now()
@@ -161,7 +191,6 @@ export async function createSubmission(
       [eid, returnId, now],
     )
     if (open !== undefined) return { submission: open, created: false }
-    const token = randomBytes(24).toString('base64url')
     await writer.run(
       `insert into submission (token, eid, return_id, run, total, published, definition, type, created, expires)
        values ($1, $2, $3, 0, 0, 0, $4, $5, $6, $7)`,

@@ -1,0 +1,214 @@
+import { MahiError } from './errors.ts'
+import type { CallOptions, SendChange, SendRequest, StreamRequest } from './request.ts'
+import type {
+  BatchResult,
+  Caller,
+  ResultsChanges,
+  ResultsSummary,
+  RuleCatalogue,
+  RuleOfDefinition,
+  Submission,
+  SubmissionFile,
+  SubmissionPage,
+  ValidationRun,
+  ValidationRunPage,
+} from './types.ts'
+
+/** What to create a submission for. */
+export interface NewSubmission {
+  /** The return, such as `202512`. */
+  returnId: string
+  /** The definition whose checks apply; the service's default one where absent. */
+  definition?: string | undefined
+  /** `Full` where absent. */
+  type?: 'Full' | 'Indicative' | undefined
+}
+
+/** The content of a file. A stream can be sent once: such an upload is not tried again after a failure. */
+export type FileContent = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
+
+/** How to upload a file. */
+export interface PutFileOptions extends CallOptions {
+  /** The form of the content; `csv` where absent. */
+  format?: 'csv' | 'ndjson' | undefined
+  /** Whether the content is gzipped. */
+  gzip?: boolean | undefined
+  /** SHA-256 of the content as it is sent, in base64: an upload that arrives otherwise is refused. */
+  sha256?: string | undefined
+  /** The ETag of the file that is replaced; another one is left, and the call fails with status 412. */
+  ifMatch?: string | undefined
+}
+
+/** A record of a batch: its `localId` and its fields. */
+export interface SubmittedRecord {
+  /** Identifier of the record, made by the caller. */
+  localId: string
+  /** Any field of the definition. */
+  [field: string]: unknown
+}
+
+/** A record that is deleted. */
+export interface Deletion {
+  /** Identifier of the record. */
+  localId: string
+}
+
+/** Which findings of a comparison to get. */
+export interface ChangesBetweenRuns {
+  /** The `runId` of the earlier run. */
+  from: number
+  /** The `runId` of the later run; the current one where absent. */
+  to?: number | undefined
+  /** Only findings with this status. */
+  status?: 'new' | 'fixed' | 'open' | undefined
+  /** Page number, from 1. */
+  page?: number | undefined
+  /** Findings per page. */
+  pageSize?: number | undefined
+}
+
+/** How to wait for a run. */
+export interface WaitOptions extends CallOptions {
+  /** Called with each state of the run that is seen. */
+  onProgress?: ((run: ValidationRun) => void) | undefined
+}
+
+/** Submissions. Every function here rejects with a `MahiError`, or with the signal's reason. */
+export interface Submissions {
+  /** Creates a submission, or answers the organisation's open one for the same return. */
+  create(submission: NewSubmission, options?: CallOptions): Promise<Submission>
+  /** A page of the organisation's submissions, newest first. */
+  list(query?: { page?: number; pageSize?: number }, options?: CallOptions): Promise<SubmissionPage>
+  /** The state of a submission. */
+  get(token: string, options?: CallOptions): Promise<Submission>
+  /** Replaces a file, such as `learners`. */
+  putFile(
+    token: string,
+    file: string,
+    content: FileContent,
+    options?: PutFileOptions,
+  ): Promise<SubmissionFile>
+  /** A file as it is now. */
+  getFile(token: string, file: string, options?: CallOptions): Promise<ReadableStream<Uint8Array> | null>
+  /** Adds records to a file, or replaces those with the same `localId`. */
+  putRecords(
+    token: string,
+    file: string,
+    records: readonly SubmittedRecord[],
+    options?: CallOptions,
+  ): Promise<BatchResult>
+  /** Deletes records of a file. */
+  deleteRecords(
+    token: string,
+    file: string,
+    records: readonly Deletion[],
+    options?: CallOptions,
+  ): Promise<BatchResult>
+  /** Requests a validation run, or answers the one that is under way. */
+  validate(token: string, options?: CallOptions): Promise<ValidationRun>
+  /** The runs that are kept, newest first. */
+  runs(token: string, options?: CallOptions): Promise<ValidationRunPage>
+  /** The state of a run. */
+  run(token: string, runId: number, options?: CallOptions): Promise<ValidationRun>
+  /** Waits until a run has ended, whatever its result, for as long as it takes unless `deadline` says otherwise. */
+  waitForRun(token: string, runId: number, options?: WaitOptions): Promise<ValidationRun>
+  /** Cancels a run that is queued or in progress. */
+  cancelRun(token: string, runId: number, options?: CallOptions): Promise<ValidationRun>
+  /** What the current run found, by code. */
+  summary(token: string, options?: CallOptions): Promise<ResultsSummary>
+  /** How the findings of two runs differ. */
+  changes(token: string, query: ChangesBetweenRuns, options?: CallOptions): Promise<ResultsChanges>
+  /** Submits a submission, whose current run must cover the current files and have found no errors. */
+  submit(token: string, options?: CallOptions): Promise<Submission>
+  /** Cancels a submission and deletes every record and finding of it. */
+  delete(token: string, options?: CallOptions): Promise<Submission>
+  /** Every check of a definition. */
+  rules(query?: { definition?: string }, options?: CallOptions): Promise<RuleCatalogue>
+  /** One check of a definition. */
+  rule(code: string, query?: { definition?: string }, options?: CallOptions): Promise<RuleOfDefinition>
+  /** The credential itself. */
+  me(options?: CallOptions): Promise<Caller>
+}
+
+/** Seconds that one request waits for a run: the most that the service allows. */
+const WAIT = 30
+
+export function createSubmissions(
+  send: SendRequest,
+  stream: StreamRequest,
+  change: SendChange,
+  eid: string | undefined,
+): Submissions {
+  const own: Record<string, string> = eid === undefined ? {} : { eid }
+  const read = async <Body>(path: string, query: object, options: CallOptions | undefined, headers = {}) =>
+    (await send<Body>(path, query as Record<string, unknown>, options, { ...own, ...headers })).body
+  const write = <Body>(
+    method: 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    options: CallOptions | undefined,
+    body?: object | FileContent,
+    headers: Record<string, string> = {},
+  ) =>
+    change<Body>(
+      path,
+      { method, headers: { ...own, ...headers }, ...(body !== undefined && { body }) },
+      options,
+    )
+
+  const runOf = (token: string, runId: number) => `${at(token)}/validation-runs/${runId}`
+  return {
+    create: ({ returnId, definition, type }, options) =>
+      write('POST', '/v1/submissions', options, {
+        returnId,
+        ...(definition !== undefined && { definition }),
+        ...(type !== undefined && { type }),
+      }),
+    list: (query = {}, options) => read('/v1/submissions', query, options),
+    get: (token, options) => read(at(token), {}, options),
+    putFile: (token, file, content, { format = 'csv', gzip, sha256, ifMatch, ...options } = {}) =>
+      write('PUT', `${at(token)}/files/${encodeURIComponent(file)}`, options, content, {
+        'content-type': format === 'csv' ? 'text/csv' : 'application/x-ndjson',
+        ...(gzip === true && { 'content-encoding': 'gzip' }),
+        ...(sha256 !== undefined && { 'content-digest': `sha-256=:${sha256}:` }),
+        ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+      }),
+    getFile: async (token, file, options) =>
+      (await stream(`${at(token)}/files/${encodeURIComponent(file)}`, options, own)).body,
+    putRecords: (token, file, content, options) =>
+      write('POST', `${at(token)}/records/${encodeURIComponent(file)}`, options, { content }),
+    deleteRecords: (token, file, content, options) =>
+      write('DELETE', `${at(token)}/records/${encodeURIComponent(file)}`, options, { content }),
+    validate: (token, options) => write('POST', `${at(token)}/validation-runs`, options),
+    runs: (token, options) => read(`${at(token)}/validation-runs`, {}, options),
+    run: (token, runId, options) => read(runOf(token, runId), {}, options),
+    async waitForRun(token, runId, { onProgress, signal, deadline } = {}) {
+      const end = deadline === undefined ? Number.POSITIVE_INFINITY : performance.now() + deadline
+      for (;;) {
+        const left = end - performance.now()
+        const seconds = Math.max(0, Math.min(WAIT, Math.floor(left / 1000)))
+        // Longer than the wait itself, so that the answer arrives.
+        const own = { signal, deadline: Math.min(left, (WAIT + 30) * 1000) }
+        const run = await read<ValidationRun>(runOf(token, runId), {}, own, { prefer: `wait=${seconds}` })
+        onProgress?.(run)
+        if (run.dateCompleted !== undefined) return run
+        if (performance.now() >= end)
+          throw new MahiError('deadline', { title: `The run did not end within ${deadline} ms` })
+      }
+    },
+    cancelRun: (token, runId, options) => write('DELETE', runOf(token, runId), options),
+    summary: (token, options) => read(`${at(token)}/validation-results/summary`, {}, options),
+    changes: (token, query, options) => read(`${at(token)}/validation-results/changes`, query, options),
+    submit: (token, options) => write('POST', `${at(token)}/submit`, options),
+    delete: (token, options) => write('DELETE', at(token), options),
+    rules: (query = {}, options) => read('/v1/rules', query, options),
+    rule: (code, query = {}, options) => read(`/v1/rules/${encodeURIComponent(code)}`, query, options),
+    me: (options) => read('/v1/me', {}, options),
+  }
+}
+
+function at(token: string): string {
+  // As a part of a path these mean another one.
+  if (['', '.', '..'].includes(token))
+    throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a submission token` })
+  return `/v1/submissions/${encodeURIComponent(token)}`
+}

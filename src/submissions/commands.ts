@@ -1,0 +1,213 @@
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import type { Client } from '../../client/src/index.ts'
+import type { Submission, ValidationRun } from '../../client/src/types.ts'
+import type { CheckedInput } from '../checks/check-files.ts'
+import { action, jsonOption, report, type WithDatabase } from '../command-line/command.ts'
+import { say, writeOut } from '../command-line/terminal.ts'
+import { formatTimestamp } from '../text/timestamp.ts'
+import { UserError } from '../text/user-error.ts'
+import { cancelSubmission } from './ending.ts'
+import { enqueuePurge } from './purge.ts'
+import { findByToken, listAll, type SubmissionRow } from './submission.ts'
+
+interface SubmitFlags {
+  url: string
+  eid: string
+  return: string
+  definition: string
+  wait?: true
+  json?: true
+}
+
+export interface SubmitServices {
+  /** Opens a client of the service at a URL. */
+  readonly open: (url: string, eid: string) => Client
+  /** Runs work that asks the service, and says why it failed in the user's terms. */
+  readonly askService: <T>(url: string, work: () => Promise<T>) => Promise<T>
+}
+
+/** Adds `submit`, which uploads files to a service. */
+export function addSubmitCommand(program: Command, { open, askService }: SubmitServices): void {
+  program
+    .command('submit')
+    .description('upload files to a service and have them validated; the key is taken from MAHI_API_KEY')
+    .argument('<paths...>', 'a folder with the files, or files')
+    .requiredOption('--url <url>', 'where the service is, such as https://careers.example')
+    .requiredOption('--eid <eid>', 'the organisation that makes the submission')
+    .requiredOption('--return <id>', 'the return, such as 202512')
+    .option('--definition <definition>', 'the definition that tells the files by their names', 'sdr')
+    .option('--wait', 'wait for the validation, show what was found, and exit 1 if there are errors')
+    .addOption(jsonOption)
+    .action(
+      action(async (paths: string[], flags: SubmitFlags) => {
+        const { findDefinition, loadDefinition } = await import('../checks/definition/load.ts')
+        const { selectFiles } = await import('../checks/select-files.ts')
+        const definition = loadDefinition(findDefinition(flags.definition))
+        const { files, ignored } = selectFiles(paths, definition)
+        for (const name of ignored) say(`Ignored: ${name}.`)
+        const client = open(flags.url, flags.eid)
+        await askService(flags.url, () => submitFiles(client, files, definition.name, flags))
+      }),
+    )
+}
+
+async function submitFiles(
+  { submissions }: Client,
+  files: readonly CheckedInput[],
+  definition: string,
+  flags: SubmitFlags,
+): Promise<void> {
+  const { submissionToken: token = '' } = await submissions.create({ returnId: flags.return, definition })
+  for (const file of files) {
+    if (!('path' in file)) continue
+    const { path, name, resource } = file
+    const content = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>
+    const stored = await submissions.putFile(token, resource, content, {
+      format: /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) ? 'ndjson' : 'csv',
+      gzip: /\.gz$/i.test(name),
+    })
+    if (!flags.json) say(`${name}: ${stored.records} records.`)
+  }
+  const requested = await submissions.validate(token)
+  const { runId = 0 } = requested
+  if (flags.wait !== true) {
+    await report(
+      flags,
+      { submissionToken: token, runId, status: requested.status },
+      `Run ${runId} of submission ${token} is ${requested.status}.`,
+    )
+    return
+  }
+  const run = await submissions.waitForRun(token, runId)
+  await reportRun(submissions, token, run, flags)
+}
+
+async function reportRun(
+  submissions: Client['submissions'],
+  token: string,
+  run: ValidationRun,
+  flags: SubmitFlags,
+): Promise<void> {
+  if (run.status !== 'Processed') {
+    throw new UserError(`the validation ended as ${run.status}: ${run.reason ?? 'no reason was given'}`)
+  }
+  const { errorCount = 0, warningCount = 0 } = run
+  const summary = await submissions.summary(token)
+  if (errorCount > 0) process.exitCode = 1
+  if (flags.json === true) {
+    await writeOut(`${JSON.stringify({ ...summary, runId: run.runId })}\n`)
+    return
+  }
+  for (const { errorCode = '', errorType = '', count = 0, first } of summary.codes ?? []) {
+    await writeOut(
+      `${String(count).padStart(7)}  ${errorType.padEnd(7)}  ${errorCode.padEnd(20)}  ${first?.errorDescription ?? ''}\n`,
+    )
+  }
+  for (const { errorCode = '', reason = '' } of summary.notRun ?? []) say(`Not run: ${errorCode}: ${reason}`)
+  say(`Submission ${token}, run ${run.runId}: ${errorCount} errors and ${warningCount} warnings.`)
+}
+
+/** Adds `submissions list`, `show`, `delete` and `purge`, which work on the database. */
+export function addSubmissionCommands(program: Command, withDatabase: WithDatabase): void {
+  const submissions = program.command('submissions').description('list, show, delete and purge submissions')
+
+  submissions
+    .command('list')
+    .description('list submissions, newest first, without their data')
+    .option('--eid <eid>', 'only those of one organisation')
+    .addOption(jsonOption)
+    .action(
+      action(async ({ eid, json }: { eid?: string; json?: true }) => {
+        const rows = (await withDatabase((database) => listAll(database, eid))).map(describe)
+        if (json) return writeOut(`${JSON.stringify({ submissions: rows })}\n`)
+        for (const { submissionToken, eid: of, returnId, submissionStatus, dateCreated } of rows) {
+          const columns = [submissionToken, of, returnId, submissionStatus, dateCreated]
+          await writeOut(`${columns.join('  ')}\n`)
+        }
+        if (rows.length === 0) say('There are no submissions.')
+      }),
+    )
+
+  submissions
+    .command('show')
+    .description('show the state of a submission, its files and its last run, without their data')
+    .argument('<token>', 'the token of the submission')
+    .addOption(jsonOption)
+    .action(
+      action(async (token: string) => {
+        const found = await withDatabase(async (database) => {
+          const { readState } = await import('./submission.ts')
+          return await readState(database, await findByToken(database, token))
+        })
+        const { files, lastRun } = found
+        const shown = {
+          ...describe(found),
+          files: files.map(({ resource, records, bytes, sha256, received }) => ({
+            file: resource,
+            records,
+            bytes,
+            sha256,
+            received: formatTimestamp(received),
+          })),
+          ...(lastRun !== undefined && {
+            validationRun: {
+              runId: lastRun.number,
+              status: lastRun.status,
+              errorCount: lastRun.errors,
+              warningCount: lastRun.warnings,
+              reason: lastRun.reason,
+            },
+          }),
+        }
+        await writeOut(`${JSON.stringify(shown, null, 2)}\n`)
+      }),
+    )
+
+  submissions
+    .command('delete')
+    .description('cancel a submission; its data is unreadable at once, and a worker deletes it')
+    .argument('<token>', 'the token of the submission')
+    .addOption(jsonOption)
+    .action(
+      action(async (token: string, flags: { json?: true }) => {
+        const { eid } = await withDatabase(async (database) => {
+          const submission = await findByToken(database, token)
+          return await cancelSubmission(database, { ...submission, actor: 'command' })
+        })
+        const summary = { submissionToken: token, eid, submissionStatus: 'Cancelled' }
+        await report(flags, summary, 'The submission is cancelled. A worker deletes its data.')
+      }),
+    )
+
+  submissions
+    .command('purge')
+    .description('delete the data of cancelled submissions now, without a worker')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const purged = await withDatabase(async (database) => {
+          const { purgeNow } = await import('./purge.ts')
+          for (const { token, eid, ended, purged } of await listAll(database))
+            if (ended === 'Cancelled' && purged === null) await enqueuePurge(database, eid, token)
+          return await purgeNow(database)
+        })
+        await report(flags, { purged }, `${purged} jobs done: what was deleted is gone from the database.`)
+      }),
+    )
+}
+
+function describe(submission: SubmissionRow) {
+  const { token, eid, returnId, ended, created, published, expires } = submission
+  const expired = expires !== null && expires <= Date.now()
+  return {
+    submissionToken: token,
+    eid,
+    returnId,
+    submissionStatus: (ended ?? (expired ? 'Closed' : 'Open')) satisfies
+      | Submission['submissionStatus']
+      | 'Open',
+    dateCreated: formatTimestamp(created ?? published),
+  }
+}
