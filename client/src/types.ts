@@ -423,6 +423,7 @@ export interface CodingGroup {
   nameEnglish?: string
   /** The estimated probability that it is right. */
   certainty?: number
+}
 
 export interface SummaryDefinition {
   /** Name of the definition. */
