@@ -32,6 +32,7 @@ const long = [
   'test/input.hostile-service.test.ts',
   'test/{mirror,submissions,jobs}.{cuts,faults,history}.test.ts',
   'test/{docs,console}.browser.test.ts',
+  'test/console.{submissions,oidc}.test.ts',
 ]
 const isShort = process.env.TEST_SUITE === 'short'
 const leftOut = isShort ? long : []

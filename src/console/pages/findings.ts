@@ -38,9 +38,8 @@ interface Summary {
   readonly errorCount?: number
   readonly warningCount?: number
   readonly totalCount?: number
-  readonly dateCompleted?: string
   readonly codes?: readonly CodeSummary[]
-  readonly notRun?: readonly { readonly code: string; readonly reason: string }[]
+  readonly notRun?: readonly { readonly errorCode: string; readonly reason: string }[]
 }
 
 const PAGE_SIZE = 50
@@ -93,8 +92,9 @@ async function showFindings(context: Context): Promise<Shown> {
     content: html`<p class="soft"><a href=${link('/console/submissions', { eid })}>Submissions</a> › <a href=${link(submissionLink(token), { eid })}>${submission.returnId}</a></p>
       <h1>Findings</h1>
       ${showVerdict(summary)}
+      <p><a href="#records">Go to the records</a></p>
       ${showCodes(summary, token, eid, definition)}
-      ${(summary.notRun ?? []).length > 0 && html`<details><summary>${count(summary.notRun?.length ?? 0, 'rule')} could not run</summary><ul>${summary.notRun?.map(({ code, reason }) => html`<li><a href=${ruleLink(definition, code)}>${code}</a>: ${reason}</li>`)}</ul></details>`}
+      ${(summary.notRun ?? []).length > 0 && html`<details><summary>${count(summary.notRun?.length ?? 0, 'rule')} could not run</summary><ul>${summary.notRun?.map(({ errorCode: code, reason }) => html`<li><a href=${ruleLink(definition, code)}>${code}</a>: ${reason}</li>`)}</ul></details>`}
       <h2 id="records">Records</h2>
       ${showFilters(query, token, eid, summary)}
       <p role="status">${count(results.totalCount, 'finding')}${isFiltered && ' with these filters'}. <a href=${link(submissionLink(token, '/findings.csv'), { ...Object.fromEntries(Object.keys(FILTERS).map((name) => [name, query.get(name) ?? undefined])), eid })}>Download as CSV</a></p>
@@ -111,14 +111,13 @@ async function showFindings(context: Context): Promise<Shown> {
   }
 }
 
-function showVerdict({ errorCount = 0, warningCount = 0, codes = [], dateCompleted }: Summary): VNode {
+function showVerdict({ errorCount = 0, warningCount = 0, codes = [] }: Summary): VNode {
   const kinds = codes.filter(({ errorType }) => errorType === 'Error').length
   const verdict =
     errorCount > 0
       ? html`<span class="error">${count(kinds, 'kind')} of error to fix, ${count(errorCount, 'error')}</span>`
       : html`<span class="good">No errors</span>`
-  return html`<p class="verdict">${verdict}${warningCount > 0 && html`, <span class="warning">${count(warningCount, 'warning')}</span>`}.
-    ${dateCompleted !== undefined && html` <span class="soft">Checked ${showTime(dateCompleted)}.</span>`}</p>`
+  return html`<p class="verdict">${verdict}${warningCount > 0 && html`, <span class="warning">${count(warningCount, 'warning')}</span>`}.</p>`
 }
 
 function showCodes(
@@ -142,9 +141,14 @@ function showCodes(
         <td class="number">${number.toLocaleString('en-NZ')}</td>
         <td><svg class="chart" viewBox="0 0 100 12" width="100" aria-hidden="true"><rect class=${errorType === 'Error' ? 'errors' : 'warnings'} width=${Math.max(1, (number / most) * 100)} height="12" /></svg></td>
         <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td>
-        <td>${rule?.message}${rule?.why !== undefined && html`<details><summary>Why</summary><p>${rule.why}</p><p><a href=${ruleLink(definition, errorCode)}>The rule and its examples</a></p></details>`}</td>
+        <td>${describeRule(rule?.message)}${rule?.why !== undefined && html`<details><summary>Why</summary><p>${rule.why}</p><p><a href=${ruleLink(definition, errorCode)}>The rule and its examples</a></p></details>`}</td>
         <td>${rule?.fix}</td></tr>`
     })}</tbody></table></div>`
+}
+
+/** What a rule finds, with an ellipsis where the message of a finding has a value. */
+function describeRule(message = ''): string {
+  return message.replaceAll(/\{\w+\}/g, '…')
 }
 
 function showFilters(
@@ -173,8 +177,7 @@ function showEntry(entry: Entry, columns: ReadonlyMap<string, readonly string[]>
   const rule = readRules(definition)?.checks.find(({ code }) => code === entry.errorCode)
   const { errorType = 'Error' } = entry
   return html`<details class="finding">
-    <summary><span class=${errorType.toLowerCase()}>${errorType}</span> <strong>${entry.errorCode}</strong> ${entry.errorDescription}
-      <span class="soft">${[entry.fileType, entry.localId, entry.studentId && `student ${entry.studentId}`, entry.courseCode && `course ${entry.courseCode}`].filter(Boolean).join(' · ')}</span></summary>
+    <summary><span class=${errorType.toLowerCase()}>${errorType}</span> <strong>${entry.errorCode}</strong> ${entry.errorDescription}${' '}<span class="soft">${[entry.fileType, entry.localId, entry.studentId && `student ${entry.studentId}`, entry.courseCode && `course ${entry.courseCode}`].filter(Boolean).join(' · ')}</span></summary>
     ${rule?.fix !== undefined && html`<p><strong>Fix:</strong> ${rule.fix}</p>`}
     ${entry.recordText !== undefined && showRecord(entry.recordText, columns.get(entry.fileType ?? ''), rule?.fields ?? [])}
   </details>`
@@ -233,34 +236,42 @@ async function downloadFindings(context: Context): Promise<Outcome> {
 }
 
 interface Changes {
+  readonly newCount?: number
   readonly fixedCount?: number
-  readonly addedCount?: number
   readonly openCount?: number
-  readonly fixed?: readonly Entry[]
-  readonly added?: readonly Entry[]
-  readonly open?: readonly Entry[]
+  readonly results?: readonly Entry[]
 }
+
+/** Findings of each kind that the comparison shows. */
+const COMPARED = 50
 
 async function compareRuns(context: Context): Promise<Shown> {
   const { api, query, eid } = context
   const token = tokenOf(context)
   const runs = (await readRuns(context)).filter(({ status }) => status === 'Processed')
   const from = query.get('from') ?? String(runs[1]?.runId ?? '')
-  const changes = await api.call<Changes>(resultsOf(context, '/changes'), { query: { from } })
-  const groups: readonly [string, string, number | undefined, readonly Entry[] | undefined][] = [
-    ['New', 'error', changes.addedCount, changes.added],
-    ['Fixed', 'good', changes.fixedCount, changes.fixed],
-    ['Still open', 'warning', changes.openCount, changes.open],
-  ]
+  const kinds = [
+    { status: 'new', name: 'New', style: 'error' },
+    { status: 'fixed', name: 'Fixed', style: 'good' },
+    { status: 'open', name: 'Still open', style: 'warning' },
+  ] as const
+  const shown = await Promise.all(
+    kinds.map(async (kind) => {
+      const changes = await api.call<Changes>(resultsOf(context, '/changes'), {
+        query: { from, status: kind.status, pageSize: COMPARED },
+      })
+      return { ...kind, number: changes[`${kind.status}Count`] ?? 0, entries: changes.results ?? [] }
+    }),
+  )
   return {
     title: 'Two checks compared',
     wide: true,
     content: html`<p class="soft"><a href=${link(submissionLink(token), { eid })}>The submission</a></p>
       <h1>Check ${from} and the newest check</h1>
       ${chooseRun(runs, from, token, eid)}
-      <p class="verdict">${groups.map(([name, style, number], index) => html`${index > 0 && ', '}<span class=${style}>${name}: ${(number ?? 0).toLocaleString('en-NZ')}</span>`)}</p>
-      <div class="columns-3">${groups.map(
-        ([name, style, number = 0, entries = []]) => html`<section><h2 class=${style}>${name}</h2>
+      <p class="verdict">${shown.map(({ name, style, number }, index) => html`${index > 0 && ', '}<span class=${style}>${name}: ${number.toLocaleString('en-NZ')}</span>`)}</p>
+      <div class="columns-3">${shown.map(
+        ({ name, style, number, entries }) => html`<section><h2 class=${style}>${name}</h2>
           ${entries.map((entry) => html`<p><strong>${entry.errorCode}</strong> ${entry.errorDescription} <span class="soft">${[entry.fileType, entry.localId].filter(Boolean).join(' · ')}</span></p>`)}
           ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${number.toLocaleString('en-NZ')}.</p>`}</section>`,
       )}</div>`,

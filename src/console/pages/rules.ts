@@ -68,7 +68,7 @@ function showRules({ query }: Context): Shown {
         <tbody>${found.map(
           (check) => html`<tr>
           <th scope="row"><a href=${ruleLink(name, check.code)}>${check.code}</a>${check.replaces !== undefined && html`<br /><span class="soft">official ${check.replaces}</span>`}</th>
-          <td class=${check.severity.toLowerCase()}>${check.severity}</td><td>${check.file}</td><td>${check.message}</td><td>${check.fix}</td>
+          <td class=${check.severity.toLowerCase()}>${check.severity}</td><td>${check.file}</td><td>${check.message.replaceAll(/\{\w+\}/g, '…')}</td><td>${check.fix}</td>
         </tr>`,
         )}</tbody>
       </table></div>`,
