@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import type { Database, Reader, Writer } from '../database/database.ts'
 import { UserError } from '../text/user-error.ts'
 import { type Run, readRun } from '../validation-results/runs.ts'
+import { createToken } from '../validation-results/token.ts'
 import { Refusal } from './refusal.ts'
 
 export const SUBMISSION_STATUSES = [
@@ -173,14 +173,7 @@ export interface NewSubmission {
 /** Creates a submission, or answers the organisation's open one for the same return. */
 export async function createSubmission(
   database: Database,
-  {
-    eid,
-    returnId,
-    definition,
-    type = 'Full',
-    life,
-    token = randomBytes(24).toString('base64url'),
-  }: NewSubmission,
+  { eid, returnId, definition, type = 'Full', life, token = createToken() }: NewSubmission,
 ): Promise<{ submission: SubmissionRow; created: boolean }> {
   return await database.write(`return:${eid}/${returnId}`, async (writer) => {
     const now = Date.now()

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Database, Writer } from '../database/database.ts'
 import { bumpRevision } from '../database/revisions.ts'
 import { Sealer } from '../database/seal.ts'
@@ -12,6 +11,7 @@ import { findSubmission } from './queries.ts'
 import { deleteFindings, deleteOldRuns, RUNS_KEPT, type RunSummary, summaryContext } from './runs.ts'
 import { PublishedFinding, ValidationEntry } from './schema.ts'
 import { type Finding, type StoredRun, storeFindings } from './store-run.ts'
+import { createToken } from './token.ts'
 
 export interface Publication {
   /** The organisation that made the submission. */
@@ -58,7 +58,7 @@ export async function publishResults(
   {
     eid,
     returnId,
-    token = randomBytes(24).toString('base64url'),
+    token = createToken(),
     sealer = new Sealer(),
     keep = RUNS_KEPT,
     onProgress,

@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { createClient } from '../client/src/index.ts'
+import { createKey } from '../src/access/keys.ts'
+import { openDatabase } from '../src/database/open.ts'
+import { Installation } from './support/command.ts'
+
+const FAULTY = fileURLToPath(new URL('../samples/sdr/faulty/', import.meta.url))
+const CLEAN = fileURLToPath(new URL('../samples/sdr/clean/', import.meta.url))
+
+async function start(environment: Record<string, string> = {}) {
+  const mahi = new Installation()
+  const database = await openDatabase(mahi.databaseUrl)
+  const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
+  const { key } = await createKey(database, {
+    client: 'test',
+    scopes,
+    eids: ['9'],
+    expires: Date.now() + 86_400_000,
+  })
+  await database.close()
+  const { url } = await mahi.serve(environment)
+  const client = createClient({ baseUrl: url, apiKey: key, eid: '9' })
+  return { mahi, url, key, client }
+}
+
+test('mahi submit uploads a folder, waits, and exits as mahi check does', async () => {
+  const { mahi, url, key } = await start({ WORKERS: '1' })
+  const options = { environment: { MAHI_API_KEY: key } }
+  const given = ['--url', url, '--eid', '9', '--return', '202512', '--wait']
+  const faulty = await mahi.run(['submit', FAULTY, ...given], options)
+  expect(faulty).toMatchObject({ code: 1 })
+  expect(faulty.stderr).toMatch(/run 1: \d+ errors and \d+ warnings/)
+  expect(faulty.stdout).toMatch(/^ *\d+ {2}Error/m)
+  const clean = await mahi.run(['submit', CLEAN, ...given, '--json'], options)
+  expect([clean.code, JSON.parse(clean.stdout)]).toEqual([
+    0,
+    expect.objectContaining({ runId: 2, errorCount: 0 }),
+  ])
+  const { submissions } = (await mahi.runJson(['submissions', 'list'])) as {
+    submissions: { submissionToken: string }[]
+  }
+  const [{ submissionToken = '' } = {}] = submissions
+  expect(await mahi.runJson(['submissions', 'show', submissionToken])).toMatchObject({
+    validationRun: { runId: 2 },
+  })
+  await mahi.run(['submissions', 'delete', submissionToken])
+  await mahi.run(['submissions', 'purge'])
+  expect((await mahi.run(['submissions', 'list'])).stdout).toContain('Cancelled')
+})
+
+test('a worker that is killed loses nothing: another one does its run', async () => {
+  const { mahi, client } = await start()
+  const { submissionToken: token = '' } = await client.submissions.create({ returnId: '202512' })
+  for (const name of readdirSync(CLEAN).filter((each) => each.endsWith('.csv')))
+    await client.submissions.putFile(token, name.replace('.csv', ''), readFileSync(CLEAN + name, 'utf8'))
+  const { runId = 0 } = await client.submissions.validate(token)
+  const first = mahi.start(['work'])
+  while ((await client.submissions.run(token, runId)).status === 'Queued') await sleep(5)
+  first.kill('SIGKILL')
+  await first.ended
+  const database = await openDatabase(mahi.databaseUrl)
+  const job = await database.get<{ attempts: number }>('select attempts from job where kind = $1', ['run'])
+  // It may have been quicker than the kill.
+  if (job !== undefined) {
+    expect(job.attempts).toBe(1)
+    await database.write('schema', (writer) => writer.run('update job set lease = 1'))
+  }
+  mahi.start(['work'])
+  const run = await client.submissions.waitForRun(token, runId)
+  expect(run).toMatchObject({ status: 'Processed', errorCount: 0 })
+  expect(await client.submissions.submit(token)).toMatchObject({ submissionStatus: 'Submitted' })
+  await database.close()
+})
