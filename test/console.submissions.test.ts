@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
 
   async function start() {
     const console = await ConsoleService.start()
-    await startWorker(console.service.database, [])
+    await startWorker(console.service.database, ['sdr'])
     return console
   }
 
