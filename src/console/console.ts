@@ -136,8 +136,12 @@ async function sendError(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const problem = describe(error, request)
-  if (problem.status >= 500)
+  // A request may be turned away before the hook that sets these.
+  reply.headers({ 'content-security-policy': POLICY, 'cache-control': 'no-store' })
+  // To turn requests away is no failure.
+  if (problem.status >= 500 && !(error instanceof Problem)) {
     services.log.error({ id: request.id, err: error }, 'a page of the console failed')
+  }
   const secret = readSession(request)
   const session =
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)

@@ -123,8 +123,8 @@ export class OccupationSearch {
   }
 
   /**
-   * The probability of each occupation for a title, and tasks that describe it. It is calibrated: of the titles with a
-   * best probability of 0.8, about 80 % belong to that occupation.
+   * The estimated probability of each occupation for a title, and tasks that describe it. On O*NET the estimate is
+   * higher than the share of titles that belong to the best occupation: it orders titles by certainty.
    */
   estimate(title: string, tasks = ''): Float64Array {
     const { probability } = this.#understand(title, { open: false, tasks })
