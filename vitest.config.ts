@@ -13,6 +13,7 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 const withDatabase = [
   'test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts',
   'test/console.sessions.test.ts',
+  'test/metrics.test.ts',
 ]
 
 /** But for those that make the servers of PostgreSQL they need themselves: once is enough. */

@@ -312,6 +312,17 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     'Bytes of responses that their clients have not read yet.',
     () => unread.bytes,
   )
+  metrics.gauge('mahi_search_index_bytes', 'Bytes of the search index in use.', () => search.bytes)
+  metrics.gauge(
+    'mahi_search_index_age_seconds',
+    'Seconds since the search index in use was loaded; NaN while there is none.',
+    () => search.age,
+  )
+  metrics.gauge(
+    'mahi_search_index_behind_seconds',
+    'Seconds for which the catalogue has been newer than the search index in use.',
+    () => search.behind,
+  )
 
   const sealer = createSealer(settings)
   const submissions: SubmissionOptions = {

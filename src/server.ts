@@ -19,6 +19,7 @@ import type { Settings } from './settings.ts'
 import { WorkerProcess } from './submissions/worker-process.ts'
 import { openLog } from './telemetry/log.ts'
 import { Metrics, serveMetrics } from './telemetry/metrics.ts'
+import { reportState } from './upkeep/gauges.ts'
 
 export interface ServerOptions {
   /** Filled in on the reference page, for browsers on this machine. */
@@ -60,6 +61,7 @@ export async function startServer(
     const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
     const life: Life = { stopping: false }
     reportPrimary(revisions, metrics, log.logger)
+    reportState(database, metrics)
     const standby = lifecycle.own(await openReads(settings, database, metrics, log.logger), (reads) =>
       reads?.close(),
     )

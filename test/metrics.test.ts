@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
+import { createKey } from '../src/access/keys.ts'
+import { claim, enqueue } from '../src/jobs/queue.ts'
 import { Installation } from './support/command.ts'
+import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
 import { testWhere } from './support/test-where.ts'
 
@@ -29,6 +32,42 @@ testPromtool('promtool has nothing to say against any series of the service', as
     encoding: 'utf8',
   })
   expect([status, stdout, stderr]).toEqual([0, '', ''])
+})
+
+test('the queue, the keys and the search index are reported as they are', async () => {
+  const mahi = new Installation()
+  await fillDatabase(mahi.databaseUrl)
+  const now = Date.now()
+  await withDatabase(mahi.databaseUrl, async (database) => {
+    await database.write('job:test', async (writer) => {
+      for (const subject of ['1', '2', '3']) await enqueue(writer, { kind: 'run', subject, eid: '1001' })
+      await enqueue(writer, { kind: 'purge', subject: 'later', eid: '1001', due: now + 3_600_000 })
+    })
+    expect(await claim(database, 'worker', ['run'])).toMatchObject({ attempts: 1 })
+    await createKey(database, { client: 'soon', expires: now + 86_400_000 })
+    await createKey(database, { client: 'years', expires: now + 1000 * 86_400_000 })
+  })
+  const port = await findFreePort()
+  const { url } = await mahi.serve({ METRICS_PORT: `${port}`, OCCUPATIONS_ACCESS: 'public' })
+  // A search waits for its index.
+  expect((await fetch(`${url}/v1/occupations/search?q=title`)).status).toBe(200)
+  const lines = (await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).split('\n')
+  for (const series of [
+    'mahi_jobs_waiting{kind="run"} 2',
+    'mahi_jobs_running{kind="run"} 1',
+    'mahi_jobs_waiting{kind="purge"} 0',
+    'mahi_jobs_oldest_seconds{kind="purge"} 0',
+    // Two of a day, of which the filled database has one.
+    'mahi_keys_valid 3',
+    'mahi_keys_expiring 2',
+    'mahi_search_index_behind_seconds 0',
+  ])
+    expect(lines).toContain(series)
+  const numberOf = (series: string) =>
+    Number(lines.find((line) => line.startsWith(`${series} `))?.split(' ')[1])
+  expect(numberOf('mahi_jobs_oldest_seconds{kind="run"}')).toBeGreaterThan(0)
+  expect(numberOf('mahi_search_index_bytes')).toBeGreaterThan(0)
+  expect(numberOf('mahi_search_index_age_seconds')).toBeGreaterThanOrEqual(0)
 })
 
 test('every series begins at 0, so that the first error of a process is an increase', async () => {

@@ -27,6 +27,10 @@ export class LiveIndex {
   #current: OccupationSearch | undefined
   #loading: Promise<void> | undefined
   #worker: Worker | undefined
+  #bytes = 0
+  #loaded: number | undefined
+  /** Since when there is a newer revision than that of the index in use; `undefined` where there is none. */
+  #behind: number | undefined = performance.now()
   #stale = true
   #started = false
   #closed = false
@@ -43,6 +47,21 @@ export class LiveIndex {
     return this.#current
   }
 
+  /** The bytes of the index in use; 0 while there is none. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Seconds since the index in use was loaded; `undefined` while there is none. */
+  get age(): number | undefined {
+    return this.#loaded === undefined ? undefined : (performance.now() - this.#loaded) / 1000
+  }
+
+  /** Seconds for which the catalogue has been newer than the index in use; 0 where it is not. */
+  get behind(): number {
+    return this.#behind === undefined ? 0 : (performance.now() - this.#behind) / 1000
+  }
+
   /** Calls the listener whenever another index is in use. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
@@ -57,6 +76,7 @@ export class LiveIndex {
   /** Called when the catalogue has another revision. */
   advance(): void {
     this.#stale = true
+    this.#behind ??= performance.now()
     if (this.#started) void this.#load()
   }
 
@@ -102,6 +122,9 @@ export class LiveIndex {
         const index = openIndex(memory)
         if (index === undefined) throw new Error('the worker thread has sent no index')
         this.#current = new OccupationSearch(index)
+        this.#bytes = memory.byteLength
+        this.#loaded = performance.now()
+        if (!this.#stale) this.#behind = undefined
         if (unstored !== undefined) this.#complaints.unstored(unstored)
         for (const listener of this.#listeners) listener()
       } catch (error) {

@@ -3,8 +3,11 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Outcome } from './deliveries.ts'
 import { Tallies } from './tallies.ts'
 
-/** What is read when somebody asks: a number, `undefined` where it is not known, or a number for each value of a label. */
-type Read = () => number | undefined | Readonly<Record<string, number>>
+/** A number, `undefined` where it is not known, or a number for each value of a label. */
+type Value = number | undefined | Readonly<Record<string, number>>
+
+/** Read at each scrape. */
+type Read = () => Value
 
 /** The metrics of the process, for Prometheus. */
 export class Metrics {
@@ -31,15 +34,17 @@ export class Metrics {
    *
    * @param label names what `read` tells apart, where it does
    */
-  gauge(name: string, help: string, read: Read, label?: string): void {
+  gauge(name: string, help: string, read: () => Value | Promise<Value>, label?: string): void {
     new Gauge({
       name,
       help,
       labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
-      collect() {
+      async collect() {
+        const value = await read()
+        // At once, so that no other scrape finds the series gone.
         this.reset()
-        for (const [labels, value] of series(read(), label)) this.set(labels, value)
+        for (const [labels, number] of series(value, label)) this.set(labels, number)
       },
     })
   }
@@ -64,7 +69,7 @@ export class Metrics {
   }
 }
 
-function series(read: ReturnType<Read>, label: string | undefined): [Record<string, string>, number][] {
+function series(read: Value, label: string | undefined): [Record<string, string>, number][] {
   if (read === undefined) return [[{}, Number.NaN]]
   if (typeof read === 'number') return [[{}, read]]
   return Object.entries(read).map(([value, number]) => [{ [label ?? 'name']: value }, number])
