@@ -117,8 +117,10 @@ test('the settings of the image are settings, and agree with the port that it ex
     string,
     string
   >
-  const { NODE_ENV, ...settings } = given
+  const { NODE_ENV, TMPDIR, ...settings } = given
   expect(NODE_ENV).toBe('production')
+  // The only folder that can be written to.
+  expect(TMPDIR).toBe('/data')
   expect(Object.keys(settings).filter((name) => !isSetting(name))).toEqual([])
   expect(readSettings(settings)).toMatchObject({ PORT: Number(wordsOf(image, 'EXPOSE')[0]) })
   expect(settings.DATABASE_URL).toMatch(/^sqlite:\/data\//)
