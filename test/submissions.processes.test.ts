@@ -21,9 +21,9 @@ async function start(environment: Record<string, string> = {}) {
     expires: Date.now() + 86_400_000,
   })
   await database.close()
-  const { url } = await mahi.serve(environment)
+  const { url, command } = await mahi.serve(environment)
   const client = createClient({ baseUrl: url, apiKey: key, eid: '9' })
-  return { mahi, url, key, client }
+  return { mahi, url, key, client, command }
 }
 
 test('mahi submit uploads a folder, waits, and exits as mahi check does', async () => {

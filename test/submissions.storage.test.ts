@@ -8,10 +8,13 @@ import { checkFiles } from '../src/checks/check-files.ts'
 import type { Database } from '../src/database/database.ts'
 import { openDatabase } from '../src/database/open.ts'
 import { Sealer } from '../src/database/seal.ts'
+import { claim } from '../src/jobs/queue.ts'
 import { applyBatch } from '../src/submissions/batch.ts'
 import { readCurrentFile } from '../src/submissions/current-file.ts'
 import { Definitions } from '../src/submissions/definitions.ts'
 import { cancelSubmission, submit } from '../src/submissions/ending.ts'
+import { purgeNow } from '../src/submissions/purge.ts'
+import { scheduleRetention, sweep } from '../src/submissions/retention.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../src/submissions/submission.ts'
 import { storeFile, type Upload } from '../src/submissions/upload.ts'
 import { cancelRun, requestRun } from '../src/submissions/validation.ts'
@@ -393,4 +396,38 @@ test('a cancelled run stores nothing, whether it waits or is in progress', async
     expect(await store.database.get('select count(*) as total from result_entry')).toEqual({ total: 0 })
   }
   expect((await store.validate(token)).status).toBe('Processed')
+})
+
+test('what is older than its retention is deleted, and so is an upload that was never completed', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  await store.put(token, 'people', PEOPLE)
+  const worker = await store.startWorker()
+  await store.validate(token)
+  await worker.stop()
+  const recent = await store.create('202604')
+  await store.put(recent, 'people', PEOPLE)
+  await store.database.write('schema', async (writer) => {
+    await writer.run(`update file_version set received = 1 where token = $1`, [token])
+    await writer.run(`update submission_run set completed = 1 where token = $1`, [token])
+    await writer.run(
+      `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+       values ('abandoned', $1, 'people', 'csv', 0, 0, 0, '', 0, $2, 0)`,
+      [recent, Date.now()],
+    )
+    await writer.run('delete from job')
+  })
+  const purged: object[] = []
+  await scheduleRetention(store.database)
+  const job = await claim(store.database, 'test', ['retention'])
+  if (job === undefined) throw new Error('there is no sweep')
+  await sweep(store.database, job, { files: 30, results: 30 }, (each) => void purged.push(each))
+  await purgeNow(store.database)
+  expect(purged).toEqual([
+    { eid: EID, files: 1, findings: 0 },
+    { eid: EID, files: 0, findings: 1 },
+  ])
+  expect(await store.database.all('select token from file_version')).toEqual([{ token: recent }])
+  expect(await store.database.all('select run from result_entry')).toEqual([])
+  expect((await store.state(token)).status).toBe('Pending')
 })

