@@ -1,5 +1,6 @@
 import type { Field, Limits } from '../definition/definition.ts'
 import { compilePattern } from '../definition/node.ts'
+import { SLOTS, slotOf } from './recent.ts'
 import { compileValues } from './values.ts'
 
 /** Reports a finding of a check, by its position, in the current record. */
@@ -30,7 +31,12 @@ export function compileField(field: Field, { at, report, asOf }: FieldContext): 
     .map(([kind, holds]) => ({ check: at(kind), holds }))
     .filter(({ check }) => check !== -1)
   const count = tests.length
+  // Codes, dates and amounts repeat: a cell like one that was found good is not tested again.
+  const remembers = hasType || field.permitted !== undefined
+  const good: string[] = new Array(SLOTS).fill('')
   return (cell) => {
+    const slot = remembers ? slotOf(cell) : -1
+    if (slot !== -1 && good[slot] === cell && cell !== '') return cell
     let value = cell
     const { length } = value
     if (length !== 0 && trims) {
@@ -51,10 +57,14 @@ export function compileField(field: Field, { at, report, asOf }: FieldContext): 
       if (type !== -1) report(type)
       return ''
     }
+    let isGood = slot !== -1 && value === cell
     for (let index = 0; index < count; index++) {
       const test = tests[index] as (typeof tests)[number]
-      if (!test.holds(value)) report(test.check)
+      if (test.holds(value)) continue
+      isGood = false
+      report(test.check)
     }
+    if (isGood) good[slot] = cell
     return value
   }
 }
