@@ -1,5 +1,6 @@
 import type { Definition, Resource } from '../definition/definition.ts'
-import { Interner, NumberSet, PairTable } from './interner.ts'
+import { Interner, NumberLinks, NumberSet, PairTable, TupleTable } from './interner.ts'
+import { SLOTS, slotOf } from './recent.ts'
 import type { Values } from './record-checks.ts'
 import { compileValues } from './values.ts'
 
@@ -9,7 +10,8 @@ export type KeyReader = (values: Values) => number
 /** Numbers for the keys of all files: equal keys have the same number, in whichever file they are. */
 export class KeySpace {
   readonly #texts = new Interner()
-  readonly #pairs: PairTable[] = []
+  readonly #pairs = new PairTable()
+  readonly #tuples = new Map<number, TupleTable>()
   readonly #readers = new Map<string, KeyReader>()
 
   /** Compiles the reading of a key over some fields of a resource. */
@@ -18,13 +20,22 @@ export class KeySpace {
     const [first, second] = readers
     if (first === undefined) return () => -1
     if (second === undefined) return first
-    return (values) => {
-      let key = first(values)
-      for (let index = 1; index < readers.length && key !== -1; index++) {
-        const part = (readers[index] as KeyReader)(values)
-        key = part === -1 ? -1 : this.#pairsAt(index).intern(key, part)
+    if (readers.length === 2) {
+      return (values) => {
+        const one = first(values)
+        const other = one === -1 ? -1 : second(values)
+        return other === -1 ? -1 : this.#pairs.intern(one, other)
       }
-      return key
+    }
+    const table = this.#tuplesOf(readers.length)
+    const tuple = new Int32Array(readers.length)
+    return (values) => {
+      for (let index = 0; index < readers.length; index++) {
+        const part = (readers[index] as KeyReader)(values)
+        if (part === -1) return -1
+        tuple[index] = part
+      }
+      return table.intern(tuple)
     }
   }
 
@@ -37,11 +48,19 @@ export class KeySpace {
     const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
     let last = ''
     let lastNumber = -1
+    const recent: string[] = new Array(SLOTS).fill('')
+    const numbers = new Int32Array(SLOTS).fill(-1)
     const reader: KeyReader = (values) => {
       const value = values[field] as string
-      if (value !== last) {
+      if (value === last) return lastNumber
+      last = value
+      const slot = slotOf(value)
+      if (slot === -1) lastNumber = this.#texts.intern(toKey(value))
+      else if (recent[slot] === value) lastNumber = numbers[slot] as number
+      else {
         lastNumber = value === '' ? -1 : this.#texts.intern(toKey(value))
-        last = value
+        recent[slot] = value
+        numbers[slot] = lastNumber
       }
       return lastNumber
     }
@@ -49,11 +68,11 @@ export class KeySpace {
     return reader
   }
 
-  #pairsAt(depth: number): PairTable {
-    let table = this.#pairs[depth]
+  #tuplesOf(width: number): TupleTable {
+    let table = this.#tuples.get(width)
     if (table === undefined) {
-      table = new PairTable()
-      this.#pairs[depth] = table
+      table = new TupleTable(width)
+      this.#tuples.set(width, table)
     }
     return table
   }
@@ -62,11 +81,11 @@ export class KeySpace {
 /** The keys of a referenced file, and the values beside them that must agree. */
 export class ReferencedKeys {
   readonly keys = new NumberSet()
-  /** For each match: pairs of key and value, where -1 is an empty value. */
-  readonly matches: readonly PairTable[]
+  /** For each match: the values of each key, where -1 is an empty one. */
+  readonly matches: readonly NumberLinks[]
 
   constructor(matches: number) {
-    this.matches = Array.from({ length: matches }, () => new PairTable())
+    this.matches = Array.from({ length: matches }, () => new NumberLinks())
   }
 }
 

@@ -1,8 +1,10 @@
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
 import type { Found } from './found.ts'
 import { NumberList, NumberSet } from './interner.ts'
-import { type KeyReader, KeySpace, ReferencedKeys } from './keys.ts'
+import { type KeyReader, type KeySpace, ReferencedKeys } from './keys.ts'
 import type { Values } from './record-checks.ts'
+import { SeenTexts } from './seen-texts.ts'
+import { compileValues } from './values.ts'
 
 /** What happens with the keys of each record of a file. */
 export type RecordStep = (values: Values, record: number) => void
@@ -50,7 +52,7 @@ export class References {
     return [
       ...this.#compileKeys(resource),
       ...this.#links
-        .filter(({ key }) => key.resource === resource.name)
+        .filter(({ key }) => key.resource === resource.name && this.#runs(key))
         .map((link) => this.#collect(link, resource)),
       ...this.#links.filter(({ from }) => from === resource).flatMap((link) => this.#check(link)),
       ...this.#compileReferenced(resource),
@@ -81,9 +83,20 @@ export class References {
         this.#outcome.skip(check, reason)
         return []
       }
-      // Numbers that no other key needs are forgotten with the file.
-      const space = fields.length === 1 && !this.#isShared(resource, fields[0]) ? new KeySpace() : this.#space
-      const read = space.compile(resource, fields)
+      const [field = -1] = fields
+      if (fields.length === 1 && !this.#isShared(resource, field)) {
+        // No other key needs numbers for these values.
+        const definition = resource.fields[field]
+        const toKey = definition === undefined ? String : compileValues(definition).toKey
+        const seen = new SeenTexts()
+        return [
+          (values, record) => {
+            const value = values[field] as string
+            if (value !== '' && !seen.add(toKey(value))) found.add(position, record)
+          },
+        ]
+      }
+      const read = this.#space.compile(resource, fields)
       const keys = new NumberSet()
       return [
         (values, record) => {
@@ -95,13 +108,13 @@ export class References {
   }
 
   /** Whether a field is also in a key that is compared with others. */
-  #isShared(resource: Resource, field: number | undefined): boolean {
+  #isShared(resource: Resource, field: number): boolean {
     const keys = [
       ...resource.keys.filter(({ fields }) => fields.length > 1).map(({ fields }) => fields),
       ...resource.foreignKeys.map(({ fields }) => fields),
       ...this.#links.filter(({ key }) => key.resource === resource.name).map(({ key }) => key.references),
     ]
-    return keys.some((fields) => fields.includes(field ?? -1))
+    return keys.some((fields) => fields.includes(field))
   }
 
   /** Remembers the keys of a file that another refers to. */
@@ -113,7 +126,7 @@ export class References {
       if (number === -1) return
       target.keys.add(number)
       for (let index = 0; index < others.length; index++)
-        target.matches[index]?.intern(number, (others[index] as KeyReader)(values))
+        target.matches[index]?.add(number, (others[index] as KeyReader)(values))
     }
   }
 
@@ -151,6 +164,11 @@ export class References {
       )
     }
     return steps
+  }
+
+  /** Whether a check needs the keys that a foreign key refers to. */
+  #runs({ check, matches }: ForeignKey): boolean {
+    return [check, ...matches.map((match) => match.check)].some((each) => this.#outcome.position(each) !== -1)
   }
 
   #runnable(check: Check, uses: readonly { resource: string; fields: readonly number[] }[]): number {
@@ -193,7 +211,7 @@ export class References {
     const steps: RecordStep[] = []
     for (const target of this.#definition.resources) {
       for (const each of target.recordChecks) {
-        if (each.kind !== 'referenced') continue
+        if (each.kind !== 'referenced' || this.#outcome.position(each.check) === -1) continue
         const used = this.#used.get(each.check) ?? new NumberSet()
         this.#used.set(each.check, used)
         for (const by of each.by) {
