@@ -29,20 +29,25 @@ export function findDefinition(nameOrFolder: string): string {
 }
 
 /**
- * Reads a definition from its folder.
+ * Reads a definition from its folder, for a check of files without the examples of its rules.
  *
  * @throws {DefinitionRefused} with every fault, by file and location
  */
-export function loadDefinition(folder: string): Definition {
+export function loadDefinition(folder: string, { examples = true } = {}): Definition {
   const faults: Fault[] = []
   const descriptor = readJson(join(folder, DESCRIPTOR), faults)
   const root = new Node(descriptor, DESCRIPTOR, faults)
-  const definition = faults.length === 0 ? readPackage(root, folder, faults) : undefined
+  const definition = faults.length === 0 ? readPackage(root, folder, faults, examples) : undefined
   if (faults.length > 0 || definition === undefined) throw new DefinitionRefused(faults)
   return definition
 }
 
-function readPackage(root: Node, folder: string, faults: Fault[]): Definition | undefined {
+function readPackage(
+  root: Node,
+  folder: string,
+  faults: Fault[],
+  withExamples: boolean,
+): Definition | undefined {
   if (root.object() === undefined) {
     root.fault('must be an object')
     return undefined
@@ -53,7 +58,7 @@ function readPackage(root: Node, folder: string, faults: Fault[]): Definition | 
   const fieldNames = new Map(resources.map((node) => [node.get('name').value, listFieldNames(node)]))
   if (fieldNames.size < resources.length) root.get('resources').fault('has two resources of the same name')
   const fieldsOf = (name: string) => fieldNames.get(name)
-  const rules = readRules(folder, faults, fieldsOf)
+  const rules = readRules(folder, faults, fieldsOf, withExamples)
 
   const codelists = new Map<string, readonly PermittedValue[]>()
   const getCodelist = (name: string, node: Node): readonly PermittedValue[] => {
@@ -99,6 +104,7 @@ function readRules(
   folder: string,
   faults: Fault[],
   fieldsOf: (resource: string) => readonly string[] | undefined,
+  withExamples: boolean,
 ): { resource: string; rule: SqlRule }[] {
   const rules = join(folder, 'rules')
   if (!existsSync(rules)) return []
@@ -107,7 +113,7 @@ function readRules(
     .sort()
     .flatMap((name) => {
       const text = readFileSync(join(rules, name), 'utf8')
-      return readRule(text, `rules/${name}`, faults, fieldsOf) ?? []
+      return readRule(text, `rules/${name}`, faults, fieldsOf, withExamples) ?? []
     })
 }
 

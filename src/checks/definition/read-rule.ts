@@ -4,12 +4,16 @@ import { CHECK_PROPERTIES, listPlaceholders, readCheck } from './check-info.ts'
 import type { RuleExample, SqlRule } from './definition.ts'
 import { Node } from './node.ts'
 
-/** Reads a rule: a comment that holds YAML, then one query. */
+/**
+ * Reads a rule: a comment that holds YAML, then one query. The examples are most of the comment, and nothing but the
+ * tests and the pages of a definition uses them.
+ */
 export function readRule(
   text: string,
   file: string,
   faults: Fault[],
   fieldsOf: (resource: string) => readonly string[] | undefined,
+  withExamples: boolean,
 ): { resource: string; rule: SqlRule } | undefined {
   const comment = /^\s*\/\*\r?\n([\s\S]*?)\*\//.exec(text)
   if (comment?.[1] === undefined) {
@@ -17,7 +21,8 @@ export function readRule(
     return undefined
   }
   const lines = new LineCounter()
-  const document = parseDocument(comment[1], { schema: 'failsafe', lineCounter: lines })
+  const yaml = withExamples ? comment[1] : comment[1].replace(EXAMPLES, '')
+  const document = parseDocument(yaml, { schema: 'failsafe', lineCounter: lines })
   for (const error of document.errors) {
     const line = 1 + lines.linePos(error.pos[0]).line
     faults.push({ file, line, message: `front matter: ${error.message.split('\n', 1)[0] ?? ''}` })
@@ -59,6 +64,9 @@ export function readRule(
     .map((item, index) => readExample(item, index, resource, fieldsOf))
   return { resource, rule: { check, file, sql, examples } }
 }
+
+/** The property `examples` with the lines that belong to it. */
+const EXAMPLES = /^examples:.*\n?(?:[ \t-].*\n?|\r?\n)*/m
 
 /** Reports what can be seen in the text of a query; the rest is seen when SQLite prepares it. */
 function checkQuery(

@@ -67,7 +67,8 @@ export async function runEngine(
   onProgress: (progress: EngineProgress) => void,
 ): Promise<CheckSummary> {
   const started = performance.now()
-  const definition = loadDefinition(input.definition)
+  // Whoever starts a check has read the definition with its examples, and refused it if it has faults.
+  const definition = loadDefinition(input.definition, { examples: false })
   const parameters = resolveParameters(definition, input)
   mkdirSync(input.folder, { recursive: true })
   const run = new Run(definition, parameters, input, onProgress)
