@@ -50,6 +50,12 @@ from (
       groups between unbounded preceding and 1 preceding
     ) as ended
   from enrolments
-  where studentIdentificationCode is not null and courseCode is not null
+  -- Few learners repeat a course; the others need no sorting.
+  where (studentIdentificationCode, courseCode) in (
+    select studentIdentificationCode, courseCode
+    from enrolments
+    group by studentIdentificationCode, courseCode
+    having min(row) <> max(row)
+  )
 )
 where courseStartDate <= ended
