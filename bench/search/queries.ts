@@ -6,6 +6,7 @@ import type { OccupationRecord } from '../../src/occupations/schema.ts'
 import type { SearchDocument } from '../../src/search/document.ts'
 import { toSearchDocument } from '../../src/search/documents.ts'
 import { fold } from '../../src/search/fold.ts'
+import { seeded } from '../data.ts'
 
 /** An alternate title of O*NET that the index does not hold, in three spellings, and where O*NET lists it. */
 export interface Query {
@@ -20,7 +21,7 @@ const ROWS = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
 
 /** Draws queries from the alternate titles, and reads the rest of the release as the catalogue and its search-only names. */
 export async function drawQueries(folder: string, wages: string, count: number, seed: number) {
-  const random = makeRandom(seed)
+  const random = seeded(seed)
   const lines = (await readFile(join(folder, TITLES), 'utf8')).split('\n')
   const forms = new Map<string, { text: string; codes: Set<string> }>()
   for (const line of lines.slice(1)) {
@@ -89,15 +90,4 @@ function findNeighbour(letter: string, random: () => number): string {
   const at = row.indexOf(letter)
   const near = [row[at - 1], row[at + 1]].filter((each) => each !== undefined)
   return near[Math.floor(random() * near.length)] ?? 'e'
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-export function makeRandom(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
 }

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util'
 import type { SearchDocument } from '../../src/search/document.ts'
+import { seeded } from '../data.ts'
 import { type Find, openFts5, openMahi, openMiniSearch } from './engines.ts'
-import { drawQueries, makeRandom, type Query } from './queries.ts'
+import { drawQueries, type Query } from './queries.ts'
 
 // node bench/search/run.ts --onet FOLDER --wages FILE [--count 2000] [--seed 1] [--scale 20000]
 
@@ -69,7 +70,7 @@ function seconds(before: NodeJS.CpuUsage): number {
 
 /** A larger catalogue of the same words: ten names for each occupation. */
 function enlarge(documents: readonly SearchDocument[], size: number): SearchDocument[] {
-  const random = makeRandom(1)
+  const random = seeded(1)
   const names = documents.flatMap((document) => document.names.map(({ text }) => text))
   const texts = documents.flatMap((document) => document.texts)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
