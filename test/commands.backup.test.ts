@@ -1,6 +1,7 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { backUpSeries, type SeriesBackup } from '../src/upkeep/backup-series.ts'
 import { digest } from '../src/upkeep/copy.ts'
 import { listTables } from '../src/upkeep/tables.ts'
 import { Installation, until } from './support/command.ts'
@@ -63,5 +64,29 @@ describe('backup and restore, while the service runs', () => {
       /cannot be written|ENOTDIR/,
     )
     expect(await describeAll(mahi.databaseUrl)).toEqual(before)
+  })
+})
+
+describe('backup --keep', () => {
+  test('keeps the newest of a series, and touches no other file', async () => {
+    const mahi = await new Installation().migrate()
+    const folder = join(temporaryFolder(), 'backups')
+    const first = await backUpSeries(mahi.databaseUrl, folder, 2, new Date('2026-01-01T02:30:00.123Z'))
+    expect(first).toMatchObject({ file: join(folder, 'mahi-20260101T023000Z.backup'), removed: [] })
+    writeFileSync(join(folder, 'mahi-before-the-move.backup'), 'mine')
+    await backUpSeries(mahi.databaseUrl, folder, 2, new Date('2026-01-02T02:30:00Z'))
+    const { file, removed } = (await mahi.runJson(['backup', '--keep', '2', folder])) as SeriesBackup
+    expect(removed).toEqual(['mahi-20260101T023000Z.backup'])
+    expect(readdirSync(folder).sort()).toEqual(
+      ['mahi-20260102T023000Z.backup', basename(file), 'mahi-before-the-move.backup'].sort(),
+    )
+    // A database that is away costs no backup.
+    await expect(backUpSeries(`sqlite:${folder}/none.db`, folder, 1)).rejects.toThrow()
+    expect(readdirSync(folder)).toHaveLength(3)
+  })
+
+  test('refuses a number that is none', async () => {
+    const { code, stderr } = await new Installation().run(['backup', '--keep', '0', 'x'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999999, not "0"')])
   })
 })

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { SETTINGS } from '../src/settings.ts'
 import { describeServer } from '../src/upkeep/status.ts'
@@ -83,7 +83,14 @@ describe('init', () => {
   testCommandLine('writes settings and a unit into an empty folder, once', async () => {
     const mahi = new Installation()
     const { files, next } = (await mahi.runJson(['init'])) as { files: string[]; next: string[] }
-    expect(files).toEqual([join(mahi.folder, 'mahi.env'), join(mahi.folder, 'mahi.service')])
+    expect(files).toEqual(
+      ['mahi.env', 'mahi.service', 'mahi-backup.service', 'mahi-backup.timer'].map((name) =>
+        join(mahi.folder, name),
+      ),
+    )
+    // Every file that was written is installed, and nothing else.
+    const installed = next.flatMap((line) => line.match(/\bmahi[\w-]*\.(?:env|service|timer)\b/g) ?? [])
+    expect(new Set(installed)).toEqual(new Set(files.map((file) => basename(file))))
     expect(next).toHaveLength(3)
     expect(statSync(join(mahi.folder, 'mahi.env')).mode & 0o777).toBe(0o600)
 
@@ -100,6 +107,21 @@ describe('init', () => {
     const [program = '', ...parameters] = start.split(' ')
     expect(spawnSync(program, [...parameters, '--version'], { encoding: 'utf8' }).stdout).toMatch(/^\d/)
 
+    const backup = readFileSync(join(mahi.folder, 'mahi-backup.service'), 'utf8')
+    // It may read what the service writes: the same user, settings and folder.
+    const shared = unit
+      .split('\n')
+      .filter((line) => /^(?:User|DynamicUser|EnvironmentFile|UMask)=/.test(line))
+    expect(backup.split('\n')).toEqual(expect.arrayContaining(shared))
+    const [, words = ''] = /^ExecStart=(.*) \/var\/lib\/mahi\/backups$/m.exec(backup) ?? []
+    const [node = '', ...command] = words.split(' ')
+    await mahi.migrate()
+    const { status } = spawnSync(node, [...command, join(mahi.folder, 'backups')], {
+      env: { DATABASE_URL: mahi.databaseUrl },
+    })
+    expect(status).toBe(0)
+    expect(readdirSync(join(mahi.folder, 'backups'))).toEqual([expect.stringMatching(/\.backup$/)])
+
     const again = await mahi.run(['init'])
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('mahi.env exists already')])
     expect(readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')).toBe(settings)
@@ -112,9 +134,11 @@ describe('init', () => {
   testUnit('systemd has nothing to say against the unit', async () => {
     const mahi = new Installation()
     await mahi.runJson(['init'])
-    const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, 'mahi.service')], {
-      encoding: 'utf8',
-    })
-    expect(stderr).not.toContain('mahi.service:')
+    for (const name of ['mahi.service', 'mahi-backup.service', 'mahi-backup.timer']) {
+      const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, name)], {
+        encoding: 'utf8',
+      })
+      expect(stderr).not.toMatch(/mahi[\w-]*\.(?:service|timer):/)
+    }
   })
 })

@@ -1,6 +1,7 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { action, jsonOption, report } from '../command-line/command.ts'
 import { backUp, restore } from './backup.ts'
+import { backUpSeries } from './backup-series.ts'
 
 /** Adds `backup` and `restore`. */
 export function addBackupCommands(program: Command, databaseUrl: () => string): void {
@@ -8,10 +9,18 @@ export function addBackupCommands(program: Command, databaseUrl: () => string): 
     .command('backup')
     .description('write everything that the database holds into a file, while it is in use')
     .argument('<file>', 'the file, which is replaced once the backup is complete')
+    .option(
+      '--keep <count>',
+      'write into the folder <file> instead, name the backup after the time, and keep the newest <count>',
+      readKeep,
+    )
     .addOption(jsonOption)
     .action(
-      action(async (file: string, flags: { json?: true }) => {
-        const backup = await backUp(databaseUrl(), file)
+      action(async (file: string, flags: { keep?: number; json?: true }) => {
+        const { keep } = flags
+        const backup = await (keep === undefined
+          ? backUp(databaseUrl(), file)
+          : backUpSeries(databaseUrl(), file, keep))
         await report(
           flags,
           backup,
@@ -36,4 +45,9 @@ export function addBackupCommands(program: Command, databaseUrl: () => string): 
         )
       }),
     )
+}
+
+function readKeep(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError(`It must be a whole number from 1 to 999999, not "${text}".`)
 }

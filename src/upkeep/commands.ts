@@ -5,7 +5,14 @@ import { say, writeOut } from '../command-line/terminal.ts'
 import { addBackupCommands } from './backup-commands.ts'
 import { addCopyCommand } from './copy-command.ts'
 import { examine, type TriedSettings } from './doctor.ts'
-import { type DescribedSetting, SETTINGS_FILE, UNIT_FILE, writeFiles } from './init.ts'
+import {
+  BACKUP_TIMER_FILE,
+  BACKUP_UNIT_FILE,
+  type DescribedSetting,
+  SETTINGS_FILE,
+  UNIT_FILE,
+  writeFiles,
+} from './init.ts'
 import { describeStatus, readStatus } from './status.ts'
 
 export interface UpkeepOptions {
@@ -20,17 +27,17 @@ export interface UpkeepOptions {
 export function addUpkeepCommands(program: Command, options: UpkeepOptions): void {
   program
     .command('init')
-    .description('write a settings file and a systemd unit into this folder, and say what comes next')
+    .description('write a settings file and systemd units into this folder, and say what comes next')
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
         const files = writeFiles('.', options.listDefaults(), options.program)
         const next = [
           `sudo install -D -m 600 ${SETTINGS_FILE} /etc/mahi/${SETTINGS_FILE}`,
-          `sudo install -m 644 ${UNIT_FILE} /etc/systemd/system/${UNIT_FILE}`,
-          'sudo systemctl enable --now mahi',
+          `sudo install -m 644 ${UNIT_FILE} ${BACKUP_UNIT_FILE} ${BACKUP_TIMER_FILE} /etc/systemd/system/`,
+          `sudo systemctl enable --now mahi ${BACKUP_TIMER_FILE}`,
         ]
-        const text = `Wrote ${files.map((file) => resolve(file)).join(' and ')}. Read the settings, then run:\n\n${next.join('\n')}`
+        const text = `Wrote ${files.map((file) => resolve(file)).join(', ')}. Read the settings, then run:\n\n${next.join('\n')}`
         await report(flags, { files: files.map((file) => resolve(file)), next }, text)
       }),
     )

@@ -11,9 +11,12 @@ export interface DescribedSetting {
 
 export const SETTINGS_FILE = 'mahi.env'
 export const UNIT_FILE = 'mahi.service'
+export const BACKUP_UNIT_FILE = 'mahi-backup.service'
+export const BACKUP_TIMER_FILE = 'mahi-backup.timer'
 
 /**
- * Writes a commented settings file and a systemd unit into a folder. What is there already is kept.
+ * Writes a commented settings file, a systemd unit, and a unit and a timer for backups into a folder. What is there already
+ * is kept.
  *
  * @param program the command line that starts Mahi, with absolute paths
  * @throws {UserError} if one of the files is there, or cannot be written
@@ -26,6 +29,8 @@ export function writeFiles(
   const files: [string, string][] = [
     [SETTINGS_FILE, renderSettings(settings)],
     [UNIT_FILE, renderUnit(program)],
+    [BACKUP_UNIT_FILE, renderBackupUnit(program)],
+    [BACKUP_TIMER_FILE, BACKUP_TIMER],
   ]
   for (const [name, text] of files) {
     try {
@@ -53,7 +58,6 @@ function renderSettings(settings: readonly DescribedSetting[]): string {
   return `# Settings of Mahi: "mahi config" shows those that hold. A line without # sets one.\n\n${lines.join('\n')}`
 }
 
-/** Hardened: a user of its own, a read-only system, and one folder that it may write to. */
 function renderUnit(program: readonly string[]): string {
   return `[Unit]
 Description=Mahi, an occupation catalogue and validation results over HTTP
@@ -67,9 +71,44 @@ Restart=on-failure
 RestartSec=2
 # Mahi ends within ten seconds of SIGTERM.
 TimeoutStopSec=15
-DynamicUser=yes
+${hardened('mahi')}
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+/** The newest two weeks stay. They are on the disk of the database: copying them to another machine is up to the operator. */
+function renderBackupUnit(program: readonly string[]): string {
+  return `[Unit]
+Description=Backup of Mahi's database
+
+[Service]
+Type=oneshot
+ExecStart=${[...program, 'backup', '--keep', '14', '/var/lib/mahi/backups'].map(quoteUnit).join(' ')}
+EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
+Nice=10
+IOSchedulingClass=idle
+${hardened('mahi mahi/backups')}`
+}
+
+/** Persistent: a machine that was off at that time makes the backup when it is on again. */
+const BACKUP_TIMER = `[Unit]
+Description=Daily backup of Mahi's database
+
+[Timer]
+OnCalendar=*-*-* 02:30
+RandomizedDelaySec=15min
+Persistent=yes
+
+[Install]
+WantedBy=timers.target
+`
+
+/** A user of its own, a read-only system, and one folder that it may write to. */
+function hardened(stateDirectory: string): string {
+  return `DynamicUser=yes
 User=mahi
-StateDirectory=mahi
+StateDirectory=${stateDirectory}
 StateDirectoryMode=0700
 WorkingDirectory=/var/lib/mahi
 UMask=0077
@@ -94,9 +133,6 @@ SystemCallArchitectures=native
 SystemCallFilter=@system-service
 CapabilityBoundingSet=
 AmbientCapabilities=
-
-[Install]
-WantedBy=multi-user.target
 `
 }
 
