@@ -25,6 +25,7 @@ interface Service {
   depends_on?: Record<string, { condition: string }>
   ports?: string[]
   volumes?: string[]
+  tmpfs?: string | string[]
   healthcheck?: { test?: string[] }
   deploy?: { resources: { limits: { cpus: string; memory: string } } }
 }
@@ -141,8 +142,20 @@ test('what stays running has limits, and time to stop', () => {
   }
 })
 
+test('submissions are validated by the worker alone, on the disk and within its memory', () => {
+  for (const [, { environment }] of replicas) expect(environment?.WORKERS).toBe(0)
+  const { worker } = services
+  expect(worker?.command).toEqual(['work'])
+  const given = Object.entries(worker?.environment ?? {}).map(([name, value]) => [name, `${value}`])
+  const { WORKERS, CHECK_MEMORY_MB } = readSettings(Object.fromEntries(given))
+  expect(WORKERS).toBeGreaterThan(0)
+  const memory = Number.parseInt(worker?.deploy?.resources.limits.memory ?? '', 10)
+  expect(memory).toBeGreaterThanOrEqual(WORKERS * CHECK_MEMORY_MB + 128)
+  expect([worker?.tmpfs, worker?.volumes]).toEqual([[], ['checks:/data']])
+})
+
 test('replicas start after the migration, and the migration after the database', () => {
-  for (const [, { depends_on }] of replicas) {
+  for (const { depends_on } of [...replicas.map(([, each]) => each), services.worker as Service]) {
     expect(depends_on?.migrate?.condition).toBe('service_completed_successfully')
   }
   expect(services.migrate?.depends_on?.postgres?.condition).toBe('service_healthy')

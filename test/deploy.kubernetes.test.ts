@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
@@ -12,7 +12,10 @@ import {
   STOPPING_SECONDS,
   VERSION,
 } from './support/deploy.ts'
+import { findPostgres } from './support/find-postgres.ts'
 import { Service } from './support/service.ts'
+import { temporaryFolder } from './support/temporary.ts'
+import { testWhere } from './support/test-where.ts'
 
 const run = promisify(execFile)
 
@@ -27,6 +30,8 @@ interface Container {
   image: string
   args: string[]
   envFrom: { configMapRef?: { name: string }; secretRef?: { name: string } }[]
+  env?: { name: string; value: string }[]
+  volumeMounts?: { name: string; mountPath: string }[]
   ports?: { name: string; containerPort: number }[]
   securityContext: object
   resources: { requests: Labels; limits: Labels }
@@ -47,6 +52,7 @@ interface Workload extends Metadata {
         automountServiceAccountToken: boolean
         securityContext: object
         containers: [Container]
+        volumes?: { name: string; emptyDir?: { sizeLimit: string } }[]
       }
     }
   }
@@ -55,6 +61,30 @@ interface Metadata {
   apiVersion: string
   kind: string
   metadata: { name: string; namespace?: string }
+}
+interface Autoscaler extends Metadata {
+  spec: {
+    scaleTargetRef: object
+    minReplicas: number
+    maxReplicas: number
+    metrics?: { external?: { metric: { name: string } } }[]
+  }
+}
+interface BackupPod {
+  metadata: { labels: Labels }
+  spec: {
+    securityContext: object
+    volumes: object[]
+    containers: [
+      {
+        command: string[]
+        args: string[]
+        env: [{ valueFrom: { secretKeyRef: { name: string; key: string } } }]
+        volumeMounts: object[]
+        securityContext: object
+      },
+    ]
+  }
 }
 
 const folder = 'deploy/kubernetes'
@@ -65,12 +95,12 @@ const kustomization = read<{
   images: { name: string; newName: string; newTag: string }[]
 }>('kustomization.yaml')
 const deployment = read<Workload>('deployment.yaml')
+const worker = read<Workload>('worker.yaml')
 const job = read<Workload>('migration-job.yaml')
 const configMap = read<Metadata & { data: Labels }>('config-map.yaml')
 const secret = read<Metadata & { stringData: Labels }>('secret.example.yaml')
-const autoscaler = read<
-  Metadata & { spec: { scaleTargetRef: object; minReplicas: number; maxReplicas: number } }
->('horizontal-pod-autoscaler.yaml')
+const autoscaler = read<Autoscaler>('horizontal-pod-autoscaler.yaml')
+const workerAutoscaler = read<Autoscaler>('worker-autoscaler.yaml')
 
 const [server] = deployment.spec.template.spec.containers
 const [image] = readDockerfile('deploy/Dockerfile').slice(-1)
@@ -111,6 +141,7 @@ test('no value of the example of a secret could be a real one', () => {
 
 describe.each([
   ['the deployment', deployment],
+  ['the worker', worker],
   ['the migration job', job],
 ] as const)('%s', (_, { spec }) => {
   const pod = spec.template.spec
@@ -146,6 +177,15 @@ describe.each([
       { configMapRef: { name: configMap.metadata.name } },
       { secretRef: { name: secret.metadata.name } },
     ])
+  })
+
+  test('overrides settings that exist, and mounts volumes that it has at the folder of the image', () => {
+    const overridden = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]))
+    expect(Object.keys(overridden).filter((name) => !isSetting(name))).toEqual([])
+    readSettings({ ...configMap.data, ...secret.stringData, ...overridden })
+    expect(container.volumeMounts ?? []).toEqual(
+      (pod.volumes ?? []).map(({ name }) => ({ name, mountPath: wordOf('VOLUME') })),
+    )
   })
 
   test('asks for memory, and has a limit of it', () => {
@@ -189,15 +229,18 @@ test('each selector finds the pods of the deployment, and those of the job only 
   }>('network-policy.yaml')
   const pods = deployment.spec.template.metadata.labels
   const jobs = job.spec.template.metadata.labels
+  const workers = worker.spec.template.metadata.labels
   for (const selector of [
     service.selector,
     budget.selector.matchLabels,
     deployment.spec.selector.matchLabels,
   ]) {
-    expect([matches(selector, pods), matches(selector, jobs)]).toEqual([true, false])
+    expect([pods, jobs, workers].map((labels) => matches(selector, labels))).toEqual([true, false, false])
   }
   const { matchLabels } = policy.podSelector
-  expect([matches(matchLabels, pods), matches(matchLabels, jobs)]).toEqual([true, true])
+  for (const labels of [pods, jobs, workers]) expect(matches(matchLabels, labels)).toBe(true)
+  const ofWorker = worker.spec.selector.matchLabels
+  expect([pods, jobs, workers].map((labels) => matches(ofWorker, labels))).toEqual([false, false, true])
   expect(budget.maxUnavailable).toBeLessThan(deployment.spec.replicas)
   const ports = server.ports?.map(({ name }) => name)
   expect(ports).toEqual(service.ports.map(({ targetPort }) => targetPort))
@@ -211,12 +254,104 @@ test('the network policy lets the service reach what its settings name', () => {
   expect(open).toEqual(expect.arrayContaining([53, 443, ...named]))
 })
 
-test('the pods that the autoscaler allows fit into the connections of PostgreSQL', () => {
-  const { scaleTargetRef, minReplicas, maxReplicas } = autoscaler.spec
-  const { apiVersion, kind, metadata } = deployment
-  expect(scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name })
-  expect(minReplicas).toBeGreaterThanOrEqual(2)
-  // 100 by default, of which three are the superuser's. A process listens on one more than its pool; a job has two.
-  const pods = maxReplicas + deployment.spec.strategy.rollingUpdate.maxSurge
-  expect(pods * (Number(configMap.data.DATABASE_POOL_SIZE) + 1) + 2).toBeLessThanOrEqual(97)
+/** The settings of the worker that override those of the config map. */
+const workerSettings = readSettings(
+  Object.fromEntries(
+    (worker.spec.template.spec.containers[0].env ?? []).map((each) => [each.name, each.value]),
+  ),
+)
+
+test('the pods that the autoscalers allow fit into the connections of PostgreSQL', () => {
+  for (const [{ spec }, { apiVersion, kind, metadata }] of [
+    [autoscaler, deployment],
+    [workerAutoscaler, worker],
+  ] as const) {
+    expect(spec.scaleTargetRef).toEqual({ apiVersion, kind, name: metadata.name })
+  }
+  expect(autoscaler.spec.minReplicas).toBeGreaterThanOrEqual(2)
+  // 100 by default, of which three are the superuser's. A process listens on one more than its pool, a worker does not;
+  // a job has two, and the backup one.
+  const connections = [autoscaler.spec.maxReplicas, workerAutoscaler.spec.maxReplicas]
+  const [servers = 0, workers = 0] = [deployment, worker].map(
+    ({ spec }, index) => (connections[index] ?? 0) + spec.strategy.rollingUpdate.maxSurge,
+  )
+  const ofServers = servers * (Number(configMap.data.DATABASE_POOL_SIZE) + 1)
+  expect(ofServers + workers * workerSettings.DATABASE_POOL_SIZE + 3).toBeLessThanOrEqual(97)
+})
+
+test('submissions are validated by the workers alone, within their memory and disk', () => {
+  expect(configMap.data.WORKERS).toBe('0')
+  expect(workerSettings.WORKERS).toBeGreaterThan(0)
+  const [{ resources }] = worker.spec.template.spec.containers
+  const ofChecks = workerSettings.WORKERS * workerSettings.CHECK_MEMORY_MB
+  expect(Number.parseInt(resources.limits.memory ?? '', 10)).toBeGreaterThanOrEqual(ofChecks + 128)
+  const [volume] = worker.spec.template.spec.volumes ?? []
+  const room = Number.parseInt(volume?.emptyDir?.sizeLimit ?? '', 10) * 1024
+  expect(room).toBeGreaterThan(workerSettings.WORKERS * workerSettings.CHECK_DISK_MB)
+})
+
+test('workers are added by a metric that the service has and the comment defines', () => {
+  const text = readRepositoryFile(`${folder}/worker-autoscaler.yaml`)
+  const own = readRepositoryFile('src/upkeep/gauges.ts')
+  for (const [name] of text.matchAll(/mahi_jobs_[a-z]+/g)) expect(own).toContain(`'${name}'`)
+  for (const { external } of workerAutoscaler.spec.metrics ?? [])
+    expect(text).toContain(`as: ${external?.metric.name} }`)
+})
+
+test('the ingress leads to the service, and the backup keeps what it dumps', () => {
+  const { spec } = read<{
+    spec: {
+      tls: { hosts: string[] }[]
+      rules: { host: string; http: { paths: { backend: { service: object } }[] } }[]
+    }
+  }>('ingress.yaml')
+  const service = read<Metadata & { spec: { ports: { name: string }[] } }>('service.yaml')
+  const port = { name: service.spec.ports[0]?.name }
+  for (const { host, http } of spec.rules) {
+    expect(spec.tls.flatMap(({ hosts }) => hosts)).toContain(host)
+    for (const { backend } of http.paths)
+      expect(backend.service).toEqual({ name: service.metadata.name, port })
+  }
+  const backup = read<{ spec: { jobTemplate: { spec: { template: BackupPod } } } }>('backup-cron-job.yaml')
+  const { metadata, spec: pod } = backup.spec.jobTemplate.spec.template
+  const { containers, volumes, securityContext } = pod
+  const claim = read<Metadata>('backup-claim.yaml').metadata.name
+  expect(volumes).toEqual([{ name: 'backups', persistentVolumeClaim: { claimName: claim } }])
+  expect(containers[0].volumeMounts).toEqual([{ name: 'backups', mountPath: '/backups' }])
+  const { name, key } = containers[0].env[0].valueFrom.secretKeyRef
+  expect([name, Object.keys(secret.stringData)]).toEqual([
+    secret.metadata.name,
+    expect.arrayContaining([key]),
+  ])
+  // It is one of those that the network policy lets reach PostgreSQL, and none that the service sends requests to.
+  expect(metadata.labels).toMatchObject({
+    'app.kubernetes.io/name': 'mahi',
+    'app.kubernetes.io/component': 'backup',
+  })
+  expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+  expect(containers[0].securityContext).toEqual(server.securityContext)
+})
+
+const postgresUrl = await findPostgres()
+const testDump = testWhere(
+  postgresUrl !== undefined && spawnSync('pg_dump', ['--version']).status === 0,
+  'there is no PostgreSQL, or pg_dump is not installed: the script of the backup',
+)
+
+testDump('the script of the backup makes a dump, and keeps fourteen', () => {
+  const backup = read<{ spec: { jobTemplate: { spec: { template: BackupPod } } } }>('backup-cron-job.yaml')
+  const { command, args } = backup.spec.jobTemplate.spec.template.spec.containers[0]
+  const backups = temporaryFolder()
+  for (let day = 10; day < 26; day++) writeFileSync(`${backups}/mahi-202601${day}T023000Z.backup`, '')
+  const [shell = '', ...options] = command
+  const script = (args[0] ?? '').replace('cd /backups', `cd ${backups}`)
+  const { status, stderr } = spawnSync(shell, [...options, script], {
+    env: { ...process.env, DATABASE_URL: postgresUrl },
+    encoding: 'utf8',
+  })
+  expect([status, stderr]).toEqual([0, ''])
+  const kept = readdirSync(backups).sort()
+  expect(kept).toHaveLength(14)
+  expect(kept[0]).toBe('mahi-20260113T023000Z.backup')
+  expect(readFileSync(`${backups}/${kept.at(-1)}`, 'latin1').slice(0, 5)).toBe('PGDMP')
 })

@@ -45,10 +45,12 @@ test('every service and manifest that the guide names is there', () => {
     if (name !== undefined) expect(services).toHaveProperty(name)
   }
   const named = commands.flatMap(
-    (line) => line.match(/\b(?:job|deployment|deploy|secret generic)[ /](mahi[\w-]*)/g) ?? [],
+    (line) =>
+      line.match(/(?<!create )\b(?:job|cronjob|deployment|deploy|secret generic)[ /](mahi[\w-]*)/g) ?? [],
   )
   const kinds: Record<string, string> = {
     job: 'migration-job',
+    cronjob: 'backup-cron-job',
     deployment: 'deployment',
     deploy: 'deployment',
     secret: 'secret.example',
