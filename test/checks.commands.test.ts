@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { writeFiles } from './support/checking.ts'
@@ -188,6 +188,8 @@ test('a report replaces its file only when it is complete', async () => {
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(/^3 errors and 0 warnings\. The report is in .*report\.html\.\n/)
   expect(readFileSync(join(folder, 'report.html'), 'utf8')).toMatch(/^<!doctype html>/)
+  // It names students: nobody else may read it.
+  if (process.platform !== 'win32') expect(statSync(join(folder, 'report.html')).mode & 0o777).toBe(0o600)
   mkdirSync(join(folder, 'taken'))
   const failed = await checkFolder(
     { 'members.csv': MEMBERS },

@@ -33,7 +33,7 @@ export function compileField(field: Field, { at, report, asOf }: FieldContext): 
   const count = tests.length
   // Codes, dates and amounts repeat: a cell like one that was found good is not tested again.
   const remembers = hasType || field.permitted !== undefined
-  const good: string[] = new Array(SLOTS).fill('')
+  const good: string[] = remembers ? new Array(SLOTS).fill('') : []
   return (cell) => {
     const slot = remembers ? slotOf(cell) : -1
     if (slot !== -1 && good[slot] === cell && cell !== '') return cell
