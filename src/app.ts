@@ -213,7 +213,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
         `The URL is ${request.url.length} characters long; at most ${MAX_URL_LENGTH} are allowed.`,
       )
     }
-    if (request.is404) return void unrouted.answer(request, reply)
+    if (request.is404 || Unrouted.endsEmpty(request)) return void unrouted.answer(request, reply)
     done()
   })
   prepareOperations(app)

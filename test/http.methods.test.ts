@@ -129,9 +129,8 @@ test('an address that does not exist is 404, by any method', async () => {
   const paths = [
     '/nowhere',
     '/v1/occupations/',
-    '/v1/occupations/A',
-    '/v1/submissions',
-    '/v1/submissions/x',
+    '/v1/occupations/A/B',
+    '/v1/submissions/x/y',
     '/v1/submissions/x/y/validation-results',
     '//v1/occupations',
     '/docs/nowhere',

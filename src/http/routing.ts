@@ -75,6 +75,11 @@ export class Unrouted {
     )
   }
 
+  /** Whether the last parameter of a route is empty: to the router the route matches, to callers it is another URL. */
+  static endsEmpty({ url, routeOptions }: FastifyRequest): boolean {
+    return /:[A-Za-z]+$/.test(routeOptions.url ?? '') && /^[^?]*\/(?:\?|$)/.test(url)
+  }
+
   #findMethods(path: string): ReadonlySet<string> | undefined {
     const matching = [...this.#routes.values()].filter(({ pattern }) => pattern.test(path))
     const fewest = Math.min(...matching.map(({ parameters }) => parameters))
@@ -87,5 +92,10 @@ export class Unrouted {
 
 function toPattern(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
-  return new RegExp(`^${escaped.replaceAll('*', '.*').replace(/:[A-Za-z]+/g, '[^/]*')}$`)
+  const pattern = escaped
+    .replaceAll('*', '.*')
+    // A path that ends with a slash has no parameter there.
+    .replace(/:[A-Za-z]+$/, '[^/]+')
+    .replace(/:[A-Za-z]+/g, '[^/]*')
+  return new RegExp(`^${pattern}$`)
 }
