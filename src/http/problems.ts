@@ -198,16 +198,13 @@ const PROBLEM_MEMBERS = {
   status: Type.Optional(Type.Integer({ description: 'The HTTP status, repeated.', format: 'int32' })),
   detail: member('What is wrong with this request, and what is allowed.'),
   instance: member('`urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.'),
+  errorCode: member('A code of the public documentation, where one fits: such as `DS1`.'),
 }
 
 /** Section 2.10 of the interface. */
-export const ProblemBody = Type.Object(
-  {
-    ...PROBLEM_MEMBERS,
-    errorCode: member('A code of the public documentation, where one fits: such as `DS1`.'),
-  },
-  { description: 'An error (RFC 9457).' },
-)
+export const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
+  description: 'An error (RFC 9457).',
+})
 
 /** Section 2.10 of the interface, with the fields that the 400 of the validation results has as well. */
 export const ResultsProblemBody = Type.Object(
