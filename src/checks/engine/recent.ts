@@ -1,5 +1,5 @@
 /** Slots of a table of recent texts. A text that needs a slot takes it from the one before. */
-export const SLOTS = 512
+export const SLOTS = 4096
 
 /** V8 keeps the whole block that was read as long as a longer part of it is referenced. */
 const MOST_CHARACTERS = 12
