@@ -157,7 +157,7 @@ describe('a failure of the service is 500, and tells nothing of its inside', () 
       type: '/problems/internal-error',
       title: 'The service failed',
       status: 500,
-      detail: 'The service failed. The log has the cause under this id.',
+      detail: 'The service failed. The log has the cause under this ID.',
       instance: `urn:uuid:${id}`,
     })
     expect(JSON.stringify(response.headers)).not.toMatch(/sql|table|submission|occupation_/i)
