@@ -52,6 +52,8 @@ process.stderr.write(
 
 export default defineConfig({
   test: {
+    // A test that fails on a machine that others share is tried once more, and reported as flaky if it then passes.
+    retry: process.env.CI === 'true' ? 1 : 0,
     // Much of the time of a test is waiting for processes that it started.
     maxWorkers: 3,
     projects: [

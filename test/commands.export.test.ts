@@ -160,5 +160,5 @@ test.each([
 test('a form that there is not is refused with those there are', async () => {
   const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])
   expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain('Allowed choices are ndjson, csv.')
+  expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv.')
 })

@@ -59,7 +59,7 @@ test('a port of the metrics that is in use is no reason not to serve: a restore 
   const { command, url } = await new Installation().serve({ METRICS_PORT: `${port}` })
   expect((await ask(`${url}/livez`)).status).toBe(200)
   await command.output(
-    new RegExp(`"level":"warn".*port ${port} is in use by another process: there are no metrics`),
+    new RegExp(`"level":"warn".*port ${port} is in use by another process, so metrics are off`),
   )
 })
 

@@ -100,7 +100,7 @@ test('mirror says what to do about a wrong key, a wrong address and a service th
   expect(address.code).toBe(1)
   expect(address.stderr).toContain('must be a URL such as')
   const withPassword = await installation.run(['mirror', url.replace('//', '//user:secret@'), 'copy'])
-  expect(withPassword.stderr).toContain('holds a user name or password')
+  expect(withPassword.stderr).toContain('contains a user name or password')
   expect(withPassword.stderr).not.toContain('secret')
   expect(existsSync(join(installation.folder, 'copy', 'occupations.ndjson'))).toBe(false)
 })
@@ -230,7 +230,7 @@ test('a fetch of findings replaces a file as a whole, and a failed one writes no
   expect(await fetch('no-such-token')).toMatchObject({ code: 1, stdout: '' })
   expect(await fetch('..')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('".." is not a submission token'),
+    stderr: expect.stringContaining('".." is not a valid submission token'),
   })
 })
 

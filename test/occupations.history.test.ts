@@ -182,7 +182,7 @@ test('a replacement that leads back to itself, to nothing or to a described reco
   ).rejects.toThrow('test.ndjson:2: replacedBy: marks "O3" as removed, and test.ndjson:1 describes it')
   await expect(
     load(database, [{ occupationCode: 'O3', replacedBy: ['O2'], titleEnglish: 'Drei' }]),
-  ).rejects.toThrow('it also has titleEnglish')
+  ).rejects.toThrow('the record also has titleEnglish')
   await expect(load(database, [{ occupationCode: 'O3', replacedBy: [7] }])).rejects.toThrow(
     'must be a list of 1 to 100 codes',
   )

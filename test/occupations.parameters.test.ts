@@ -27,6 +27,14 @@ const NAMES = [
   'Filter.LastUpdatedAfter',
   'Filter.LastUpdatedBefore',
 ] as const
+/** The parameters of the specification and those that Mahi adds, in the order in which messages list them. */
+const SUPPORTED = [
+  ...NAMES.slice(0, 4),
+  'Filter.GroupRelation',
+  'Filter.Codes',
+  'Fields',
+  ...NAMES.slice(4),
+]
 const TEXTS = ['Cursor', 'Filter.MajorGroupCode', 'Filter.MinorGroupCode'] as const
 
 /** The detail of a 400, whose body has to be exactly what section 2.10 of the interface lists. */
@@ -141,7 +149,7 @@ test('an unknown parameter is refused, and the nearest name is suggested', async
     for (const value of ['', '=', '=5']) {
       const detail = await refuse(service, `${given}${value}`)
       expect(detail).toContain(`is not a parameter of this endpoint (did you mean "${name}"?)`)
-      expect(detail).toContain(`Supported parameters: ${NAMES.join(', ')}.`)
+      expect(detail).toContain(`Supported parameters: ${SUPPORTED.join(', ')}.`)
     }
   }
 })
@@ -159,7 +167,7 @@ test('a name that is nothing like a parameter is refused as well', async () => {
     '%F0%9F%98%80',
   ]) {
     expect(await refuse(service, `${given}=1`)).toBe(
-      `${decodeURIComponent(given)} is not a parameter of this endpoint. Supported parameters: ${NAMES.join(', ')}.`,
+      `${decodeURIComponent(given)} is not a parameter of this endpoint. Supported parameters: ${SUPPORTED.join(', ')}.`,
     )
   }
   expect(await refuse(service, '=5')).toContain(

@@ -356,7 +356,7 @@ test('nothing of an import with a faulty record is stored', async () => {
   ]
   await expect(service.import(faulty)).rejects.toThrow('test.ndjson:3: occupationCode: is missing')
   await expect(service.import(faulty.slice(0, 2).concat(faulty.slice(0, 1)))).rejects.toThrow(
-    'again, first on',
+    'repeats "A" of',
   )
   const page = (await get(service, '/v1/occupations')).json<OccupationPage>()
   expect(page).toMatchObject({ totalCount: 1, data: [{ titleEnglish: 'before' }] })

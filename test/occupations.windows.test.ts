@@ -344,7 +344,7 @@ test('a date-time that names no instant is refused', async () => {
     for (const name of ['Filter.LastUpdatedAfter', 'Filter.LastUpdatedBefore']) {
       const response = await ask(service, `/v1/occupations?${name}=${written}`)
       expect(response.statusCode, written).toBe(400)
-      expect(response.json().detail).toMatch(new RegExp(`^${name} is .*RFC 3339 such as 2`))
+      expect(response.json().detail).toMatch(new RegExp(`^${name} must be an RFC 3339 date-time such as 2`))
     }
   }
 })
