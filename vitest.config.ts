@@ -21,7 +21,7 @@ const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,
 
 /**
  * Tests that run real servers, kill processes or try many random sequences: minutes of work that a change seldom needs.
- * `npm test` leaves them out; `npm run test:all`, and so .ci/run, has them.
+ * `npm test` leaves them out; `npm run test:all` has them.
  */
 const long = [
   'test/faults.*.test.ts',

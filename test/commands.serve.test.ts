@@ -141,10 +141,10 @@ describe('a database that is none is refused in one line, and stays as it is', (
       `${path} can't be written: give this user the right to write the file and its folder\n`,
     )
     expect(await complain('new.db')).toBe(
-      "new.db can't be opened: give this user the right to read and write the file and its folder\n",
+      "new.db can't be opened: give this user the right to create the file and its folder\n",
     )
     expect(await complain('new/new.db')).toBe(
-      "new/new.db can't be opened: give this user the right to create its folder\n",
+      "new/new.db can't be opened: give this user the right to create the file and its folder\n",
     )
   })
 

@@ -4,11 +4,16 @@ import { Service } from './support/service.ts'
 const ORIGIN = 'https://careers.example'
 const OTHER = 'https://elsewhere.example'
 const EXPOSED = [
+  'Catalogue-Revision',
+  'Delta-Token',
   'ETag',
   'Link',
+  'Ndjson-Digest',
   'RateLimit',
   'RateLimit-Policy',
+  'Repr-Digest',
   'Retry-After',
+  'Total-Count',
   'X-Request-Id',
   'api-supported-versions',
 ]
@@ -40,7 +45,7 @@ describe('by default any web page may call', () => {
       expect(statusCode).toBe(204)
       expect(headers).toMatchObject({
         'access-control-allow-origin': '*',
-        'access-control-allow-methods': 'GET, HEAD',
+        'access-control-allow-methods': url === '/nowhere' ? 'DELETE, GET, HEAD, POST, PUT' : 'GET, HEAD',
         'access-control-allow-headers': 'x-api-key,eid,x-api-version,if-none-match',
         'access-control-max-age': '86400',
       })

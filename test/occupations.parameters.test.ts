@@ -28,13 +28,7 @@ const NAMES = [
   'Filter.LastUpdatedBefore',
 ] as const
 /** The parameters of the specification and those that Mahi adds, in the order in which messages list them. */
-const SUPPORTED = [
-  ...NAMES.slice(0, 4),
-  'Filter.GroupRelation',
-  'Filter.Codes',
-  'Fields',
-  ...NAMES.slice(4),
-]
+const SUPPORTED = [...NAMES.slice(0, 4), 'Filter.GroupRelation', 'Filter.Codes', 'Fields', ...NAMES.slice(4)]
 const TEXTS = ['Cursor', 'Filter.MajorGroupCode', 'Filter.MinorGroupCode'] as const
 
 /** The detail of a 400, whose body has to be exactly what section 2.10 of the interface lists. */

@@ -328,7 +328,7 @@ const ADVICE: Record<string, string> = {
   // Readers share an index in a file beside the database, for which there has to be room.
   SQLITE_IOERR_SHM: "can't be opened: there is no room left on its disk; free some and start again",
   SQLITE_IOERR: "can't be read or written: the disk reports an error",
-  EACCES: "can't be opened: give this user the right to create its folder",
+  EACCES: "can't be opened: give this user the right to create the file and its folder",
   EEXIST: "can't be opened: a part of its path is a file, not a folder",
   ENOTDIR: "can't be opened: a part of its path is a file, not a folder",
   ENOENT: "can't be opened: its folder can't be made",

@@ -87,6 +87,7 @@ const ANYWHERE = [
   'not-acceptable',
   'request-timeout',
   'uri-too-long',
+  'unsupported-media-type',
   'expectation-failed',
   'headers-too-large',
   'internal-error',
@@ -95,6 +96,7 @@ const ANYWHERE = [
 
 /** An example of a detail for each problem of an operation. */
 const DETAILS: Partial<Record<ProblemSlug, string>> = {
+  'unsupported-media-type': 'The Content-Type is "text". Supported: application/json, in UTF-8.',
   'unsupported-version': 'Version "9" in the URL is not supported. Supported versions: 1.0.',
   unauthorized:
     'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
