@@ -20,7 +20,7 @@ describe('a command that needs a database which is in use', () => {
       environment: { DATABASE_URL: `sqlite:${path}` },
     })
     expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toContain(`${path} does not exist: check DATABASE_URL`)
+    expect(stderr).toContain(`${path} does not exist. Check DATABASE_URL`)
     expect(existsSync(dirname(path))).toBe(false)
   })
 

@@ -157,7 +157,7 @@ describe('a database that is none is refused in one line, and stays as it is', (
       const { code, stdout, stderr } = await mahi.run(parameters)
       expect([code, stdout]).toEqual([1, ''])
       expect(stderr).toBe(
-        'This database was changed by a newer version of Mahi (9999-of-the-future): run that version, or restore a backup\n',
+        'This database was changed by a newer version of Mahi (9999-of-the-future). Run that version, or restore a backup\n',
       )
     }
   })

@@ -13,7 +13,7 @@ import { testWhere } from './support/test-where.ts'
 const MB = 2 ** 20
 
 /** What unread responses may occupy. */
-const CAPACITY = 128 * MB
+const CAPACITY = 32 * MB
 
 /** About 4.3 KB a record, so that a page of 100 has 430 KB; random, so that compression leaves half of it. */
 function records() {

@@ -4,7 +4,7 @@ import { Problem } from '../http/problems.ts'
 import type { Body } from './body.ts'
 
 /** Bytes that responses on their way may occupy. */
-const CAPACITY = 128 * 2 ** 20
+const CAPACITY = 32 * 2 ** 20
 
 /** Bytes that a response counts for besides its body: Node's objects for it and for its request. */
 export const OVERHEAD = 4096
