@@ -55,7 +55,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
     },
     transformObject: (document) =>
       'openapiObject' in document
-        ? shapeDocument(document.openapiObject, describeSharedErrors())
+        ? liftStyles(shapeDocument(document.openapiObject, describeSharedErrors()))
         : document.swaggerObject,
   })
   let page: StaticPage | undefined
@@ -70,4 +70,13 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       return await page.send(request, reply)
     },
   )
+}
+
+/** Moves how a list is written in a query from its schema, where TypeBox can hold it, to its parameter. */
+function liftStyles<Document>(document: Document): Document {
+  return JSON.parse(JSON.stringify(document), (_, node) => {
+    if (node?.in !== 'query' || node.schema?.style === undefined) return node
+    const { style, explode, ...schema } = node.schema
+    return { ...node, style, explode, schema }
+  }) as Document
 }
