@@ -1,3 +1,4 @@
+import { summariseMessage } from '../../checks/explain.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
@@ -141,14 +142,9 @@ function showCodes(
         <td class="number">${number.toLocaleString('en-NZ')}</td>
         <td><svg class="chart" viewBox="0 0 100 12" width="100" aria-hidden="true"><rect class=${errorType === 'Error' ? 'errors' : 'warnings'} width=${Math.max(1, (number / most) * 100)} height="12" /></svg></td>
         <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td>
-        <td>${describeRule(rule?.message)}${rule?.why !== undefined && html`<details><summary>Why</summary><p>${rule.why}</p><p><a href=${ruleLink(definition, errorCode)}>The rule and its examples</a></p></details>`}</td>
+        <td>${summariseMessage(rule?.message ?? '')}${rule?.why !== undefined && html`<details><summary>Why</summary><p>${rule.why}</p><p><a href=${ruleLink(definition, errorCode)}>The rule and its examples</a></p></details>`}</td>
         <td>${rule?.fix}</td></tr>`
     })}</tbody></table></div>`
-}
-
-/** What a rule finds, with an ellipsis where the message of a finding has a value. */
-function describeRule(message = ''): string {
-  return message.replaceAll(/\{\w+\}/g, '…')
 }
 
 function showFilters(

@@ -1,6 +1,6 @@
 import { type Definition, listChecks, type RuleExample } from '../../checks/definition/definition.ts'
 import { findDefinition, listOwnDefinitions, loadDefinition } from '../../checks/definition/load.ts'
-import { type CheckDescription, describeCheck } from '../../checks/explain.ts'
+import { type CheckDescription, describeCheck, summariseMessage } from '../../checks/explain.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link } from '../links.ts'
@@ -68,7 +68,7 @@ function showRules({ query }: Context): Shown {
         <tbody>${found.map(
           (check) => html`<tr>
           <th scope="row"><a href=${ruleLink(name, check.code)}>${check.code}</a>${check.replaces !== undefined && html`<br /><span class="soft">official ${check.replaces}</span>`}</th>
-          <td class=${check.severity.toLowerCase()}>${check.severity}</td><td>${check.file}</td><td>${check.message.replaceAll(/\{\w+\}/g, '…')}</td><td>${check.fix}</td>
+          <td class=${check.severity.toLowerCase()}>${check.severity}</td><td>${check.file}</td><td>${summariseMessage(check.message)}</td><td>${check.fix}</td>
         </tr>`,
         )}</tbody>
       </table></div>`,
