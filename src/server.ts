@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { createMemoryLimiter } from './access/rate-limit.ts'
-import { RedisLimiter } from './access/redis-limit.ts'
+import { createMemoryLimiter, type RateLimits } from './access/rate-limit.ts'
+import type { RedisLimiter, RedisLimiterOptions } from './access/redis-limit.ts'
 import { buildApp, rateLimitsOf } from './app.ts'
 import { Connections } from './connection/connections.ts'
 import { listen } from './connection/listen.ts'
@@ -14,7 +14,7 @@ import { RevisionWatch } from './database/revision-watch.ts'
 import type { DemoCredentials } from './documentation/reference.ts'
 import type { Life } from './http/health.ts'
 import { Lifecycle } from './lifecycle.ts'
-import { openReads, reportBuild, reportPrimary } from './observe.ts'
+import { openReads, openTraces, reportBuild, reportPrimary } from './observe.ts'
 import type { Settings } from './settings.ts'
 import { WorkerProcess } from './submissions/worker-process.ts'
 import { openLog } from './telemetry/log.ts'
@@ -24,23 +24,23 @@ import { reportState } from './upkeep/gauges.ts'
 export interface ServerOptions {
   /** Filled in on the reference page, for browsers on this machine. */
   readonly demo?: DemoCredentials | undefined
-  /** The environment of the process that validates submissions; without it, or with WORKERS=0, none is started. */
+  /** The environment of the validation process; without it, or with WORKERS=0, none is started. */
   readonly workerEnvironment?: Readonly<Record<string, string | undefined>>
 }
 
 export interface RunningServer {
   readonly app: FastifyInstance
   readonly database: Database
-  /** Where it listens, such as `http://127.0.0.1:8080`. */
+  /** The URL of the server, such as `http://127.0.0.1:8080`. */
   readonly url: string
   readonly drainSeconds: number
   readonly life: Life
-  /** Ends listening, lets the requests in flight finish, and closes everything. */
+  /** Stops listening, lets requests in flight finish, and closes everything. */
   close(): Promise<void>
 }
 
 /**
- * Opens the database, brings it up to date and serves until it is told to stop.
+ * Opens the database, migrates it and serves until stopped.
  *
  * @throws {DatabaseUnusable | CannotListen}
  */
@@ -53,6 +53,11 @@ export async function startServer(
   reportBuild(metrics)
   const lifecycle = new Lifecycle()
   try {
+    // Ends last, after everything that it records.
+    const traces = lifecycle.own(
+      await openTraces(settings.OTEL_EXPORTER_OTLP_ENDPOINT, log.logger),
+      (opened) => opened?.stop(),
+    )
     const database = lifecycle.own(
       await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE }),
       (opened) => opened.close(),
@@ -69,7 +74,7 @@ export async function startServer(
     const redis = lifecycle.own(
       settings.REDIS_URL === undefined
         ? undefined
-        : await RedisLimiter.start(limits, {
+        : await startRedisLimiter(limits, {
             url: settings.REDIS_URL,
             keyPrefix: settings.REDIS_KEY_PREFIX,
             log: log.logger,
@@ -80,15 +85,17 @@ export async function startServer(
     if (settings.METRICS_PORT !== 0) {
       lifecycle.own(await listenForMetrics(settings, metrics, log.logger), (server) => server?.close())
     }
+    const traced = traces?.traceReader(database) ?? database
     const app = await buildApp({
       settings,
-      database,
-      reads: standby ?? database,
+      database: traced,
+      reads: standby === undefined ? traced : (traces?.traceReader(standby) ?? standby),
       revisions,
       consume: redis?.consume ?? createMemoryLimiter(limits),
       metrics,
       life,
       log,
+      traces,
       demo,
     })
     const connections = new Connections(app.server)
@@ -110,30 +117,39 @@ export async function startServer(
   }
 }
 
-/** Connections that may wait to be taken; the system may allow fewer. One that is not let wait tries again seconds later. */
-const BACKLOG = 4096
+/** Loads the driver of Redis only where it is used. */
+async function startRedisLimiter(limits: RateLimits, options: RedisLimiterOptions): Promise<RedisLimiter> {
+  const { RedisLimiter } = await import('./access/redis-limit.ts')
+  return await RedisLimiter.start(limits, options)
+}
 
-/** When readers that have not taken their answers are cut off, so that the rest still closes in order. */
+/**
+ * Connections that may wait to be accepted. More would only be older, and of clients that may have left; a client that
+ * finds no room connects again after a second.
+ */
+const BACKLOG = 256
+
+/** The time after which slow readers are cut off, so that everything else can still close in order. */
 const CUT_OFF = 9_000
 
 /**
- * Stops gracefully on SIGTERM and SIGINT, within ten seconds: `/readyz` turns 503 and every answer asks its
- * connection to close; after DRAIN_SECONDS, in which balancers notice, it ends listening and lets the requests in
+ * Stops gracefully on SIGTERM and SIGINT, within ten seconds. `/readyz` responds with 503 and every response closes
+ * its connection. After DRAIN_SECONDS, in which load balancers react, the server stops listening and lets requests in
  * flight finish.
  */
 export function stopOnSignal(server: RunningServer): void {
   closeWithGrace({ delay: 10_000, logger: server.app.log }, async ({ signal }) => {
     server.life.stopping = true
     setTimeout(() => server.app.server.closeAllConnections(), CUT_OFF).unref()
-    // Ctrl+C comes from somebody who waits at the terminal, not from a balancer.
+    // Ctrl+C comes from a person who waits, not from a load balancer.
     if (signal === 'SIGTERM') await sleep(server.drainSeconds * 1000)
     await server.close()
   })
 }
 
 /**
- * A service that is tried out beside another one, as after a restore, finds the port of the metrics taken. It is no
- * reason not to serve: the process says so, and has no metrics.
+ * Opens the metrics port, unless it is in use, for example by another service on the same machine. The process then
+ * reports this and runs without metrics.
  */
 async function listenForMetrics(
   { METRICS_HOST: host, METRICS_PORT: port }: Settings,

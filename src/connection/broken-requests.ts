@@ -8,6 +8,8 @@ import { SECURITY_HEADERS } from '../http/security-headers.ts'
 import { VERSION_HEADERS } from '../http/versions.ts'
 import type { ResponseLog } from '../telemetry/response-log.ts'
 import { beginResponse, lastResponseOn, SENT } from './last-response.ts'
+import { closeInSteps, isLingering, linger } from './lingering-close.ts'
+import { Pipelines } from './pipelines.ts'
 import { isRtsp } from './rtsp.ts'
 
 const MALFORMED = new Problem(
@@ -41,23 +43,34 @@ export class BrokenRequests {
   watch(server: Server): void {
     const handlers = server.listeners('request')
     server.removeAllListeners('request')
+    closeInSteps(server)
+    const pipelines = new Pipelines()
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (isLingering(request.socket)) return void request.socket.destroy()
+      if (request.socket.destroyed) return
       beginResponse(request, response)
-      // Node drops the requests that follow one with Upgrade: the client has to learn that they have no response.
-      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
-      // The parser accepts methods of RTSP too, which the router would answer without a hook, and complain about.
-      if (!HTTP_METHODS.has(request.method ?? '') || isRtsp(request)) this.#refuse(MALFORMED, response)
-      else for (const handle of handlers) handle.call(server, request, response)
+      pipelines.enter(request, response, () => {
+        // Node drops requests after one with Upgrade; closing shows the client that they have no response.
+        if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+        // The parser also accepts RTSP methods, which the router would answer without running hooks, logging a warning.
+        if (!HTTP_METHODS.has(request.method ?? '') || isRtsp(request)) this.#refuse(MALFORMED, response)
+        else for (const handle of handlers) handle.call(server, request, response)
+      })
     })
     // A client that half-closes its connection still gets its response. Node would close the connection first.
     Object.assign(server, { httpAllowHalfOpen: true })
     // Without listeners Node closes the connection after CONNECT, and sends 417 without a body for Expect.
-    server.on('connect', (_request, socket: Duplex) => this.#refuse(CONNECT, socket))
+    server.on('connect', (_request, socket: Duplex) => {
+      // Node has removed its own listener: without one, a reset by the client would end the process.
+      socket.on('error', () => socket.destroy())
+      this.#refuse(CONNECT, socket)
+    })
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   }
 
   /** Responds to an error of the parser, after the responses that are still pending on the connection. */
   answer(error: Error & { code?: string }, socket: Duplex & { bytesWritten?: number }): void {
+    if (isLingering(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
@@ -66,13 +79,16 @@ export class BrokenRequests {
     if (last === undefined && (socket.bytesWritten ?? 0) > 0) socket.destroy()
     else if (last === undefined || last === SENT)
       this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
+    // Nobody waits for the rest of a body whose client has left: it would count as memory until its timeout.
+    else if (!last.writableFinished && !last.req.complete && error.code === 'HPE_INVALID_EOF_STATE')
+      socket.destroy()
     else if (!last.writableFinished) last.once('close', () => this.answer(error, socket))
-    // The malformed part is the body of a request that already has its response.
-    else if (!last.req.complete) socket.end()
+    // The malformed part is the body of a request that has already been answered.
+    else if (!last.req.complete) linger(socket)
     else this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
   }
 
-  /** @param to a response in its turn, or a connection without pending responses */
+  /** @param to a queued response, or a connection without pending responses */
   #refuse(problem: Problem, to: ServerResponse | Duplex): void {
     const id = randomUUID()
     const body = renderProblem(problem, id)
@@ -92,6 +108,7 @@ export class BrokenRequests {
     } else {
       const fields = renderFields(Object.entries(headers).flat())
       to.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\n${fields}\r\n${body}`)
+      linger(to)
     }
     const { status } = problem
     const bytes = Buffer.byteLength(body)

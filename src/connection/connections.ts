@@ -1,17 +1,26 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { lastResponseOn, SENT } from './last-response.ts'
 
 /** How often connections are checked while the server closes, in milliseconds. */
 const SWEEP_INTERVAL = 50
+
+/**
+ * The most connections. Each takes up to 30 KB of memory, while its headers arrive: as many as a process of 512 MiB has
+ * room for beside everything else.
+ */
+const MOST = 6_000
 
 /** The connections of a server: closing it interrupts no response, and waits for no idle connection. */
 export class Connections {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
-  constructor(server: Server) {
+  /** @param most the most connections; beyond it, the oldest that has no request in progress is closed */
+  constructor(server: Server, most = MOST) {
     this.#server = server
     server.on('connection', (socket) => {
+      if (this.#sockets.size >= most) this.#closeOne(socket)
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
     })
@@ -21,6 +30,23 @@ export class Connections {
     server.closeIdleConnections = () => {
       if (![...this.#sockets].some(({ writableLength }) => writableLength > 0)) closeIdle()
     }
+  }
+
+  /** Prefers connections that have had no response yet; closes the new one if all others have a request. */
+  #closeOne(added: Socket): void {
+    let idle: Socket | undefined
+    for (const socket of this.#sockets) {
+      const last = lastResponseOn(socket)
+      if (socket.destroyed || (last !== undefined && last !== SENT)) continue
+      idle ??= socket
+      if (last === undefined) {
+        idle = socket
+        break
+      }
+    }
+    const closed = idle ?? added
+    this.#sockets.delete(closed)
+    closed.destroy()
   }
 
   /** Closes connections as they become idle, until the server has closed. Node checks them only once. */

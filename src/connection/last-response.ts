@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 
 const LAST = Symbol('last response')
 
-/** Marks a response that the system has accepted, to a request that had arrived completely. */
+/** Marks a response that the operating system has accepted, to a request that had arrived completely. */
 export const SENT = 'sent'
 
 type Connection = Duplex & { [LAST]?: ServerResponse | typeof SENT }

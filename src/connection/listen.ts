@@ -1,6 +1,6 @@
 import { UserError } from '../text/user-error.ts'
 
-/** The port is taken, or can't be had; the message says what to do. */
+/** The port is in use or not allowed; the message says what to do. */
 export class CannotListen extends UserError {}
 
 interface ListenAt {
@@ -13,7 +13,7 @@ interface ListenAt {
 }
 
 /**
- * Starts to listen.
+ * Starts listening.
  *
  * @throws {CannotListen}
  */
@@ -41,13 +41,13 @@ function explain(
     case 'EADDRINUSE':
       return `port ${port} is in use by another process: choose another with ${setting}`
     case 'EACCES':
-      return `port ${port} needs more rights than this user has: choose another with ${setting}`
+      return `port ${port} needs privileges that this user does not have: choose another with ${setting}`
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
       return `this machine does not have the address ${host}: choose another with ${hostSetting}`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `the address ${host} is not known: choose another with ${hostSetting}`
+      return `the host ${host} is unknown: choose another with ${hostSetting}`
     default:
       return undefined
   }

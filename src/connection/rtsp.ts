@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What Node's parser is reading at the moment; undocumented, and so looked for before it is used. */
+/** What Node's parser is currently reading. Undocumented, so its presence is checked before use. */
 interface Parsing {
   readonly parser?: { getCurrentBuffer?(): Buffer }
 }
 
 /**
- * Whether a request line ends with an RTSP version, which Node's parser accepts for GET, POST and OPTIONS and reports
- * as the same version of HTTP. Only HTTP/1.0 can be meant: there is an RTSP/1.0, and no RTSP/1.1.
+ * Whether a request line ends with an RTSP version. Node's parser accepts one for GET, POST and OPTIONS and reports
+ * it as the same HTTP version. Only HTTP/1.0 needs the check: RTSP/1.0 exists, RTSP/1.1 does not.
  */
 export function isRtsp({ httpVersion, method, url, socket }: IncomingMessage): boolean {
   if (httpVersion !== '1.0') return false

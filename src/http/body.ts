@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { TObject } from 'typebox'
 import { compileShape } from '../input/shape.ts'
+import { bodyMemory } from './body-memory.ts'
 import { Problem, type ProblemOptions } from './problems.ts'
 
-/** A body that is one JSON object, read whole. */
+/** A JSON object as the body, read completely. */
 export interface JsonBody {
   readonly json: TObject
   /** Largest body, in bytes. */
   readonly maxBytes: number
-  /** Whether its texts may be about people: faults then repeat nothing of them. */
+  /** Whether its text may be about people: faults then do not repeat it. */
   readonly personal?: boolean
 }
 
@@ -22,17 +23,17 @@ export interface StreamBody {
 
 export type BodyDeclaration = JsonBody | StreamBody
 
-/** A body that arrives. */
+/** A body while it arrives. */
 export interface IncomingBody {
   /** One of the declared media types. */
   readonly type: string
-  /** The value of `Content-Encoding`, in lower case; `identity` where there is none. */
+  /** The value of `Content-Encoding` in lower case; `identity` if absent. */
   readonly encoding: string
   /** The bytes as sent. Iterating throws `content-too-large` at the first byte beyond the limit. */
   readonly bytes: AsyncIterable<Buffer>
 }
 
-/** The members of a 400 about a body: each fault under the path of its field. */
+/** Further members of a 400 about a body, with each fault under the path of its field. */
 export type DescribeBodyFaults = (
   faults: readonly { readonly field: string; readonly message: string }[],
 ) => ProblemOptions
@@ -40,13 +41,16 @@ export type DescribeBodyFaults = (
 /** How long a JSON body may take to arrive, in milliseconds. */
 const BODY_TIMEOUT = 30_000
 
-/** Most faults that one response names. */
+/** The most values of a JSON body, with those inside of others: each needs more memory than text. */
+const MAX_VALUES = 250_000
+
+/** The most faults listed in one response. */
 const MAX_FAULTS = 20
 
 /**
- * Makes the reader of a body.
+ * Creates the reader of a body.
  *
- * @throws {TypeError} if the schema has a part that nothing reads
+ * @throws {TypeError} if no reader supports a part of the schema
  */
 export function compileBody(
   declaration: BodyDeclaration,
@@ -57,7 +61,7 @@ export function compileBody(
     assertMediaType(request, ['application/json'])
     const encoding = encodingOf(request)
     if (encoding !== 'identity') throw unsupportedEncoding(encoding, ['identity'])
-    const value = parse(await readWhole(request, declaration.maxBytes))
+    const value = parse(request, await readWhole(request, declaration.maxBytes))
     const { value: body = {}, faults } = read(value)
     if (faults.length > 0) throw refuseBody(faults, describe)
     return body
@@ -83,29 +87,46 @@ function openStream(request: IncomingMessage, { stream, maxBytes }: StreamBody):
 
 async function* limit(request: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
   let length = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // A body that is refused half-read must not take the request with it: its response is still to be sent and logged.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length
     if (length > maxBytes) throw tooLarge(maxBytes)
     yield chunk
   }
 }
 
-/** @throws {Problem} `content-too-large`, from Content-Length or at the first byte that exceeds the limit */
-async function readWhole(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+/**
+ * Reads a body that counts as memory until `bodyMemory.release`.
+ *
+ * @throws {Problem} `content-too-large`, from Content-Length or at the first byte that exceeds the limit, or
+ * `request-timeout`, or `unavailable` if there is no room for it
+ */
+export async function readWhole(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   assertDeclaredLength(request, maxBytes)
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(tooSlow()), BODY_TIMEOUT)
+  const ended = Promise.withResolvers<never>()
+  const timer = setTimeout(() => ended.reject(tooSlow()), BODY_TIMEOUT)
+  const chunks: Buffer[] = []
+  bodyMemory.open(request, (problem) => {
+    // The connection stays for a moment, so that the client gets its response.
+    chunks.length = 0
+    ended.reject(problem)
+  })
+  const arrive = async () => {
+    for await (const chunk of limit(request, maxBytes)) {
+      bodyMemory.add(request, chunk.length)
+      chunks.push(chunk)
+    }
+  }
   try {
-    return await Promise.race([joinChunks(limit(request, maxBytes)), late.promise])
+    await Promise.race([arrive(), ended.promise])
+    return Buffer.concat(chunks)
+  } catch (error) {
+    chunks.length = 0
+    bodyMemory.release(request)
+    throw error
   } finally {
     clearTimeout(timer)
   }
-}
-
-async function joinChunks(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of bytes) chunks.push(chunk)
-  return Buffer.concat(chunks)
 }
 
 function tooSlow(): Problem {
@@ -123,7 +144,7 @@ function tooLarge(maxBytes: number): Problem {
     'content-too-large',
     `The body is larger than ${maxBytes} bytes, the most that is allowed.`,
     {
-      // What is left of the body is not read.
+      // The rest of the body is not read.
       headers: { connection: 'close' },
     },
   )
@@ -152,7 +173,7 @@ function encodingOf(request: IncomingMessage): string {
   return sent === '' ? 'identity' : sent
 }
 
-/** RFC 9110, section 15.5.16: the supported encodings go into Accept-Encoding. */
+/** RFC 9110, section 15.5.16: Accept-Encoding lists the supported encodings. */
 export function unsupportedEncoding(encoding: string, supported: readonly string[]): Problem {
   return new Problem(
     'unsupported-media-type',
@@ -161,7 +182,14 @@ export function unsupportedEncoding(encoding: string, supported: readonly string
   )
 }
 
-function parse(bytes: Buffer): unknown {
+function parse(request: IncomingMessage, bytes: Buffer): unknown {
+  const values = countValues(bytes)
+  if (values > MAX_VALUES)
+    throw new Problem(
+      'content-too-large',
+      `The body has more than ${MAX_VALUES} values, the most that are allowed.`,
+    )
+  bodyMemory.parse(request, values)
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -174,6 +202,34 @@ function parse(bytes: Buffer): unknown {
   } catch {
     throw new Problem('malformed-body', 'The body is not well-formed JSON.')
   }
+}
+
+/** About how many values a JSON text has: the commas and opening brackets outside of its strings. */
+function countValues(bytes: Buffer): number {
+  let values = 1
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === COMMA || byte === BRACKET || byte === BRACE) values++
+    else if (byte === QUOTE) {
+      at = bytes.indexOf(QUOTE, at + 1)
+      while (at !== -1 && isEscaped(bytes, at)) at = bytes.indexOf(QUOTE, at + 1)
+      if (at === -1) break
+    }
+  }
+  return values
+}
+
+const COMMA = 0x2c
+const BRACKET = 0x5b
+const BRACE = 0x7b
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Whether an odd number of backslashes precedes a byte. */
+function isEscaped(bytes: Buffer, at: number): boolean {
+  let before = at
+  while (bytes[before - 1] === BACKSLASH) before--
+  return (at - before) % 2 === 1
 }
 
 /** @throws {Problem} `malformed-body` if the request has a body although its operation reads none */

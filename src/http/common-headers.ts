@@ -9,7 +9,7 @@ import { VERSION_HEADERS } from './versions.ts'
 
 /** The headers of a response to a rate-limited request. */
 export interface LimitHeaders {
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly list: readonly string[]
   /** The same in wire format. */
   readonly text: string
@@ -49,7 +49,7 @@ export class CommonHeaders {
     return this.#life.stopping
   }
 
-  /** Names and values in turn, as `writeHead` accepts them, without `Vary`. */
+  /** Alternating names and values, as `writeHead` accepts them, without `Vary`. */
   of(request: FastifyRequest, response: ServerResponse): string[] {
     const headers = ['x-request-id', request.id, ...this.#fixed(request.headers.origin ?? '').list]
     if (request.limitHeaders !== undefined) headers.push(...request.limitHeaders.list)
@@ -70,7 +70,9 @@ export class CommonHeaders {
     return names.length === 0 ? undefined : names.join(', ')
   }
 
-  /** Adds those that a response sent by Fastify does not set itself: pages for people have their own policy. */
+  /**
+   * Adds the common headers that a response sent by Fastify does not set itself: HTML pages have their own policy.
+   */
   addTo(request: FastifyRequest, reply: FastifyReply): void {
     const headers = this.of(request, reply.raw)
     for (let index = 0; index < headers.length; index += 2) {

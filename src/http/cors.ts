@@ -18,8 +18,8 @@ const EXPOSED = [
 const MAX_AGE = '86400'
 
 /**
- * Which web pages may read responses: the CORS protocol (Fetch standard, section 3.2). The browser's own credentials
- * are never requested: keys are sent in a header.
+ * Defines which web pages may read responses: the CORS protocol (Fetch standard, section 3.2). Browser credentials
+ * are never used: keys are sent in a header.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string> | undefined
@@ -33,7 +33,7 @@ export class Cors {
     return this.#origins !== undefined
   }
 
-  /** The headers for a page of that origin, as names and values in turn; `''` is not a page. */
+  /** The headers for a page of that origin, as alternating names and values; `''` means no page. */
   headersFor(origin: string): readonly string[] {
     if (this.#origins === undefined) return ANY
     if (!this.#origins.has(origin)) return EXPOSE
@@ -45,9 +45,9 @@ const EXPOSE = ['access-control-expose-headers', EXPOSED]
 const ANY = ['access-control-allow-origin', '*', ...EXPOSE]
 
 /**
- * What a response to a preflight includes besides: whatever header a page asks to send, it may.
+ * Further headers of the response to a preflight. A page may send any header that it asks for.
  *
- * @param methods those that the path supports
+ * @param methods the methods that the path supports
  */
 export function preflightHeaders(
   requestedHeaders: string | undefined,

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import Type, { type TSchema } from 'typebox'
 import { PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
-/** Gives schemas a name under which routes refer to them and the OpenAPI document lists them. */
+/** Names schemas, so that routes can refer to them and the OpenAPI document lists them. */
 export function nameSchemas(app: FastifyInstance, schemas: Readonly<Record<string, TSchema>>): void {
   for (const [name, schema] of Object.entries(schemas)) {
     if (app.getSchema(name) === undefined) app.addSchema({ $id: name, ...schema })
@@ -49,7 +49,7 @@ export function describeStream(type: string, description: string, headers: Recor
   }
 }
 
-/** The 200 of an operation whose responses are not kept. */
+/** The 200 of an operation whose responses are not cached. */
 export function describeDocument(
   schemaName: string,
   description: string,
@@ -94,7 +94,7 @@ const ANYWHERE = [
   'unavailable',
 ] as const satisfies readonly ProblemSlug[]
 
-/** An example of a detail for each problem of an operation. */
+/** An example detail for each problem. */
 const DETAILS: Partial<Record<ProblemSlug, string>> = {
   'unsupported-media-type': 'The Content-Type is "text". Supported: application/json, in UTF-8.',
   'unsupported-version': 'Version "9" in the URL is not supported. Supported versions: 1.0.',
@@ -117,7 +117,7 @@ const DETAILS: Partial<Record<ProblemSlug, string>> = {
   gone: 'The token in Since is not valid here: it is malformed, too old, from another installation, or from before a restore. Load the snapshot at /v1/occupations/snapshot and continue with the token in its Delta-Token header.',
 }
 
-/** The schemas of problems with members of their own; the operations that have them name them. */
+/** The schemas of problems that have further members; the operations that use them name them. */
 const SCHEMAS: Partial<Record<ProblemSlug, string>> = {
   'no-such-occupation': 'SimilarCodesProblem',
   'no-such-group': 'SimilarCodesProblem',
@@ -132,7 +132,7 @@ const MEMBERS: Partial<Record<ProblemSlug, Record<string, unknown>>> = {
 
 const EXAMPLE_ID = '0c6e1a4e-6f0b-4d5c-9c39-5f1f4e2f7a10'
 
-/** The schema of an operation's 400, and what the example of that response says. */
+/** The schema of an operation's 400, and the detail in its example. */
 export interface BadRequestExample {
   readonly schemaName: string
   readonly detail: string
@@ -140,9 +140,9 @@ export interface BadRequestExample {
 }
 
 /**
- * The errors of an operation, by status, each with an example. Those that any request can get are not among them.
+ * The errors of an operation by status, each with an example, without those that any request can get.
  *
- * @param own what each of the operation's own problems means there
+ * @param own the meaning of each of the operation's own problems
  * @param badRequest the schema of its 400, and the detail of the example
  */
 export function describeErrors(
@@ -208,5 +208,5 @@ export const VERSION_HEADER = {
   ),
 }
 
-/** The ways to authenticate: either of them. */
+/** The ways to authenticate; one of them is enough. */
 export const SECURITY = [{ apiKey: [] }, { bearer: [] }]

@@ -1,25 +1,39 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { DatabaseBusy, DatabaseUnavailable } from '../database/database.ts'
+import { DatabaseBusy, DatabaseFull, DatabaseUnavailable } from '../database/database.ts'
 import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
 /** Turns every error into a response. Anything other than a Problem is a 500 whose message stays in the log. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = error instanceof Problem ? error : translate(error)
-  // To turn requests away, for a load or a stop, is no failure, and a stack for each would add to the load.
+  // Rejecting requests because of overload or a stop is not a failure, and logging a stack for each would add to the
+  // load.
   const turnedAway = problem.slug === 'unavailable' && problem.cause === undefined
   if (problem.status >= 500 && !turnedAway) {
     request.log.error({ id: request.id, err: error }, 'the request failed')
   }
   return reply
     .code(problem.status)
-    .headers({ 'cache-control': 'no-store', ...problem.headers })
+    .headers({
+      'cache-control': 'no-store',
+      ...(hasLargeRest(request) && { connection: 'close' }),
+      ...problem.headers,
+    })
     .header('content-type', PROBLEM_TYPE)
     .send(renderProblem(problem, request.id))
 }
 
-/** Problems for the statuses, other than 400, with which Fastify and its plugins refuse requests. */
+/** The most bytes of a refused body that are read so that the connection can be used again. */
+const MOST_REST = 64 * 1024
+
+/** Whether much of the body may still arrive: Node would read all of it, as fast as the client sends. */
+function hasLargeRest({ raw: { complete, headers } }: FastifyRequest): boolean {
+  if (complete) return false
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > MOST_REST
+}
+
+/** The problems for statuses, other than 400, with which Fastify and its plugins reject requests. */
 const SLUGS: Record<number, ProblemSlug> = {
-  // A path that leads out of the folder of the reference page.
+  // A path outside the folder of the reference page.
   403: 'not-found',
   404: 'not-found',
   408: 'request-timeout',
@@ -38,6 +52,12 @@ function translate(error: unknown): Problem {
   if (error instanceof DatabaseUnavailable) {
     return new Problem('unavailable', 'The database does not respond.', {
       headers: { 'retry-after': '1' },
+      cause: error,
+    })
+  }
+  if (error instanceof DatabaseFull) {
+    return new Problem('unavailable', 'The service has no disk space left. Nothing was changed.', {
+      headers: { 'retry-after': '30' },
       cause: error,
     })
   }

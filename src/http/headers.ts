@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http'
 
 /** Header fields that many responses share, rendered once. */
 export class HeaderBlock {
-  /** Names and values in turn, as `writeHead` accepts them. */
+  /** Alternating names and values, as `writeHead` accepts them. */
   readonly list: readonly string[]
   /** In wire format (RFC 9112, section 5). */
   readonly text: string
@@ -12,7 +12,7 @@ export class HeaderBlock {
     this.text = text
   }
 
-  /** @throws {TypeError} if a name or a value can't be sent */
+  /** @throws {TypeError} if a name or a value is not a valid header field */
   static of(list: readonly string[]): HeaderBlock {
     for (let index = 0; index < list.length; index += 2) {
       const [name = '', value = ''] = list.slice(index, index + 2)
@@ -22,13 +22,13 @@ export class HeaderBlock {
     return new HeaderBlock(list, renderFields(list))
   }
 
-  /** These and others. Nothing is validated: the values must be ones that callers cannot influence. */
+  /** Appends further fields without validation: callers of the API must not be able to influence the values. */
   and(list: readonly string[]): HeaderBlock {
     return new HeaderBlock([...this.list, ...list], this.text + renderFields(list))
   }
 }
 
-/** Fields in wire format, each with its line end. Nothing is validated. */
+/** Renders fields in wire format, each with its line break, without validation. */
 export function renderFields(list: readonly string[]): string {
   let text = ''
   for (let index = 0; index < list.length; index += 2) text += `${list[index]}: ${list[index + 1]}\r\n`

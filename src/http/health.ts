@@ -4,19 +4,19 @@ import { Problem } from './problems.ts'
 
 /** The state of the process that its health checks report. */
 export interface Life {
-  /** Set when the process has been told to stop. It still serves requests, and closes each connection. */
+  /** Set when the process is told to stop. It still serves requests, but closes each connection. */
   stopping: boolean
 }
 
-/** What a process has to reach to respond to requests. */
+/** The databases that a process must reach to serve requests. */
 export interface Reach {
-  /** Where keys are read, and where the data is: the same database, or standbys of it. */
+  /** The databases of keys and of data: the same one, or standbys of it. */
   readonly readers: readonly Reader[]
-  /** Whether it knows of every change up to a few seconds ago. */
+  /** Whether it knows every change up to a few seconds ago. */
   isCurrent(): boolean
 }
 
-/** `/livez`: the process responds. `/readyz`: it also reaches its databases and is not stopping. */
+/** Serves `/livez` (the process responds) and `/readyz` (it also reaches its databases and is not stopping). */
 export function registerHealth(app: FastifyInstance, { readers, isCurrent }: Reach, life: Life): void {
   const schema = { hide: true }
   app.get('/livez', { schema, config: { operation: 'livez' } }, async () => ({ status: 'alive' }))

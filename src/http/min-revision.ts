@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { Problem } from './problems.ts'
 
-/** What an operation that may read from a standby lets its callers ask for. */
+/** The header of operations that may read from a standby. */
 export const MIN_REVISION_HEADER = {
   'X-Min-Revision': Type.Optional(
     Type.String({
@@ -15,9 +15,9 @@ export const MIN_REVISION_HEADER = {
 const FORM = /^(?:W\/")?([cr])(\d{1,15})(?:\.[0-9a-z]+(?:-[\w-]+"?)?)?$/
 
 /**
- * The number of the oldest revision that the caller accepts; 0 where it accepts any.
+ * The number of the oldest revision that the caller accepts; 0 if it accepts any.
  *
- * @param kind how the ETags of the operation begin: `c` for the catalogue, `r` for the run of a submission
+ * @param kind the prefix of the operation's ETags: `c` for the catalogue, `r` for a run
  * @throws {Problem} `invalid-parameters`
  */
 export function readMinRevision(request: FastifyRequest, kind: 'c' | 'r'): number {
@@ -31,7 +31,7 @@ export function readMinRevision(request: FastifyRequest, kind: 'c' | 'r'): numbe
   )
 }
 
-/** There is no such state, at the primary either: the caller has it from another database, or from before a restore. */
+/** Not even the primary has this revision: it comes from another database, or from before a restore. */
 export function revisionNotReached(): Problem {
   return new Problem(
     'precondition-failed',

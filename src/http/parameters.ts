@@ -6,9 +6,9 @@ import { suggest } from '../text/suggest.ts'
 import { parseTimestamp } from '../text/timestamp.ts'
 
 export interface ParameterFault {
-  /** The parameter's name as the API spells it; an unknown one as received. */
+  /** The parameter's name as spelled in the API, or as received if unknown. */
   readonly parameter: string
-  /** What is wrong and what is allowed: a clause whose subject is the parameter. */
+  /** What is wrong and what is allowed: a clause with the parameter as its subject. */
   readonly message: string
 }
 
@@ -23,11 +23,11 @@ export interface QueryReading<T> {
 export const MAX_PARAMETER_FAULTS = 20
 
 /**
- * Makes a reader of query strings for an object schema. Names match without regard to case; values are never
- * coerced or clamped. An empty value counts as absent. An unknown or repeated parameter is a fault. Checking stops
- * after MAX_PARAMETER_FAULTS.
+ * Creates a reader of query strings for an object schema. Names are case-insensitive. Values are never coerced or
+ * clamped. An empty value counts as absent. Unknown and repeated parameters are faults. Checking stops after
+ * MAX_PARAMETER_FAULTS.
  *
- * @typeParam Values the parameters by name, those with a default always present
+ * @typeParam Values the parameters by name; those with a default are always present
  */
 export function compileQuery<Values>(schema: TObject): (query: string) => QueryReading<Values> {
   const names = Object.keys(schema.properties)
@@ -78,15 +78,15 @@ export function compileQuery<Values>(schema: TObject): (query: string) => QueryR
   }
 }
 
-/** Values that arrive by name and decoded: path parameters and headers. */
+/** Decoded values by name: path parameters or headers. */
 export type NamedValues = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Makes a reader of path parameters or headers. A value with a fault is passed on as it was received, so that an
- * operation can look it up before the fault is reported. What the schema does not name is not read.
+ * Creates a reader of path parameters or headers. Invalid values are passed on as received, so that an operation can
+ * look them up before their faults are reported. Values that the schema does not name are not read.
  *
- * @param nameOf the name under which the value of a parameter arrives
- * @throws {TypeError} if nothing reads the schema of a parameter
+ * @param nameOf returns the name under which the value of a parameter arrives
+ * @throws {TypeError} if no reader supports the schema of a parameter
  */
 export function compileNamed<Values>(
   schema: TObject,
@@ -120,7 +120,7 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start + 1)
 }
 
-/** One sentence for each fault, and one more if there may be others. */
+/** One sentence for each fault, and another if there may be more. */
 export function describeFaults(faults: readonly ParameterFault[]): string {
   const sentences = faults.map(({ parameter, message }) => `${parameter} ${message}.`)
   if (faults.length === MAX_PARAMETER_FAULTS)
@@ -176,7 +176,7 @@ interface Keywords {
 
 type ReadValue = (value: string) => { value?: unknown; fault?: string }
 
-/** @throws {TypeError} if nothing reads the schema */
+/** @throws {TypeError} if no reader supports the schema */
 function compileValue(keywords: Keywords): ReadValue {
   if (keywords.type === 'integer') return readWholeNumber(keywords)
   if (keywords.format === 'date-time') return readDateTime
@@ -193,7 +193,7 @@ function readOneOf(allowed: readonly string[]): ReadValue {
       : { fault: `must be ${allowed.join(' or ')}, not ${quote(value, 30)}${suggest(value, allowed)}` }
 }
 
-/** Values separated by commas; a comma within one cannot be told from those between them. */
+/** Comma-separated values; values themselves cannot contain commas. */
 function readList(items: Keywords, maxItems = Number.POSITIVE_INFINITY): ReadValue {
   const read = compileValue(items)
   return (value) => {
@@ -236,7 +236,7 @@ function readText(maxLength: number): ReadValue {
     if (value.length <= maxLength && isClean(value)) return { value }
     const fault = findTextFault(value)
     if (fault !== undefined) return { fault }
-    // Codes are stored as NFC. A macron may arrive as a letter and a combining mark.
+    // Codes are stored as NFC, but a macron may arrive as a letter and a combining mark.
     const text = value.normalize('NFC')
     return isAtMost(text, maxLength)
       ? { value: text }

@@ -1,6 +1,7 @@
 import Type from 'typebox'
+import { text } from './fields.ts'
 
-/** Every kind of error response: its status, its meaning and what to do about it. */
+/** Every type of error response: its status, its title and advice. */
 export const PROBLEMS = {
   'invalid-parameters': {
     status: 400,
@@ -151,7 +152,7 @@ export interface ProblemOptions {
   readonly cause?: unknown
 }
 
-/** An error that is shown to the caller. Anything else that is thrown becomes `internal-error`. */
+/** An error that is shown to the caller. Any other error becomes `internal-error`. */
 export class Problem extends Error {
   readonly slug: ProblemSlug
   readonly status: number
@@ -161,7 +162,7 @@ export class Problem extends Error {
 
   /** @param detail what is wrong with this request and what is allowed; shown to the caller */
   constructor(slug: ProblemSlug, detail: string, { headers = {}, members = {}, cause }: ProblemOptions = {}) {
-    // Nobody reads the stack of a refusal. Measured: capturing one takes longer than everything else about a Problem.
+    // Nobody reads the stack of a refusal. Measured: capturing one takes longer than the rest of creating a Problem.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(detail, { cause })
@@ -190,15 +191,13 @@ export function renderProblem(problem: Problem, requestId: string): string {
   })
 }
 
-const member = (description: string) => Type.Optional(Type.String({ description }))
-
 const PROBLEM_MEMBERS = {
-  type: member('The kind of problem: a relative reference to a page that explains it.'),
-  title: member('A short summary of the kind of problem.'),
+  type: text('The kind of problem: a relative reference to a page that explains it.'),
+  title: text('A short summary of the kind of problem.'),
   status: Type.Optional(Type.Integer({ description: 'The HTTP status, repeated.', format: 'int32' })),
-  detail: member('What is wrong with this request, and what is allowed.'),
-  instance: member('`urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.'),
-  errorCode: member('A code of the public documentation, where one fits: such as `DS1`.'),
+  detail: text('What is wrong with this request, and what is allowed.'),
+  instance: text('`urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.'),
+  errorCode: text('A code of the public documentation, where one fits: such as `DS1`.'),
 }
 
 /** Section 2.10 of the interface. */
@@ -206,7 +205,7 @@ export const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
   description: 'An error (RFC 9457).',
 })
 
-/** Section 2.10 of the interface, with the fields that the 400 of the validation results has as well. */
+/** Section 2.10 of the interface, with the additional fields of the 400 of validation results. */
 export const ResultsProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
@@ -215,17 +214,17 @@ export const ResultsProblemBody = Type.Object(
         description: 'For each invalid parameter, what is wrong with it.',
       }),
     ),
-    returnId: member('The return that the submission belongs to.'),
-    submissionToken: member('The token of the submission.'),
+    returnId: text('The return that the submission belongs to.'),
+    submissionToken: text('The token of the submission.'),
     content: Type.Optional(
       Type.Record(Type.String(), Type.String(), { description: 'The parameters as received.' }),
     ),
-    errorCode: member('`PR1`: a parameter is invalid. `PR2`: the page is past the last one.'),
+    errorCode: text('`PR1`: a parameter is invalid. `PR2`: the page is past the last one.'),
   },
   { description: 'An error in the pagination parameters.' },
 )
 
-/** The 404 of a code, with codes that resemble it. */
+/** The 404 for an unknown code, with similar codes. */
 export const SimilarCodesProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,

@@ -4,7 +4,7 @@ import { Problem } from './problems.ts'
 
 interface Route {
   readonly pattern: RegExp
-  /** Path parameters: of two routes that match, the one with fewer is meant. */
+  /** The number of path parameters: of two matching routes, the one with fewer applies. */
   readonly parameters: number
   readonly methods: Set<string>
 }
@@ -18,7 +18,7 @@ export class Unrouted {
   /** The methods of the whole service, for `OPTIONS *` (RFC 9110, section 9.3.7). */
   readonly #methods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-  /** Knows the routes that are registered after this. */
+  /** Records the routes that are registered after this call. */
   constructor(app: FastifyInstance) {
     app.addHook('onRoute', ({ url, method }) => {
       const route = this.#routes.get(url) ?? {
@@ -36,7 +36,7 @@ export class Unrouted {
   }
 
   /**
-   * A preflight succeeds at any path, so that the page can read the error of the request itself.
+   * Responds to a preflight at any path with success, so that the page can read the error of the request itself.
    *
    * @throws {Problem} unless it is a preflight, or OPTIONS at a known path
    */
@@ -46,7 +46,7 @@ export class Unrouted {
     const isPreflight = isOptions && request.headers['access-control-request-method'] !== undefined
     const found = path === '*' ? this.#methods : this.#findMethods(path)
     const methods = found ?? (isPreflight ? this.#methods : undefined)
-    // A route that finds nothing calls this as well.
+    // A route that finds no resource calls this as well.
     if (methods === undefined || (methods.has(request.method) && !isOptions)) {
       const meant = path.replace(/\/+$/, '')
       const hint =
@@ -75,7 +75,7 @@ export class Unrouted {
     )
   }
 
-  /** Whether the last parameter of a route is empty: to the router the route matches, to callers it is another URL. */
+  /** Whether the last path parameter is empty: the router matches the route, but for callers it is another URL. */
   static endsEmpty({ url, routeOptions }: FastifyRequest): boolean {
     return /:[A-Za-z]+$/.test(routeOptions.url ?? '') && /^[^?]*\/(?:\?|$)/.test(url)
   }

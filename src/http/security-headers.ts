@@ -1,7 +1,7 @@
 /**
- * Instructions to browsers with every response: do not guess its type, do not execute or frame it, do not pass on its
- * URL (which may contain a token), and let other origins read it only through CORS. TLS, and therefore
- * Strict-Transport-Security, is the responsibility of the proxy.
+ * Security headers of every response. Browsers must not guess its type, execute or frame it, or pass on its URL,
+ * which may contain a token; other origins can read it only through CORS. The proxy is responsible for TLS, and
+ * therefore for Strict-Transport-Security.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',

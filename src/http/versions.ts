@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http'
 import { remember } from '../text/remember.ts'
 import { Problem } from './problems.ts'
 
-/** A version of the API. A new one is a new entry here, with routes of its own under its prefix. */
+/** A version of the API. A new version is a new entry in VERSIONS, with its own routes under its prefix. */
 export interface ApiVersion {
-  /** As callers name it and as the headers list it. */
+  /** The name that callers use and headers list. */
   readonly name: `${number}.${number}`
   /** Prefix of the paths of its routes. */
   readonly prefix: `/v${number}`
   readonly deprecated: boolean
 }
 
-/** Every supported version, newest first. The first one is used where a request names no version. */
+/** All supported versions, newest first. Requests that name no version get the first one. */
 export const VERSIONS: readonly [ApiVersion, ...ApiVersion[]] = [
   { name: '1.0', prefix: '/v1', deprecated: false },
 ]
@@ -31,19 +31,19 @@ export const VERSION_HEADERS: Readonly<Record<string, string>> = {
 
 const refusals = new WeakMap<IncomingMessage, Problem>()
 
-/** Routes requests by version: it knows which paths belong to operations. */
+/** Routes requests by version, given the paths of the operations. */
 export class VersionRouter {
   /** First segments of the operations' paths, such as `occupations`. */
   readonly #segments = new Set<string>()
 
-  /** @param path of an operation, below the version */
+  /** @param path the path of an operation, without the version */
   include(path: string): void {
     this.#segments.add(path.split('/')[1] ?? '')
   }
 
   /**
-   * The URL by which a request is routed: `x-api-version` selects the version, otherwise the URL, otherwise it is the
-   * newest (API specification, section 9). URLs that do not belong to an operation stay unchanged.
+   * Returns the URL by which a request is routed. The version comes from `x-api-version`, otherwise from the URL,
+   * otherwise it is the newest (API specification, section 9). URLs of other pages stay unchanged.
    */
   route(request: IncomingMessage): string {
     const { url, versionInUrl, rest } = this.#read(request.url ?? '/')
@@ -88,13 +88,13 @@ function decodeUnreserved(url: string): string {
   )
 }
 
-/** @throws {Problem} if the request asked for a version that does not exist */
+/** @throws {Problem} if the request names a version that does not exist */
 export function assertVersion(request: IncomingMessage): void {
   const refusal = refusals.get(request)
   if (refusal !== undefined) throw refusal
 }
 
-/** Node joins repeated headers with commas. The same version twice is accepted, two different ones are not. */
+/** Node joins repeated headers with commas. Repeating the same version is accepted; different versions are not. */
 function readHeader(value: string): ApiVersion | undefined {
   if (value.trim() === '') return undefined
   const asked = [...new Set(value.split(',').map((each) => each.trim().replace(/^v/i, '')))]

@@ -2,33 +2,33 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * How a response ended: `sent` where the system has taken all of it, `left` where the client closed the connection
- * first, `cut-off` where the service did, as with a reader that is too slow.
+ * How a response ended. `sent`: the operating system accepted all of it. `left`: the client closed the connection
+ * first. `cut-off`: the service did, for example because the client read too slowly.
  */
 export type Outcome = 'sent' | 'left' | 'cut-off'
 
-/** @param bytes of the body that the system has taken */
+/** @param bytes the bytes of the body that the operating system accepted */
 type OnEnd = (outcome: Outcome, bytes: number) => void
 
 interface Pending {
   readonly onEnd: OnEnd
-  /** Bytes that had gone over the connection before the response; `undefined` while others are before it. */
+  /** Bytes written to the connection before the response; `undefined` while other responses precede it. */
   start: number | undefined
 }
 
 interface Connection {
   readonly pending: Map<ServerResponse, Pending>
-  /** Why and with what left to send the connection was destroyed. */
+  /** Why the connection was destroyed, and the number of unsent bytes. */
   destroyed?: { readonly outcome: Outcome; readonly unsent: number }
 }
 
 const connections = new WeakMap<Socket, Connection>()
 
 /**
- * Calls back once it is known how a response has ended. One listener for each connection, and none for each response:
- * most callers send many requests over one connection.
+ * Calls back when a response has ended. It uses one listener per connection instead of one per response, because most
+ * callers send many requests over one connection.
  *
- * @param length bytes of the body, if all of it has been handed over already
+ * @param length the length of the body in bytes, if all of it has already been written
  */
 export function awaitDelivery(
   socket: Socket,
@@ -61,8 +61,8 @@ function watch(socket: Socket): Connection {
   const connection: Connection = { pending: new Map() }
   connections.set(socket, connection)
   const destroy = socket.destroy
-  // What the system has not taken is only known until the handle is closed, and by whom only here: an error comes from
-  // the other end.
+  // The number of unsent bytes is only available until the handle closes, and only here can we tell who closed the
+  // connection: an error comes from the other end.
   socket.destroy = (error?: Error) => {
     connection.destroyed ??= { outcome: error === undefined ? 'cut-off' : 'left', unsent: queuedOn(socket) }
     return destroy.call(socket, error)
@@ -77,14 +77,14 @@ function watch(socket: Socket): Connection {
   return connection
 }
 
-/** What the head says about the length of the body, where there is one. */
+/** The length of the body according to the head, if given. */
 function declaredLength(response: ServerResponse): number | undefined {
   if (response.req.method === 'HEAD') return 0
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(renderedHead(response))?.[1]
   return length === undefined ? undefined : Number(length)
 }
 
-/** Bytes of the body, given how many have gone over the connection. */
+/** The bytes of the body sent, given the bytes written to the connection. */
 function lengthOf(response: ServerResponse, { start }: Pending, total: number): number {
   if (start === undefined) return 0
   return Math.max(0, (total || 0) - start - headOf(response))
@@ -94,12 +94,12 @@ function headOf(response: ServerResponse): number {
   return renderedHead(response).length
 }
 
-/** The head as it goes over the wire: Node renders it once, and keeps it in a field of its own. */
+/** The head in wire format, which Node renders once and keeps in an undocumented field. */
 function renderedHead(response: ServerResponse): string {
   return (response as ServerResponse & { _header?: string | null })._header ?? ''
 }
 
-/** Bytes that wait in the process for the system to take them: Node's own count of the connection. */
+/** Bytes queued in the process until the operating system accepts them, as Node counts them. */
 function queuedOn(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null }
   return handle?.writeQueueSize ?? 0

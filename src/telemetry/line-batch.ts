@@ -1,22 +1,24 @@
 import type { DestinationStream } from 'pino'
 
-/** Characters of lines that are written at once, or after so many milliseconds however few there are. */
+/** Lines are written after this many characters, or after this many milliseconds. */
 export const BATCH = 32 * 1024
 const LATEST = 100
 
-/** Characters of lines that may wait for whoever reads the log, and how many more where they are not of requests. */
+/**
+ * The most characters of lines that may wait for a slow reader, and the additional room for lines other than request
+ * lines.
+ */
 export const LIMITS = { requests: 16 * 2 ** 20, others: 16 * 2 ** 20 }
 
-/** Lines that were dropped, by what they are of. */
+/** The number of dropped lines by kind. */
 export type Dropped = Record<'request' | 'audit' | 'other', number>
 
-/** Where lines go. */
 export interface LogDestination extends DestinationStream {
-  /** Writes the line of a request, which is the first to be dropped where there is no room; as `write` if not given. */
+  /** Writes a request line, the first kind to be dropped when there is no room. Defaults to `write`. */
   writeRequest?(line: string): void
 }
 
-/** What writes asynchronously, and says how much it has written. */
+/** Writes asynchronously and reports how much it has written. */
 interface Output {
   write(text: string): boolean
   flushSync(): void
@@ -25,13 +27,12 @@ interface Output {
 }
 
 /**
- * Lines that wait to be written together: handing each over by itself takes longer than making it. Where nobody reads
- * them, the lines of requests are dropped first; those that say who was refused, and what fails, have as much room
- * again.
+ * Batches log lines: writing each one separately takes longer than rendering it. If nobody reads the log, request
+ * lines are dropped first. Lines about refused callers and failures have as much room again.
  */
 export class LineBatch implements LogDestination {
   readonly dropped: Dropped = { request: 0, audit: 0, other: 0 }
-  /** Called when there is room again after lines were dropped, with how many they were. */
+  /** Called with the number of dropped lines once there is room again. */
   onRoom: (dropped: Readonly<Dropped>) => void = () => undefined
   readonly #output: Output
   readonly #limits: typeof LIMITS
@@ -63,14 +64,14 @@ export class LineBatch implements LogDestination {
     else this.#add(line)
   }
 
-  /** For the last lines of a process. */
+  /** Writes the last lines of a process. */
   flushSync(): void {
     try {
       this.#tell()
       this.#handOver()
       this.#output.flushSync()
     } catch {
-      // Whoever read the log has gone.
+      // The reader of the log has exited.
     }
   }
 
@@ -93,7 +94,7 @@ export class LineBatch implements LogDestination {
     this.#lines = ''
   }
 
-  /** Says what was dropped since it was last said. */
+  /** Reports the lines dropped since the last report. */
   #tell(): void {
     const { request, audit, other } = this.dropped
     const before = this.#told

@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.ts'
 
 /** Longest message of an error that is logged, in characters. */
 const MAX_MESSAGE = 1000
-/** Most causes of an error that are logged. */
+/** The most causes of an error that are logged. */
 const MAX_CAUSES = 5
 
 /** Secrets that a library may log: the secret part of a key or a JWT, and a submission's token. */
@@ -13,11 +13,11 @@ const SECRETS = /(mahi_[0-9a-f]{12})_[\w-]{43}|\beyJ[\w-]+\.[\w-]+\.[\w-]*|(\/su
 export interface Log {
   readonly logger: Logger
   /**
-   * Writes a line of level info whose fields are rendered already, such as `"id":"1","status":200`, where such lines
-   * are written at all. Rendering the fields of an object takes longer than finding a page.
+   * Writes a line of level info from already rendered fields, such as `"id":"1","status":200`, if that level is
+   * enabled. Rendering an object takes longer than finding a page.
    */
   readonly writeInfo: (fields: string) => void
-  /** The same with level debug. */
+  /** The same at level debug. */
   readonly writeDebug: (fields: string) => void
 }
 
@@ -38,7 +38,7 @@ export function openLog(level: string, metrics: Metrics): Log {
   process.on('exit', () => batch.flushSync())
   const log = createLog(level, batch)
   batch.onRoom = (dropped) =>
-    log.logger.error({ dropped }, 'log lines were dropped: whatever reads the log has been too slow')
+    log.logger.error({ dropped }, 'log lines were dropped because the log was read too slowly')
   return log
 }
 
@@ -67,8 +67,8 @@ export function createLog(level: string, destination: LogDestination): Log {
 }
 
 /**
- * The message and the stack of an error. Details that drivers add, such as the row that PostgreSQL rejected, are data
- * and left out.
+ * The message and stack of an error. Details that drivers add, such as the row that PostgreSQL rejected, are data and
+ * are left out.
  */
 export function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: typeof error }
@@ -93,7 +93,7 @@ function leaveOut(): undefined {
   return undefined
 }
 
-/** Lines with a message may come from a library, which may include a URL. Those of requests have no message. */
+/** Lines with a message may come from a library and contain a URL. Request lines have no message. */
 function redact(line: string): string {
   return line.includes('"msg":') ? line.replaceAll(SECRETS, '$1$2…') : line
 }
@@ -101,7 +101,7 @@ function redact(line: string): string {
 let last = 0
 let named = ''
 
-/** The time as pino writes it into a line: RFC 3339, rendered once a millisecond. */
+/** The time in pino's format: RFC 3339, rendered once a millisecond. */
 function nameTime(): string {
   const now = Date.now()
   if (now !== last) {

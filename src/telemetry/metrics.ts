@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Outcome } from './deliveries.ts'
 import { Tallies } from './tallies.ts'
 
-/** A number, `undefined` where it is not known, or a number for each value of a label. */
+/** A number, `undefined` if unknown, or a number for each value of a label. */
 type Value = number | undefined | Readonly<Record<string, number>>
 
 /** Read at each scrape. */
@@ -30,9 +30,9 @@ export class Metrics {
   }
 
   /**
-   * Reports a number that goes up and down.
+   * Reports a number that can rise and fall.
    *
-   * @param label names what `read` tells apart, where it does
+   * @param label the label whose values `read` returns
    */
   gauge(name: string, help: string, read: () => Value | Promise<Value>, label?: string): void {
     new Gauge({
@@ -42,19 +42,19 @@ export class Metrics {
       registers: [this.registry],
       async collect() {
         const value = await read()
-        // At once, so that no other scrape finds the series gone.
+        // Synchronously, so that no concurrent scrape finds the series missing.
         this.reset()
         for (const [labels, number] of series(value, label)) this.set(labels, number)
       },
     })
   }
 
-  /** Reports facts that do not change, as labels of a series that is 1. */
+  /** Reports constant facts as labels of a series whose value is 1. */
   info(name: string, help: string, labels: Readonly<Record<string, string>>): void {
     new Gauge({ name, help, labelNames: Object.keys(labels), registers: [this.registry] }).set(labels, 1)
   }
 
-  /** Reports a number that only grows: its name ends in `_total`. */
+  /** Reports a number that only grows; its name ends in `_total`. */
   counter(name: string, help: string, read: Read, label?: string): void {
     new Counter({
       name,
@@ -75,7 +75,7 @@ function series(read: Value, label: string | undefined): [Record<string, string>
   return Object.entries(read).map(([value, number]) => [{ [label ?? 'name']: value }, number])
 }
 
-/** Serves the metrics at /metrics, whatever query follows. */
+/** Serves the metrics at /metrics, with any query. */
 export async function serveMetrics(metrics: Metrics, port: number, host = '127.0.0.1'): Promise<Server> {
   const server = createServer(async (request, response) => {
     response.setHeader('x-content-type-options', 'nosniff')

@@ -11,7 +11,7 @@ declare module 'fastify' {
     operation?: string
   }
   interface FastifyRequest {
-    /** When its head had arrived, in milliseconds of `performance.now()`. */
+    /** When the head had arrived, in milliseconds of `performance.now()`. */
     arrived: number
   }
 }
@@ -21,7 +21,7 @@ export interface ResponseRecord {
   readonly operation: string
   readonly status: number
   readonly outcome: Outcome
-  /** Of the body, as far as the system has accepted it. */
+  /** The bytes of the body that the operating system accepted. */
   readonly bytes: number
   /** From the arrival of the request to the end of the response, in milliseconds. */
   readonly ms: number
@@ -29,9 +29,9 @@ export interface ResponseRecord {
   /** The pattern of the path, such as `/v1/submissions/:submissionToken/validation-results`. */
   readonly route?: string | undefined
   readonly client?: string | undefined
-  /** The X-Request-Id that the request came with. */
+  /** The X-Request-Id of the request. */
   readonly requestId?: string | undefined
-  /** The trace id that the request came with. */
+  /** The trace id of the request. */
   readonly trace?: string | undefined
 }
 
@@ -43,7 +43,7 @@ export class ResponseLog {
   readonly #log: Log
   readonly #metrics: Metrics
   readonly #release: (request: IncomingMessage, response: ServerResponse) => void
-  /** Responses of Fastify that are recorded once they have been sent. */
+  /** Responses sent by Fastify that will be recorded when they have ended. */
   readonly #expected = new WeakSet<ServerResponse>()
 
   /** @param release called with each response that has ended */
@@ -57,11 +57,11 @@ export class ResponseLog {
     this.#release = release
   }
 
-  record(answer: ResponseRecord): void {
-    const { operation, status, ms, outcome, bytes } = answer
+  record(response: ResponseRecord): void {
+    const { operation, status, ms, outcome, bytes } = response
     this.#metrics.count(operation, status, ms / 1000, outcome, bytes)
-    if (PROBES.has(operation) && status < 400) this.#log.writeDebug(renderFields(answer))
-    else this.#log.writeInfo(renderFields(answer))
+    if (PROBES.has(operation) && status < 400) this.#log.writeDebug(renderFields(response))
+    else this.#log.writeInfo(renderFields(response))
   }
 
   begin(request: FastifyRequest): void {
@@ -69,8 +69,8 @@ export class ResponseLog {
   }
 
   /**
-   * Records every answer that Fastify sends. Of those that go out past it `recordPage` is told: a hook for the end of an
-   * answer would have Fastify listen to each response.
+   * Records every response that Fastify sends. Pages bypass Fastify and are recorded by `recordPage`, because an
+   * `onResponse` hook would make Fastify listen to every response.
    */
   watch(app: FastifyInstance): void {
     app.decorateRequest('arrived', 0)
@@ -80,10 +80,10 @@ export class ResponseLog {
     })
   }
 
-  /** Records an answer that Fastify is about to send, once it has been sent or its client has left. */
+  /** Records a response that Fastify is about to send, once it is sent or the client has left. */
   recordReply(request: FastifyRequest, reply: FastifyReply): void {
     const { raw } = reply
-    // An answer that turns into an error while it is sent is sent anew.
+    // Fastify sends a response again if it turns into an error while being sent.
     if (this.#expected.has(raw)) return
     this.#expected.add(raw)
     const operation = request.routeOptions.config?.operation ?? 'unknown'
@@ -93,9 +93,9 @@ export class ResponseLog {
   }
 
   /**
-   * Records an answer of which everything has been handed over, at once where the system has taken it.
+   * Records a response that has been written completely, at once if the operating system has accepted it.
    *
-   * @param length bytes of its body
+   * @param length the length of the body in bytes
    */
   recordPage(request: FastifyRequest, response: ServerResponse, operation: string, length: number): void {
     const { socket } = request.raw
@@ -127,14 +127,14 @@ export class ResponseLog {
   }
 }
 
-/** A UUID, or 128 bits in hexadecimal digits: other texts could be a person's or a secret. */
+/** A UUID, or 128 bits in hexadecimal: other texts could identify a person or be secret. */
 const RANDOM_ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
 
 function readRandomId(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' && RANDOM_ID.test(header) ? header : undefined
 }
 
-/** The trace id of a W3C `traceparent` (Trace Context, section 3.2); all zeros is none. */
+/** The trace id of a W3C `traceparent` (Trace Context, section 3.2); all zeros are invalid. */
 function readTrace(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string') return undefined
   return /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/.exec(
@@ -143,20 +143,20 @@ function readTrace(header: string | string[] | undefined): string | undefined {
 }
 
 /**
- * As members of a JSON object, of as few pieces as can be: each is copied by itself. Only what an administrator has named
- * a client may need to be quoted.
+ * Renders the members of a JSON object from as few pieces as possible, because each is copied separately. Only the
+ * name of a client, which an administrator chooses, can need escaping.
  */
-function renderFields(answer: ResponseRecord): string {
-  const { id, bytes, ms, client, requestId, trace } = answer
+function renderFields(response: ResponseRecord): string {
+  const { id, bytes, ms, client, requestId, trace } = response
   const microseconds = Math.round(ms * 1000)
   const whole = Math.trunc(microseconds / 1000)
   let end = client === undefined ? '' : renderClient(client)
   if (requestId !== undefined) end += `,"requestId":"${requestId}"`
   if (trace !== undefined) end += `,"trace":"${trace}"`
-  return `"id":"${id}${renderKind(answer)}${bytes},"ms":${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
+  return `"id":"${id}${renderKind(response)}${bytes},"ms":${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
 }
 
-/** What stands between the id and the bytes: routes, methods and statuses are few. */
+/** The part between the id and the bytes, cached because routes, methods and statuses are few. */
 function renderKind({ operation, status, outcome, method, route }: ResponseRecord): string {
   const key = `${method} ${route} ${status} ${outcome} ${operation}`
   let text = kinds.get(key)
@@ -173,5 +173,5 @@ const kinds = new Map<string, string>()
 
 const renderClient = remember((client) => `,"client":${JSON.stringify(client)}`)
 
-/** Rendering a number with a fraction takes longer than everything else of a line. */
+/** Cached, because rendering a fraction takes longer than the rest of a line. */
 const THOUSANDTHS = Array.from({ length: 1000 }, (_, number) => `.${String(number).padStart(3, '0')}`)

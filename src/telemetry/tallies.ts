@@ -4,19 +4,19 @@ import type { Outcome } from './deliveries.ts'
 /** Upper bounds of the buckets of durations, in seconds. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-/** Ways in which a response can end before all of it is sent. */
+/** Outcomes of responses that were not sent completely. */
 const INCOMPLETE = ['left', 'cut-off'] as const
 
 /**
- * Counts responses by operation and status, with their durations. prom-client looks up its labels at every
- * observation, which takes longer than finding a page, so it gets the totals only when it is scraped.
+ * Counts responses and their durations by operation and status. prom-client looks up labels at every observation,
+ * which takes longer than finding a page, so it gets the totals only when it is scraped.
  */
 export class Tallies {
   readonly #tallies = new Map<string, Tally>()
 
   /**
-   * Begins the series of an operation at 0: Prometheus sees an increase between two samples only, so that of a series
-   * which begins at 1 it misses the first.
+   * Starts the series of an operation at 0. Prometheus needs two samples to see an increase, so it would miss the
+   * first response of a series that starts at 1.
    */
   expect(operation: string, statuses: readonly number[]): void {
     this.#find(operation).expect(statuses)
@@ -42,7 +42,7 @@ export class Tallies {
     })
     new Counter({
       name: 'mahi_http_responses_incomplete_total',
-      help: 'Responses of which the client did not take everything: it left, or was cut off.',
+      help: 'Responses that clients did not receive completely because they left or were cut off.',
       labelNames: ['operation', 'outcome'] as const,
       registers: [registry],
       collect() {
@@ -61,10 +61,10 @@ export class Tallies {
         for (const [operation, { bytes }] of tallies) this.inc({ operation }, bytes)
       },
     })
-    // A histogram of prom-client's takes observations one by one; a registry asks no more of a metric than these.
+    // A prom-client histogram accepts only single observations; a registry needs no more of a metric than this.
     const durations = {
       name: 'mahi_http_request_duration_seconds',
-      help: 'From the arrival of a request to the end of its answer.',
+      help: 'From the arrival of a request to the end of its response.',
       type: 'histogram',
     }
     const get = async () => ({
@@ -88,7 +88,7 @@ class Tally {
   readonly statuses = new Map<number, number>()
   readonly incomplete = { left: 0, 'cut-off': 0 }
   bytes = 0
-  /** Observations in each bucket, without those in smaller ones. */
+  /** Observations in each bucket, excluding those in smaller ones. */
   readonly #buckets = BOUNDS.map(() => 0)
   #seconds = 0
 

@@ -1,0 +1,67 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { lastResponseOn, SENT } from './last-response.ts'
+
+/** The most bytes that are read and discarded after the last response of a connection. */
+export const MOST_LINGERING = 64 * 2 ** 20
+
+/** The longest time to wait for the client to close, in milliseconds. */
+export const LINGERING_TIME = 5_000
+
+const lingering = new WeakSet<Duplex>()
+let count = 0
+
+/** Whether the connection had its last response, so that further requests on it are ignored. */
+export function isLingering(connection: Duplex): boolean {
+  return lingering.has(connection)
+}
+
+/**
+ * Closes connections whose client is still sending in two steps (RFC 9112, section 9.6): closing at once makes the
+ * operating system reset the connection, and the client loses a response that it has not read yet.
+ */
+export function closeInSteps(server: Server): void {
+  server.on('connection', (socket: Socket) => {
+    const destroySoon = socket.destroySoon.bind(socket)
+    // Node calls it after the last response of a connection.
+    socket.destroySoon = () => {
+      const last = lastResponseOn(socket)
+      if (last === undefined || last === SENT || last.req.complete) destroySoon()
+      else {
+        // The rest of a body that was read in part.
+        last.req.resume()
+        linger(socket)
+      }
+    }
+  })
+}
+
+/** Ends the writing half, then reads and discards until the client closes or a limit is reached. */
+export function linger(connection: Duplex): void {
+  if (lingering.has(connection) || connection.destroyed) return
+  lingering.add(connection)
+  connection.end()
+  const timer = setTimeout(() => connection.destroy(), LINGERING_TIME)
+  count++
+  connection.once('close', () => {
+    count--
+    clearTimeout(timer)
+  })
+  connection.once('end', () => connection.destroy())
+  // Reading may be paused for the request's sake. It resumes at the next turn of the event loop.
+  connection.resume()
+  setImmediate(() => {
+    let left = MOST_LINGERING
+    // Node's parser must not find further requests in what follows.
+    connection.removeAllListeners('data')
+    connection.on('data', (chunk: Buffer) => {
+      left -= chunk.length
+      if (left < 0) return void connection.destroy()
+      // A chunk for each millisecond, of all connections together: what is discarded faster uses the processor and
+      // the memory of other callers.
+      connection.pause()
+      setTimeout(() => connection.resume(), count)
+    })
+  })
+}
