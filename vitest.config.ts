@@ -12,7 +12,8 @@ const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as co
 /** Tests that open a database run once for each engine; the others know of none. */
 const withDatabase = [
   'test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts',
-  'test/console.sessions.test.ts',
+  'test/console.{browser,forms,pages,sessions,submissions}.test.ts',
+  'test/search.{http,commands}.test.ts',
   'test/metrics.test.ts',
 ]
 
@@ -25,18 +26,26 @@ const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,
  */
 const long = [
   'test/faults.*.test.ts',
-  'test/deploy.{organisations,proxy,rolling,stopping}.test.ts',
-  'test/access.organisations.test.ts',
-  'test/commands.{concurrency,crashes,memory}.test.ts',
-  'test/http.fuzz.test.ts',
+  'test/deploy.{kubernetes,organisations,proxy,roles,rolling,stopping}.test.ts',
+  'test/access.{organisations,redis}.test.ts',
+  'test/commands.{backup,concurrency,copy,crashes,demo,import-tables,locks,memory,operations,serve,upgrade}.test.ts',
+  'test/cookbook.test.ts',
+  'test/http.{body-memory,fuzz,lingering,streams,unread}.test.ts',
+  'test/mirror.commands.test.ts',
+  'test/submissions.{guide,processes,reencrypt,storage}.test.ts',
+  'test/traces.test.ts',
   'test/input.hostile.test.ts',
   'test/input.hostile-service.test.ts',
   'test/{mirror,submissions,jobs}.{cuts,faults,history}.test.ts',
   'test/{docs,console}.browser.test.ts',
-  'test/console.{submissions,oidc}.test.ts',
+  'test/console.{oidc,pages,submissions}.test.ts',
 ]
 const isShort = process.env.TEST_SUITE === 'short'
 const leftOut = isShort ? long : []
+/** What depends least on the engine runs on both in `npm run test:all` only. */
+const leftOutOnPostgres = isShort
+  ? ['test/{client,commands,http,mirror,search}.*.test.ts', 'test/access.jwt.test.ts', ...long]
+  : []
 
 const postgresUrl = await findPostgres()
 if (postgresUrl === undefined) {
@@ -46,8 +55,8 @@ if (postgresUrl === undefined) {
 }
 process.stderr.write(
   isShort
-    ? `Tests on SQLite${postgresUrl === undefined ? '' : ' and PostgreSQL'}, without the long suites (npm run test:all has them). A test that needs Redis, Chromium, Caddy or promtool and finds none is skipped with a line that says so.\n`
-    : 'Tests as named on the command line, the long suites among them.\n',
+    ? `Tests on SQLite${postgresUrl === undefined ? '' : ' and PostgreSQL'}, without the long suites (npm run test:all has them): about 7 minutes on two idle cores. A test that needs Redis, Chromium, Caddy or promtool and finds none is skipped with a line that says so.\n`
+    : 'Tests as named on the command line, or all of them with the long suites: about half an hour on two idle cores.\n',
 )
 
 export default defineConfig({
@@ -75,7 +84,7 @@ export default defineConfig({
                 ...common,
                 name: 'postgres',
                 include: withDatabase,
-                exclude: ['test/occupations.onet.test.ts', ...ownServers, ...leftOut],
+                exclude: ['test/occupations.onet.test.ts', ...ownServers, ...leftOutOnPostgres],
                 env: { TEST_ENGINE: 'postgres' },
                 provide: { postgresUrl },
                 setupFiles: ['test/support/postgres-setup.ts'],

@@ -43,7 +43,7 @@ import { ChangeFeed } from './occupations/history/change-feed.ts'
 import { historyOperations } from './occupations/history/operations.ts'
 import { SnapshotStore } from './occupations/history/snapshot-store.ts'
 import { occupationOperations } from './occupations/operations.ts'
-import { prepareOperations, registerOperation } from './operation.ts'
+import { prepareOperations, registerOperation, SCHEMA_CONTROLLER } from './operation.ts'
 import type { Page } from './pages/page.ts'
 import { PageCache } from './pages/page-cache.ts'
 import { UnreadResponses } from './pages/unread-responses.ts'
@@ -61,25 +61,28 @@ import { runOperations } from './submissions/run-operations.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import { ResponseLog } from './telemetry/response-log.ts'
+import type { Traces } from './telemetry/traces.ts'
 import { resultsOperations } from './validation-results/operations.ts'
 
 export interface AppOptions {
   readonly settings: Settings
-  /** Where keys and revisions are read. */
+  /** The database of keys and revisions. */
   readonly database: Database
-  /** Where the data of both operations is read: the database, or standbys of it. */
+  /** The database of all other data, or standbys of it. */
   readonly reads: Reader
-  /** Tells when another process has changed the catalogue or the keys. */
+  /** Notifies of changes to the catalogue and the keys by other processes. */
   readonly revisions: RevisionWatch
   readonly consume: ConsumeLimit
   readonly metrics: Metrics
   readonly life: Life
   readonly log: Log
+  /** Absent if traces are off. */
+  readonly traces?: Traces | undefined
   /** Filled in on the reference page, for browsers on this machine. */
   readonly demo?: DemoCredentials | undefined
 }
 
-/** Longest URL, in characters: several times what the longest sensible query needs. */
+/** The longest URL, in characters: several times as long as any sensible query needs. */
 const MAX_URL_LENGTH = 8192
 
 /** How long an upload may take, in milliseconds. */
@@ -88,20 +91,21 @@ const UPLOAD_TIMEOUT = 3_600_000
 const NO_QUERY = {}
 
 /**
- * Watches how far the process falls behind, and tells whether that is more than so many milliseconds; 0 is never. The
- * plugin's own hook, which looks up the options of its route at each request, is left in a scope without routes.
+ * Measures the event loop delay; the returned function says whether it exceeds a limit in milliseconds, or never if
+ * the limit is 0. The plugin's hook, which looks up route options at every request, is kept in a scope without
+ * routes.
  */
 async function watchPressure(app: FastifyInstance, maxEventLoopDelay: number): Promise<() => boolean> {
   let isUnderPressure = () => false
   await app.register(async (scope) => {
-    // A window in which a start or one long task leaves no room for a sample counts as endless delay.
+    // A window without a sample, because of the start or one long task, counts as infinite delay.
     await scope.register(underPressure, { maxEventLoopDelay, sampleInterval: 1000 })
     isUnderPressure = () => scope.isUnderPressure()
   })
   return isUnderPressure
 }
 
-/** Turns a request away at once, rather than slowing everybody down; whether the process lives is still told. */
+/** Rejects a request at once instead of slowing all of them down; health checks still succeed. */
 function shedLoad(request: FastifyRequest): void {
   if (request.routeOptions.config.operation === 'livez') return
   throw new Problem('unavailable', 'The service is overloaded.', {
@@ -109,7 +113,7 @@ function shedLoad(request: FastifyRequest): void {
   })
 }
 
-/** The limits of a settings object, by what they count. */
+/** The rate limits from the settings. */
 export function rateLimitsOf(settings: Settings): RateLimits {
   return {
     occupations: settings.RATE_LIMIT_OCCUPATIONS,
@@ -120,14 +124,14 @@ export function rateLimitsOf(settings: Settings): RateLimits {
   }
 }
 
-/** What JWTs are checked against; `undefined` where none are taken. */
+/** The requirements for JWTs; `undefined` if JWTs are not accepted. */
 function jwtOptionsOf(settings: Settings): JwtOptions | undefined {
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = settings
   if (issuer === undefined || audience === undefined || jwksUrl === undefined) return undefined
   return { issuer, audience, jwksUrl, eidClaim: settings.JWT_EID_CLAIM }
 }
 
-/** Signing in to the console with an identity provider; `undefined` where none is configured. */
+/** Console sign-in with an identity provider; `undefined` if none is configured. */
 function oidcOf(settings: Settings, keyedHash: KeyedHash): Oidc | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = settings
   const publicUrl = settings.PUBLIC_URL
@@ -135,23 +139,23 @@ function oidcOf(settings: Settings, keyedHash: KeyedHash): Oidc | undefined {
   return new Oidc({ issuer, clientId, clientSecret, publicUrl, eidClaim: settings.JWT_EID_CLAIM, keyedHash })
 }
 
-/** Builds the service, listening nowhere yet: everything that it serves is registered here, in this order. */
+/** Builds the service without listening: registers everything that it serves, in order. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-  const { settings, database, reads, revisions, consume, metrics, life, log } = options
+  const { settings, database, reads, revisions, consume, metrics, life, log, traces } = options
   const logger = log.logger as FastifyBaseLogger
-  /** What is done for each request before anything else. */
+  /** Runs before everything else for each request. */
   const begin = (request: FastifyRequest & { log: FastifyBaseLogger }, reply: FastifyReply) => {
     request.log = logger
     reply.log = logger
     responses.begin(request)
   }
-  const responses = new ResponseLog(log, metrics, endResponse)
+  const responses = new ResponseLog(log, metrics, traces?.ending(endResponse) ?? endResponse)
   const broken = new BrokenRequests(responses)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
   const versions = new VersionRouter()
   const app = Fastify({
-    // With a logger Fastify would make one for each request and listen to each response, which costs more than
-    // finding a finished page: it is given ours below, and lines that need the id of a request carry it.
+    // With a logger, Fastify would create a child for each request and listen to each response, which costs more than
+    // finding a page. The logger is set below; lines that need the id of a request include it.
     logger: false,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
@@ -160,20 +164,21 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // Tokens of any length get the same 401.
     // Queries are read by compileQuery.
     routerOptions: { maxParamLength: MAX_URL_LENGTH, querystringParser: () => NO_QUERY },
-    // While the process stops, requests in flight and new ones on open connections still get their responses.
+    // While the process stops, requests on open connections still get their responses.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // Time for the largest upload; a JSON body has 30 s, see http/body.ts.
+    // The time for the largest upload; a JSON body has 30 s (http/body.ts).
     requestTimeout: UPLOAD_TIMEOUT,
-    // A connection on which nothing happens for so long is ended, whether it waits for the next request or its reader
-    // takes nothing, who would hold a page in memory for ever.
+    // Closes inactive connections, whether they wait for the next request or for a reader that has stopped reading
+    // and would hold a page in memory.
     connectionTimeout: IDLE_TIMEOUT,
-    // A missing Host header is refused by assertWellFormed, with a problem body.
-    // Node looks for connections that are too slow only every 30 s unless told otherwise.
+    schemaController: SCHEMA_CONTROLLER,
+    // assertWellFormed rejects a missing Host header with a problem body. By default, Node checks for slow
+    // connections only every 30 s.
     http: { headersTimeout: 15_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
     clientErrorHandler: (error, socket) => broken.answer(error, socket),
     frameworkErrors: (error, request, reply) => {
-      // No hook is run for these.
+      // No hooks run for these requests.
       begin(request, reply)
       common.addTo(request, reply)
       responses.recordReply(request, reply)
@@ -181,7 +186,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     },
   })
   app.log = logger
-  // A time of its own for a connection that waits would be set and taken back at each request. To Fastify 0 is no number.
+  // A separate timeout for idle connections would be set and cleared at every request. Fastify does not accept 0.
   app.server.keepAliveTimeout = 0
   broken.watch(app.server)
   app.setErrorHandler(answerError)
@@ -200,7 +205,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   })
   const isUnderPressure = await watchPressure(app, settings.OVERLOAD_DELAY_MS)
   const unrouted = new Unrouted(app)
-  // Before anything of a body is read.
+  traces?.watch(app)
+  // Before any of the body is read.
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
     if (isUnderPressure()) shedLoad(request)
@@ -221,7 +227,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   registerReference(app, options.demo)
   registerRoot(app, settings.CONSOLE === 'on' ? '/console' : '/docs')
   const readers = [...new Set([database, reads])]
-  registerHealth(app, { readers, isCurrent: () => !revisions.blind }, life)
+  registerHealth(app, { readers, isCurrent: () => !revisions.stale }, life)
   registerProblemPages(app)
 
   const audit = new Audit(logger)
@@ -277,7 +283,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     database,
     settings.SNAPSHOT_FOLDER,
     revisions.current.catalogue,
-    (err) => logger.error({ err }, 'the snapshot could not be made: check SNAPSHOT_FOLDER'),
+    (err) => logger.error({ err }, 'the snapshot could not be created: check SNAPSHOT_FOLDER'),
   )
   app.addHook('onClose', () => snapshots.close())
   const search = new LiveIndex(settings.DATABASE_URL, {
@@ -294,14 +300,14 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   })
   revisions.on('keys', () => {
     keys.forget()
-    void keyWatch.look()
+    void keyWatch.refresh()
   })
-  // A key that was revoked meanwhile, or a page that has changed, would otherwise go on for as long as nobody can tell.
-  revisions.onBlind(() => {
+  // Otherwise a revoked key or an outdated page would be served for as long as changes cannot be read.
+  revisions.onStale(() => {
     keys.forget()
     catalogue.doubt()
   })
-  revisions.onSight(() => catalogue.trust(revisions.current.catalogue))
+  revisions.onFresh(() => catalogue.trust(revisions.current.catalogue))
   metrics.gauge(
     'mahi_page_cache_bytes',
     'Bytes of finished pages kept in memory.',
@@ -312,10 +318,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     'Bytes of responses that their clients have not read yet.',
     () => unread.bytes,
   )
+  metrics.counter(
+    'mahi_refusals_total',
+    'Requests with a credential that was refused, by reason.',
+    () => audit.refusals,
+    'reason',
+  )
   metrics.gauge('mahi_search_index_bytes', 'Bytes of the search index in use.', () => search.bytes)
   metrics.gauge(
     'mahi_search_index_age_seconds',
-    'Seconds since the search index in use was loaded; NaN while there is none.',
+    'Seconds since the search index in use was loaded; NaN if there is none.',
     () => search.age,
   )
   metrics.gauge(
@@ -334,6 +346,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     maxUploadBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
     maxBatchRecords: settings.BATCH_MAX_RECORDS,
     maxWaitingRuns: settings.RUNS_WAITING_MAX,
+    isStopping: () => life.stopping,
   }
   const services = { access, send: { common, responses, unread }, versions }
   const operations = [

@@ -1,13 +1,22 @@
 import type { Logger } from 'pino'
 import type { Database } from './database/database.ts'
-import { openStandby } from './database/postgres.ts'
 import type { RevisionWatch } from './database/revision-watch.ts'
-import { StandbyReader, StandbyRefused } from './database/standby.ts'
+import { StandbyReader, StandbyUnusable } from './database/standby.ts'
 import { VERSION } from './package/root.ts'
 import type { Settings } from './settings.ts'
 import type { Metrics } from './telemetry/metrics.ts'
+import type { Traces } from './telemetry/traces.ts'
 
-/** Reports the versions that run. */
+/** Starts recording traces; `undefined` if they are off, and then OpenTelemetry is not loaded. */
+export async function openTraces(endpoint: string | undefined, logger: Logger): Promise<Traces | undefined> {
+  if (endpoint === undefined) return undefined
+  const { Traces } = await import('./telemetry/traces.ts')
+  return new Traces(endpoint, (reason) =>
+    logger.warn({ reason }, 'traces could not be exported: check OTEL_EXPORTER_OTLP_ENDPOINT'),
+  )
+}
+
+/** Reports the running versions. */
 export function reportBuild(metrics: Metrics): void {
   metrics.info('mahi_build_info', 'The versions of Mahi and of Node.js.', {
     version: VERSION,
@@ -15,10 +24,10 @@ export function reportBuild(metrics: Metrics): void {
   })
 }
 
-/** Reports whether the primary answers: in the log when that changes, whether or not there are requests. */
+/** Reports whether the primary is available: logs every change, even without requests. */
 export function reportPrimary(revisions: RevisionWatch, metrics: Metrics, logger: Logger): void {
-  revisions.onReach((reached, reason) => {
-    if (reached) logger.info('the database is available again')
+  revisions.onReachable((reachable, reason) => {
+    if (reachable) logger.info('the database is available again')
     else
       logger.error(
         { err: reason },
@@ -26,7 +35,7 @@ export function reportPrimary(revisions: RevisionWatch, metrics: Metrics, logger
       )
   })
   metrics.gauge('mahi_primary_up', 'Whether the database of DATABASE_URL is available.', () =>
-    revisions.reached ? 1 : 0,
+    revisions.reachable ? 1 : 0,
   )
   metrics.gauge(
     'mahi_revisions_age_seconds',
@@ -35,7 +44,7 @@ export function reportPrimary(revisions: RevisionWatch, metrics: Metrics, logger
   )
 }
 
-/** Reports how busy the connections to PostgreSQL are. */
+/** Reports the use of the connection pools. */
 export function reportPools(metrics: Metrics, servers: Readonly<Record<string, Database | undefined>>): void {
   const pools = Object.entries(servers).flatMap(([name, server]) =>
     server?.pool === undefined ? [] : [[name, server] as const],
@@ -56,7 +65,7 @@ export function reportPools(metrics: Metrics, servers: Readonly<Record<string, D
   )
 }
 
-/** The standbys that serve the reads, where DATABASE_READ_URL names any. */
+/** Opens the reader of the standbys in DATABASE_READ_URL, if any. */
 export async function openReads(
   { DATABASE_READ_URL, DATABASE_READ_MAX_LAG, DATABASE_POOL_SIZE }: Settings,
   primary: Database,
@@ -67,6 +76,7 @@ export async function openReads(
     reportPools(metrics, { primary })
     return undefined
   }
+  const { openStandby } = await import('./database/postgres.ts')
   const standby = openStandby(DATABASE_READ_URL, DATABASE_POOL_SIZE)
   reportPools(metrics, { primary, standby })
   const reads = await StandbyReader.start({
@@ -75,7 +85,7 @@ export async function openReads(
     maxLag: DATABASE_READ_MAX_LAG,
     onChange: (available, reason) => {
       if (available) logger.info('the standby is available again and serves reads')
-      else if (reason instanceof StandbyRefused)
+      else if (reason instanceof StandbyUnusable)
         logger.warn({ reason: reason.message }, 'the standby is not used: reads go to the primary')
       else logger.warn({ err: reason }, 'the standby is unavailable: reads go to the primary')
     },

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import Type, { type TObject, type TSchema } from 'typebox'
 import { type Access, admit } from './access/admit.ts'
 import type { Principal, Scope } from './access/principal.ts'
@@ -11,6 +11,7 @@ import {
   type DescribeBodyFaults,
   type IncomingBody,
 } from './http/body.ts'
+import { bodyMemory } from './http/body-memory.ts'
 import {
   type BadRequestExample,
   describeErrors,
@@ -32,7 +33,7 @@ import type { Page } from './pages/page.ts'
 import { assertAccepts, isFresh, PageSender, type SendOptions } from './pages/send.ts'
 import { remember } from './text/remember.ts'
 
-/** The result of an operation. The functions of the same names create them. */
+/** The result of an operation. The functions below create the variants. */
 export type Result =
   | { readonly kind: 'page'; readonly page: Page; readonly onGrown?: (() => void) | undefined }
   | { readonly kind: 'not-modified'; readonly etag: string }
@@ -48,13 +49,13 @@ export type Result =
 type Headers = Readonly<Record<string, string>>
 
 /**
- * A finished page, sent on the fast path: compressed as the caller accepts, with its ETag, or as 304.
+ * A page, sent on the fast path: compressed if the caller accepts that, with its ETag, or as 304.
  *
- * @param onGrown called when the page has grown by compressed bytes
+ * @param onGrown called when compressed bytes have been added to the page
  */
 export const page = (page: Page, onGrown?: () => void): Result => ({ kind: 'page', page, onGrown })
 
-/** 304: the caller has what the ETag names. */
+/** 304: the caller already has the version with this ETag. */
 export const notModified = (etag: string): Result => ({ kind: 'not-modified', etag })
 
 /** 200 with a small JSON object. */
@@ -65,7 +66,7 @@ export const document = (body: object, headers: Headers = {}): Result => ({
   headers,
 })
 
-/** 201 with the new resource and where it is. */
+/** 201 with the new resource and its location. */
 export const created = (location: string, body: object, headers: Headers = {}): Result => ({
   kind: 'document',
   status: 201,
@@ -74,7 +75,7 @@ export const created = (location: string, body: object, headers: Headers = {}): 
 })
 
 /**
- * 202 with the state of the work and where to ask for it.
+ * 202 with the state of the work and the URL to poll.
  *
  * @param retryAfter whole seconds
  */
@@ -88,7 +89,10 @@ export const accepted = (location: string, retryAfter: number, body: object): Re
 /** 204. */
 export const empty = (headers: Headers = {}): Result => ({ kind: 'empty', headers })
 
-/** 200 with bytes that are made while they are sent. An error on the way ends the connection, so that a response is never mistaken for a complete one. */
+/**
+ * 200 with bytes generated while they are sent. An error aborts the connection, so that a partial response is never
+ * mistaken for a complete one.
+ */
 export const stream = (
   type: string,
   body: AsyncIterable<Buffer | string>,
@@ -100,42 +104,42 @@ export const stream = (
   headers,
 })
 
-/** What a handler gets: every part of the request, read and checked. */
+/** The input of a handler: every part of the request, checked. */
 export interface Input<Path, Query, Header, Body, Authorized> {
   readonly request: FastifyRequest
   /** `undefined` for an anonymous caller of a public operation. */
   readonly principal: Principal | undefined
   readonly path: Path
   readonly query: Query
-  /** The query parameters as they were received. */
+  /** The query parameters as received. */
   readonly received: Readonly<Record<string, string>>
   readonly header: Header
   readonly body: Body
-  /** What `authorize` found. */
+  /** The result of `authorize`. */
   readonly authorized: Authorized
-  /** The media type that the caller prefers of `accepts`. */
+  /** The media type in `accepts` that the caller prefers. */
   readonly accepted: string
-  /** Whether the caller has what the ETag names. */
+  /** Whether the caller already has the version with this ETag. */
   isFresh(etag: string): boolean
 }
 
-/** What is known of a request before its parameters are judged. */
+/** The input available before the parameters are checked. */
 export type Authorizing<Path> = Pick<
   Input<Path, never, never, never, never>,
   'request' | 'principal' | 'path'
 >
 
-/** A query that is read once for all requests that repeat it. */
+/** A query whose reading is cached for requests that repeat it. */
 export interface QueryDeclaration<Query> {
   readonly schema: TObject
-  /** Makes of the values what the handler needs. */
+  /** Converts the values into the form that the handler needs. */
   readonly derive?: (values: never) => Query
 }
 
 /**
- * One operation: everything that the service needs to know to route, check, describe and answer its requests. The order
- * of checks is the same for all: version, credential (401), rate limit (429), scope and `authorize` (401), Accept (406),
- * path, query, headers and body (400, 413, 415), data.
+ * An operation: everything needed to route, check, describe and answer its requests. All operations check in the same
+ * order: version, credential (401), rate limit (429), scope and `authorize` (401), Accept (406), path, query, headers
+ * and body (400, 413, 415), data.
  */
 export interface Operation<
   Path = unknown,
@@ -144,26 +148,26 @@ export interface Operation<
   Body = unknown,
   Authorized = unknown,
 > {
-  /** In logs and metrics, such as `occupations`. */
+  /** The name in logs and metrics, such as `occupations`. */
   readonly name: string
-  /** In the OpenAPI document and the client, such as `listOccupations`. */
+  /** The id in the OpenAPI document and the client, such as `listOccupations`. */
   readonly id: string
   readonly summary: string
   readonly description: string
   readonly tag: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Below the version's prefix, with `{parameter}` for each path parameter. */
+  /** The path without the version's prefix, with `{parameter}` for each path parameter. */
   readonly path: `/${string}`
-  /** The newest version where absent. */
+  /** Defaults to the newest version. */
   readonly version?: ApiVersion
-  /** `authorize` asks for the scope itself where this is absent, so that its refusals take the same time. */
+  /** If absent, `authorize` checks the scope itself, so that its refusals take the same time. */
   readonly scope?: Scope
   readonly limit: OperationLimit
-  /** Whether a caller without a credential is authorized; one with a wrong credential never is. */
+  /** Whether a caller without a credential is authorized; one with an invalid credential never is. */
   readonly anonymous?: boolean
   /** `Cache-Control` of its pages. */
   readonly caching?: string
-  /** The media types of its 200, the preferred one first; JSON where absent. */
+  /** The media types of its 200, the preferred one first; defaults to JSON. */
   readonly accepts?: readonly string[]
   readonly parameters?: {
     readonly path?: TObject
@@ -171,7 +175,9 @@ export interface Operation<
     readonly header?: TObject
     readonly body?: BodyDeclaration
   }
-  /** Headers that `authorize` or `handle` read themselves, such as EID: described, but without faults of their own. */
+  /**
+   * Headers that `authorize` or `handle` read themselves, such as EID: documented here, but not checked for faults.
+   */
   readonly authorizingHeaders?: TObject
   /** @throws {Problem} `unauthorized` */
   authorize?(input: Authorizing<Path>): MaybePromise<Authorized>
@@ -182,17 +188,17 @@ export interface Operation<
   ): ProblemOptions
   /** Further members of the 400 about the body. */
   readonly describeBodyFaults?: DescribeBodyFaults
-  /** Schemas that its responses refer to, by their names in the OpenAPI document. */
+  /** The schemas that its responses reference, by their names in the OpenAPI document. */
   readonly schemas?: Readonly<Record<string, TSchema>>
-  /** The successful responses by status, from `describePage` and the like. */
+  /** The successful responses by status, from `describePage` and similar functions. */
   readonly responses: Readonly<Record<number, object>>
-  /** What each of its problems means here; those that any request can meet need not be listed. */
+  /** The meaning of each of its problems; those that any request can get need not be listed. */
   readonly problems: Partial<Record<ProblemSlug, string>>
   readonly badRequest?: BadRequestExample
   handle(input: Input<Path, Query, Header, Body, Authorized>): MaybePromise<Result>
 }
 
-/** Keeps the types of a declaration for its handler, and forgets them for the list of operations. */
+/** Checks a declaration against its own types, then erases them for the list of operations. */
 export function declare<
   Path = unknown,
   Query = unknown,
@@ -217,14 +223,22 @@ declare module 'fastify' {
 }
 
 /**
- * Prepares an app for operations: they read their bodies themselves, and a route whose schema has an input that no
- * operation reads is rejected when it is registered.
+ * Compilers for Fastify that do nothing. Schemas are only documentation: the readers of each declaration reject what
+ * Ajv would coerce or drop, and responses are already bytes. Given to the constructor, they keep Ajv from being loaded.
+ */
+export const SCHEMA_CONTROLLER: NonNullable<FastifyServerOptions['schemaController']> = {
+  compilersFactory: {
+    // Fastify's type asks for a compiler with the properties of Ajv.
+    buildValidator: (() => () => () => true) as never,
+    buildSerializer: () => () => JSON.stringify,
+  },
+}
+
+/**
+ * Prepares an app for operations. They read their bodies themselves, and a route whose schema has an input without a
+ * reader is rejected at registration.
  */
 export function prepareOperations(app: FastifyInstance): void {
-  // Schemas only describe: the readers of each declaration refuse what Ajv would coerce or drop, and responses are
-  // finished bytes.
-  app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => JSON.stringify)
   nameSchemas(app, { Problem: ProblemBody })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
@@ -241,7 +255,7 @@ export function prepareOperations(app: FastifyInstance): void {
 /**
  * Registers an operation.
  *
- * @throws {TypeError} if an input of the declaration has no reader, with the name of the operation
+ * @throws {TypeError} with the name of the operation if an input has no reader
  */
 export function registerOperation(
   app: FastifyInstance,
@@ -295,7 +309,9 @@ export function registerOperation(
         if (method !== 'GET') assertNoBody(request.raw)
         return answer(undefined)
       }
-      return whenKnown(read.body(request), answer)
+      const incoming = read.body(request)
+      if (!(incoming instanceof Promise)) return answer(incoming)
+      return incoming.then(answer).finally(() => bodyMemory.release(request.raw))
     })
   }
 
@@ -333,7 +349,7 @@ const JSON_ONLY = ['application/json']
 
 interface Readers {
   path(request: FastifyRequest): { values: unknown; faults: readonly ParameterFault[] }
-  /** @throws {Problem} `invalid-parameters`, with the faults of the path, the query and the headers together */
+  /** @throws {Problem} `invalid-parameters`, with all faults of the path, the query and the headers */
   others(
     request: FastifyRequest,
     pathFaults: readonly ParameterFault[],
@@ -351,7 +367,7 @@ function compileReaders(operation: Operation): Readers {
   const declared = Object.keys(parameters.path?.properties ?? {})
   if (inPath.join() !== declared.join()) {
     throw new TypeError(
-      `${operation.name}: the path has the parameters ${inPath.join(', ') || 'none'}, and the declaration ${declared.join(', ') || 'none'}`,
+      `${operation.name}: the path has the parameters ${inPath.join(', ') || 'none'}, the declaration ${declared.join(', ') || 'none'}`,
     )
   }
   try {

@@ -6,7 +6,7 @@ import { MOST_RECORDS } from './occupations/limits.ts'
 import { joinOr } from './text/join-or.ts'
 import { UserError } from './text/user-error.ts'
 
-/** One or more invalid settings, with every fault. */
+/** One or more invalid settings, with all faults. */
 export class SettingsRefused extends UserError {
   constructor(faults: readonly string[]) {
     super(faults.map((message) => ({ message })))
@@ -14,18 +14,18 @@ export class SettingsRefused extends UserError {
 }
 
 interface Definition<T, Default extends string | undefined = string | undefined> {
-  /** As it would be written in the environment; `undefined` where the setting has no value unless it is given. */
+  /** As written in the environment; `undefined` if the setting has no default. */
   readonly default: Default
   readonly meaning: string
   /** @throws {Error} whose message says what is allowed */
   readonly read: (text: string) => T
-  /** Whether its value can hold a password, or is one as a whole. */
+  /** Whether the value can contain a password (`true`), or is a secret as a whole. */
   readonly secret?: boolean | 'whole'
 }
 
 const define = <T, const Default extends string | undefined>(definition: Definition<T, Default>) => definition
 
-/** Every setting, by its name in the environment. */
+/** All settings, by their names in the environment. */
 export const SETTINGS = {
   HOST: define({ default: '127.0.0.1', meaning: 'IP address or host name to listen on', read: readText }),
   PORT: define({
@@ -290,6 +290,11 @@ export const SETTINGS = {
     meaning: 'port of the Prometheus metrics; 0 for none',
     read: readWhole(0, 65535),
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: define({
+    default: undefined,
+    meaning: 'URL of an OpenTelemetry collector (OTLP over HTTP) for traces, such as http://127.0.0.1:4318',
+    read: readWebAddress,
+  }),
   OVERLOAD_DELAY_MS: define({
     default: '500',
     meaning: 'event loop delay in milliseconds above which requests get 503; 0 turns this off',
@@ -308,7 +313,7 @@ export const SETTINGS = {
 } as const
 
 export type SettingName = keyof typeof SETTINGS
-/** The settings that have a value even where none is given. */
+/** The settings that have a default. */
 type Defaulted = {
   [Name in SettingName]: (typeof SETTINGS)[Name]['default'] extends string ? Name : never
 }[SettingName]
@@ -323,13 +328,13 @@ const JWT_SETTINGS = ['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS_URL'] as const
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The environment with the secrets that it names by file, such as `DATABASE_URL_FILE`: what mounts secrets into a
- * container does so as files, and an environment is shown by many tools.
+ * Replaces `DATABASE_URL_FILE` and the like by the secrets in those files: containers mount secrets as files, and
+ * many tools show the environment.
  */
 function readSecretFiles(environment: Environment, faults: string[]): Environment {
   const read: Record<string, string> = {}
   for (const [name, { secret }] of Object.entries<Definition<unknown>>(SETTINGS)) {
-    // Some settings have a file of their own kind.
+    // Some settings already have a file variant.
     const file = secret && !(`${name}_FILE` in SETTINGS) ? environment[`${name}_FILE`]?.trim() : undefined
     if (!file) continue
     if (environment[name]?.trim()) {
@@ -348,10 +353,10 @@ function readSecretFiles(environment: Environment, faults: string[]): Environmen
 }
 
 /**
- * Reads the settings from an environment; an empty value counts as not given. A secret may be in a file, which the
- * setting with `_FILE` after its name names.
+ * Reads the settings from an environment; an empty value counts as absent. The setting NAME_FILE names a file with
+ * the value of a secret.
  *
- * @throws {SettingsRefused} with every fault
+ * @throws {SettingsRefused} with all faults
  */
 export function readSettings(given: Environment): Settings {
   const faults: string[] = []
@@ -393,7 +398,7 @@ export function readSettings(given: Environment): Settings {
   return settings
 }
 
-/** The settings as the environment gives them, for people: secrets are redacted. */
+/** The settings from the environment for display, with redacted secrets. */
 export function listSettings(
   given: Environment,
 ): { name: string; value: string; source: 'environment' | 'file' | 'default'; meaning: string }[] {
@@ -412,7 +417,7 @@ export function listSettings(
   )
 }
 
-/** A URL without its password. */
+/** Returns a URL without its password. */
 export function hidePassword(address: string): string {
   return address
     .replace(/^([a-z]+:\/\/[^:/?#]*):.*@/i, '$1:***@')
@@ -470,7 +475,7 @@ function readDatabaseUrl(text: string): string {
 
 const SEVERAL_HOSTS = /^postgres(?:ql)?:\/\/[^/?#]*,|[?&]host=[^&]*(?:,|%2c)|[?&]target_session_attrs=/i
 
-/** @throws {Error} for lists of hosts, which the driver would read as one long host name and fail with ENOTFOUND */
+/** @throws {Error} for lists of hosts, which the driver would treat as one host name and fail with ENOTFOUND */
 function isPostgresUrl(text: string): boolean {
   if (SEVERAL_HOSTS.test(text)) {
     throw new Error(

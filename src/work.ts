@@ -1,5 +1,7 @@
+import { constants, getPriority, setPriority } from 'node:os'
 import { openDatabase } from './database/open.ts'
 import { createSealer } from './database/seal-keys.ts'
+import { openTraces } from './observe.ts'
 import type { Settings } from './settings.ts'
 import { Definitions } from './submissions/definitions.ts'
 import { type RunningWorker, startSubmissionWorker } from './submissions/worker.ts'
@@ -7,17 +9,21 @@ import { openLog } from './telemetry/log.ts'
 import { Metrics } from './telemetry/metrics.ts'
 
 /**
- * Opens the database and does the jobs that wait in it, until it is told to stop.
+ * Opens the database and runs its queued jobs until stopped.
  *
  * @throws {DatabaseUnusable}
  */
 export async function startWork(settings: Settings): Promise<RunningWorker> {
+  // Requests come first where servers share the machine; a check's own process inherits this.
+  setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL))
   const log = openLog(settings.LOG_LEVEL, new Metrics())
   const definitions = new Definitions(settings.DEFINITIONS)
   const database = await openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE })
   const runs = Math.max(1, settings.WORKERS)
+  const traces = await openTraces(settings.OTEL_EXPORTER_OTLP_ENDPOINT, log.logger)
   const worker = await startSubmissionWorker({
-    database,
+    database: traces?.traceReader(database) ?? database,
+    traces,
     sealer: createSealer(settings),
     definitions,
     runs,
@@ -33,16 +39,17 @@ export async function startWork(settings: Settings): Promise<RunningWorker> {
     retention: { files: settings.RETENTION_FILES_DAYS, results: settings.RETENTION_RESULTS_DAYS },
     log: log.logger,
   })
-  log.logger.info({ runs }, 'the worker takes jobs')
+  log.logger.info({ runs }, 'the worker is ready for jobs')
   return {
     stop: async () => {
       await worker.stop()
       await database.close()
+      await traces?.stop()
     },
   }
 }
 
-/** Gives the jobs in progress back on SIGTERM and SIGINT, and when the process that started this one ends. */
+/** Releases the jobs in progress on SIGTERM and SIGINT, and when the parent process ends. */
 export function stopWorkOnSignal(worker: RunningWorker): void {
   let stopping = false
   const stop = () => {
@@ -51,7 +58,7 @@ export function stopWorkOnSignal(worker: RunningWorker): void {
     void worker.stop().finally(() => process.exit(0))
   }
   process.on('SIGTERM', stop)
-  // Ctrl+C reaches the process that started this one as well, which then stops it.
+  // Ctrl+C also reaches the parent process, which then stops this one.
   process.on('SIGINT', () => (process.connected ? undefined : stop()))
   process.on('disconnect', stop)
 }

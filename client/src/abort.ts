@@ -1,8 +1,8 @@
 const actions = new WeakMap<AbortSignal, Set<() => void>>()
 
 /**
- * Has `act` called when the signal aborts, until the returned function is called. However many calls share a signal,
- * it has one listener: Node.js 20 takes more than ten for a leak, and warns.
+ * Calls `act` when the signal aborts, until the returned function is called. All calls that share a signal use one
+ * listener, because Node.js 20 reports more than ten as a leak.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   let acts = actions.get(signal)

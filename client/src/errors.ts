@@ -2,12 +2,13 @@ import type { ResultsProblem } from './types.ts'
 
 /**
  * Why a call failed:
- * - `problem`: the service, or something in front of it, answered with an error; `status` says which.
- * - `network`: no whole answer came; `cause` is the fault.
- * - `deadline`: the time for the call ran out; `cause` is the failure before, if there was one.
+ *
+ * - `problem`: the service, or a proxy in front of it, responded with an error; see `status`.
+ * - `network`: no complete response arrived; `cause` is the fault.
+ * - `deadline`: the time for the call ran out; `cause` is the previous failure, if any.
  * - `new-run`: a new run has replaced the one that was being read.
- * - `invalid`: the call itself is wrong; nothing was sent.
- * - `unreadable`: the answer is not the service's: not JSON, or without what tells one run from another.
+ * - `invalid`: the call itself is invalid; nothing was sent.
+ * - `unreadable`: the response is not from the service: it is not JSON, or does not identify its run.
  */
 export type FailureKind = 'problem' | 'network' | 'deadline' | 'new-run' | 'invalid' | 'unreadable'
 
@@ -17,7 +18,10 @@ interface Connection {
   readonly location?: string
 }
 
-/** The one error of this client. Where the service answered with a problem (RFC 9457), its fields are here. */
+/**
+ * The only error of this client. If the service responded with a problem (RFC 9457), it has the members of the
+ * problem.
+ */
 export class MahiError extends Error implements ResultsProblem {
   static {
     MahiError.prototype.name = 'MahiError'
@@ -25,17 +29,17 @@ export class MahiError extends Error implements ResultsProblem {
 
   /** Why the call failed. */
   declare readonly kind: FailureKind
-  /** Whole seconds to wait before the next request, where the answer says so (429 and 503). */
+  /** Whole seconds to wait before the next request, if the response contains them (429 and 503). */
   declare readonly retryAfter?: number
-  /** What the system says about the connection, such as `ECONNREFUSED`, where it says anything. */
+  /** The system's error code of the connection, such as `ECONNREFUSED`, if any. */
   declare readonly code?: string
-  /** Where a redirect leads: it is not followed, so that the credential goes nowhere else. */
+  /** The target of a redirect, which is not followed, so that the credential is sent nowhere else. */
   declare readonly location?: string
   /** Kind of the problem: a relative reference to a page that explains it. */
   declare readonly type?: string
   /** What the kind of problem is, in a few words. */
   declare readonly title?: string
-  /** The HTTP status; absent where there was no answer. */
+  /** The HTTP status; absent if there was no response. */
   declare readonly status?: number
   /** What was wrong with this request, and what would be right. */
   declare readonly detail?: string

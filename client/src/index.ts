@@ -11,7 +11,13 @@ export type {
   OccupationChangeFeed,
   OccupationSnapshot,
 } from './occupation-changes.ts'
-export type { Occupations, OccupationsQuery, SearchQuery, SuggestionsQuery } from './occupations.ts'
+export type {
+  CodingsQuery,
+  Occupations,
+  OccupationsQuery,
+  SearchQuery,
+  SuggestionsQuery,
+} from './occupations.ts'
 
 export type { CallOptions, ClientOptions, ConnectionOptions, CredentialOptions, Fetch } from './request.ts'
 export type {
@@ -45,7 +51,7 @@ export interface Client {
 export function createClient(options: ClientOptions): Client {
   const { send, stream, change } = createRequests(options)
   return {
-    occupations: { ...createOccupations(send), ...createOccupationChanges(send, stream) },
+    occupations: { ...createOccupations(send, change), ...createOccupationChanges(send, stream) },
     validationResults: createValidationResults(send, options.eid),
     submissions: createSubmissions(send, stream, change, options.eid),
   }

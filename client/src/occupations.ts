@@ -1,8 +1,9 @@
 import { MahiError } from './errors.ts'
 import { assertPage, compareCodePoints } from './page.ts'
-import type { CallOptions, SendRequest } from './request.ts'
+import type { CallOptions, SendChange, SendRequest } from './request.ts'
 
 import type {
+  Codings,
   OccupationGroups,
   OccupationPage,
   OccupationRecord,
@@ -61,6 +62,16 @@ export interface SuggestionsQuery {
   limit?: number | undefined
 }
 
+/** Job titles to code, at most 300. */
+export interface CodingsQuery {
+  items: {
+    /** Repeated in the response. */
+    id?: string | undefined
+    title: string
+    tasks?: string[] | undefined
+  }[]
+}
+
 /** List occupations. Every function here rejects with a `MahiError`, or with the signal's reason. */
 export interface Occupations {
   /** One page of the occupations. */
@@ -87,9 +98,11 @@ export interface Occupations {
   search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage>
   /** Names that complete what has been typed. */
   suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions>
+  /** The occupation code of each job title, with the probability that it is right. */
+  code(query: CodingsQuery, options?: CallOptions): Promise<Codings>
 }
 
-export function createOccupations(send: SendRequest): Occupations {
+export function createOccupations(send: SendRequest, change: SendChange): Occupations {
   async function list(query: OccupationsQuery = {}, options?: CallOptions): Promise<OccupationPage> {
     const { body, etag } = await send<OccupationPage>('/v1/occupations', nameParameters(query), options)
     assertPage(body, etag)
@@ -140,6 +153,7 @@ export function createOccupations(send: SendRequest): Occupations {
     all,
     search,
     suggest,
+    code: (query, options) => change('/v1/codings', { method: 'POST', body: query }, options),
     get: async (code, options) => await read(`/v1/occupations/${encodeCode(code)}`, options),
     groups: async (options) => await read('/v1/occupation-groups', options),
     group: async (code, options) => await read(`/v1/occupation-groups/${encodeCode(code)}`, options),

@@ -1,8 +1,8 @@
 import { MahiError } from './errors.ts'
 
 /**
- * Makes sure that an answer is a page of the catalogue: something else in front of the service may answer 200 with
- * anything, and a page without records would look like an empty catalogue.
+ * Checks that a response is a page of the catalogue. A proxy in front of the service may respond with 200 and any
+ * content, and a page without records would look like an empty catalogue.
  *
  * @throws {MahiError} `unreadable`
  */

@@ -2,7 +2,7 @@ import { onAbort } from './abort.ts'
 import { MahiError } from './errors.ts'
 import { choosePause, readRetryAfter } from './retry.ts'
 
-/** The part of the standard `fetch` that is used, so that any of them fits. */
+/** The part of the standard `fetch` that the client uses. */
 export type Fetch = (
   url: string,
   init: {
@@ -25,7 +25,7 @@ export interface CallOptions {
 
 /** Where the service is and how to reach it. */
 export interface ConnectionOptions {
-  /** Where the service is: what stands before `/v1`. Redirects are not followed: the credential goes nowhere else. */
+  /** The URL of the service without `/v1`. Redirects are not followed: the credential is sent nowhere else. */
   baseUrl: string | URL
   /** Identifier of the organisation to act for: validation results need it. */
   eid?: string | undefined
@@ -41,8 +41,8 @@ export interface ConnectionOptions {
   /** Called before a request is sent again: with the failure, and the milliseconds until then. */
   onRetry?: ((failure: MahiError, pause: number) => void) | undefined
   /**
-   * How many pages are kept, the latest used ones: asked for again and unchanged, they cost a 304. They are kept as
-   * text. Default 100; 0 keeps none.
+   * The number of pages to cache, as text. A cached page that has not changed costs only a 304. Default 100; 0 turns
+   * the cache off.
    */
   cachedPages?: number | undefined
 }
@@ -56,14 +56,17 @@ export type CredentialOptions =
     }
   | {
       apiKey?: undefined
-      /** A key or JWT, sent as `Authorization: Bearer`; a function is asked before every request, as JWTs expire. */
+      /**
+       * A key or JWT, sent as `Authorization: Bearer`. A function is called before every request, because JWTs
+       * expire.
+       */
       token?: string | (() => string | Promise<string>) | undefined
     }
 
 /** How a client reaches the service. */
 export type ClientOptions = ConnectionOptions & CredentialOptions
 
-/** An answer of the service. */
+/** A response of the service. */
 export interface Answer<Body> {
   readonly body: Body
   readonly etag: string | null
@@ -77,10 +80,10 @@ export type SendRequest = <Body>(
   headers?: Record<string, string>,
 ) => Promise<Answer<Body>>
 
-/** The head of an answer whose body is still to be read. */
+/** The head of a response whose body is still to be read. */
 export interface StreamedAnswer {
   readonly headers: Headers
-  /** The body, decompressed; `null` where there is none. */
+  /** The body, decompressed; `null` if there is none. */
   readonly body: ReadableStream<Uint8Array> | null
 }
 
@@ -116,7 +119,7 @@ export interface Requests {
 /** The longest time that timers take, in milliseconds: with a longer one they go off at once. */
 const LONGEST_TIMER = 2 ** 31 - 1
 
-/** The longest answer that is read, in bytes: a page of 100 records of 1 MiB each, the longest there are, fits. */
+/** The longest response, in bytes: a page of 100 records of 1 MiB each fits. */
 const LONGEST_ANSWER = 128 * 1024 * 1024
 
 /** Makes the functions that send requests, retry them within the deadline and keep their pages. */
@@ -227,7 +230,7 @@ export function createRequests(options: ClientOptions): Requests {
           return await attempt(ended)
         } catch (error) {
           ended.throwIfAborted()
-          if (once || !(error instanceof MahiError) || !isPassing(error)) throw error
+          if (once || !(error instanceof MahiError) || !isPassing(error, failure)) throw error
           // Nothing, or a moment that has passed already, is no reason to try again at once.
           const pause = (error.retryAfter ?? 0) * 1000 || choosePause(count)
           const most = isUnreachable(error) ? Math.min(allowed, unreachableDeadline) : allowed
@@ -262,7 +265,7 @@ export function createRequests(options: ClientOptions): Requests {
   return {
     change: async <Body>(path: string, change: Change, callOptions: CallOptions = {}) => {
       const once = change.body instanceof ReadableStream
-      // An upload takes as long as it does; a failed one that can't be repeated is told at once.
+      // An upload may take long; a failed one that cannot be repeated is reported at once.
       const deadline = callOptions.deadline ?? (isPlainObject(change.body) ? undefined : LONGEST_TIMER)
       const attempt = (ended: AbortSignal) => attemptChange(base + path, change, ended)
       return (await retry(
@@ -351,7 +354,7 @@ function explainStatus({ status, headers }: Response, text: string): MahiError {
   return new MahiError('problem', problem, undefined, readRetryAfter(headers))
 }
 
-/** The text of an answer, which is not let grow without end. */
+/** Reads the text of a response, up to the limit. */
 async function readText(response: Response): Promise<string> {
   if (response.body === null) return await response.text()
   const reader = response.body.getReader()
@@ -395,8 +398,12 @@ function isUnreachable({ code = '' }: MahiError): boolean {
   return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
 }
 
-/** Whether the same request may well succeed later. */
-function isPassing({ kind, status }: MahiError): boolean {
+/**
+ * Whether the same request may well succeed later. After a lost connection, that is also so for a conflict with
+ * Retry-After: an upload that a crash cut off holds the file for a few seconds.
+ */
+function isPassing({ kind, status, retryAfter }: MahiError, earlier: MahiError | undefined): boolean {
+  if (status === 409) return retryAfter !== undefined && earlier !== undefined
   return kind === 'network' || status === 429 || status === 503
 }
 

@@ -18,9 +18,9 @@ import type {
 export interface NewSubmission {
   /** The return, such as `202512`. */
   returnId: string
-  /** The definition whose checks apply; the service's default one where absent. */
+  /** The definition to check against; defaults to that of the service. */
   definition?: string | undefined
-  /** `Full` where absent. */
+  /** Defaults to `Full`. */
   type?: 'Full' | 'Indicative' | undefined
 }
 
@@ -29,11 +29,11 @@ export type FileContent = string | Uint8Array<ArrayBuffer> | Blob | ReadableStre
 
 /** How to upload a file. */
 export interface PutFileOptions extends CallOptions {
-  /** The form of the content; `csv` where absent. */
+  /** The format of the content; defaults to `csv`. */
   format?: 'csv' | 'ndjson' | undefined
   /** Whether the content is gzipped. */
   gzip?: boolean | undefined
-  /** SHA-256 of the content as it is sent, in base64: an upload that arrives otherwise is refused. */
+  /** SHA-256 of the content as sent, in base64: the service refuses an upload that arrives differently. */
   sha256?: string | undefined
   /** The ETag of the file that is replaced; another one is left, and the call fails with status 412. */
   ifMatch?: string | undefined
@@ -41,7 +41,7 @@ export interface PutFileOptions extends CallOptions {
 
 /** A record of a batch: its `localId` and its fields. */
 export interface SubmittedRecord {
-  /** Identifier of the record, made by the caller. */
+  /** An identifier of the record, chosen by the caller. */
   localId: string
   /** Any field of the definition. */
   [field: string]: unknown
@@ -57,7 +57,7 @@ export interface Deletion {
 export interface ChangesBetweenRuns {
   /** The `runId` of the earlier run. */
   from: number
-  /** The `runId` of the later run; the current one where absent. */
+  /** The `runId` of the later run; defaults to the current one. */
   to?: number | undefined
   /** Only findings with this status. */
   status?: 'new' | 'fixed' | 'open' | undefined
@@ -75,7 +75,7 @@ export interface WaitOptions extends CallOptions {
 
 /** Submissions. Every function here rejects with a `MahiError`, or with the signal's reason. */
 export interface Submissions {
-  /** Creates a submission, or answers the organisation's open one for the same return. */
+  /** Creates a submission, or returns the organisation's open one for the same return. */
   create(submission: NewSubmission, options?: CallOptions): Promise<Submission>
   /** A page of the organisation's submissions, newest first. */
   list(query?: { page?: number; pageSize?: number }, options?: CallOptions): Promise<SubmissionPage>
@@ -88,7 +88,7 @@ export interface Submissions {
     content: FileContent,
     options?: PutFileOptions,
   ): Promise<SubmissionFile>
-  /** A file as it is now. */
+  /** The current state of a file. */
   getFile(token: string, file: string, options?: CallOptions): Promise<ReadableStream<Uint8Array> | null>
   /** Adds records to a file, or replaces those with the same `localId`. */
   putRecords(
@@ -104,13 +104,13 @@ export interface Submissions {
     records: readonly Deletion[],
     options?: CallOptions,
   ): Promise<BatchResult>
-  /** Requests a validation run, or answers the one that is under way. */
+  /** Requests a validation run, or returns the one in progress. */
   validate(token: string, options?: CallOptions): Promise<ValidationRun>
   /** The runs that are kept, newest first. */
   runs(token: string, options?: CallOptions): Promise<ValidationRunPage>
   /** The state of a run. */
   run(token: string, runId: number, options?: CallOptions): Promise<ValidationRun>
-  /** Waits until a run has ended, whatever its result, for as long as it takes unless `deadline` says otherwise. */
+  /** Waits until a run has ended, whatever its result; without limit unless `deadline` is given. */
   waitForRun(token: string, runId: number, options?: WaitOptions): Promise<ValidationRun>
   /** Cancels a run that is queued or in progress. */
   cancelRun(token: string, runId: number, options?: CallOptions): Promise<ValidationRun>
@@ -186,8 +186,8 @@ export function createSubmissions(
       for (;;) {
         const left = end - performance.now()
         const seconds = Math.max(0, Math.min(WAIT, Math.floor(left / 1000)))
-        // Longer than the wait itself, so that the answer arrives.
-        const own = { signal, deadline: Math.min(left, (WAIT + 30) * 1000) }
+        // Long enough to repeat two waits that are cut off, as in a rolling restart, and for the response to arrive.
+        const own = { signal, deadline: Math.min(left, (3 * WAIT + 30) * 1000) }
         const run = await read<ValidationRun>(runOf(token, runId), {}, own, { prefer: `wait=${seconds}` })
         onProgress?.(run)
         if (run.dateCompleted !== undefined) return run

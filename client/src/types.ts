@@ -375,16 +375,6 @@ export interface OccupationSuggestions {
   suggestions?: OccupationSuggestion[]
 }
 
-/** A name that completes a query. */
-export interface OccupationSuggestion {
-  /** A name of an occupation. */
-  text?: string
-  /** Code of the occupation. */
-  occupationCode?: string
-  /** The language of the name. */
-  language?: 'en' | 'mi'
-}
-
 /** Occupation codes of job titles. */
 export interface Codings {
   /** A coding for each item, in the order of the request. */
@@ -425,14 +415,24 @@ export interface CodingGroup {
   certainty?: number
 }
 
+/** A name that completes a query. */
+export interface OccupationSuggestion {
+  /** A name of an occupation. */
+  text?: string
+  /** Code of the occupation. */
+  occupationCode?: string
+  /** The language of the name. */
+  language?: 'en' | 'mi'
+}
+
 export interface SummaryDefinition {
   /** Name of the definition. */
   name?: string
   /** Its version. */
   version?: string
-  /** What it describes. */
+  /** The data that it describes. */
   title?: string
-  /** What everybody should know about it. */
+  /** A notice that reports show. */
   notice?: string
 }
 
@@ -466,7 +466,7 @@ export interface CheckNotRun {
 export interface ResultsSummary {
   /** The token of the submission. */
   submissionToken?: string
-  /** The return that the submission is for. */
+  /** The return of the submission. */
   returnId?: string
   /** The current run; absent before the first. */
   runId?: number
@@ -483,7 +483,7 @@ export interface ResultsSummary {
   notRun?: CheckNotRun[]
 }
 
-/** A finding, and how it stands between two runs. */
+/** A finding, and whether it is new, fixed or open. */
 export interface ChangedEntry {
   /** Identifier of the record concerned. */
   localId?: string
@@ -501,8 +501,8 @@ export interface ChangedEntry {
   studentId?: string
   /** Text of the record concerned. */
   recordText?: string
-  /** `new`, `fixed` or `open`. */
-  status?: string
+  /** Whether the earlier run, the later run or both have the finding. */
+  status?: 'new' | 'fixed' | 'open'
   /** The file of the record. */
   file?: string
   /** The line on which the record starts. */
@@ -511,7 +511,7 @@ export interface ChangedEntry {
   field?: string
   /** Its value. */
   value?: string
-  /** Stays the same while the finding does, whatever the order of the records. */
+  /** Identifies the same finding in other runs, whatever the order of the records. */
   findingKey?: string
 }
 
@@ -541,24 +541,24 @@ export interface ResultsChanges {
 export interface Submission {
   /** The token of the submission. */
   submissionToken?: string
-  /** From then on the submission cannot be changed. */
+  /** When the submission can no longer be changed. */
   tokenExpiry?: string
-  /** The return that the submission is for. */
+  /** The return of the submission. */
   returnId?: string
-  /** The organisation that made the submission. */
+  /** The organisation of the submission. */
   eid?: string
-  /** The definition whose checks apply. */
+  /** The definition that the submission is checked against. */
   definition?: string
-  /** Full: every required file must be there. Indicative: some may be missing. */
+  /** Full: all required files must be present. Indicative: some may be missing. */
   submissionType?: 'Full' | 'Indicative'
   /**
-   * Pending: being built. Validating: a run is under way. Validated: the current run covers the current
-   * files. Submitted and Closed: nothing changes any more. Cancelled: its data was deleted.
+   * Pending: being built. Validating: a run is in progress. Validated: the current run covers the current files.
+   * Submitted, Closed: no further changes are possible. Cancelled: its data was deleted.
    */
   submissionStatus?: 'Pending' | 'Validating' | 'Validated' | 'Submitted' | 'Cancelled' | 'Closed'
-  /** Most records of a batch. */
+  /** The largest number of records in a batch. */
   maxRecordPerBatch?: number
-  /** When it was created. */
+  /** When the submission was created. */
   dateCreated?: string
   /** Its files. */
   files?: SubmissionFile[]
@@ -566,31 +566,31 @@ export interface Submission {
   validationRun?: ValidationRun
 }
 
-/** A file of a submission as it is now. */
+/** The current state of a file. */
 export interface SubmissionFile {
   /** The kind of file. */
   fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown'
   /** Its name in URLs, such as `course-completions`. */
   file?: string
-  /** Records, the header not counted. */
+  /** Records, not counting the header. */
   records?: number
-  /** Bytes of the uploaded file, unpacked, and of the batches. */
+  /** Uncompressed bytes of the uploaded file and its batches. */
   bytes?: number
   /** SHA-256 of the uploaded file in hexadecimal; absent once batches have changed it. */
   sha256?: string
-  /** When it was last changed. */
+  /** When the file was last changed. */
   received?: string
-  /** Batches since it was uploaded. */
+  /** Batches since the upload. */
   batches?: number
 }
 
-/** How far a run in progress is. */
+/** The progress of a run. */
 export interface RunProgress {
-  /** What is being done. */
+  /** The current step. */
   stage?: string
   /** Records read. */
   done?: number
-  /** Records in all. */
+  /** All records. */
   total?: number
 }
 
@@ -601,27 +601,27 @@ export interface ValidationRun {
   /** The token of the submission. */
   submissionToken?: string
   /**
-   * Queued and InProgress: it is still under way. Processed: it has ended. Halted: a limit was exceeded.
-   * UnknownError: it failed.
+   * Queued, InProgress: the run has not ended. Processed: it has ended. Halted: it exceeded a limit. UnknownError: it
+   * failed.
    */
   status?: 'Queued' | 'InProgress' | 'Processed' | 'Halted' | 'Cancelled' | 'UnknownError'
   /** When the run was requested. */
   dateReceived?: string
-  /** When it began. */
+  /** When the run started. */
   dateStarted?: string
-  /** When it ended. */
+  /** When the run ended. */
   dateCompleted?: string
   /** Errors found, whether or not all of them are stored. */
   errorCount?: number
   /** Warnings found. */
   warningCount?: number
-  /** Findings that are stored. */
+  /** Stored findings. */
   totalCount?: number
-  /** How far a run in progress is. */
+  /** The progress of a run. */
   progress?: RunProgress
-  /** Why the run did not succeed. */
+  /** Why the run failed. */
   reason?: string
-  /** Whether the validation results are those of this run. */
+  /** Whether the validation results come from this run. */
   current?: boolean
 }
 
@@ -633,7 +633,7 @@ export interface SubmissionPage {
   pageSize?: number
   /** The entries, newest first. */
   results?: Submission[]
-  /** Entries in all. */
+  /** All entries. */
   totalCount?: number
 }
 
@@ -644,15 +644,15 @@ export interface RecordAcknowledgement {
   errors?: string[]
 }
 
-/** What became of a batch. */
+/** The result of a batch. */
 export interface BatchResult {
   /** The token of the submission. */
   submissionToken?: string
-  /** Each record of the batch, in its order. */
+  /** The records of the batch, in order. */
   content?: RecordAcknowledgement[]
 }
 
-/** The runs of a submission that are kept. */
+/** The stored runs of a submission. */
 export interface ValidationRunPage {
   /** Page number of this page, from 1. */
   page?: number
@@ -660,7 +660,7 @@ export interface ValidationRunPage {
   pageSize?: number
   /** The entries, newest first. */
   results?: ValidationRun[]
-  /** Entries in all. */
+  /** All entries. */
   totalCount?: number
 }
 
@@ -678,7 +678,7 @@ export interface Rule {
   fields?: string[]
   /** The kind of check. */
   kind?: string
-  /** What it finds; `{field}` stands for a value of the record. */
+  /** The finding in one sentence; `{field}` is replaced by a value of the record. */
   message?: string
   /** Why it matters. */
   why?: string
@@ -704,13 +704,13 @@ export interface CatalogueDefinition {
   name?: string
   /** Its version. */
   version?: string
-  /** What it describes. */
+  /** The data that it describes. */
   title?: string
-  /** What everybody should know about it. */
+  /** A notice that reports show. */
   notice?: string
 }
 
-/** Every check of a definition. */
+/** All checks of a definition. */
 export interface RuleCatalogue {
   /** The definition. */
   definition?: CatalogueDefinition
@@ -726,9 +726,9 @@ export interface RuleDefinition {
   name?: string
   /** Its version. */
   version?: string
-  /** What it describes. */
+  /** The data that it describes. */
   title?: string
-  /** What everybody should know about it. */
+  /** A notice that reports show. */
   notice?: string
 }
 
@@ -746,7 +746,7 @@ export interface RuleOfDefinition {
   fields?: string[]
   /** The kind of check. */
   kind?: string
-  /** What it finds; `{field}` stands for a value of the record. */
+  /** The finding in one sentence; `{field}` is replaced by a value of the record. */
   message?: string
   /** Why it matters. */
   why?: string
@@ -775,20 +775,24 @@ export interface CallerLimit {
   requests?: number
   /** Length of a window. */
   seconds?: number
+  /** Requests left in this window. */
+  remaining?: number
+  /** Seconds until this window ends. */
+  reset?: number
 }
 
 /** The credential of a request. */
 export interface Caller {
   /** The public id of the credential. */
   id?: string
-  /** The client that it was given to. */
+  /** The client that holds the credential. */
   clientId?: string
-  /** What it may be used for. */
+  /** The scopes of the credential. */
   scopes?: string[]
-  /** The organisations that it may act for. */
+  /** The organisations that it covers. */
   eids?: string[]
-  /** When it ends. */
+  /** When it expires. */
   expires?: string
-  /** The limits that apply to it; RateLimit of each response says what is left. */
+  /** The rate limits that apply to it, as the header RateLimit describes them. */
   limits?: CallerLimit[]
 }

@@ -9,9 +9,16 @@ export interface ResultsQuery {
   /** Entries per page. Above the installation's maximum is refused, never clamped. */
   pageSize?: number | undefined
   /** `Filter.ErrorType`: only `Error` or `Warning` entries. */
-  errorType?: string | undefined
+  errorType?: 'Error' | 'Warning' | undefined
   /** `Filter.FileType`: only entries of this file. */
-  fileType?: string | undefined
+  fileType?:
+    | 'Course'
+    | 'Enrolment'
+    | 'CourseCompletion'
+    | 'QualificationCompletion'
+    | 'Learner'
+    | 'Unknown'
+    | undefined
   /** `Filter.ErrorCode`: only entries with this code. */
   errorCode?: string | undefined
   /** `Filter.StudentId`: only entries about this student. */
@@ -100,7 +107,7 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
       }
       run = answeredRun
       const { results = [], totalCount, pageSize: answeredSize } = answer?.body ?? {}
-      // Without this, a total that is never reached would be asked for forever.
+      // Otherwise, a total that is never reached would cause endless requests.
       if (
         !Array.isArray(results) ||
         (results.length === 0 && totalCount !== undefined && read < totalCount)

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 
 /**
- * The address by which callers are told apart, in one spelling however a proxy writes it: an IPv4 address, also where
- * it is mapped into IPv6, or the /64 network of an IPv6 address, which one caller has to itself.
- * Empty for what is no IP address.
+ * Normalises the address that identifies a caller, in whichever form a proxy writes it. An IPv4 address mapped into
+ * IPv6 becomes plain IPv4. An IPv6 address becomes its /64 network, which usually belongs to one caller. Returns an
+ * empty string if the text is not an IP address.
  *
- * @param text as a connection or `X-Forwarded-For` has it
+ * @param text from a connection or `X-Forwarded-For`
  */
 export function normaliseAddress(text: string): string {
   const address = withoutPort(text.trim())
@@ -22,7 +22,7 @@ export function normaliseAddress(text: string): string {
     .join(':')}::/64`
 }
 
-/** Some proxies append the port, and a zone (`%eth0`) only means something on the machine that wrote it. */
+/** Some proxies append the port; a zone (`%eth0`) has a meaning only on the machine that wrote it. */
 function withoutPort(text: string): string {
   const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1]
   const address = bracketed ?? (/^[\d.]+:\d+$/.test(text) ? text.slice(0, text.indexOf(':')) : text)

@@ -10,36 +10,36 @@ import type { ConsumeLimit, CountedLimits, LimitName, OperationLimit } from './r
 export interface Access {
   /** Verifies an `X-API-Key`. */
   readonly verifyKey: Verify
-  /** Verifies an `Authorization: Bearer`, which may be more than a key. */
+  /** Verifies an `Authorization: Bearer`, a key or a JWT. */
   readonly verifyBearer: Verify
   readonly audit: Audit
   readonly consume: ConsumeLimit
   readonly limits: CountedLimits
-  /** Whether the occupations are open to callers without a credential. */
+  /** Whether callers without a credential can read the occupations. */
   readonly publicOccupations: boolean
 }
 
-/** What an operation asks of its callers. */
+/** The requirements of an operation for its callers. */
 export interface Admission {
-  /** Its name, in the audit. */
+  /** The operation's name in the audit log. */
   readonly operation: string
   readonly limit: OperationLimit
-  /** `undefined` where the operation asks for it by itself. */
+  /** `undefined` if the operation checks the scope itself. */
   readonly scope: Scope | undefined
-  /** Whether a caller without a credential is let in; one with a wrong credential never is. */
+  /** Whether a caller without a credential is authorized; one with an invalid credential never is. */
   readonly anonymous: boolean
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; `undefined` for an anonymous caller of a public operation. */
+    /** The caller; `undefined` for an anonymous caller of a public operation. */
     principal: Principal | undefined
   }
 }
 
 /**
- * Makes the hook that lets a caller in, in the order of the design: credential (401), rate limit (429), scope (401).
- * What the caller may see of the data is the operation's own question.
+ * Creates the hook that authorizes callers, in this order: credential (401), rate limit (429), scope (401). The
+ * operation itself decides which data the caller may see.
  */
 export function admit(access: Access, { operation, limit, scope, anonymous }: Admission) {
   const count = (request: FastifyRequest, principal: Principal | undefined) =>
@@ -70,7 +70,7 @@ export function admit(access: Access, { operation, limit, scope, anonymous }: Ad
 }
 
 /**
- * Verifies a key that a person has pasted into a form; a wrong one counts as a failed credential.
+ * Verifies a key that a person has entered in a form; an invalid one counts as a failed credential.
  *
  * @throws {Problem} `too-many-requests`
  */
@@ -88,7 +88,7 @@ export async function verifyPastedKey(
   return principal
 }
 
-/** The answer to a valid credential that does not reach so far, of which the audit is told. */
+/** The response to a valid credential that lacks the required rights; it is audited. */
 export function forbidden(
   { audit }: Access,
   request: FastifyRequest,
@@ -100,7 +100,7 @@ export function forbidden(
   return unauthorized()
 }
 
-/** The one answer to every request that is not authorised: it does not tell why. */
+/** The one response to every unauthorized request; it does not say why. */
 function unauthorized(): Problem {
   return new Problem(
     'unauthorized',
@@ -134,7 +134,7 @@ function verifyCredential(
   return access[verifier](text, client === undefined ? undefined : readHeaderText(String(client)))
 }
 
-/** @throws {Problem} `unauthorized`, or `too-many-requests` from a caller that has tried too often */
+/** @throws {Problem} `unauthorized`, or `too-many-requests` after too many attempts */
 function refuse(
   access: Access,
   request: FastifyRequest,
@@ -150,9 +150,9 @@ function refuse(
 }
 
 /**
- * Counts a request under a limit, where there is one.
+ * Counts a request under a limit, if the limit is on.
  *
- * @param counted what the limit is of, for people
+ * @param counted a description of what the limit counts
  * @throws {Problem} `too-many-requests`
  */
 function consume(
@@ -174,7 +174,7 @@ function consume(
   })
 }
 
-/** The caller's address, as far as callers are told apart by it. Whoever has gone meanwhile has none any more. */
+/** The normalised address of the caller; empty if it has disconnected. */
 function addressOf(request: FastifyRequest): string {
   return (
     normalised((request.ip as string | undefined) ?? '') || normalised(request.socket.remoteAddress ?? '')
@@ -184,7 +184,7 @@ function addressOf(request: FastifyRequest): string {
 const normalised = remember(normaliseAddress)
 
 /**
- * The text of a header that may hold letters beyond ASCII. Node reads every header as Latin-1; callers write a name such
+ * The text of a header that may contain non-ASCII letters. Node reads headers as Latin-1, but callers send names such
  * as "Te Pūkenga" as UTF-8.
  */
 function readHeaderText(value: string): string {

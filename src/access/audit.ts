@@ -3,52 +3,59 @@ import type { FastifyBaseLogger } from 'fastify'
 import { formatTimestamp } from '../text/timestamp.ts'
 
 /**
- * Why a request was refused: it carries no credential; no such key; the id of a key and
- * another secret; a key that was revoked or has expired; a JWT that
- * is not valid; a credential of another client than X-Client-ID says, or without the scope; or the EID and the
- * submission are not the credential's. Callers are not told.
+ * Why a request was refused, which callers are not told: no credential; an unknown key; the id of a key with a wrong
+ * secret; a revoked or expired key; an invalid JWT; a credential of another client than X-Client-ID names, or without
+ * the scope; or an EID or a submission that the credential does not cover.
  */
-export type RefusalReason =
-  | 'missing'
-  | 'unknown'
-  | 'secret'
-  | 'revoked'
-  | 'expired'
-  | 'jwt'
-  | 'client'
-  | 'scope'
-  | 'submission'
+export const REFUSAL_REASONS = [
+  'missing',
+  'unknown',
+  'secret',
+  'revoked',
+  'expired',
+  'jwt',
+  'client',
+  'scope',
+  'submission',
+] as const
+export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
 export interface Refusal {
   readonly reason: RefusalReason
   readonly operation: string
-  /** Where it came from, as far as callers are told apart by address. */
+  /** The caller's normalised address. */
   readonly address: string
-  /** The id of the credential, if it is one that there is. */
+  /** The id of the credential, if it exists. */
   readonly key?: string | undefined
   readonly client?: string | undefined
 }
 
-/** A key that was made, revoked, or given another name or end. */
+/** A key that was created, revoked, renamed or given another expiry date. */
 export interface KeyChange {
   readonly audit: 'made' | 'revoked' | 'changed'
   /** The key's id. */
   readonly key: string
   readonly client: string
-  /** When it ends, as RFC 3339. */
+  /** The expiry date, as RFC 3339. */
   readonly expires: string
 }
 
-/** How long refusals that are alike are counted before they are told of again, in milliseconds. */
+/** How long similar refusals are counted before they are reported again, in milliseconds. */
 const WINDOW = 60_000
-/** Most refusals told apart in a window: the rest are one line at its end. */
+/** The most kinds of refusals reported per window: the rest share one line at its end. */
 const MOST = 200
 
 /**
- * Writes a line for each key that was made, revoked or refused. Of refusals that are alike the first has a line at
- * once, and the others are counted: a flood of them is one line a minute for each kind, and at most so many lines.
+ * Writes a line for each key that is created, revoked or refused. Among similar refusals, the first is written at
+ * once and the others are counted, so a flood results in one line a minute for each kind, and in a limited number of
+ * lines.
  */
 export class Audit {
+  /** Refusals by reason since the process started. */
+  readonly refusals = Object.fromEntries(REFUSAL_REASONS.map((reason) => [reason, 0])) as Record<
+    RefusalReason,
+    number
+  >
   readonly #log: Pick<FastifyBaseLogger, 'warn'>
   readonly #counts = new Map<string, { readonly refusal: Refusal; times: number }>()
   #others = 0
@@ -60,6 +67,7 @@ export class Audit {
   }
 
   refused(refusal: Refusal): void {
+    this.refusals[refusal.reason]++
     const name = Object.values(refusal).join(' ')
     const count = this.#counts.get(name)
     if (count !== undefined) {
@@ -76,7 +84,7 @@ export class Audit {
     this.#log.warn(change)
   }
 
-  /** Tells what has been counted. */
+  /** Writes the remaining counts. */
   stop(): void {
     clearInterval(this.#timer)
     this.#tell()
@@ -89,7 +97,7 @@ export class Audit {
         continue
       }
       this.#log.warn({ audit: 'refused', ...count.refusal, times: count.times })
-      // What goes on is told of once in each window.
+      // Continuing refusals are reported once per window.
       count.times = 0
     }
     if (this.#others > 0) this.#log.warn({ audit: 'refused', reason: 'various', times: this.#others })
@@ -97,13 +105,13 @@ export class Audit {
   }
 }
 
-/** The line of a command that has changed a key, with the user of the system who ran it. */
+/** The line of a command that changed a key, with the system user who ran it. */
 export function writeKeyChange(change: KeyChange): string {
   const time = formatTimestamp(Date.now())
   return JSON.stringify({ level: 'warn', time, ...change, by: nameUser() })
 }
 
-/** The name, or the number of a user who has none. */
+/** The user name, or the user id if there is no name. */
 function nameUser(): string {
   try {
     return userInfo().username

@@ -7,7 +7,7 @@ import { quote } from '../text/quote.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
 import { fail } from '../text/user-error.ts'
 import { renameKey, revokeKeys, rotateKey } from './key-changes.ts'
-import { inTwelveMonths, readClientName, readExpiry, readKeyId, tell } from './key-options.ts'
+import { inTwelveMonths, readClientName, readExpiry, readKeyId, reportKeyChange } from './key-options.ts'
 import { listKeys, revokeKey } from './keys.ts'
 
 const DAY = 86_400_000
@@ -32,7 +32,12 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
         })
         if (key === undefined) refuseUnknown()
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
-        tell({ audit: 'revoked', key: id, client: key.client, expires: formatTimestamp(key.expires) })
+        reportKeyChange({
+          audit: 'revoked',
+          key: id,
+          client: key.client,
+          expires: formatTimestamp(key.expires),
+        })
       }),
     )
 
@@ -64,8 +69,8 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           say(`Key ${id} for ${made.client} works until ${dates.old}.`)
           say(`Key ${made.id} replaces it, until ${dates.made}. It will not be shown again:`)
         }
-        tell({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
-        tell({ audit: 'changed', key: id, client: old.client, expires: dates.old })
+        reportKeyChange({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
+        reportKeyChange({ audit: 'changed', key: id, client: old.client, expires: dates.old })
         const { key, scopes, eids } = made
         const summary = {
           id: made.id,
@@ -95,7 +100,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
         })
         if (key === undefined) refuseUnknown()
         await report(flags, { id, clientId: client }, `Key ${id} is for ${client}.`)
-        tell({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
+        reportKeyChange({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
       }),
     )
 }
@@ -121,7 +126,7 @@ function readDays(text: string): number {
   throw new InvalidArgumentError('It must be a whole number of days from 0 to 999.')
 }
 
-/** Revokes again what a restored backup has revived. */
+/** Revokes the keys again that a restored backup has revived. */
 async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: RevokeFlags): Promise<void> {
   const named = await readRevoked(file)
   const ids = await withDatabase(
@@ -132,7 +137,7 @@ async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: 
       }
       const keys = await revokeKeys(database, [...named], waitingNotice())
       for (const { id, client, expires } of keys)
-        tell({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+        reportKeyChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
       return keys.map(({ id }) => id)
     },
     { existing: true },
@@ -144,7 +149,7 @@ async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: 
   say(flags.dryRun ? `${count} would be revoked.` : `${count} were revoked now.`)
 }
 
-/** The ids in the audit lines of a log, whatever its collector writes before each line. */
+/** The key ids in the audit lines of a log, whatever a log collector prepends to each line. */
 async function readRevoked(file: string): Promise<Set<string>> {
   const ids = new Set<string>()
   const input = file === '-' ? process.stdin : createReadStream(file)

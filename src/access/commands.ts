@@ -3,7 +3,7 @@ import { action, jsonOption, type WithDatabase, waitingNotice } from '../command
 import { say, writeOut } from '../command-line/terminal.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
 import { addKeyChangeCommands } from './change-commands.ts'
-import { inTwelveMonths, readExpiry, readNames, tell } from './key-options.ts'
+import { inTwelveMonths, readExpiry, readNames, reportKeyChange } from './key-options.ts'
 import { createKey, type KeyDescription, listKeys } from './keys.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from './principal.ts'
 
@@ -26,7 +26,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .addOption(
       new Option(
         '--scope <scope...>',
-        `what it may be used for (default: ${DEFAULT_SCOPES.join(' and ')})`,
+        `the scopes of the key (default: ${DEFAULT_SCOPES.join(' and ')})`,
       ).choices([...SCOPES]),
     )
     .option('--eid <eid...>', 'organisations it may act for, comma-separated or separated by spaces')
@@ -50,7 +50,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
         )
         const date = formatTimestamp(expires)
         if (!json) say(`Key ${id} for ${client}, until ${date}. It will not be shown again:`)
-        tell({ audit: 'made', key: id, client, expires: date })
+        reportKeyChange({ audit: 'made', key: id, client, expires: date })
         const summary = { id, clientId: client, key, scopes, eids, expires: date }
         await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
       }),

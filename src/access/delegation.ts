@@ -1,29 +1,29 @@
 import { randomBytes } from 'node:crypto'
 import type { Principal, Verify } from './principal.ts'
 
-/** Starts every delegated credential; no key and no JWT starts like this. */
+/** The prefix of delegated credentials; no key and no JWT starts with it. */
 const PREFIX = 'delegated:'
 
 /**
- * Credentials for requests that this process makes to itself on behalf of somebody who has signed in. Each is 256
- * random bits, valid for one request and known to this process only.
+ * Credentials for requests that this process makes to itself on behalf of a signed-in user. Each has 256 random bits,
+ * is valid for one request, and is known only to this process.
  */
 export class Delegations {
   readonly #principals = new Map<string, Principal>()
 
-  /** A credential that stands for the principal, once. */
+  /** Issues a credential that represents the principal once. */
   issue(principal: Principal): string {
     const credential = PREFIX + randomBytes(32).toString('base64url')
     this.#principals.set(credential, principal)
     return credential
   }
 
-  /** Releases a credential, whether it was used or not. */
+  /** Removes a credential, whether or not it was used. */
   release(credential: string): void {
     this.#principals.delete(credential)
   }
 
-  /** A verifier that knows these credentials besides those of `others`. */
+  /** A verifier of these credentials, which passes all other ones to `others`. */
   verifying(others: Verify): Verify {
     return (credential, client) => {
       if (!credential.startsWith(PREFIX)) return others(credential, client)

@@ -2,33 +2,35 @@ import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type
 import { Problem } from '../http/problems.ts'
 import { describeReason } from './reason.ts'
 
-/** Longest wait for the JWKS address, in milliseconds as are the following. */
+/** Timeout of a request to the JWKS URL, in milliseconds like the following constants. */
 const TIMEOUT = 3_000
-/** Age at which the keys are asked for again. */
+/** The age at which the keys are fetched again. */
 const REFRESH_AFTER = 60_000
-/** Least time between two asks for a key that is not known, so that made-up key ids do not become a flood. */
+/** Minimum interval between fetches for unknown key ids, so that invented ones do not cause a flood of requests. */
 const COOLDOWN = 5_000
-/** Most bytes of a JWK Set: a large one of a public provider has 10 KB, and an endless one would fill the memory. */
+/**
+ * The largest JWK Set, in bytes. A large one of a public provider has 10 KB; an endless one would fill the memory.
+ */
 const MAX_BYTES = 1024 * 1024
 
 /**
- * The public keys of an issuer, as its JWKS address last gave them. They are asked for at once, every minute while
- * tokens arrive, and when a token names an unknown one. While the address gives no answer the last keys stand.
+ * The public keys of an issuer, as last fetched from its JWKS URL. They are fetched at startup, every minute while
+ * tokens arrive, and when a token names an unknown key. While the URL does not respond, the last keys remain valid.
  */
 export class IssuerKeys {
   readonly #remote: ReturnType<typeof createRemoteJWKSet>
   readonly #log: (message: string, reason?: string) => void
   readonly #onChange: () => void
-  /** When the keys were last asked for, on a clock that nobody sets. */
+  /** When the keys were last requested, by the monotonic clock. */
   #asked = Number.NEGATIVE_INFINITY
   #asking: Promise<void> | undefined
   #answering = true
   #keys = ''
 
-  /** `onChange` is called when the address gives other keys than before. */
+  /** @param onChange called when the keys have changed */
   constructor(address: string, log: (message: string, reason?: string) => void, onChange: () => void) {
-    // When to ask is decided here: jose refuses every token once its own time is up and the address is dead, and
-    // asks a dead address again with each token.
+    // The fetches are scheduled here: when its own cache has expired and the URL does not respond, jose rejects every
+    // token and requests the URL again for each.
     this.#remote = createRemoteJWKSet(new URL(address), {
       cacheMaxAge: Number.POSITIVE_INFINITY,
       cooldownDuration: Number.POSITIVE_INFINITY,
@@ -41,8 +43,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Asks for the keys where they have grown old. A request only waits for it when none has come for a while, so
-   * that a key which the issuer has withdrawn serves for two minutes at most.
+   * Fetches the keys if they are old. A request waits for this only if the last fetch was long ago, so that a
+   * withdrawn key works for two minutes at most.
    */
   async refresh(): Promise<void> {
     const age = performance.now() - this.#asked
@@ -55,7 +57,7 @@ export class IssuerKeys {
    * Finds the key that a token names.
    *
    * @throws {errors.JOSEError}
-   * @throws {Problem} `unavailable` while the address has never given any keys: the token may well be valid
+   * @throws {Problem} `unavailable` until keys were fetched for the first time, because the token may be valid
    */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     try {
@@ -71,7 +73,7 @@ export class IssuerKeys {
   }
 
   readonly #look: JWTVerifyGetKey = async (header, token) => {
-    // Until there has been an answer jose would ask by itself.
+    // Without a first response, jose would send a request itself.
     if (!this.#remote.fresh) throw new errors.JWKSNoMatchingKey()
     return await this.#remote(header, token)
   }
@@ -111,14 +113,14 @@ function noKeys(): Problem {
   )
 }
 
-/** Fetches at most so many bytes. */
+/** Fetches at most MAX_BYTES. */
 const fetchBounded: FetchImplementation = async (url, options) => {
   const response = await fetch(url, options)
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the rest of the response.
     if (bytes > MAX_BYTES) throw new Error(`the JWK Set is larger than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }

@@ -6,43 +6,46 @@ import { IssuerKeys } from './issuer-keys.ts'
 import type { Principal, Refused, Verify } from './principal.ts'
 import { isClient, RememberedPrincipals } from './remembered.ts'
 
-/** What a token is checked against. */
+/** The requirements that tokens must meet. */
 export interface JwtOptions {
-  /** Exactly the token's `iss`. */
+  /** The exact `iss` of the token. */
   readonly issuer: string
-  /** The token's `aud`, or one of them. */
+  /** The `aud` of the token, or one of them. */
   readonly audience: string
-  /** Address of the issuer's public keys (RFC 7517, section 5). */
+  /** The URL of the issuer's public keys (RFC 7517, section 5). */
   readonly jwksUrl: string
-  /** The claim that names the organisations, a string or a list of strings. */
+  /** The claim that names the organisations: a string or a list of strings. */
   readonly eidClaim: string
 }
 
 /**
- * Stands for a text in logs and in Redis. Without the key nobody can try out which e-mail address it stands for, as
- * anybody could with a plain hash.
+ * A keyed hash, which replaces a text in logs and in Redis. Unlike a plain hash, it cannot be guessed by trying out
+ * e-mail addresses.
  */
 export type KeyedHash = (text: string) => string
 
-/** @param key a secret that all processes of a service share */
+/** @param key a secret shared by all processes of the service */
 export function createKeyedHash(key: string): KeyedHash {
   return (text) => createHmac('sha256', key).update(text).digest('base64url')
 }
 
-/** Public-key signatures only: nobody can sign with what the JWKS address gives away, and `none` is none of them. */
+/** Only public-key signatures: the published keys cannot be used to sign, and `none` is excluded. */
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA']
-/** Tokens of other kinds, such as those of a logout, name their kind (RFC 8725, section 3.11); RFC 9068 has this one. */
+/**
+ * Other kinds of tokens, such as logout tokens, name their own type (RFC 8725, section 3.11); this one is from RFC
+ * 9068.
+ */
 const ACCESS_TOKEN = /^(?:application\/)?(?:at\+)?jwt$/i
-/** Seconds by which the issuer's clock may differ from this one. */
+/** Tolerated clock difference to the issuer, in seconds. */
 const CLOCK_SKEW = 60
 
 /**
- * Makes the verifier of an issuer's JSON Web Tokens (RFC 7519, checked as RFC 8725 advises). Whatever is wrong with
- * a token, a key or the JWKS address, the token is not valid; the debug log has the reason.
+ * Creates the verifier of an issuer's JSON Web Tokens (RFC 7519, checked as RFC 8725 recommends). A token is invalid
+ * whether the fault is in the token, its key or the JWKS URL; the debug log has the reason.
  *
- * A valid token is remembered until it expires, because verifying it again costs more than the rest of a request.
- * A token whose key the issuer has withdrawn is refused within two minutes, as long as the JWKS address answers: its
- * keys are asked for every minute, and when they change every remembered token is forgotten.
+ * A valid token is cached until it expires, because verifying it again costs more than the rest of a request. If the
+ * issuer withdraws its key, the token is refused within two minutes while the JWKS URL responds: the keys are fetched
+ * every minute, and a change empties the cache.
  */
 export function createJwtVerifier(
   { issuer, audience, jwksUrl, eidClaim }: JwtOptions,
@@ -83,12 +86,12 @@ export function createJwtVerifier(
   }
 }
 
-/** What is wrong with a token, in words of our own. */
+/** A fault of a token, in our own words. */
 class TokenRefused extends Error {}
 
 /**
- * What is wrong with a token, without what it says: the messages of the library repeat parts of its header, which is
- * the caller's text.
+ * Describes a token's fault without repeating its content: the library's messages quote its header, which the caller
+ * chooses.
  */
 function describeFault(error: unknown): string {
   if (error instanceof TokenRefused) return error.message
@@ -97,17 +100,17 @@ function describeFault(error: unknown): string {
   return error instanceof errors.JOSEError ? error.code : 'its key or its signature cannot be read'
 }
 
-/** @throws {TokenRefused} unless the token says whose it is */
+/** @throws {TokenRefused} unless the token identifies its subject */
 function readPrincipal(claims: JWTPayload, eidClaim: string, keyedHash: KeyedHash): Principal {
   const { iss, sub, exp } = claims
   if (!isText(sub) || exp === undefined) throw new TokenRefused('"sub" claim must be a string')
   const client = [claims.client_id, claims.azp].find(isText)
   const subject = keyedHash(JSON.stringify([iss, sub]))
   return {
-    // A hash, because it goes into logs and Redis, and a subject can be of any length and somebody's e-mail address.
+    // A hash, because logs and Redis contain it, and a subject can be long or an e-mail address.
     id: `jwt_${keyedHash(JSON.stringify([iss, sub, client ?? sub]))}`,
     client: client ?? `sub_${subject}`,
-    // Its caller may name itself by the subject.
+    // The caller may send its subject as X-Client-ID.
     ...(client === undefined && { alias: sub }),
     scopes: new Set(readTexts(claims.scope ?? claims.scp).flatMap((text) => text.split(' '))),
     eids: new Set(readTexts(claims[eidClaim])),
@@ -116,8 +119,8 @@ function readPrincipal(claims: JWTPayload, eidClaim: string, keyedHash: KeyedHas
 }
 
 /**
- * A claim that is a string or a list of them. Some providers issue an identifier that consists of digits as a number:
- * it stands for its decimal text. Anything else is no organisation and no scope.
+ * A claim that is a string or a list of strings. Some providers issue numeric identifiers as numbers, which are read
+ * as decimal text. All other values are ignored.
  */
 function readTexts(claim: unknown): string[] {
   return (Array.isArray(claim) ? claim : [claim])

@@ -4,10 +4,11 @@ import { createKey, type KeyDescription, listKeys } from './keys.ts'
 import type { Scope } from './principal.ts'
 
 /**
- * Makes a key for the same client, scopes and organisations as another, and lets both work until the older one ends.
+ * Creates a key with the client, scopes and organisations of another, and keeps both valid until the older one
+ * expires.
  *
- * @param until when the older key ends, unless it ends sooner anyway, in milliseconds since 1970
- * @returns `undefined` if there is no such key, or it is not valid any more
+ * @param until when the older key expires, unless it expires sooner, in milliseconds since 1970
+ * @returns `undefined` if the key does not exist or is no longer valid
  */
 export async function rotateKey(
   database: Database,
@@ -28,7 +29,7 @@ export async function rotateKey(
   return { made, old: { ...old, expires: ends } }
 }
 
-/** Gives a key another client's name; answers the key, or `undefined` if there is none. */
+/** Changes the client name of a key; returns the key, or `undefined` if it does not exist. */
 export async function renameKey(
   database: Database,
   id: string,
@@ -39,7 +40,7 @@ export async function renameKey(
   return (await listKeys(database)).find((key) => key.id === id)
 }
 
-/** Ends, at once, those of the keys that are not revoked, and answers which they were. */
+/** Revokes, at once, those of the keys that are not yet revoked, and returns them. */
 export async function revokeKeys(
   database: Database,
   ids: readonly string[],

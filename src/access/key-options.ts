@@ -22,9 +22,9 @@ export function inTwelveMonths(): number {
 }
 
 /**
- * A client's name and its organisations as they are stored.
+ * Normalises the name of a client and its organisations.
  *
- * @param listed each may be several identifiers, comma-separated
+ * @param listed each may be several comma-separated identifiers
  * @throws {UserError} with every fault
  */
 export function readNames(given: string, listed: readonly string[]): { name: string; eid: string[] } {
@@ -50,7 +50,7 @@ export function readClientName(given: string): string {
   return name
 }
 
-/** The id of a key: whoever pastes the whole key means its id. */
+/** The id of a key, also if the whole key is given. */
 export function readKeyId(given: string): string {
   return /^mahi_[0-9a-f]{12}/.exec(given)?.[0] ?? given
 }
@@ -63,19 +63,19 @@ function refusedName(name: string): Fault {
   return { field: '--client', message: `must be ${CLIENT_NAME}, not ${quote(name)}` }
 }
 
-/** Callers send it as a header, and a comma separates one from the next. */
+/** Callers send it as a header, and commas separate several. */
 const EID = /^[!-+\--~]{1,64}$/
 
 const CLIENT_NAME = '1 to 64 letters, digits, punctuation marks or single spaces between words'
 
-/** A name in any script: neither control characters nor those that change the direction of the text around them. */
+/** A name in any script, without control characters or characters that change the text direction. */
 function isClientName(text: string): boolean {
   return (
     /^[\p{L}\p{M}\p{N}\p{P}\p{S}]+(?: [\p{L}\p{M}\p{N}\p{P}\p{S}]+)*$/u.test(text) && [...text].length <= 64
   )
 }
 
-/** Leaves a line for whatever keeps the command's messages; whoever sits at a terminal has been told. */
-export function tell(change: KeyChange): void {
+/** Writes an audit line if messages go to a file or a log; on a terminal, the user has already seen the result. */
+export function reportKeyChange(change: KeyChange): void {
   if (!process.stderr.isTTY) say(writeKeyChange(change))
 }

@@ -1,9 +1,9 @@
 import type { Database } from '../database/database.ts'
 
-/** How often it is stored which keys were used, in milliseconds: one write for all of them. */
+/** How often the last use of keys is stored, in milliseconds, in one write for all of them. */
 const INTERVAL = 60_000
 
-/** Remembers when each key was last used, to about a minute. A request costs no more than the mark of its key. */
+/** Records when each key was last used, to about a minute. A request only marks its key. */
 export class KeyUse {
   readonly #database: Database
   readonly #used = new Set<string>()
@@ -18,7 +18,7 @@ export class KeyUse {
     this.#used.add(id)
   }
 
-  /** Stores what was used since it was last stored; keeps it for the next time where that fails. */
+  /** Stores the uses since the last call; if that fails, they are kept for the next call. */
   async store(): Promise<void> {
     const ids = [...this.#used]
     if (ids.length === 0) return
@@ -32,7 +32,7 @@ export class KeyUse {
     for (const id of ids) this.#used.delete(id)
   }
 
-  /** Stores the rest. */
+  /** Stores the remaining uses. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.store().catch(() => undefined)

@@ -15,14 +15,14 @@ interface WatchedKey {
   readonly revoked: number | null
 }
 
-/** Time until keys that could not be read are read again, in milliseconds. */
+/** Interval between attempts to read the keys, in milliseconds. */
 const RETRY = 1_000
 
-/** Knows the keys, and tells the audit of those that are made and revoked, by whichever process, while this one runs. */
+/** Keeps the keys in memory, and audits those that any process creates or revokes while this one runs. */
 export class KeyWatch {
   readonly #reader: Reader
   readonly #audit: Audit
-  /** The keys there were, by their ids; `undefined` until they have been read. */
+  /** The known keys by id; `undefined` until they have been read. */
   #known: Map<string, WatchedKey> | undefined
   #reading = false
   #again = false
@@ -33,15 +33,15 @@ export class KeyWatch {
     this.#audit = audit
   }
 
-  /** Reads the keys that there are, or goes on trying where they can't be read. */
+  /** Reads the existing keys, and keeps trying if that fails. */
   static async start(reader: Reader, audit: Audit): Promise<KeyWatch> {
     const watch = new KeyWatch(reader, audit)
-    await watch.look()
+    await watch.refresh()
     return watch
   }
 
-  /** Called when keys have changed. */
-  async look(): Promise<void> {
+  /** Reads the keys again after a change. */
+  async refresh(): Promise<void> {
     this.#again = true
     if (this.#reading) return
     this.#reading = true
@@ -50,8 +50,8 @@ export class KeyWatch {
       try {
         this.#compare(await this.#reader.all<WatchedKey>(KEYS))
       } catch {
-        // The database is away, which its readers tell of.
-        setTimeout(() => void this.look(), RETRY).unref()
+        // The database is unavailable, which its readers report.
+        setTimeout(() => void this.refresh(), RETRY).unref()
       }
     }
     this.#reading = false
@@ -61,7 +61,7 @@ export class KeyWatch {
     this.#stopped = true
   }
 
-  /** From memory, so that a refusal takes as long whatever its reason. */
+  /** From memory, so that every refusal takes the same time. */
   readonly explain: Explain = (id, keyHash, client) => {
     const key = id === undefined ? undefined : this.#known?.get(id)
     if (key === undefined) return { refused: 'unknown' }
@@ -69,7 +69,7 @@ export class KeyWatch {
     if (key.hash !== keyHash) return { refused: 'secret', ...named }
     if (key.revoked !== null) return { refused: 'revoked', ...named }
     if (key.expires <= Date.now()) return { refused: 'expired', ...named }
-    // It may also have been valid for a moment more than the database found, or less.
+    // The key may also have expired between the query and now.
     return { refused: isClient(key, client) ? 'expired' : 'client', ...named }
   }
 

@@ -12,14 +12,14 @@ import {
 } from './principal.ts'
 import { hashCredential, RememberedPrincipals } from './remembered.ts'
 
-/** A key as it is stored, without its hash. */
+/** A stored key without its hash. */
 export interface KeyDescription {
-  /** The public part of the key, by which it is found and named. */
+  /** The public part of the key, which identifies it. */
   readonly id: string
   readonly client: string
   readonly scopes: readonly string[]
   readonly eids: readonly string[]
-  /** Milliseconds since 1970, as are the following. */
+  /** Milliseconds since 1970, like the following. */
   readonly created: number
   readonly expires: number
   readonly revoked: number | null
@@ -39,7 +39,7 @@ interface KeyRow {
   used: number | null
 }
 
-/** `mahi_`, the public id of 12 hexadecimal digits, `_`, and 256 random bits in base64url. */
+/** `mahi_`, a public id of 12 hexadecimal digits, `_`, and 256 random bits in base64url. */
 const KEY = /^(mahi_[0-9a-f]{12})_[A-Za-z0-9_-]{43}$/
 
 /** The public part of a key. */
@@ -48,8 +48,8 @@ export function idOf(key: string): string {
 }
 
 /**
- * Creates a key. The key itself is only ever in this answer: what is stored is its SHA-256, which is enough for 256
- * random bits (a password hash would cost a request 30 ms and protect nothing).
+ * Creates a key. Only this result contains the key itself. Only its SHA-256 is stored, which is enough for 256 random
+ * bits: a password hash would cost each request 30 ms and protect nothing.
  */
 export async function createKey(
   database: Database,
@@ -64,7 +64,7 @@ export async function createKey(
     scopes?: readonly Scope[]
     eids?: readonly string[]
     expires: number
-    /** Called once if another transaction has to finish first. */
+    /** Called once if another transaction must finish first. */
     onWait?: () => void
   },
 ): Promise<KeyDescription & { key: string }> {
@@ -82,7 +82,7 @@ export async function createKey(
   return { id, key, client, scopes, eids, created, expires, revoked: null }
 }
 
-/** Every key there has been, oldest first. */
+/** All keys, including revoked and expired ones, oldest first. */
 export async function listKeys(reader: Reader): Promise<KeyDescription[]> {
   const rows = await reader.all<KeyRow>(
     `select id, client, hash, scopes, eids, created, expires, revoked, used
@@ -95,7 +95,9 @@ export async function listKeys(reader: Reader): Promise<KeyDescription[]> {
   }))
 }
 
-/** Ends a key at once, and answers whose it was; `undefined` if there is no such key. One that was revoked before stays so. */
+/**
+ * Revokes a key at once and returns it; `undefined` if it does not exist. The date of an earlier revocation is kept.
+ */
 export async function revokeKey(
   database: Database,
   id: string,
@@ -112,17 +114,17 @@ export async function revokeKey(
   return await database.write('keys', revoke, onWait)
 }
 
-/** Why a key was refused; `id` is `undefined` for what is no key by its form. */
+/** Explains why a key was refused; `id` is `undefined` if the key is malformed. */
 export type Explain = (id: string | undefined, keyHash: string, client: string | undefined) => Refused
 
-/** Verifies keys against the database, and remembers the valid ones until `forget` is called. */
+/** Verifies keys against the database, and caches the valid ones until `forget` is called. */
 export class KeyVerifier {
   readonly #reader: Reader
   readonly #explain: Explain
   readonly #onUse: (id: string) => void
   readonly #remembered = new RememberedPrincipals()
 
-  /** @param explain says, for the log alone, why a key was refused; it must take no time that could be measured */
+  /** @param explain says why a key was refused, only for the log; it must not take measurable time */
   constructor(
     reader: Reader,
     explain: Explain = () => ({ refused: 'unknown' }),
@@ -142,21 +144,20 @@ export class KeyVerifier {
       },
     )
 
-  /** Called when a key was made or revoked, by whichever process. */
+  /** Called when any process has created or revoked a key. */
   forget(): void {
     this.#remembered.forget()
   }
 
   /**
-   * The conditions are all in the statement, so that every refusal takes as long as that of a key there is not: in no
-   * case does the database hand over a row. What is compared is a hash of 256 random bits, so that how long that takes
-   * tells nothing that could be used.
+   * All conditions are part of the statement, so that every refusal takes as long as that of an unknown key: the
+   * database never returns a row. It compares hashes of 256 random bits, so the duration reveals nothing useful.
    */
   async #check(key: string, keyHash: string, client: string | undefined): Promise<Principal | Refused> {
     const row = await this.#reader.get<Pick<KeyRow, 'id' | 'client' | 'scopes' | 'eids' | 'expires'>>(
       `select id, client, scopes, eids, expires from api_key
        where id = $1 and hash = $2 and revoked is null and expires > $3 and client = coalesce($4, client)`,
-      // What is no key by its form is looked for as well.
+      // Malformed keys are looked up as well.
       [KEY.exec(key)?.[1] ?? '', keyHash, Date.now(), client ?? null],
     )
     if (row === undefined) return this.#explain(KEY.exec(key)?.[1], keyHash, client)

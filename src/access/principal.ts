@@ -1,20 +1,20 @@
 import type { MaybePromise } from '../pages/maybe-promise.ts'
 import type { RefusalReason } from './audit.ts'
 
-/** What a credential may be used for. */
+/** The permissions of a credential. */
 export const SCOPES = ['occupations:read', 'validation-results:read', 'submissions:write', 'operate'] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** The scopes of a key where none are named. They are listed, so that a scope added later is never granted silently. */
+/** The default scopes of a key. They are listed, so that a scope added later is never granted by default. */
 export const DEFAULT_SCOPES: readonly Scope[] = ['occupations:read', 'validation-results:read']
 
-/** Who is asking, as a valid credential says. */
+/** The caller that a valid credential identifies. */
 export interface Principal {
-  /** Identifies the credential: limits are counted by it and logs name it. It is not secret. */
+  /** Identifies the credential in rate limits and logs. It is not secret. */
   readonly id: string
-  /** The client that the credential was given to. */
+  /** The client that holds the credential. */
   readonly client: string
-  /** Another name that its caller may give in X-Client-ID. It can be a person's, and is in no log. */
+  /** Another name that the caller may send as X-Client-ID. It can be personal and is never logged. */
   readonly alias?: string
   readonly scopes: ReadonlySet<string>
   /** The organisations that the credential may act for. */
@@ -23,16 +23,16 @@ export interface Principal {
   readonly expires: number
 }
 
-/** No valid credential. Why is for the log alone. */
+/** An invalid credential; the reason is only for the log. */
 export interface Refused {
   readonly refused: Exclude<RefusalReason, 'scope' | 'submission'>
-  /** Its id and its client, if there is such a credential. */
+  /** Its id and client, if the credential exists. */
   readonly id?: string
   readonly client?: string
 }
 
 /**
- * Tells who a bearer of a credential is, or that the credential is not valid, or was given to another client than the
+ * Identifies the holder of a credential, or refuses it because it is invalid or belongs to another client than the
  * one that the caller names.
  */
 export type Verify = (credential: string, client?: string) => MaybePromise<Principal | Refused>

@@ -1,13 +1,13 @@
 import type { LimitHeaders } from '../http/common-headers.ts'
 import type { MaybePromise } from '../pages/maybe-promise.ts'
 
-/** So many requests in each window of so many seconds. */
+/** The number of requests allowed in each window of `seconds`. */
 export interface RateLimit {
   readonly requests: number
   readonly seconds: number
 }
 
-/** What is counted apart: each operation by credential, and failed credentials by address. */
+/** The separate limits: operations are counted by credential, failed credentials by address. */
 export type LimitName =
   | 'occupations'
   | 'validation-results'
@@ -15,7 +15,7 @@ export type LimitName =
   | 'codings'
   | 'failed-credentials'
 
-/** A limit that operations are counted under. */
+/** A limit of operations. */
 export type OperationLimit = Exclude<LimitName, 'failed-credentials'>
 
 export type RateLimits = Readonly<Record<LimitName, RateLimit | 'off'>>
@@ -28,49 +28,53 @@ export interface Verdict {
   readonly reset: number
 }
 
-/** Counts a request of `key` under a limit; `undefined` where the limit is off. */
-export type ConsumeLimit = (name: LimitName, key: string) => MaybePromise<Verdict | undefined>
+/** Counts requests of `key` under a limit, one by default, none to read its state; `undefined` if the limit is off. */
+export type ConsumeLimit = (
+  name: LimitName,
+  key: string,
+  requests?: number,
+) => MaybePromise<Verdict | undefined>
 
-/** Makes the counter of each limit that is not off. */
+/** Creates the counters of all limits that are on. */
 export function createLimiter(
   limits: RateLimits,
-  open: (name: string, limit: RateLimit) => (key: string) => MaybePromise<Verdict>,
+  open: (name: string, limit: RateLimit) => (key: string, requests: number) => MaybePromise<Verdict>,
 ): ConsumeLimit {
   const counters = new Map(
     Object.entries(limits).flatMap(([name, limit]) =>
       limit === 'off' ? [] : [[name, open(name, limit)] as const],
     ),
   )
-  return (name, key) => counters.get(name)?.(key)
+  return (name, key, requests = 1) => counters.get(name)?.(key, requests)
 }
 
 /** Limits counted in this process. */
 export function createMemoryLimiter(limits: RateLimits): ConsumeLimit {
   return createLimiter(limits, (_, limit) => {
     const windows = new Windows(limit)
-    return (key) => windows.count(key, performance.now())
+    return (key, requests) => windows.count(key, performance.now(), requests)
   })
 }
 
-/** Windows of a fixed length, each of which begins with the first request of its key. */
+/** Windows of a fixed length, which start with the first request of their key. */
 class Windows {
   readonly #limit: RateLimit
-  /** Oldest first, and so in the order in which they end. */
+  /** Oldest first, and therefore in the order in which they end. */
   readonly #open = new Map<string, { readonly end: number; requests: number }>()
 
   constructor(limit: RateLimit) {
     this.#limit = limit
   }
 
-  /** @param now milliseconds of a clock that is never set */
-  count(key: string, now: number): Verdict {
+  /** @param now milliseconds of a monotonic clock */
+  count(key: string, now: number, requests: number): Verdict {
     let window = this.#open.get(key)
     if (window === undefined || window.end <= now) {
       this.#forgetEnded(now)
       window = { end: now + this.#limit.seconds * 1000, requests: 0 }
       this.#open.set(key, window)
     }
-    window.requests++
+    window.requests += requests
     return verdict(this.#limit.requests - window.requests, window.end - now, this.#limit.seconds)
   }
 
@@ -83,16 +87,16 @@ class Windows {
 }
 
 /**
- * @param left requests left after this one; negative if it is one too many
- * @param ms until the window ends
- * @param seconds length of the window: in floating point, `(now + 60000) - now` can exceed 60000
+ * @param left requests left after this one; negative if the limit is exceeded
+ * @param ms the time until the window ends
+ * @param seconds the length of the window: in floating point, `(now + 60000) - now` can exceed 60000
  */
 export function verdict(left: number, ms: number, seconds: number): Verdict {
   const reset = Math.min(seconds, Math.max(1, Math.ceil(ms / 1000)))
   return { allowed: left >= 0, remaining: Math.max(0, left), reset }
 }
 
-/** A limit that is on, with what callers are told of it. */
+/** A limit that is on, with its headers. */
 export interface CountedLimit extends RateLimit {
   readonly describe: (verdict: Verdict) => LimitHeaders
 }

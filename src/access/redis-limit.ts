@@ -13,26 +13,30 @@ import {
 } from './rate-limit.ts'
 import { describeReason } from './reason.ts'
 
-/** Longest wait for an answer, in milliseconds as are the following: only requests in flight as Redis dies feel it. */
+/**
+ * Timeout of a command, in milliseconds like the following constants. It only affects requests in flight when Redis
+ * fails.
+ */
 const COMMAND_TIMEOUT = 1_000
 const CONNECT_TIMEOUT = 2_000
-/** A connection that gives no answer for so long is dead, though nothing has closed it. */
+/** A connection without a response for this long is dead, even if nothing has closed it. */
 const SOCKET_TIMEOUT = 5_000
-/** Between two looks at whether Redis works. */
+/** Interval between checks of Redis. */
 const PROBE_INTERVAL = 1_000
 
 export interface RedisLimiterOptions {
   /** `redis://` or `rediss://` */
   readonly url: string
-  /** Start of the names of all keys. */
+  /** The prefix of all keys. */
   readonly keyPrefix: string
   readonly log: Pick<FastifyBaseLogger, 'warn'>
   readonly metrics: Metrics
 }
 
 /**
- * Limits counted in Redis, exactly across all processes that use it. While Redis does not work this process counts
- * by itself; it says so once, and goes back when Redis works again. No request fails of it.
+ * Rate limits counted in Redis, exactly across all processes that use it. While Redis is unavailable, this process
+ * counts on its own; it logs the change once, and returns to Redis when it works again. No request fails because of
+ * Redis.
  */
 export class RedisLimiter {
   readonly #redis: Redis
@@ -42,7 +46,7 @@ export class RedisLimiter {
   readonly #probe: RateLimiterRedis
   #up = true
   #stopped = false
-  /** What is wrong with the connection: the commands that fail of it only tell that there is none. */
+  /** The fault of the connection: failed commands only report that there is none. */
   #fault: Error | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -54,12 +58,12 @@ export class RedisLimiter {
       commandTimeout: COMMAND_TIMEOUT,
       socketTimeout: SOCKET_TIMEOUT,
       retryStrategy: (attempts) => Math.min(attempts * 100, PROBE_INTERVAL),
-      // A request that can't be counted now is counted here: nothing waits for a connection or is sent twice.
+      // A request that cannot be counted in Redis is counted here: nothing waits for a connection or is sent twice.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
-      // The probe says more than INFO, which some users may not ask for.
+      // The probe shows more than INFO, which some users may not call.
       enableReadyCheck: false,
-      // After a failover the old primary answers still; its name may lead to the new one.
+      // After a failover, the old primary still responds; its name may resolve to the new one.
       reconnectOnError: (error) => error.message.startsWith('READONLY'),
     })
     this.#redis.on('error', (error) => {
@@ -86,7 +90,7 @@ export class RedisLimiter {
     )
   }
 
-  /** Answers once Redis is connected, or has not been for a moment. */
+  /** Resolves once Redis is connected, or after a short wait. */
   static async start(limits: RateLimits, options: RedisLimiterOptions): Promise<RedisLimiter> {
     const limiter = new RedisLimiter(limits, options)
     await limiter.#redis.connect().catch(() => undefined)
@@ -95,15 +99,15 @@ export class RedisLimiter {
     return limiter
   }
 
-  readonly consume: ConsumeLimit = async (name, key) => {
+  readonly consume: ConsumeLimit = async (name, key, requests) => {
     if (this.#up) {
       try {
-        return await this.#shared(name, key)
+        return await this.#shared(name, key, requests)
       } catch (error) {
         this.#lose(error)
       }
     }
-    return await this.#own(name, key)
+    return await this.#own(name, key, requests)
   }
 
   stop(): void {
@@ -112,7 +116,7 @@ export class RedisLimiter {
     this.#redis.disconnect()
   }
 
-  /** Counts on a key of its own as a request would: a Redis that is full or read-only answers to PING. */
+  /** Counts on a separate key as a request would, because a full or read-only Redis still responds to PING. */
   async #check(): Promise<void> {
     try {
       await this.#probe.consume('write')
@@ -127,19 +131,22 @@ export class RedisLimiter {
   #lose(error: unknown): void {
     if (!this.#up || this.#stopped) return
     this.#up = false
-    // Only the message: the error itself may carry the command, and so a password.
+    // Only the message: the error itself may contain the command, and therefore a password.
     this.#log.warn(
       { reason: describeReason(this.#fault ?? error) },
-      'Redis is unavailable: this process counts rate limits alone until it is back',
+      'Redis is unavailable: this process counts rate limits separately until it is back',
     )
   }
 }
 
-/** A count in Redis; a Redis that fails rejects it. */
-function countIn(limiter: RateLimiterRedis, seconds: number): (key: string) => Promise<Verdict> {
-  return async (key) => {
+/** Counts in Redis; rejects if Redis fails. */
+function countIn(
+  limiter: RateLimiterRedis,
+  seconds: number,
+): (key: string, requests: number) => Promise<Verdict> {
+  return async (key, requests) => {
     try {
-      const { remainingPoints, msBeforeNext } = await limiter.consume(key)
+      const { remainingPoints, msBeforeNext } = await limiter.consume(key, requests)
       return verdict(remainingPoints, msBeforeNext, seconds)
     } catch (refusal) {
       if (refusal instanceof RateLimiterRes) return verdict(-1, refusal.msBeforeNext, seconds)

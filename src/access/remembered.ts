@@ -2,18 +2,18 @@ import { hash } from 'node:crypto'
 import type { MaybePromise } from '../pages/maybe-promise.ts'
 import { isRefused, type Principal, type Refused } from './principal.ts'
 
-/** Most credentials remembered at once: a caller that is pushed out is only verified anew. */
+/** The most cached credentials: an evicted one is only verified again. */
 const MOST = 10_000
 
-/** The callers whose credentials were found valid, until they expire or all of them are forgotten. */
+/** Caches the principals of valid credentials until they expire or the cache is emptied. */
 export class RememberedPrincipals {
-  /** By the credential's hash, so that no credential is kept in memory. */
+  /** By the hash of the credential, so that no credential is kept in memory. */
   readonly #known = new Map<string, Principal>()
   #generation = 0
 
   /**
-   * The credential's principal: the remembered one, unless the caller names another client, or the one that `verify`
-   * finds. So a wrong client is refused after the same work as a wrong credential.
+   * Returns the cached principal of a credential, unless the caller names another client, otherwise the result of
+   * `verify`. A wrong client is therefore refused after the same work as an invalid credential.
    */
   recall(
     credential: string,
@@ -34,7 +34,7 @@ export class RememberedPrincipals {
   ): Promise<Principal | Refused> {
     const generation = this.#generation
     const verified = await verify(credentialHash)
-    // What was revoked while it was being verified is not kept.
+    // A credential that was revoked during verification is not cached.
     if (!isRefused(verified) && generation === this.#generation) this.#keep(credentialHash, verified)
     return verified
   }
@@ -52,7 +52,7 @@ export class RememberedPrincipals {
   }
 }
 
-/** Whether a credential's client is the one that the caller names, where it names one. */
+/** Whether a credential belongs to the client that the caller names, if it names one. */
 export function isClient(
   { client, alias }: Pick<Principal, 'client' | 'alias'>,
   named: string | undefined,
@@ -60,7 +60,7 @@ export function isClient(
   return named === undefined || named === client || (alias !== undefined && named === alias)
 }
 
-/** SHA-256, in base64url: enough for credentials, which nobody can guess. */
+/** SHA-256 in base64url: enough for credentials, which cannot be guessed. */
 export function hashCredential(credential: string): string {
   return hash('sha256', credential, 'base64url')
 }

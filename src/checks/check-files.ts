@@ -1,13 +1,14 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { Definition } from './definition/definition.ts'
 import type { EngineProgress, InputFile } from './engine/run.ts'
 import type { CheckSummary, Finding } from './engine/summary.ts'
-import { DEFAULT_LIMITS, type Limits } from './process/limits.ts'
-import { RuleTooSlow, runChild } from './process/run-child.ts'
+import { DEFAULT_LIMITS, DISK_FULL, isDiskFull, type Limits } from './process/limits.ts'
+import { CheckFailed, RuleTooSlow, runChild } from './process/run-child.ts'
 
 export type { EngineProgress } from './engine/run.ts'
 export type { CheckSummary, CodeSummary, FileSummary, Finding } from './engine/summary.ts'
@@ -17,21 +18,21 @@ export { CheckFailed } from './process/run-child.ts'
 export type CheckedInput = {
   /** Name of the resource in the definition, such as `enrolments`. */
   readonly resource: string
-  /** Name as findings show it; its ending tells the format: `.csv` or `.ndjson`, with or without `.gz`. */
+  /** The name in findings. Its extension determines the format: `.csv` or `.ndjson`, with or without `.gz`. */
   readonly name: string
 } & ({ readonly path: string } | { readonly open: () => AsyncIterable<Uint8Array> })
 
 export interface CheckRequest {
-  /** Folder of the definition; `findDefinition` gives that of one that comes with Mahi. */
-  readonly definition: string
+  /** The definition or its folder; `findDefinition` gives that of one that comes with Mahi. */
+  readonly definition: Definition | string
   readonly files: readonly CheckedInput[]
-  /** Whether an absent file is a finding. Without it, only rules that need the file do not run. */
+  /** Whether a missing file is a finding. Otherwise, only the rules that need the file are skipped. */
   readonly complete?: boolean
   /** ID of the return, such as 202512; by default that of the definition. */
   readonly returnId?: string | undefined
   /** Date on which codes and rules apply; by default the end of the return's month. */
   readonly asOf?: string | undefined
-  /** Codes that are checked; none means all. */
+  /** The codes to check; all if empty. */
   readonly only?: readonly string[]
 }
 
@@ -40,7 +41,7 @@ export interface CheckOptions {
   /** Cancels the check: its process is killed and its temporary files are deleted. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: EngineProgress) => void
-  /** Folder for temporary files; by default that of the system. */
+  /** Folder for temporary files, created if necessary; by default that of the system. */
   readonly temporary?: string
   /** Bytes that are read at once; for tests. */
   readonly chunk?: number
@@ -52,15 +53,15 @@ export interface CheckResult {
   readonly path: string
   /** The findings in the order file, record, check. */
   findings(): AsyncGenerator<Finding>
-  /** Deletes the temporary files. Call it in every case. */
+  /** Deletes the temporary files. Always call it. */
   dispose(): Promise<void>
 }
 
 /**
- * Checks files against a definition, in a process of its own with limits on time, memory and disk. The files are read
- * where they are; nothing of them is logged. The same input gives the same findings, byte for byte, on every machine.
+ * Checks files against a definition, in a child process with limits on time, memory and disk. The files are read
+ * in place and never logged. The same input gives the same findings, byte for byte, on every machine.
  *
- * A rule that takes longer than it may is reported as not run, and the check is done again without it.
+ * A rule that exceeds its time limit is reported as not run, and the check is repeated without it.
  *
  * ```ts
  * const result = await checkFiles({ definition: findDefinition('sdr'), files, returnId: '202512' }, { signal })
@@ -78,10 +79,12 @@ export interface CheckResult {
 export async function checkFiles(request: CheckRequest, options: CheckOptions = {}): Promise<CheckResult> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const deadline = performance.now() + limits.seconds * 1000
-  const folder = await mkdtemp(join(options.temporary ?? tmpdir(), 'mahi-check-'))
+  const folder = await makeFolder(options.temporary).catch(refuseFullDisk)
   const dispose = () => rm(folder, { recursive: true, force: true })
   try {
-    const files = await Promise.all(request.files.map((file) => toInputFile(file, folder, options.signal)))
+    const files = await Promise.all(
+      request.files.map((file) => toInputFile(file, folder, options.signal)),
+    ).catch(refuseFullDisk)
     const skip: Record<string, string> = {}
     const path = join(folder, 'findings.ndjson')
     for (;;) {
@@ -116,6 +119,16 @@ export async function checkFiles(request: CheckRequest, options: CheckOptions = 
   }
 }
 
+async function makeFolder(parent = tmpdir()): Promise<string> {
+  await mkdir(parent, { recursive: true, mode: 0o700 })
+  return await mkdtemp(join(parent, 'mahi-check-'))
+}
+
+/** @throws {CheckFailed} for an error that says that the disk is full */
+function refuseFullDisk(error: unknown): never {
+  throw isDiskFull(error) ? new CheckFailed(DISK_FULL, { cause: error }) : error
+}
+
 async function toInputFile(
   file: CheckedInput,
   folder: string,
@@ -133,7 +146,7 @@ export async function* readFindings(path: string): AsyncGenerator<Finding> {
   for await (const line of readLines(path)) yield JSON.parse(line) as Finding
 }
 
-/** The lines of a file, which LF alone ends: JSON text may contain the other line ends of Unicode. */
+/** Yields the lines of a file, split only at LF, because JSON text may contain other line separators of Unicode. */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let rest = Buffer.alloc(0)
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }) as AsyncIterable<Buffer>) {

@@ -19,7 +19,7 @@ interface CheckFlags {
   json?: true
 }
 
-/** Adds `check`. What it needs is loaded when it runs. */
+/** Adds `check`, whose code is loaded when it runs. */
 export function addCheckCommand(program: Command): void {
   program
     .command('check')
@@ -56,7 +56,7 @@ export function addCheckCommand(program: Command): void {
       } catch (error) {
         if (error instanceof OutputFailed && error.closed) return
         await reportFailure(error, flags.json === true)
-        // 1 is for findings: these files could not be checked.
+        // 1 means findings; these files could not be checked.
         process.exitCode = 2
       }
     })
@@ -64,9 +64,10 @@ export function addCheckCommand(program: Command): void {
 
 async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<number> {
   if (flags.sample !== undefined) return await writeSample(flags.sample)
-  const { findDefinition, loadDefinition } = await import('./definition/load.ts')
+  const { findDefinition, isOwnDefinition, loadDefinition } = await import('./definition/load.ts')
   const folder = findDefinition(flags.definition)
-  const definition = loadDefinition(folder)
+  // A user's definition is refused if its examples have faults; the tests have read those of Mahi's own.
+  const definition = loadDefinition(folder, { examples: !isOwnDefinition(folder) })
   if (flags.explain !== undefined) {
     const { explainCheck } = await import('./explain-check.ts')
     await writeOut(explainCheck(definition, flags.explain, flags.json === true))
@@ -90,7 +91,7 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   const stop = () => abort.abort(new UserError('The check was stopped.'))
   process.once('SIGINT', stop).once('SIGTERM', stop)
   const result = await checkFiles(
-    { definition: folder, files, complete, returnId: flags.return, asOf: flags.asOf, only: flags.only ?? [] },
+    { definition, files, complete, returnId: flags.return, asOf: flags.asOf, only: flags.only ?? [] },
     { signal: abort.signal, onProgress: progress.show },
   ).finally(() => progress.stop())
   try {

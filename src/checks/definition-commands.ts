@@ -3,7 +3,7 @@ import { action, jsonOption } from '../command-line/command.ts'
 import { say, writeOut } from '../command-line/terminal.ts'
 import { UserError } from '../text/user-error.ts'
 
-/** Adds `definitions list`, `show` and `test`. What they need is loaded when they run. */
+/** Adds `definitions list`, `show` and `test`, whose code is loaded when they run. */
 export function addDefinitionCommands(program: Command): void {
   const definitions = program
     .command('definitions')

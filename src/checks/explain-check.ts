@@ -4,7 +4,7 @@ import { type Check, type Definition, listChecks, type Resource } from './defini
 import { describeCheck } from './explain.ts'
 
 /**
- * Finds a check by its code, or by the publisher's own number.
+ * Finds a check by its code, or by the publisher's number.
  *
  * @throws {UserError} if no check has it
  */
@@ -20,7 +20,7 @@ export function findCode(definition: Definition, code: string): { resource: Reso
   )
 }
 
-/** Everything that is known of a check, for people or as one JSON object. */
+/** Describes a check completely, as text or as one JSON object. */
 export function explainCheck(definition: Definition, code: string, json: boolean): string {
   const { resource, check } = findCode(definition, code)
   const description = describeCheck(definition, resource, check)

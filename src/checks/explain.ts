@@ -1,7 +1,7 @@
 import { joinOr } from '../text/join-or.ts'
 import type { Check, Definition, Field, Limits, Resource } from './definition/definition.ts'
 
-/** A check for people and for the rule catalogue. */
+/** A check for display and for the rule catalogue. */
 export interface CheckDescription {
   readonly code: string
   readonly severity: Check['severity']
@@ -9,7 +9,7 @@ export interface CheckDescription {
   readonly fileType: Resource['fileType']
   readonly fields: readonly string[]
   readonly kind: string
-  /** What it finds; the placeholders of a template stay as they are. */
+  /** The message, with unresolved placeholders. */
   readonly message: string
   readonly why?: string
   readonly fix?: string
@@ -21,7 +21,7 @@ export interface CheckDescription {
   readonly status: Check['status']
 }
 
-/** Describes a check of a definition. */
+/** Describes a check. */
 export function describeCheck(_definition: Definition, resource: Resource, check: Check): CheckDescription {
   const { code, severity, fields, kind, why, fix, source, replaces, basis, since, until, status } = check
   const optional = {
@@ -46,12 +46,12 @@ export function describeCheck(_definition: Definition, resource: Resource, check
   }
 }
 
-/** A message without the values of a record, for a summary of all its findings. */
+/** A message without the values of a record, as a heading for all its findings. */
 export function summariseMessage(message: string): string {
   return message.replace(/"?\{\w+\}"?/g, '…')
 }
 
-/** Why a derived check matters, unless the definition says it. */
+/** Why a derived check matters, unless the definition says so itself. */
 const DEFAULT_WHY: Readonly<Record<string, string>> = {
   file: 'Without the file, its records and the rules that need them are not checked.',
   header: 'The values of a column without its expected name are not checked.',
@@ -60,7 +60,7 @@ const DEFAULT_WHY: Readonly<Record<string, string>> = {
   type: 'The value cannot be read as what the column contains.',
 }
 
-/** What to do about the findings of a derived check that does not say it itself. */
+/** How to fix the findings of a derived check, unless the definition says so itself. */
 export const DEFAULT_FIX: Readonly<Record<string, string>> = {
   file: 'Export the file again as CSV in UTF-8.',
   header: 'Give the column the name that the definition states.',
@@ -79,7 +79,7 @@ export const DEFAULT_FIX: Readonly<Record<string, string>> = {
   key: 'Keep one record for each key.',
 }
 
-/** What a derived check finds, in one sentence. */
+/** Describes the findings of a derived check in one sentence. */
 export function describeKind(resource: Resource, { kind, fields }: Check): string {
   const [name = ''] = fields
   const field = resource.fields.find((each) => each.name === name)
@@ -126,7 +126,7 @@ function describeFieldKind(kind: string, field: Field): string {
   }
 }
 
-/** The expected form of a type, with an example. */
+/** The expected format of a type, with an example. */
 export function describeType({ type, format, trueValues, falseValues }: Field): string {
   switch (type) {
     case 'integer':
@@ -170,7 +170,7 @@ export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMax
   return bounds.flat().join(' and ')
 }
 
-/** The permitted values, where they are few enough to be listed. */
+/** The permitted values, if they are few enough to list. */
 export function describePermitted({ permitted = [] }: Field): string {
   const values = [...new Set(permitted.map(({ value }) => value))]
   return values.length <= 12 ? joinOr(values) : `one of the ${values.length} permitted values`

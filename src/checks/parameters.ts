@@ -1,21 +1,21 @@
 import { UserError } from '../text/user-error.ts'
 import type { Definition } from './definition/definition.ts'
 
-/** What a check depends on besides the files: the return and the date on which codes and rules apply. */
+/** The parameters of a check besides the files: the return, and the date for which codes and rules are valid. */
 export interface Parameters {
   readonly returnId: string | null
   readonly returnYear: number | null
   readonly returnMonth: number | null
-  /** First and last day of the return's year. */
+  /** The first and last day of the return's year. */
   readonly returnStart: string | null
   readonly returnEnd: string | null
   readonly asOf: string
 }
 
 /**
- * Works out the parameters of a check from the return and the as-of date, if they are given.
+ * Determines the parameters of a check from the return id and the as-of date, if given.
  *
- * @throws {UserError} if the return or the date has another form than the definition allows
+ * @throws {UserError} if the return id or the date does not have the format of the definition
  */
 export function resolveParameters(
   { name, returns }: Definition,
@@ -49,7 +49,9 @@ function endOf(year: string | undefined, month = '12'): string {
 
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** Whether a text is a calendar date in ISO form. Character by character: it runs for every date of every record. */
+/**
+ * Whether a text is an ISO calendar date. Compares single characters, because it runs for every date in every record.
+ */
 export function isDate(text: string): boolean {
   if (text.length !== 10 || text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45) return false
   const year = digits(text, 0, 4)
@@ -60,7 +62,7 @@ export function isDate(text: string): boolean {
   return day <= (month === 2 && leap ? 29 : (DAYS[month - 1] ?? 0))
 }
 
-/** The number that digits make, or -1 where there is something else. */
+/** The number formed by digits, or -1 for other characters. */
 function digits(text: string, from: number, to: number): number {
   let number = 0
   for (let at = from; at < to; at++) {

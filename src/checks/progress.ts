@@ -1,6 +1,6 @@
 import type { EngineProgress } from './check-files.ts'
 
-/** Shows on a terminal what a check is doing; shows nothing in a pipe. */
+/** Shows the progress of a check on a terminal, and nothing in a pipe. */
 export class CheckProgress {
   readonly #visible = process.stderr.isTTY === true
 

@@ -6,11 +6,11 @@ import { explainFileError } from '../command-line/output-file.ts'
 import { PACKAGE_ROOT } from '../package/root.ts'
 import { UserError } from '../text/user-error.ts'
 
-/** The sample files with faults of every kind. */
+/** The folder of sample files with all kinds of faults. */
 export const FAULTY_SAMPLE: string = fileURLToPath(new URL('samples/sdr/faulty/', PACKAGE_ROOT))
 
 /**
- * Copies the sample files with faults to a folder, which may not have any of them.
+ * Copies the sample files with faults to a folder that contains none of them.
  *
  * @returns their names
  */

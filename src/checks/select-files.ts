@@ -9,16 +9,16 @@ const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xls|ods|zip)$
 
 export interface SelectedFiles {
   readonly files: CheckedInput[]
-  /** Whether a folder was named, of which no file may be missing. */
+  /** Whether a folder was given, in which all files must be present. */
   readonly complete: boolean
-  /** Files of a folder that the definition does not know, with a suggestion. */
+  /** Files in a folder that are not in the definition, with suggestions. */
   readonly ignored: readonly string[]
 }
 
 /**
- * Finds out which file of a definition each path is, by its name. A folder stands for the files in it.
+ * Assigns paths to the files of a definition by their names. A folder stands for its files.
  *
- * @throws {UserError} if a path does not exist, a named file is unknown, or two files are the same one
+ * @throws {UserError} if a path does not exist, a given file is unknown, or two paths are the same file
  */
 export function selectFiles(paths: readonly string[], definition: Definition): SelectedFiles {
   const faults: Fault[] = []

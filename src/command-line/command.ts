@@ -4,18 +4,18 @@ import type { Database } from '../database/database.ts'
 import { OutputFailed, reportFailure, say, writeOut } from './terminal.ts'
 
 /**
- * Runs work on the database that the settings name, and closes it. Commands that only read or change what is there
- * say `existing`: a wrong address then fails, where it would otherwise make an empty database.
+ * Runs work on the configured database, then closes it. Commands that need existing data set `existing`: a wrong URL
+ * then fails instead of creating an empty database.
  */
 export type WithDatabase = <T>(
   work: (database: Database) => Promise<T>,
   options?: { readonly existing?: boolean },
 ) => Promise<T>
 
-/** The option of every command whose answer is not data already. */
+/** The option of all commands whose output is not data already. */
 export const jsonOption = new Option('--json', 'print one JSON object')
 
-/** Makes an action whose failure is told in the user's terms. */
+/** Wraps an action so that its failures are reported to the user. */
 export function action<Arguments extends unknown[]>(run: (...given: Arguments) => Promise<void>) {
   return async (...given: unknown[]): Promise<void> => {
     // Commander passes the arguments, the options and the command itself.
@@ -30,21 +30,21 @@ export function action<Arguments extends unknown[]>(run: (...given: Arguments) =
 }
 
 /**
- * Keeps the part of the heap that is for new objects from growing, for a command that streams: everything it makes
- * is soon garbage, and a larger heap only holds more of it. Measured: a publish of a million entries to PostgreSQL
- * takes 180 MB instead of up to 290 MB, and no longer.
+ * Keeps the young generation of the heap small, for commands that stream: their objects are short-lived, and a larger
+ * heap only holds more garbage. Measured: publishing a million entries to PostgreSQL takes 180 MB instead of up to
+ * 290 MB, in the same time.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** Prints what a command has done: one JSON object, or a text for people. */
+/** Prints the result of a command: one JSON object, or a text. */
 export async function report(flags: { json?: true }, summary: object, text: string): Promise<void> {
   if (flags.json) await writeOut(`${JSON.stringify(summary)}\n`)
   else say(text)
 }
 
-/** Makes a function that says, once, that the command waits for another. */
+/** Creates a function that reports, once, that the command waits for another. */
 export function waitingNotice(): () => void {
   let said = false
   return () => {

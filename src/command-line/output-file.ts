@@ -3,15 +3,15 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { UserError } from '../text/user-error.ts'
 
-/** A file can't be written; the message says what to do about it. */
+/** A file cannot be written; the message says what to do. */
 export class FileUnusable extends UserError {}
 
 /**
- * Writes a file so that at every moment the old one or the new one stands in its place, also after a power cut. The
- * new one is written beside it as `<path>.new`; what an interrupted run has left there is written over.
+ * Replaces a file atomically, even across a power failure. The new content is written to `<path>.new`, which
+ * overwrites the remains of an interrupted run.
  *
- * @param fill writes the content: `append` answers when there is room for more
- * @throws {FileUnusable} if it can't be written
+ * @param fill writes the content; `append` resolves when there is room for more
+ * @throws {FileUnusable} if the file cannot be written
  */
 export async function replaceFile<T>(
   path: string,
@@ -35,7 +35,7 @@ async function fillAndSync<T>(
   path: string,
   fill: (append: (text: string) => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  // Catalogues are public where they are served, but findings name students.
+  // Private, because findings identify students.
   const file = await open(path, 'w', 0o600)
   try {
     const writer = new BufferedWriter(file)
@@ -48,9 +48,9 @@ async function fillAndSync<T>(
   }
 }
 
-/** A rename is only sure to outlive a power cut once the folder has reached the disk. */
+/** A rename only survives a power failure once the folder is on the disk. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows can't open a folder, and has no need to.
+  // Windows cannot open a folder, and does not need to.
   if (process.platform === 'win32') return
   const folder = await open(path)
   try {
@@ -60,7 +60,7 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Gathers small pieces of text, and writes them together. */
+/** Collects small pieces of text and writes them together. */
 export class BufferedWriter {
   readonly #file: FileHandle
   #text = ''
@@ -80,7 +80,12 @@ export class BufferedWriter {
   }
 }
 
-/** Turns what the system says about a file into a sentence that says what to do; other errors stay as they are. */
+/** What to report if the disk is full. */
+export function diskFull(path: string, cause: unknown): FileUnusable {
+  return new FileUnusable(`${path} ${NO_ROOM}`, { cause })
+}
+
+/** Turns a system error about a file into a message that says what to do; other errors are returned unchanged. */
 export function explainFileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error
   const advice = ADVICE[(error as NodeJS.ErrnoException).code ?? '']

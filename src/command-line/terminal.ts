@@ -4,7 +4,7 @@ import { InputRefused } from '../input/faults.ts'
 import { escapeControls } from '../text/quote.ts'
 import { type Fault, formatFault, UserError } from '../text/user-error.ts'
 
-/** Standard output can't take more; `closed` where its reader has read enough, as `head` does. */
+/** Standard output accepts no more data; `closed` if its reader has finished, as `head` does. */
 export class OutputFailed extends UserError {
   readonly closed: boolean
 
@@ -19,7 +19,7 @@ export class OutputFailed extends UserError {
   }
 }
 
-// A failed write is told to whoever wrote; without a listener it would also end the process, with a stack.
+// The writer gets the error of a failed write; without a listener, it would also end the process with a stack trace.
 process.stdout.on('error', () => undefined)
 process.stderr.on('error', () => undefined)
 
@@ -34,18 +34,21 @@ export function writeOut(text: string): Promise<void> {
   })
 }
 
-/** Writes lines for people to standard error. What the text repeats from elsewhere can't act on the terminal. */
+/** Writes messages to standard error, without control characters. */
 export function say(text: string): void {
   process.stderr.write(`${text.split('\n').map(escapeControls).join('\n')}\n`)
 }
 
-/** A progress bar over the bytes of files, on a terminal; a count where their size is not known; none in a pipe. */
+/**
+ * Shows progress on a terminal: a bar over the bytes of files, or a count if their size is unknown. Shows nothing in
+ * a pipe.
+ */
 export class Progress {
   readonly #bar: cliProgress.SingleBar | undefined
   #bytes = 0
   #records = 0
 
-  /** @param files what is read, as far as its size is known */
+  /** @param files the input files */
   constructor(noun: string, files: readonly string[] = []) {
     if (!process.stderr.isTTY) return
     const total = sizeOf(files)
@@ -59,8 +62,8 @@ export class Progress {
       barCompleteChar: '█',
       barIncompleteChar: '░',
       clearOnComplete: true,
-      // Ctrl+C ends the command at once: the bar's own handler would take the signal, and the command go on. So
-      // nothing about the terminal may need to be put back.
+      // Ctrl+C ends the command at once. The bar's own handler would catch the signal and let the command continue.
+      // Nothing about the terminal needs to be restored.
       gracefulExit: false,
       hideCursor: false,
       linewrap: true,
@@ -83,7 +86,7 @@ export class Progress {
   }
 }
 
-/** The sum of the files' sizes in bytes; `undefined` where one is a pipe, or there is none. */
+/** The total size of the files in bytes; `undefined` if one is a pipe or there are none. */
 function sizeOf(files: readonly string[]): number | undefined {
   try {
     const stats = files.map((file) => statSync(file))
@@ -94,12 +97,12 @@ function sizeOf(files: readonly string[]): number | undefined {
   }
 }
 
-/** What a failed command says, as a list of faults; `undefined` for what nobody expected. */
+/** The faults of a failed command; `undefined` for an unexpected error. */
 export function describeFailure(error: unknown): readonly Fault[] | undefined {
   return error instanceof UserError ? error.faults : undefined
 }
 
-/** Tells why a command failed and sets the exit status: each fault on a line, or as one JSON object. */
+/** Reports why a command failed and sets the exit status: one fault per line, or one JSON object. */
 export async function reportFailure(error: unknown, json: boolean): Promise<void> {
   process.exitCode = 1
   const faults = describeFailure(error) ?? [{ message: 'internal error' }]

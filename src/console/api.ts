@@ -3,7 +3,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import type { Delegations } from '../access/delegation.ts'
 import type { Principal } from '../access/principal.ts'
 
-/** The problem body of a response (RFC 9457), as far as pages show it. */
+/** The problem body of a response (RFC 9457), as far as pages display it. */
 export interface ProblemShown {
   readonly status: number
   readonly title: string
@@ -12,7 +12,7 @@ export interface ProblemShown {
   readonly instance?: string
 }
 
-/** The API refused a request of a page: the page shows its words. */
+/** The API refused a request of a page, which displays the problem. */
 export class ApiProblem extends Error {
   readonly problem: ProblemShown
 
@@ -28,12 +28,12 @@ export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly query?: Query
   readonly headers?: Readonly<Record<string, string>>
-  /** An object is sent as JSON; a stream or bytes as they are. */
+  /** An object is sent as JSON; a stream or bytes unchanged. */
   readonly body?: object | NodeJS.ReadableStream | Buffer
 }
 
 /**
- * Calls the operations of `/v1` in this process, as the person who has signed in: the same checks, limits and messages
+ * Calls the operations of `/v1` in this process on behalf of the signed-in user. The same checks, limits and messages
  * apply as over the network, so no page can show anything that the API would refuse.
  */
 export class Api {
@@ -54,7 +54,7 @@ export class Api {
     return await this.#delegate((credential) => this.#app.inject(this.#describe(path, call, credential)))
   }
 
-  /** The response as it arrives, for what may be large. */
+  /** The response as a stream, for large content. */
   async stream(path: string, call: Call = {}): Promise<{ statusCode: number; body: Readable }> {
     const response = await this.#delegate((credential) =>
       this.#app.inject({ ...this.#describe(path, call, credential), payloadAsStream: true }),
@@ -96,7 +96,7 @@ export class Api {
   }
 
   /**
-   * The body of a successful response.
+   * Returns the body of a successful response.
    *
    * @throws {ApiProblem}
    */

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
-import Negotiator from 'negotiator'
 import { PACKAGE_ROOT } from '../package/root.ts'
+import { StaticPage } from '../pages/static-page.ts'
 
-/** The folder of the style sheet and the scripts: they are served as they are. */
+/** The folder of the style sheet and the scripts, which are served unchanged. */
 const FOLDER = new URL('src/console/public/', PACKAGE_ROOT)
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -14,33 +13,34 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** The console's style sheet and scripts, compressed once, with validators. */
+const files = readdirSync(FOLDER)
+  .sort()
+  .map((name) => ({ name, bytes: readFileSync(new URL(name, FOLDER)) }))
+const version = hash('sha256', Buffer.concat(files.map(({ bytes }) => bytes)), 'base64url').slice(0, 12)
+
+/** Where the files are. The path changes with them, so a browser requests each version once. */
+export const ASSETS = `/console/assets/${version}`
+
+/** Serves the console's style sheet and scripts, compressed once. */
 export function registerAssets(app: FastifyInstance): void {
   const assets = new Map(
-    readdirSync(FOLDER).map((name) => {
-      const bytes = readFileSync(new URL(name, FOLDER))
-      return [
-        name,
-        {
-          type: TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
-          etag: `W/"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`,
-          bodies: { br: brotliCompressSync(bytes), gzip: gzipSync(bytes), identity: bytes },
-        },
-      ] as const
+    files.map(({ name, bytes }) => {
+      const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+      return [name, new StaticPage(bytes, { 'content-type': type })] as const
     }),
   )
-  app.get<{ Params: { name: string } }>(
-    '/console/assets/:name',
+  app.get<{ Params: { version: string; name: string } }>(
+    '/console/assets/:version/:name',
     { config: { operation: 'console' } },
-    (request, reply) => {
-      const asset = assets.get(request.params.name)
+    async (request, reply) => {
+      const { params } = request
+      const asset = assets.get(params.name)
       if (asset === undefined) return reply.callNotFound()
-      reply.headers({ 'cache-control': 'no-cache', etag: asset.etag, vary: 'accept-encoding' })
-      if (request.headers['if-none-match'] === asset.etag) return reply.code(304).send()
-      const encoding = (new Negotiator(request.raw).encoding(['br', 'gzip', 'identity']) ??
-        'identity') as keyof typeof asset.bodies
-      if (encoding !== 'identity') reply.header('content-encoding', encoding)
-      return reply.type(asset.type).send(asset.bodies[encoding])
+      // In a rolling restart, a page of one replica requests its files from another, whose files have other content.
+      const isOwn = params.version === version
+      reply.header('cache-control', isOwn ? 'public, max-age=31536000, immutable' : 'no-cache')
+      await asset.send(request, reply)
+      return reply
     },
   )
 }

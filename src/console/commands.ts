@@ -9,20 +9,30 @@ interface Flags {
   key?: string
   eid?: string[]
   url: string
+  endSessions?: true
   json?: true
 }
 
-/** Adds `console`, which prints a one-time link that signs in. */
+/** Adds `console`, which prints a one-time sign-in link. */
 export function addConsoleCommand(program: Command, withDatabase: WithDatabase): void {
   program
     .command('console')
-    .description('print a link that opens the console, once, signed in')
+    .description('print a one-time link that signs in to the console')
     .option('--key <id>', 'sign in with this key (default: a new key for everything, for 12 hours)')
-    .option('--eid <eid...>', 'the organisations that the new key may act for')
-    .option('--url <url>', 'where the service is', 'http://127.0.0.1:8080')
+    .option('--eid <eid...>', 'the organisations that the new key covers')
+    .option('--url <url>', 'the URL of the service', 'http://127.0.0.1:8080')
+    .option('--end-sessions', 'end all sessions and links instead')
     .addOption(jsonOption)
     .action(
-      action(async ({ key, eid = [], url, json }: Flags) => {
+      action(async ({ key, eid = [], url, endSessions, json }: Flags) => {
+        if (endSessions === true) {
+          const ended = await withDatabase((database) => new Sessions(database).endAll())
+          return report(
+            json === true ? { json } : {},
+            { ended },
+            `${ended} ${ended === 1 ? 'session' : 'sessions'} ended.`,
+          )
+        }
         const summary = await withDatabase(async (database) => {
           const keyId =
             key ??
@@ -47,7 +57,7 @@ export function addConsoleCommand(program: Command, withDatabase: WithDatabase):
     )
 }
 
-/** A key that nobody sees: the session is its only use. */
+/** Creates a key only for the session; it is never shown. */
 async function createConsoleKey(
   database: Parameters<typeof createKey>[0],
   eids: readonly string[],

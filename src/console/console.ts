@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseUnavailable } from '../database/database.ts'
+import { bodyMemory } from '../http/body-memory.ts'
 import { PROBLEMS, Problem } from '../http/problems.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
+import { compressPage } from './compress.ts'
 import type { ConsoleServices, Context, Outcome, Route } from './context.ts'
 import { sendContinue } from './continue.ts'
 import { isLoopback, isSecure, readSession } from './cookies.ts'
@@ -32,11 +34,11 @@ const ROUTES: readonly Route[] = [
   ...operatorPages,
 ]
 
-/** The policy of every page: nothing from other hosts, no inline code, no markup made of text by scripts. */
+/** The policy of all pages: nothing from other hosts, no inline code, and no scripts that turn text into markup. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-/** Pages for people at `/console`. They call the operations of `/v1`, which know nothing of them. */
+/** Serves the pages at `/console`. They call the operations of `/v1`, which do not depend on them. */
 export async function registerConsole(app: FastifyInstance, services: ConsoleServices): Promise<void> {
   await app.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => sendError(services, error, request, reply))
@@ -47,6 +49,11 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
         return void sendForeign(reply)
       done()
     })
+    scope.addHook('onResponse', (request, _reply, done) => {
+      bodyMemory.release(request.raw)
+      done()
+    })
+    scope.addHook('onSend', (request, reply, payload) => compressPage(request, reply, payload))
     await registerUploads(scope)
     registerAssets(scope)
     registerSignIn(scope, services)
@@ -128,7 +135,7 @@ function sendPage(
     .send(renderPage({ title, path: '' }, content))
 }
 
-/** What went wrong, in the words of the API. */
+/** Displays an error in the words of the API. */
 async function sendError(
   services: ConsoleServices,
   error: unknown,
@@ -136,9 +143,10 @@ async function sendError(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const problem = describe(error, request)
-  // A request may be turned away before the hook that sets these.
-  reply.headers({ 'content-security-policy': POLICY, 'cache-control': 'no-store' })
-  // To turn requests away is no failure.
+  // A request can be rejected before the hook that sets these headers.
+  const own = error instanceof Problem ? error.headers : {}
+  reply.headers({ ...own, 'content-security-policy': POLICY, 'cache-control': 'no-store' })
+  // Rejecting requests is not a failure.
   if (problem.status >= 500 && !(error instanceof Problem)) {
     services.log.error({ id: request.id, err: error }, 'a page of the console failed')
   }
@@ -148,10 +156,12 @@ async function sendError(
   if (request.headers.accept === 'application/json') {
     return reply.code(problem.status).type('application/json; charset=utf-8').send(JSON.stringify(problem))
   }
+  const isTemporary = problem.status === 503
+  if (isTemporary) reply.header('retry-after', '1')
   const content = html`
     <h1>${problem.title}</h1>
     <p class="problem">${problem.detail}</p>
-    <p><a href=${back(request)}>Back</a></p>
+    <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : html`<a href=${back(request)}>Back</a>`}</p>
   `
   const frame = { title: problem.title, path: request.url, principal: session?.principal }
   return reply.code(problem.status).type(HTML).send(renderPage(frame, content))
@@ -172,11 +182,11 @@ function describe(error: unknown, { id }: FastifyRequest): ProblemShown {
   return {
     status: 500,
     title: PROBLEMS['internal-error'].title,
-    detail: `The page could not be made. The log has the cause under the id ${id}.`,
+    detail: `The page could not be created. The log has the cause under the id ${id}.`,
   }
 }
 
-/** The page that the person came from, if it is one of ours. */
+/** The console page that the user came from, if any. */
 function back({ headers: { referer, host } }: FastifyRequest): string {
   try {
     const url = new URL(referer ?? '')
@@ -186,7 +196,7 @@ function back({ headers: { referer, host } }: FastifyRequest): string {
   }
 }
 
-/** Whether a page of ours sent the request (Fetch Metadata; browsers without it send Origin with each form). */
+/** Whether a page of the console sent the request (Fetch Metadata; browsers without it send Origin with forms). */
 function isSameOrigin({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site === 'same-origin'
@@ -197,7 +207,10 @@ function isSameOrigin({ headers }: FastifyRequest): boolean {
   }
 }
 
-/** A link on another site leads here: the browser has kept the cookie back, and sends it with the next navigation. */
+/**
+ * Whether a link on another site leads here. The browser then withholds the cookie, and sends it with the next
+ * navigation.
+ */
 function isForeignNavigation({ headers, method }: FastifyRequest): boolean {
   return (
     method === 'GET' && headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] === 'navigate'

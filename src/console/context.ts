@@ -9,19 +9,19 @@ import type { Frame } from './layout.ts'
 import type { Oidc } from './oidc.ts'
 import type { Sessions } from './sessions.ts'
 
-/** What the console is made of. */
+/** The services that the console uses. */
 export interface ConsoleServices {
   readonly app: FastifyInstance
   readonly access: Access
   readonly database: Database
   readonly delegations: Delegations
   readonly sessions: Sessions
-  /** Signing in with an identity provider, where one is configured. */
+  /** Sign-in with an identity provider, if configured. */
   readonly oidc: Oidc | undefined
   readonly log: FastifyBaseLogger
 }
 
-/** What a page is made of: who asks, and for what. */
+/** The user and the request of a page. */
 export interface Context {
   readonly services: ConsoleServices
   readonly request: FastifyRequest
@@ -29,12 +29,12 @@ export interface Context {
   readonly principal: Principal
   readonly query: URLSearchParams
   readonly api: Api
-  /** The organisation that the page is about; `undefined` where the credential covers none. */
+  /** The organisation that the page is about; `undefined` if the credential covers none. */
   readonly eid: string | undefined
 }
 
-/** A page: what it is called and what it shows. */
-export interface Shown extends Partial<Pick<Frame, 'notice' | 'refresh' | 'wide'>> {
+/** The title and content of a page. */
+export interface Shown extends Partial<Pick<Frame, 'notice' | 'wide'>> {
   readonly title: string
   readonly status?: number
   readonly content: VNode | VNode[]
@@ -44,14 +44,14 @@ export interface Redirect {
   readonly redirect: string
 }
 
-/** Bytes for the browser to keep, such as a CSV file. */
+/** A file for the browser to download, such as CSV. */
 export interface Download {
   readonly download: string
   readonly type: string
   readonly body: string | NodeJS.ReadableStream
 }
 
-/** An answer for the page's own script. */
+/** JSON for the script of a page. */
 export interface Data {
   readonly data: object
   readonly status?: number
@@ -62,9 +62,9 @@ export type Handler = (context: Context) => Promise<Outcome> | Outcome
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'
-  /** Below `/console`, with `:name` for each part that differs. */
+  /** The path below `/console`, with `:name` for each parameter. */
   readonly path: string
   readonly handle: Handler
-  /** Whether it shows findings: it then leaves an audit line. */
+  /** Whether the page shows findings, which is audited. */
   readonly personal?: boolean
 }

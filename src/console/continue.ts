@@ -2,7 +2,10 @@ import type { FastifyReply } from 'fastify'
 import { html } from './html.ts'
 import { renderPage } from './layout.ts'
 
-/** A page that leads to another one of ours at once: the browser then knows that the navigation began here. */
+/**
+ * Sends a page that redirects at once to another page of the console, so that the browser treats the navigation as
+ * same-site.
+ */
 export function sendContinue(reply: FastifyReply, to: string, title: string): FastifyReply {
   return reply
     .header('refresh', `0; url=${to}`)

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** Whether the browser treats the connection as safe: TLS, as seen here or by a trusted proxy, or loopback. */
+/** Whether the browser considers the connection secure: TLS, here or at a trusted proxy, or loopback. */
 export function isSecure(request: FastifyRequest): boolean {
   return request.protocol === 'https'
 }
 
-/** Browsers keep `Secure` cookies from plain HTTP: only on loopback may the session travel without TLS. */
+/** Browsers do not send `Secure` cookies over plain HTTP, so the session can only be used without TLS on loopback. */
 export function isLoopback(request: FastifyRequest): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/i.test(request.hostname)
 }
@@ -16,7 +16,7 @@ const SIGNING_IN = { secure: '__Host-mahi-signing-in', plain: 'mahi-signing-in' 
 /** The secret of the session that the browser sends. */
 export const readSession = (request: FastifyRequest): string | undefined => read(request, SESSION)
 
-/** The cookie of RFC 6265bis, section 4.1.3.2: without a domain, for this host only. */
+/** The cookie of RFC 6265bis, section 4.1.3.2, without a domain, and therefore for this host only. */
 export function writeSession(request: FastifyRequest, reply: FastifyReply, secret: string): void {
   write(request, reply, SESSION, secret, 'Strict')
 }
@@ -25,7 +25,7 @@ export function endSession(request: FastifyRequest, reply: FastifyReply): void {
   write(request, reply, SESSION, '', 'Strict', 0)
 }
 
-/** What must be known when the identity provider sends the browser back, which a `Strict` cookie would not survive. */
+/** Data needed when the identity provider sends the browser back, when `Strict` cookies are not sent. */
 export const readSigningIn = (request: FastifyRequest): string | undefined => read(request, SIGNING_IN)
 
 export function writeSigningIn(request: FastifyRequest, reply: FastifyReply, value: string): void {

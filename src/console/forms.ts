@@ -1,36 +1,38 @@
 import type { FastifyRequest } from 'fastify'
+import { readWhole } from '../http/body.ts'
 import { Problem } from '../http/problems.ts'
 
-/** Largest form without files, in bytes. */
+/** The largest form without files, in bytes. */
 const MAX_FORM = 1_000_000
 
-const forms = new WeakMap<FastifyRequest, URLSearchParams>()
+/** The most fields of a form: a list of titles has one for each choice. */
+const MAX_FIELDS = 5_000
 
-/** The fields of a form that was sent without files. */
-export async function readForm(request: FastifyRequest): Promise<URLSearchParams> {
-  const before = forms.get(request)
-  if (before !== undefined) return before
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request.raw as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > MAX_FORM) {
-      throw new Problem(
-        'content-too-large',
-        `The form is larger than ${MAX_FORM} bytes, the most that is allowed.`,
-        {
-          headers: { connection: 'close' },
-        },
-      )
-    }
-    chunks.push(chunk)
+const forms = new WeakMap<FastifyRequest, Promise<URLSearchParams>>()
+
+/** Reads the fields of a form without files. */
+export function readForm(request: FastifyRequest): Promise<URLSearchParams> {
+  let form = forms.get(request)
+  if (form === undefined) {
+    form = read(request)
+    forms.set(request, form)
   }
-  const form = new URLSearchParams(Buffer.concat(chunks).toString())
-  forms.set(request, form)
   return form
 }
 
-/** Whether the request has the fields of a form without files. */
+async function read(request: FastifyRequest): Promise<URLSearchParams> {
+  const bytes = await readWhole(request.raw, MAX_FORM)
+  const text = bytes.toString()
+  if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS) {
+    throw new Problem(
+      'content-too-large',
+      `The form has more than ${MAX_FIELDS} fields, the most that are allowed.`,
+    )
+  }
+  return new URLSearchParams(text)
+}
+
+/** Whether the request is a form without files. */
 export function hasForm(request: FastifyRequest): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
 }

@@ -4,7 +4,7 @@ import { renderToString } from 'preact-render-to-string'
 
 type Template = (strings: TemplateStringsArray, ...values: unknown[]) => VNode
 
-/** Templates whose values are escaped: text is never parsed as markup. */
+/** Templates that escape their values: text is never parsed as markup. */
 export const html: Template = (htm as unknown as { bind(create: typeof h): Template }).bind(h)
 
 export type { ComponentChildren, VNode }

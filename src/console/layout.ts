@@ -1,17 +1,16 @@
 import type { Principal } from '../access/principal.ts'
+import { ASSETS } from './assets.ts'
 import { type ComponentChildren, html, renderDocument } from './html.ts'
 
-/** What every page shows around its content. */
+/** The parts of a page around its content. */
 export interface Frame {
   readonly title: string
   /** The path of the page, such as `/console/occupations`. */
   readonly path: string
-  /** Who is signed in; `undefined` before that. */
+  /** The signed-in user; `undefined` before sign-in. */
   readonly principal?: Principal | undefined
-  /** A sentence about what just happened, announced to screen readers. */
+  /** A sentence about the last action, announced by screen readers. */
   readonly notice?: string | undefined
-  /** Whether the page needs its script. */
-  readonly refresh?: number | undefined
   readonly wide?: boolean
 }
 
@@ -31,7 +30,7 @@ const SECTIONS: readonly Section[] = [
 ]
 
 export function renderPage(frame: Frame, content: ComponentChildren): string {
-  const { title, path, principal, notice, refresh } = frame
+  const { title, path, principal, notice } = frame
   const sections = SECTIONS.filter(({ scope }) => principal?.scopes.has(scope) === true)
   return renderDocument(html`
     <html lang="en-NZ">
@@ -39,11 +38,10 @@ export function renderPage(frame: Frame, content: ComponentChildren): string {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        ${refresh !== undefined && html`<noscript><meta http-equiv="refresh" content=${String(refresh)} /></noscript>`}
         <title>${title} – Mahi</title>
-        <link rel="icon" href="/console/assets/icon.svg" />
-        <link rel="stylesheet" href="/console/assets/console.css" />
-        <script type="module" src="/console/assets/console.js"></script>
+        <link rel="icon" href=${`${ASSETS}/icon.svg`} />
+        <link rel="stylesheet" href=${`${ASSETS}/console.css`} />
+        <script type="module" src=${`${ASSETS}/console.js`}></script>
       </head>
       <body class=${frame.wide === true ? 'wide' : undefined}>
         <a class="skip" href="#main">Skip to content</a>

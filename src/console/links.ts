@@ -1,4 +1,4 @@
-/** A path with a query, without the parameters that have no value. */
+/** A path with a query, without empty parameters. */
 export function link(
   path: string,
   query: Readonly<Record<string, string | number | undefined>> = {},
@@ -16,7 +16,7 @@ export const occupationLink = (code: string): string => `/console/occupations/${
 export const submissionLink = (token: string, rest = ''): string =>
   `/console/submissions/${encodeURIComponent(token)}${rest}`
 
-/** An instant as people read it, in UTC. */
+/** Formats an instant for people, in UTC. */
 export function showTime(instant: string | undefined): string {
   if (instant === undefined) return ''
   return `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`

@@ -6,14 +6,14 @@ export interface OidcOptions {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string | undefined
-  /** Where the service is for browsers, such as `https://mahi.example.nz`. */
+  /** The URL of the service for browsers, such as `https://mahi.example.nz`. */
   readonly publicUrl: string
   /** The claim that lists the organisations. */
   readonly eidClaim: string
   readonly keyedHash: KeyedHash
 }
 
-/** What is remembered while the browser is at the identity provider. */
+/** Data kept while the browser is at the identity provider. */
 interface SigningIn {
   readonly verifier: string
   readonly state: string
@@ -21,10 +21,10 @@ interface SigningIn {
   readonly to: string
 }
 
-/** A session of this kind lasts no longer than this: the provider may have ended its own. */
+/** The longest OIDC session: the provider may have ended its own. */
 const LONGEST = 12 * 60 * 60 * 1000
 
-/** Signing in with an identity provider: the authorization code flow of OpenID Connect Core with PKCE (RFC 7636). */
+/** Sign-in with an identity provider: the authorization code flow of OpenID Connect Core with PKCE (RFC 7636). */
 export class Oidc {
   readonly #options: OidcOptions
   #configuration: Promise<openid.Configuration> | undefined
@@ -33,7 +33,7 @@ export class Oidc {
     this.#options = options
   }
 
-  /** Where to send the browser, and what it has to bring back in a cookie. */
+  /** Returns the URL to redirect the browser to, and the content of the cookie to send back. */
   async begin(to: string): Promise<{ url: string; remember: string }> {
     const configuration = await this.#discover()
     const verifier = openid.randomPKCECodeVerifier()
@@ -50,10 +50,10 @@ export class Oidc {
   }
 
   /**
-   * Who has come back.
+   * Identifies the user who has come back.
    *
    * @param target the path and query of the callback
-   * @throws {Error} if anything does not fit together
+   * @throws {Error} if the callback is invalid
    */
   async finish(target: string, remembered: string): Promise<{ principal: Principal; to: string }> {
     const signingIn = JSON.parse(Buffer.from(remembered, 'base64url').toString()) as SigningIn
@@ -76,7 +76,7 @@ export class Oidc {
     const eids = claims[this.#options.eidClaim]
     const subject = this.#options.keyedHash(JSON.stringify([claims.iss, claims.sub]))
     return {
-      // Hashes, because both go into logs: the subject and the name are a person's.
+      // Hashes, because both are logged, and the subject and the name are personal.
       id: `oidc_${subject}`,
       client: `sub_${subject}`,
       alias: typeof claims.name === 'string' ? claims.name : 'signed in',
@@ -90,7 +90,7 @@ export class Oidc {
     return new URL('/console/signed-in', this.#options.publicUrl).href
   }
 
-  /** Discovers the provider once; after a failure, again at the next attempt. */
+  /** Discovers the provider once, or again after a failure. */
   #discover(): Promise<openid.Configuration> {
     const { issuer, clientId, clientSecret } = this.#options
     const url = new URL(issuer)
@@ -105,7 +105,7 @@ export class Oidc {
   }
 }
 
-/** The scopes of people who sign in: those of the claim `mahi_scopes`, a list or a text; without it, the two that read. */
+/** The scopes of a user, from the claim `mahi_scopes`, a list or a string; without it, the two read scopes. */
 function readScopes(claim: unknown): Scope[] {
   const known: readonly Scope[] = [
     'occupations:read',

@@ -3,7 +3,7 @@ import type { Pay } from './records.ts'
 
 export const money = (amount: number): string => `$${Math.round(amount).toLocaleString('en-NZ')}`
 
-/** The ends of an axis that fits every amount: whole tens of thousands. */
+/** The ends of an axis for all amounts, rounded to tens of thousands. */
 export function payScale(pays: readonly (Pay | undefined)[]): readonly [number, number] {
   const amounts = pays.flatMap((pay) => Object.values(pay ?? {}) as number[])
   if (amounts.length === 0) return [0, 100_000]
@@ -11,7 +11,7 @@ export function payScale(pays: readonly (Pay | undefined)[]): readonly [number, 
   return [Math.floor(Math.min(...amounts) / step) * step, Math.ceil(Math.max(...amounts) / step) * step]
 }
 
-/** What a screen reader says instead of the chart. */
+/** The text alternative of the chart for screen readers. */
 export function payText({ payLowerBound, payMidLowerBound, payMidUpperBound, payUpperBound }: Pay): string {
   const parts = [
     ...(payMidLowerBound !== undefined && payMidUpperBound !== undefined
@@ -28,9 +28,9 @@ const WIDTH = 352
 const MARGIN = 4
 
 /**
- * One occupation's pay on an axis: a line from the 10th to the 90th percentile and a bar from the 25th to the 75th.
+ * Draws the pay of an occupation: a line from the 10th to the 90th percentile and a bar from the 25th to the 75th.
  *
- * @param group the range of its group, drawn behind it
+ * @param group the range of its group, drawn in the background
  */
 export function payChart(pay: Pay, [from, to]: readonly [number, number], group?: Pay): VNode {
   const x = (amount: number) => MARGIN + ((amount - from) / Math.max(1, to - from)) * (WIDTH - 2 * MARGIN)
@@ -59,7 +59,7 @@ export function payChart(pay: Pay, [from, to]: readonly [number, number], group?
 export function payTable(rows: readonly { readonly name: string; readonly pay: Pay | undefined }[]): VNode {
   const cell = (amount: number | undefined) =>
     html`<td class="number">${amount === undefined ? 'not known' : money(amount)}</td>`
-  return html`<div class="scroll"><table>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Annual pay"><table>
     <caption>Annual pay by percentile</caption>
     <thead><tr><th scope="col">Occupation</th><th scope="col" class="number">10th</th><th scope="col" class="number">25th</th><th scope="col" class="number">75th</th><th scope="col" class="number">90th</th></tr></thead>
     <tbody>${rows.map(
@@ -67,4 +67,63 @@ export function payTable(rows: readonly { readonly name: string; readonly pay: P
         html`<tr><th scope="row">${name}</th>${cell(pay?.payLowerBound)}${cell(pay?.payMidLowerBound)}${cell(pay?.payMidUpperBound)}${cell(pay?.payUpperBound)}</tr>`,
     )}</tbody>
   </table></div>`
+}
+
+/** The occupations whose typical pay lies in a band: from `from` to below `to`. */
+export interface PayBand {
+  readonly from: number
+  readonly to: number
+  readonly occupations: number
+}
+
+const BAND = 10_000
+const MOST_BANDS = 16
+
+/** Counts occupations by typical pay, the middle between the 25th and the 75th percentile. */
+export function payBands(pays: readonly Pay[]): PayBand[] {
+  const typical = pays.flatMap(({ payMidLowerBound: p25, payMidUpperBound: p75 }) =>
+    p25 === undefined || p75 === undefined ? [] : [(p25 + p75) / 2],
+  )
+  if (typical.length === 0) return []
+  const [least, most] = [Math.min(...typical), Math.max(...typical)]
+  const width = BAND * Math.max(1, Math.ceil((most - least) / BAND / MOST_BANDS))
+  const first = Math.floor(least / width) * width
+  const bands = Array.from({ length: Math.floor((most - first) / width) + 1 }, () => 0)
+  for (const amount of typical) {
+    const band = Math.floor((amount - first) / width)
+    bands[band] = (bands[band] ?? 0) + 1
+  }
+  return bands.map((occupations, band) => ({
+    from: first + band * width,
+    to: first + (band + 1) * width,
+    occupations,
+  }))
+}
+
+/** Draws the bands as columns, with the same numbers as a table below. */
+export function payDistribution(bands: readonly PayBand[], group: string): VNode {
+  const most = Math.max(...bands.map(({ occupations }) => occupations))
+  const total = bands.reduce((sum, { occupations }) => sum + occupations, 0)
+  const [first, last] = [bands[0], bands.at(-1)]
+  const peak = bands.find(({ occupations }) => occupations === most)
+  const step = (WIDTH - 2 * MARGIN) / bands.length
+  const height = 60
+  const label = `Typical pay of ${total} occupations in ${group}: from ${money(first?.from ?? 0)} to ${money(last?.to ?? 0)} a year, most often ${money(peak?.from ?? 0)} to ${money(peak?.to ?? 0)}.`
+  return html`<figure class="distribution">
+    <svg class="pay" viewBox=${`0 0 ${WIDTH} ${height + 16}`} role="img" aria-label=${label}>
+      ${bands.map(({ occupations }, index) => {
+        const tall = (occupations / most) * (height - 4)
+        return html`<rect class="box" x=${MARGIN + index * step + 1} y=${height - tall} width=${Math.max(1, step - 2)} height=${tall} />`
+      })}
+      <line class="axis" x1=${MARGIN} x2=${WIDTH - MARGIN} y1=${height} y2=${height} />
+      <text x=${MARGIN} y=${height + 13}>${money(first?.from ?? 0)}</text>
+      <text x=${WIDTH - MARGIN} y=${height + 13} text-anchor="end">${money(last?.to ?? 0)}</text>
+    </svg>
+    <figcaption>${label} <span class="soft">Typical pay is the middle between the 25th and the 75th percentile.</span></figcaption>
+    <details><summary>Distribution as a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Distribution"><table>
+      <caption>Occupations by typical annual pay</caption>
+      <thead><tr><th scope="col">From</th><th scope="col">To below</th><th scope="col" class="number">Occupations</th></tr></thead>
+      <tbody>${bands.map(({ from, to, occupations }) => html`<tr><td>${money(from)}</td><td>${money(to)}</td><td class="number">${occupations}</td></tr>`)}</tbody>
+    </table></div></details>
+  </figure>`
 }

@@ -1,4 +1,4 @@
-/** An occupation record as `/v1` sends it: every field may be absent (section 2.2 of the API specification). */
+/** An occupation record from `/v1`; every field is optional (section 2.2 of the interface). */
 export interface Occupation {
   readonly occupationCode?: string
   readonly titleEnglish?: string
@@ -55,12 +55,12 @@ export interface OccupationPage {
   readonly data?: readonly Occupation[]
 }
 
-/** The name to show first. */
+/** The name to display. */
 export function nameOf({ titleEnglish, titleMaori, occupationCode }: Occupation): string {
   return titleEnglish ?? titleMaori ?? occupationCode ?? ''
 }
 
-/** The minor group that a record mainly belongs to. */
+/** The Primary minor group of a record. */
 export function primaryGroup({ minorGroups = [] }: Occupation): MinorGroup | undefined {
   return (minorGroups.find((each) => each.minorGroupRelationType === 'Primary') ?? minorGroups[0])?.minorGroup
 }

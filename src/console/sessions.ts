@@ -3,18 +3,18 @@ import type { Principal } from '../access/principal.ts'
 import type { Database } from '../database/database.ts'
 
 const MINUTE = 60_000
-/** A session that nobody uses ends after this time. */
+/** An unused session ends after this time. */
 export const IDLE = 60 * MINUTE
 /** Every session ends after this time. */
 export const LONGEST = 12 * 60 * MINUTE
-/** A one-time link is good for this time. */
+/** A one-time link expires after this time. */
 export const LINK_LIFETIME = 15 * MINUTE
 
-/** How often the use of a session is written down: each write costs a transaction. */
+/** How often the use of a session is recorded, because each write costs a transaction. */
 const NOTE_USE = MINUTE
 
 export interface Session {
-  /** The hash of the secret, by which the session is stored. */
+  /** The hash of the secret, under which the session is stored. */
   readonly hash: string
   readonly principal: Principal
 }
@@ -40,8 +40,8 @@ const LIVE_KEY =
   'select id, client, scopes, eids, expires from api_key where id = $1 and revoked is null and expires > $2'
 
 /**
- * The sessions of people who have signed in to the console. The cookie holds 256 random bits; the database holds their
- * SHA-256, so that every replica knows every session and a copy of the database opens none.
+ * The sessions of signed-in users. The cookie contains 256 random bits, and the database their SHA-256. All replicas
+ * therefore know all sessions, but a copy of the database cannot open one.
  */
 export class Sessions {
   readonly #database: Database
@@ -53,17 +53,20 @@ export class Sessions {
   }
 
   /**
-   * Starts a session and answers its secret. Those that have ended are removed on this occasion.
+   * Starts a session and returns its secret. Also removes ended sessions.
    *
-   * @param keyId the key that the session ends with; `undefined` for a principal of an identity provider
+   * @param keyId the key whose end also ends the session; `undefined` for an OIDC user
+   * @param previous the secret of the session that the new one replaces
    */
-  async start(principal: Principal, keyId?: string): Promise<string> {
+  async start(principal: Principal, keyId?: string, previous?: string): Promise<string> {
     const secret = randomBytes(32).toString('base64url')
     const now = this.#now()
     const expires = Math.min(now + LONGEST, principal.expires)
     await this.#database.write('keys', async (writer) => {
       await writer.run('delete from console_session where expires <= $1 or used <= $2', [now, now - IDLE])
       await writer.run('delete from console_link where expires <= $1', [now])
+      if (previous !== undefined)
+        await writer.run('delete from console_session where hash = $1', [hashSecret(previous)])
       await writer.run(
         `insert into console_session (hash, key_id, principal, created, used, expires)
          values ($1, $2, $3, $4, $5, $6)`,
@@ -73,7 +76,7 @@ export class Sessions {
     return secret
   }
 
-  /** The session that a secret opens; `undefined` if there is none, or it or its key has ended. */
+  /** The session of a secret; `undefined` if it does not exist, or it or its key has ended. */
   async find(secret: string): Promise<Session | undefined> {
     const now = this.#now()
     const row = await this.#database.get<SessionRow>(
@@ -93,13 +96,22 @@ export class Sessions {
     return { hash: row.hash, principal }
   }
 
-  async end(session: Session): Promise<void> {
+  /** Ends the session of a secret, if it exists. */
+  async end(secret: string): Promise<void> {
     await this.#database.write('keys', (writer) =>
-      writer.run('delete from console_session where hash = $1', [session.hash]),
+      writer.run('delete from console_session where hash = $1', [hashSecret(secret)]),
     )
   }
 
-  /** Makes a link's secret: whoever opens it first is signed in with the key. */
+  /** Ends all sessions and links, and returns the number of sessions. */
+  endAll(): Promise<number> {
+    return this.#database.write('keys', async (writer) => {
+      await writer.run('delete from console_link', [])
+      return await writer.run('delete from console_session', [])
+    })
+  }
+
+  /** Creates the secret of a link; whoever opens it first is signed in with the key. */
   async createLink(keyId: string): Promise<string> {
     const secret = randomBytes(32).toString('base64url')
     await this.#database.write('keys', (writer) =>
@@ -112,8 +124,12 @@ export class Sessions {
     return secret
   }
 
-  /** Starts a session with a link, once; `undefined` if the link is unknown, used or too old, or its key has ended. */
-  async openLink(secret: string): Promise<string | undefined> {
+  /**
+   * Starts a session with a link, once; `undefined` if the link is unknown, used or expired, or its key has ended.
+   *
+   * @param previous the secret of the session that the new one replaces
+   */
+  async openLink(secret: string, previous?: string): Promise<string | undefined> {
     const now = this.#now()
     const linkHash = hashSecret(secret)
     const keyId = await this.#database.write('keys', async (writer) => {
@@ -121,12 +137,12 @@ export class Sessions {
         'select key_id from console_link where hash = $1 and expires > $2',
         [linkHash, now],
       )
-      // Of two that open a link at once, one deletes it.
+      // If two requests open a link at once, only one of them deletes it.
       const deleted = await writer.run('delete from console_link where hash = $1', [linkHash])
       return deleted === 1 ? row?.key_id : undefined
     })
     const principal = keyId === undefined ? undefined : await this.#readKey(keyId, now)
-    return principal === undefined ? undefined : await this.start(principal, keyId)
+    return principal === undefined ? undefined : await this.start(principal, keyId, previous)
   }
 
   async #readKey(id: string, now: number): Promise<Principal | undefined> {

@@ -11,18 +11,29 @@ import { renderPage } from './layout.ts'
 const HTML = 'text/html; charset=utf-8'
 const config = { operation: 'console' }
 
-/** Fields of a form that waits until its sender has signed in again. */
+/** Prefix of the fields of a form that is resubmitted after signing in again. */
 const KEPT = 'kept-'
 
 interface Shown {
-  /** Whether there was a session before. */
+  /** Whether a previous session has ended. */
   readonly expired?: boolean
   readonly fault?: string
 }
 
-/** Every way in and the way out. */
+/** Where a browser goes after signing in, which shows whether it accepts cookies. */
+const CHECK = '/console/sign-in/check'
+
+function redirectSignedIn(reply: FastifyReply, to: string): FastifyReply {
+  return reply.redirect(`${CHECK}?to=${encodeURIComponent(to)}`, 303)
+}
+
+/** Registers all ways to sign in, and sign-out. */
 export function registerSignIn(app: FastifyInstance, services: ConsoleServices): void {
   const { access, sessions, oidc, log } = services
+  const endCurrent = async (request: FastifyRequest): Promise<void> => {
+    const secret = readSession(request)
+    if (secret !== undefined) await sessions.end(secret)
+  }
 
   app.get('/console/sign-in', { config }, (request, reply) => renderSignIn(services, request, reply, {}))
 
@@ -35,11 +46,11 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
         fault: 'This key is not valid. Check that it is complete, has not expired and was not revoked.',
       })
     }
-    writeSession(request, reply, await sessions.start(principal, principal.id))
+    writeSession(request, reply, await sessions.start(principal, principal.id, readSession(request)))
     log.warn({ audit: 'signed in', by: 'key', key: principal.id, client: principal.client })
     const to = ownPath(form.get('to'))
     const kept = [...form].filter(([name]) => name.startsWith(KEPT))
-    if (kept.length === 0) return reply.redirect(to, 303)
+    if (kept.length === 0) return redirectSignedIn(reply, to)
     return reply.type(HTML).send(
       renderPage(
         { title: 'Signed in', path: '', principal },
@@ -53,7 +64,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     )
   })
 
-  // A preview of a link in a chat must not use it up: it is opened by the button.
+  // A button opens the link, so that link previews in chats do not use it up.
   app.get<{ Params: { secret: string } }>('/console/link/:secret', { config }, (request, reply) =>
     reply.type(HTML).send(
       renderPage(
@@ -67,23 +78,36 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     ),
   )
   app.post<{ Params: { secret: string } }>('/console/link/:secret', { config }, async (request, reply) => {
-    const secret = await sessions.openLink(request.params.secret)
+    const secret = await sessions.openLink(request.params.secret, readSession(request))
     if (secret === undefined) {
       return renderSignIn(services, request, reply, {
         fault:
-          'This link was used before or is too old. Make a new one with "mahi console", or sign in with a key.',
+          'This link was already used or has expired. Create a new one with "mahi console", or sign in with a key.',
       })
     }
     writeSession(request, reply, secret)
     log.warn({ audit: 'signed in', by: 'link' })
-    return reply.redirect('/console/occupations', 303)
+    return redirectSignedIn(reply, '/console/occupations')
+  })
+
+  app.get(CHECK, { config }, (request, reply) => {
+    const to = ownPath(new URL(request.url, 'http://localhost').searchParams.get('to'))
+    if (readSession(request) !== undefined) return reply.redirect(to, 303)
+    return renderSignIn(services, request, reply, {
+      fault:
+        'Your browser did not send the cookie of the session. Allow cookies for this site and sign in again.',
+    })
   })
 
   app.get('/console/sign-in/provider', { config }, async (request, reply) => {
-    if (oidc === undefined) return reply.redirect('/console/sign-in', 303)
+    // Only a person starts a session: another site must not (ASVS 5.0, 7.6.2).
+    const isForeign = /^(?:cross|same)-site$/.test(String(request.headers['sec-fetch-site']))
+    if (oidc === undefined || isForeign) return reply.redirect('/console/sign-in', 303)
     const to = ownPath(new URL(request.url, 'http://localhost').searchParams.get('to'))
     try {
       const { url, remember } = await oidc.begin(to)
+      // The browser comes back without its `Strict` cookie, so the previous session must end here.
+      await endCurrent(request)
       writeSigningIn(request, reply, remember)
       return reply.redirect(url, 303)
     } catch (err) {
@@ -103,7 +127,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
       log.warn({ audit: 'signed in', by: 'provider' })
       return sendContinue(reply, ownPath(to), 'Signed in')
     } catch (error) {
-      // What the provider sent may name a person: only the kind of the error is logged.
+      // The provider's message may name a person, so only the kind of error is logged.
       log.warn(
         { id: request.id, reason: (error as Error).name },
         'signing in with the identity provider failed',
@@ -115,15 +139,13 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
   })
 
   app.post('/console/sign-out', { config }, async (request, reply) => {
-    const secret = readSession(request)
-    const session = secret === undefined ? undefined : await sessions.find(secret)
-    if (session !== undefined) await sessions.end(session)
+    await endCurrent(request)
     endSession(request, reply)
     return reply.redirect('/console/sign-in?signed-out=1', 303)
   })
 }
 
-/** The form to sign in. What was on its way when the session ended is kept in it. */
+/** The sign-in form. It keeps the form that was being sent when the session ended. */
 export async function renderSignIn(
   { oidc }: ConsoleServices,
   request: FastifyRequest,
@@ -164,7 +186,7 @@ export async function renderSignIn(
     )
 }
 
-/** A path of the console: a parameter must not lead anywhere else. */
+/** A path of the console: a parameter must not redirect to another site. */
 function ownPath(path: string | null | undefined): string {
   const base = 'http://localhost'
   const url = URL.canParse(path ?? '', base) ? new URL(path ?? '', base) : undefined

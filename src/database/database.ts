@@ -1,10 +1,10 @@
 import { UserError } from '../text/user-error.ts'
 import type { Dialect } from './dialect.ts'
 
-/** What a query may be given: times are whole milliseconds since 1970, as numbers; bytes come back as a Buffer. */
+/** A query parameter. Times are whole milliseconds since 1970; bytes are returned as a Buffer. */
 export type Value = string | number | Uint8Array | null
 
-/** Reads. SQL is written once for both engines, with `$1`, `$2`, ... for the parameters. */
+/** Runs reads. Both engines run the same SQL, with `$1`, `$2`, ... for parameters. */
 export interface Reader {
   readonly dialect: Dialect
   all<Row>(sql: string, parameters?: readonly Value[]): Promise<Row[]>
@@ -12,26 +12,26 @@ export interface Reader {
   get<Row>(sql: string, parameters?: readonly Value[]): Promise<Row | undefined>
 }
 
-/** Reads and writes inside one transaction. */
+/** Reads and writes within one transaction. */
 export interface Writer extends Reader {
-  /** Runs a statement and answers how many rows it changed. */
+  /** Runs a statement and returns the number of changed rows. */
   run(sql: string, parameters?: readonly Value[]): Promise<number>
-  /** Streams rows into a table, the fastest way the engine has; answers how many. */
+  /** Streams rows into a table by the engine's fastest method, and returns their number. */
   load(
     table: string,
     columns: readonly string[],
     rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
   ): Promise<number>
-  /** Lets the planner know what a temporary table holds, where the engine does not find out by itself. */
+  /** Updates the planner's statistics of a temporary table, if the engine does not do so itself. */
   analyze(table: string): Promise<void>
 }
 
-/** A reader that is told of changes, until it is stopped. It connects when it reads, as often as it takes. */
+/** A reader that is notified of changes until it is stopped. It reconnects on a read when necessary. */
 export interface Follower extends Reader {
   stop(): Promise<void>
 }
 
-/** What a transaction changes: two that change the same thing wait for each other. */
+/** What a transaction changes. Transactions with the same lock run one after the other. */
 export type Lock =
   | 'schema'
   | 'catalogue'
@@ -41,47 +41,51 @@ export type Lock =
   | `return:${string}`
   | QuietLock
 
-/** Changes that no other process waits for, some of them many times a second: no follower is notified of them. */
+/** Changes that no other process waits for, some of them many times a second: followers are not notified. */
 export type QuietLock = `job:${string}` | `upload:${string}` | 'search-index'
 
-/** Connections to a server. */
+/** The use of a connection pool. */
 export interface PoolUse {
   readonly inUse: number
-  /** Callers that wait for one. */
+  /** Callers that wait for a connection. */
   readonly waiting: number
 }
 
 export interface Database extends Reader {
   /** Its connections at this moment, where it has any. */
+  /** The pool's state, if the engine has a pool. */
   readonly pool?: PoolUse
-  /** The address without its password, for messages. */
+  /** The database URL without its password, for messages. */
   readonly address: string
   /**
-   * Runs `work` in one transaction, alone among those with the same lock, and commits what it wrote; when it
-   * throws, nothing of it stays. `onWait` is called once if another transaction has to finish first.
+   * Runs `work` in a transaction and commits it, or rolls it back if `work` throws. Transactions with the same lock
+   * run one at a time. `onWait` is called once if another transaction must finish first.
    */
   write<T>(lock: Lock, work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T>
-  /** Runs `work` on one unchanging state of the database, however long it takes and whatever commits meanwhile. */
+  /** Runs `work` on a consistent snapshot of the database, however long it takes. */
   snapshot<T>(work: (reader: Reader) => Promise<T>): Promise<T>
   /**
-   * Opens a reader that waits behind nobody else's queries, to follow what other processes change: it calls `onChange`
-   * soon after each of their commits, where the engine can tell and while it is connected; a poll has to stand
-   * behind it.
+   * Opens a separate connection that follows changes by other processes. It calls `onChange` soon after each commit
+   * if the engine supports notifications and the connection is up. Notifications can be missed, so callers must also
+   * poll.
    */
   follow(onChange: () => void): Follower
   /**
-   * Overwrites what deleted rows have left in the database's files, as far as the engine can; `false` if a long read
-   * prevents it for now.
+   * Overwrites deleted rows in the database files, as far as the engine can; returns `false` if a long read prevents
+   * it for now.
    */
   scrub(): Promise<boolean>
   close(): Promise<void>
 }
 
-/** The database can't be used as it is; the message says what to do about it. */
+/** The database cannot be used in its present state; the message says how to fix this. */
 export class DatabaseUnusable extends UserError {}
 
-/** The database is away for the moment, or too busy: the same call may succeed later. */
+/** There is no disk space left. Nothing was changed. */
+export class DatabaseFull extends DatabaseUnusable {}
+
+/** The database is temporarily unavailable or too busy: the same call may succeed later. */
 export class DatabaseUnavailable extends UserError {}
 
-/** So many callers wait for the database already that one more is turned away, for it would only wait in vain. */
+/** Too many callers are already waiting for the database: another one would wait in vain. */
 export class DatabaseBusy extends DatabaseUnavailable {}

@@ -1,11 +1,11 @@
 import { DatabaseUnusable, type Reader } from './database.ts'
 
-/** The row of `instance` that a database has while another one is being copied into it. */
+/** The row of `instance` that exists while another database is copied into this one. */
 export const COPYING = 'copying'
 
 /**
- * A secret of this service that its processes share, made when the tables were: the key of the hashes that stand for
- * subjects in logs.
+ * Returns the secret that the processes of this installation share, created with the tables. It keys the hashes that
+ * replace subjects in logs.
  */
 export async function readHashKey(reader: Reader): Promise<string> {
   const row = await reader.get<{ value: string }>(`select value from instance where name = 'hash-key'`)
@@ -13,7 +13,7 @@ export async function readHashKey(reader: Reader): Promise<string> {
   return row.value
 }
 
-/** @throws {DatabaseUnusable} if a copy into this database was interrupted: what it holds is a part */
+/** @throws {DatabaseUnusable} if a copy into this database was interrupted and is incomplete */
 export async function assertComplete(reader: Reader & { readonly address: string }): Promise<void> {
   const row = await reader.get(`select name from instance where name = '${COPYING}'`)
   if (row !== undefined)

@@ -8,7 +8,7 @@ import { search } from './migrations/0006-search.ts'
 import { primaryGroups } from './migrations/0007-primary-groups.ts'
 import type { Migration } from './migrations/migration.ts'
 
-/** Every migration there is, oldest first. One that has been released is never changed or removed. */
+/** All migrations, oldest first. A released migration is never changed or removed. */
 const MIGRATIONS: readonly Migration[] = [
   initial,
   instance,
@@ -20,10 +20,10 @@ const MIGRATIONS: readonly Migration[] = [
 ]
 
 /**
- * Brings the tables up to date and answers the names of the migrations it applied. Any number of processes may do
- * so at once: each looks first without a lock, and again once it holds it.
+ * Brings the tables up to date and returns the names of the migrations applied. Several processes may do this at
+ * once: each checks first without a lock, then again with it.
  *
- * @throws {DatabaseUnusable} if a newer Mahi has changed the tables
+ * @throws {DatabaseUnusable} if a newer version of Mahi has changed the tables
  */
 export async function migrate(database: Database): Promise<string[]> {
   if ((await pending(database)).length === 0) return []
@@ -37,13 +37,13 @@ export async function migrate(database: Database): Promise<string[]> {
   })
 }
 
-/** Whether the tables have everything that this version needs: on a standby it arrives later. */
+/** Whether the tables are up to date for this version. Migrations reach a standby with a delay. */
 export async function isMigrated(reader: Reader): Promise<boolean> {
   const applied = await reader.all<{ name: string }>('select name from migration')
   return MIGRATIONS.every((migration) => applied.some(({ name }) => name === migration.name))
 }
 
-/** Whether Mahi has made its tables in the database, whichever version it was. */
+/** Whether the database has tables of Mahi, of whatever version. */
 export async function hasTables(reader: Reader): Promise<boolean> {
   const tables = await reader.all<{ name: string }>(reader.dialect.tables)
   return tables.some(({ name }) => name === 'migration')

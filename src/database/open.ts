@@ -1,29 +1,26 @@
 import { type Database, DatabaseUnusable } from './database.ts'
 import { hasTables, migrate } from './migrate.ts'
-import { openPostgres } from './postgres.ts'
-import { openSqlite } from './sqlite.ts'
 
-/** Connections of a command, which does one thing after the other. */
+/** Connections of a command, which works sequentially. */
 const DEFAULT_POOL_SIZE = 2
 
 export interface OpenOptions {
   readonly poolSize?: number
-  /** For commands that only make sense on a database that is in use: a wrong address must not make a new one. */
+  /** The name that PostgreSQL shows for the connections. */
+  readonly applicationName?: string
+  /** For commands that need an existing database: a wrong URL must not create a new one. */
   readonly existing?: boolean
 }
 
 /**
- * Opens the database that `DATABASE_URL` names and brings its tables up to date.
+ * Opens the database at `DATABASE_URL` and brings its tables up to date.
  *
- * @throws {DatabaseUnusable} if it can't be used; the message says what to do
+ * @throws {DatabaseUnusable} if it cannot be used; the message says what to do
  */
-export async function openDatabase(
-  url: string,
-  { poolSize = DEFAULT_POOL_SIZE, existing = false }: OpenOptions = {},
-): Promise<Database> {
-  const database = await connectDatabase(url, { poolSize, existing })
+export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
+  const database = await connectDatabase(url, options)
   try {
-    if (existing && !(await hasTables(database))) {
+    if (options.existing === true && !(await hasTables(database))) {
       throw new DatabaseUnusable(
         `${database.address} has no Mahi tables. Check DATABASE_URL, or create them with "mahi migrate"`,
       )
@@ -36,12 +33,19 @@ export async function openDatabase(
   }
 }
 
-/** Opens a database and leaves its tables as they are. */
+/** Opens a database and leaves its tables unchanged. */
 export async function connectDatabase(
   url: string,
-  { poolSize = DEFAULT_POOL_SIZE, existing = false }: OpenOptions = {},
+  { poolSize = DEFAULT_POOL_SIZE, applicationName, existing = false }: OpenOptions = {},
 ): Promise<Database> {
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), existing)
-  if (/^postgres(?:ql)?:/.test(url)) return openPostgres(url, poolSize)
+  // Only the driver that is used is loaded, because each thread and each command opens the database.
+  if (url.startsWith('sqlite:')) {
+    const { openSqlite } = await import('./sqlite.ts')
+    return openSqlite(url.slice('sqlite:'.length), existing)
+  }
+  if (/^postgres(?:ql)?:/.test(url)) {
+    const { openPostgres } = await import('./postgres.ts')
+    return await openPostgres(url, poolSize, applicationName)
+  }
   throw new DatabaseUnusable('DATABASE_URL must start with "sqlite:" or "postgres://"')
 }

@@ -8,13 +8,13 @@ import { postgresDialect } from './dialect.ts'
 import { renderCopy } from './postgres-copy.ts'
 import { explain } from './postgres-errors.ts'
 
-/** How long it may take to connect, or to get a connection of a pool, in milliseconds. */
+/** Time limit for connecting, or for getting a connection from a pool, in milliseconds. */
 const CONNECT_TIMEOUT = 2_000
 
-/** After how much silence the system asks whether the other end is still there, in milliseconds. */
+/** Idle time after which the operating system probes the connection, in milliseconds. */
 const KEEP_ALIVE_DELAY = 10_000
 
-/** The sockets of connections, those that the driver has lost sight of too: it forgets what failed to connect. */
+/** The sockets of all connections, including those that failed to connect, which the driver forgets. */
 export class Sockets {
   readonly #open = new Set<Socket>()
 
@@ -25,19 +25,19 @@ export class Sockets {
     return socket
   }
 
-  /** Lets the process end without waiting for a server that may never answer a farewell. */
+  /** Lets the process exit without waiting for a server that may never acknowledge the disconnection. */
   release(): void {
     for (const socket of this.#open) socket.unref()
   }
 }
 
-/** How to connect to the server at a `postgres://` address. */
-export function connectionOptions(url: string, sockets: Sockets): pg.ClientConfig {
+/** The options for connecting to the server at a `postgres://` URL. */
+export function connectionOptions(url: string, sockets: Sockets, name = 'mahi'): pg.ClientConfig {
   return {
     stream: sockets.create,
-    // The driver checks certificates in each of these modes, as libpq only does in the last, and warns of it.
+    // The driver checks certificates in each of these modes, and warns that libpq does so only in verify-full.
     connectionString: url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full'),
-    application_name: 'mahi',
+    application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY,
@@ -48,12 +48,12 @@ export function connectionOptions(url: string, sockets: Sockets): pg.ClientConfi
 const BIGINT = 20
 const NUMERIC = 1700
 
-/** Counts, times and sums fit a number: they stay below 2^53. */
+/** Counts, times and sums fit into a number: they stay below 2^53. */
 function chooseParser(oid: number, format?: 'text' | 'binary') {
   return oid === BIGINT || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format)
 }
 
-/** An address for messages: without its password, and without options, which may hold one too. */
+/** Returns a URL for messages: without its password, and without options, which may contain one as well. */
 export function nameAddress(url: string): string {
   const address = new URL(url)
   if (address.password !== '') address.password = '***'
@@ -66,7 +66,7 @@ interface Queryable {
   query(query: pg.QueryConfig): Promise<pg.QueryResult>
 }
 
-/** Reads on a connection, or on any of a pool. */
+/** Reads on one connection, or on any connection of a pool. */
 export class PostgresReader implements Reader {
   readonly dialect = postgresDialect
   readonly #client: Queryable
@@ -75,8 +75,8 @@ export class PostgresReader implements Reader {
   readonly #timeout: number | undefined
 
   /**
-   * @param names the statements that are prepared by name, shared by the connections of a pool
-   * @param timeout how long an answer may take, in milliseconds, before the server counts as away
+   * @param names the names of prepared statements, shared by the connections of a pool
+   * @param timeout how long the server may take to respond, in milliseconds, before it counts as unavailable
    */
   constructor(client: Queryable, address: string, names: Map<string, string>, timeout?: number) {
     this.#client = client
@@ -94,7 +94,7 @@ export class PostgresReader implements Reader {
   }
 
   async query(sql: string, parameters: readonly Value[]): Promise<pg.QueryResult> {
-    // Nothing is gained by preparing what runs once, and DDL can't be.
+    // Preparing a statement that runs once gains nothing, and DDL cannot be prepared.
     if (parameters.length === 0) return await this.#run({ text: sql })
     let name = this.#names.get(sql)
     if (name === undefined) {
@@ -106,7 +106,7 @@ export class PostgresReader implements Reader {
 
   async #run(query: pg.QueryConfig): Promise<pg.QueryResult> {
     try {
-      // The driver's types do not know that a query may have a timeout of its own.
+      // The driver's types lack the timeout of a single query.
       return await this.#client.query({ ...query, query_timeout: this.#timeout } as pg.QueryConfig)
     } catch (error) {
       throw explain(error, this.#address)
@@ -114,7 +114,7 @@ export class PostgresReader implements Reader {
   }
 }
 
-/** Reads and writes on one connection. Nothing here has a timeout: an import takes as long as its input does. */
+/** Reads and writes on one connection, without timeouts: an import takes as long as its input does. */
 export class PostgresWriter extends PostgresReader implements Writer {
   readonly #connection: pg.ClientBase
 

@@ -1,9 +1,9 @@
 import type { Value } from './database.ts'
 
-/** Characters of a COPY that are sent at a time. */
+/** Characters of a COPY that are sent at once. */
 const CHUNK = 64 * 1024
 
-/** The text form of COPY: cells between tabs, rows between line ends, `\N` for null. */
+/** The text format of COPY: tab-separated values, one row per line, `\N` for null. */
 export async function* renderCopy(
   rows: AsyncIterable<readonly Value[]> | Iterable<readonly Value[]>,
 ): AsyncGenerator<Buffer> {

@@ -1,9 +1,9 @@
-import { DatabaseUnavailable, DatabaseUnusable } from './database.ts'
+import { DatabaseFull, DatabaseUnavailable, DatabaseUnusable } from './database.ts'
 
-/** The server, or the network on the way to it, has said nothing in time: not even that it is away. */
+/** The server or the network did not respond in time, not even with an error. */
 export class ServerSilent extends DatabaseUnavailable {}
 
-/** Tells a server that is away, or was lost on the way, from one that will not have us; other errors stay as they are. */
+/** Turns a driver's error into one that says whether to retry or what to fix; other errors are returned unchanged. */
 export function explain(error: unknown, address: string): unknown {
   if (!(error instanceof Error) || error instanceof DatabaseUnusable || error instanceof DatabaseUnavailable)
     return error
@@ -15,7 +15,8 @@ export function explain(error: unknown, address: string): unknown {
   const unavailable = findByPrefix(UNAVAILABLE, code || error.message)
   if (unavailable !== undefined) return new DatabaseUnavailable(`${address} ${unavailable}`, cause)
   const advice = findByPrefix(ADVICE, code || error.message)
-  if (advice !== undefined) return new DatabaseUnusable(`${address} ${advice}`, cause)
+  if (advice !== undefined)
+    return new (code === '53100' ? DatabaseFull : DatabaseUnusable)(`${address} ${advice}`, cause)
   if ('syscall' in error && NETWORK_CALL.test(String(error.syscall)))
     return new DatabaseUnavailable(`${address} did not respond (${code}). Is the server running?`, cause)
   return error
@@ -27,16 +28,16 @@ function findByPrefix(sentences: Sentences, text: string): string | undefined {
   return sentences.find(([prefix]) => text.startsWith(prefix))?.[1]
 }
 
-/** What the driver says when its own time is up, without a code. */
+/** The driver's messages when it times out itself, which have no code. */
 const SILENT_MESSAGE =
   /^(?:Query read timeout|timeout expired|Connection terminated due to connection timeout)$/
 
-/** System calls that reach for the server; to `open` a file is none of them. */
+/** System calls that contact the server, unlike `open` on a file. */
 const NETWORK_CALL = /^(?:connect|read|write|shutdown|getaddrinfo)$/
 
-const LOST = 'was lost on the way: is the server running?'
+const LOST = 'disconnected. Is the server running?'
 
-/** What passes: SQLSTATEs, or what the driver says where there is none, by how they begin. */
+/** Temporary conditions, by the start of the SQLSTATE, or of the driver's message if there is none. */
 const UNAVAILABLE: Sentences = [
   ['Connection terminated', LOST],
   ['Connection ended', LOST],
@@ -44,31 +45,31 @@ const UNAVAILABLE: Sentences = [
   ['Client was closed', LOST],
   ['timeout exceeded when trying to connect', 'is busy: no connection became free in time'],
   ['08', LOST],
-  ['57P01', 'is shutting down, or has ended this connection'],
+  ['57P01', 'is shutting down, or has closed this connection'],
   ['57P02', 'has crashed and is recovering'],
   ['57P03', 'is starting up or shutting down'],
-  ['57P05', 'has ended an idle connection'],
-  ['57014', 'is busy: it took too long to answer'],
-  ['53200', 'has no memory left for this'],
-  ['53300', 'has no connection left: raise its max_connections, or lower DATABASE_POOL_SIZE'],
-  ['25006', 'is read-only: name the primary in DATABASE_URL'],
+  ['57P05', 'closed an idle connection'],
+  ['57014', 'is busy: it took too long to respond'],
+  ['53200', 'is out of memory'],
+  ['53300', 'has no free connection. Raise its max_connections, or lower DATABASE_POOL_SIZE'],
+  ['25006', 'is read-only. Set DATABASE_URL to the primary'],
 ]
 
 const UNTRUSTED =
-  "has a certificate that can't be trusted: name its authority with sslrootcert=FILE in DATABASE_URL, or do without the check with sslmode=no-verify"
+  'has an untrusted certificate. Set sslrootcert=FILE in DATABASE_URL to its certificate authority, or turn off the check with sslmode=no-verify'
 
-/** What stays so until somebody acts. */
+/** Conditions that last until somebody fixes them. */
 const ADVICE: Sentences = [
-  ['28P01', 'refuses the user or the password: check DATABASE_URL'],
-  ['28', 'refuses this user, or connections from here: check DATABASE_URL and the pg_hba.conf of the server'],
-  ['SASL: SCRAM-SERVER-FIRST-MESSAGE', 'asks for a password: put one into DATABASE_URL'],
-  ['3D000', 'has no such database: create it, or name another in DATABASE_URL'],
-  ['42501', 'does not let this user create or read tables: grant it the rights, or name another user'],
-  ['3F000', 'has no such schema: create it, or change the search path in DATABASE_URL'],
-  ['53100', 'has no room left on its disk: nothing was changed; free some and run the command again'],
+  ['28P01', 'rejected the user or the password. Check DATABASE_URL'],
+  ['28', "rejects this user, or connections from this host. Check DATABASE_URL and the server's pg_hba.conf"],
+  ['SASL: SCRAM-SERVER-FIRST-MESSAGE', 'requires a password. Add it to DATABASE_URL'],
+  ['3D000', 'does not exist. Create the database, or name another in DATABASE_URL'],
+  ['42501', 'does not let this user create or read tables. Grant it the privileges, or name another user'],
+  ['3F000', 'has no schema of that name. Create it, or change the search path in DATABASE_URL'],
+  ['53100', 'has no disk space left. Nothing was changed. Free some space and run the command again'],
   [
     'The server does not support SSL',
-    'offers no TLS: turn it on there, or leave sslmode out of DATABASE_URL',
+    'does not support TLS. Enable it on the server, or remove sslmode from DATABASE_URL',
   ],
   ['DEPTH_ZERO_SELF_SIGNED_CERT', UNTRUSTED],
   ['SELF_SIGNED_CERT_IN_CHAIN', UNTRUSTED],
@@ -78,7 +79,7 @@ const ADVICE: Sentences = [
   ['ERR_TLS_CERT_ALTNAME_INVALID', UNTRUSTED],
 ]
 
-/** Whether a standby cancelled the query, because what it replays would take away what the query reads. */
+/** Whether a standby cancelled the query because it conflicts with what the standby replays. */
 export function isReplayConflict(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === '40001'
 }

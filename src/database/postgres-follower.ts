@@ -4,15 +4,15 @@ import { postgresDialect } from './dialect.ts'
 import { PostgresReader } from './postgres-connection.ts'
 import { explain, ServerSilent } from './postgres-errors.ts'
 
-/** The channel on which a commit is told to every process. */
+/** The channel that announces each commit to every process. */
 export const CHANNEL = 'mahi_change'
 
-/** How long an answer may take, in milliseconds: what a follower reads is three rows. */
+/** How long a response may take, in milliseconds: a follower reads three rows. */
 const ANSWER_TIMEOUT = 2_000
 
 /**
- * A connection of its own that listens for commits. When it is lost the next read opens another, and so sees what
- * was told meanwhile to nobody.
+ * A separate connection that listens for commits. When it is lost, the next read opens another, and so sees the
+ * commits in between, which were announced to nobody.
  */
 export class PostgresFollower implements Follower {
   readonly dialect = postgresDialect
@@ -23,7 +23,7 @@ export class PostgresFollower implements Follower {
   #connection: Promise<pg.Client> | undefined
   #stopped = false
 
-  /** @param onSilence is called when the server has not answered in time, twice */
+  /** @param onSilence is called when the server has failed twice to respond in time */
   constructor(options: pg.ClientConfig, address: string, onChange: () => void, onSilence: () => void) {
     this.#options = options
     this.#address = address
@@ -37,7 +37,7 @@ export class PostgresFollower implements Follower {
     } catch (error) {
       if (!(error instanceof ServerSilent)) throw error
     }
-    // Once more: it may have been this process that stood still and could not listen.
+    // Try again: this process itself may have stalled.
     try {
       return await this.#read<Row>(sql, parameters)
     } catch (error) {
@@ -51,7 +51,7 @@ export class PostgresFollower implements Follower {
   }
 
   async #read<Row>(sql: string, parameters: readonly Value[]): Promise<Row[]> {
-    // A read that was asked for just before the end would open a connection that nobody closes.
+    // A read that began just before the stop would open a connection that nobody closes.
     if (this.#stopped) throw new DatabaseUnavailable(`${this.#address} is no longer followed`)
     this.#connection ??= this.#connect()
     const connection = this.#connection
@@ -75,7 +75,7 @@ export class PostgresFollower implements Follower {
     client.on('notification', this.#onChange)
     try {
       await client.connect()
-      // A standby can't listen, and a pooler between may forget it: the poll is enough then.
+      // A standby cannot listen, and a pooler may not pass notifications on: polling is enough then.
       await client.query(`listen ${CHANNEL}`).catch(() => undefined)
       return client
     } catch (error) {
@@ -84,7 +84,7 @@ export class PostgresFollower implements Follower {
     }
   }
 
-  /** A server that is away does not answer to a farewell: nobody waits for it. */
+  /** Does not wait, because an unavailable server does not acknowledge the disconnection. */
   #drop(connection: Promise<pg.Client>): void {
     if (this.#connection === connection) this.#connection = undefined
     connection.then((client) => client.end()).catch(() => undefined)

@@ -23,22 +23,22 @@ import {
 import { explain, ServerSilent } from './postgres-errors.ts'
 import { CHANNEL, PostgresFollower } from './postgres-follower.ts'
 
-/** How long the server may work on a read, in milliseconds; the slowest one takes a hundredth of it. */
+/** How long the server may work on a read, in milliseconds; the slowest read takes a hundredth of this. */
 const STATEMENT_TIMEOUT = 3_000
 
-/** How long a read may take to be answered, in milliseconds: longer than it may be worked on. */
+/** How long a read may take including the network, in milliseconds. */
 const ANSWER_TIMEOUT = STATEMENT_TIMEOUT + 1_000
 
-/** Callers that may wait for a connection, for each connection there is: more would only wait in vain. */
+/** Callers that may wait, per connection: more would only wait in vain. */
 const WAITING_PER_CONNECTION = 50
 
-/** Pause between two questions whether a server that has fallen silent answers again, in milliseconds. */
+/** Pause between two probes of an unresponsive server, in milliseconds. */
 const PROBE_PAUSE = 500
 
-/** The names of a `QuietLock`. */
+/** Matches a `QuietLock`. */
 const QUIET = /^(?:job|upload):/
 
-/** What a transaction that writes begins with. */
+/** Begins a transaction that writes. */
 const BEGIN_WRITE = `begin;
   set local statement_timeout = 0;
   set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 10; set local tcp_keepalives_count = 6`
@@ -49,8 +49,12 @@ const BEGIN_WRITE = `begin;
  * @throws {DatabaseUnusable} if the server refuses the user, the password or the database, or is too old
  * @throws {DatabaseUnavailable} if there is no server
  */
-export async function openPostgres(url: string, poolSize: number): Promise<Database> {
-  const database = new PostgresDatabase(url, poolSize)
+export async function openPostgres(
+  url: string,
+  poolSize: number,
+  applicationName?: string,
+): Promise<Database> {
+  const database = new PostgresDatabase(url, poolSize, applicationName)
   try {
     const row = await database.get<{ server_version_num: string }>('show server_version_num')
     if (Number(row?.server_version_num) < 150_000) {
@@ -65,7 +69,7 @@ export async function openPostgres(url: string, poolSize: number): Promise<Datab
   }
 }
 
-/** Opens a pool to standbys that need not be there yet: reads fail until they are. */
+/** Opens a pool to standbys that may still be unavailable: reads fail until they are up. */
 export function openStandby(url: string, poolSize: number): Database {
   return new PostgresDatabase(url, poolSize)
 }
@@ -78,16 +82,16 @@ class PostgresDatabase implements Database {
   readonly #sockets = new Sockets()
   #pool: pg.Pool
   #reader: PostgresReader
-  /** The statements that are prepared by name: whichever connection runs one uses the same name. */
+  /** The names of prepared statements, the same for every connection. */
   readonly #names = new Map<string, string>()
-  /** Set while the server says nothing at all: whoever asks is told at once, instead of waiting for it too. */
+  /** Whether the server is unresponsive: reads then fail at once instead of waiting. */
   #silent = false
-  /** Set while it is not known whether the server answers: whether it did in the end. */
+  /** The pending probe of the server: resolves to whether it responds. */
   #probing: Promise<boolean> | undefined
   #closed = false
 
-  constructor(url: string, poolSize: number) {
-    this.#options = connectionOptions(url, this.#sockets)
+  constructor(url: string, poolSize: number, applicationName?: string) {
+    this.#options = connectionOptions(url, this.#sockets, applicationName)
     this.address = nameAddress(url)
     this.#poolSize = poolSize
     this.#pool = this.#openPool()
@@ -132,10 +136,13 @@ class PostgresDatabase implements Database {
   }
 
   follow(onChange: () => void): Follower {
-    return new PostgresFollower(this.#options, this.address, onChange, () => void this.#answers())
+    return new PostgresFollower(this.#options, this.address, onChange, () => void this.#isResponding())
   }
 
-  /** Deleted rows stay in the files until autovacuum reuses their space: PostgreSQL has no way to overwrite them. */
+  /**
+   * Does nothing: deleted rows stay in the files until autovacuum reuses their space, and PostgreSQL cannot overwrite
+   * them.
+   */
   async scrub(): Promise<boolean> {
     return true
   }
@@ -156,7 +163,7 @@ class PostgresDatabase implements Database {
     try {
       return await query(this.#reader)
     } catch (error) {
-      if (!(error instanceof ServerSilent) || !(await this.#answers())) throw error
+      if (!(error instanceof ServerSilent) || !(await this.#isResponding())) throw error
       return await query(this.#reader)
     }
   }
@@ -178,7 +185,7 @@ class PostgresDatabase implements Database {
       release(connection, ignore)
       return result
     } catch (error) {
-      // Where even this fails the connection is gone, and its transaction with it.
+      // If the rollback fails as well, the connection is lost, and its transaction with it.
       const broken = await writer.run('rollback').then(
         () => undefined,
         (cause: unknown) => (cause instanceof Error ? cause : new Error(String(cause))),
@@ -206,7 +213,7 @@ class PostgresDatabase implements Database {
       max: this.#poolSize,
       statement_timeout: STATEMENT_TIMEOUT,
     })
-    // A connection that breaks while nobody uses it leaves the pool; whoever needs one next opens another.
+    // A connection that fails while idle leaves the pool; the next caller opens another.
     pool.on('error', () => undefined)
     return pool
   }
@@ -216,24 +223,24 @@ class PostgresDatabase implements Database {
   }
 
   /**
-   * Finds out whether a server that did not answer in time answers a new connection. Where it does, one answer was
-   * slow, or it was this process that stood still and could not listen.
+   * Probes with a new connection whether a server that did not respond in time is up. If it is, that response was
+   * slow, or this process stalled.
    */
-  #answers(): Promise<boolean> {
-    this.#probing ??= this.#probe().then((answered) => {
+  #isResponding(): Promise<boolean> {
+    this.#probing ??= this.#probe().then((responding) => {
       this.#probing = undefined
       if (this.#closed) return false
-      if (answered) this.#renew()
+      if (responding) this.#renew()
       else if (!this.#silent) {
         this.#silent = true
-        void this.#untilItAnswers()
+        void this.#waitForResponse()
       }
-      return answered
+      return responding
     })
     return this.#probing
   }
 
-  async #untilItAnswers(): Promise<void> {
+  async #waitForResponse(): Promise<void> {
     do {
       await sleep(PROBE_PAUSE, undefined, { ref: false })
       if (this.#closed) return
@@ -243,7 +250,7 @@ class PostgresDatabase implements Database {
     this.#silent = false
   }
 
-  /** Whether the server says anything, be it that it is starting up. */
+  /** Whether the server responds at all, even if it is still starting up. */
   async #probe(): Promise<boolean> {
     const client = new pg.Client(this.#options)
     client.on('error', () => undefined)
@@ -255,7 +262,7 @@ class PostgresDatabase implements Database {
     return !(reason instanceof ServerSilent)
   }
 
-  /** Connections from before may lead nowhere: each would let one caller more wait in vain. */
+  /** Replaces the pool: old connections may be dead, and each would make one more caller wait in vain. */
   #renew(): void {
     void this.#pool.end().catch(() => undefined)
     this.#pool = this.#openPool()

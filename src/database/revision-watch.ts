@@ -1,37 +1,40 @@
 import type { Database, Follower, Reader } from './database.ts'
 import { type Revision, type RevisionName, readRevisions } from './revisions.ts'
 
-/** How often the revisions are read, in milliseconds: a change shows everywhere within a second. */
+/** How often the revisions are read, in milliseconds: a change is visible everywhere within a second. */
 const POLL_INTERVAL = 250
 
-/** How long it may take before a database that does not answer counts as lost, in milliseconds: a lost connection is none. */
+/**
+ * How long the database may fail to respond before it counts as lost, in milliseconds. A dropped connection alone
+ * does not count.
+ */
 const LOST_AFTER = 1_000
 
-/** How long the revisions may stay unread before nobody can tell any more what has changed, in milliseconds. */
-const BLIND_AFTER = 5_000
+/** How long the revisions may stay unread before they count as stale, in milliseconds. */
+const STALE_AFTER = 5_000
 
-/** Told whether the database answers, and otherwise why not. */
-type OnReach = (reached: boolean, reason?: unknown) => void
+/** Called with whether the database responds, and with the reason if it does not. */
+type OnReachable = (reachable: boolean, reason?: unknown) => void
 
 type Revisions = Readonly<Record<RevisionName, Revision>>
 
 /**
- * Follows the revisions of a database, whichever process changes them: by notification where the database can
- * notify, and by a poll below it.
+ * Follows the revisions of a database, whichever process changes them: by notification if the engine supports it, and
+ * always by polling.
  */
 export class RevisionWatch {
   current: Revisions
   readonly #database: Reader
   readonly #follower: Follower
   readonly #listeners: { name: RevisionName; listener: (revision: Revision) => void }[] = []
-  readonly #blindListeners: (() => void)[] = []
-  readonly #sightListeners: (() => void)[] = []
-  #onReach: OnReach = () => undefined
-  #reached = true
+  readonly #staleListeners: (() => void)[] = []
+  readonly #freshListeners: (() => void)[] = []
+  #onReachable: OnReachable = () => undefined
+  #reachable = true
   readonly #timer: NodeJS.Timeout
   #reading: Promise<void> | undefined
   #next: Promise<void> | undefined
-  /** When the revisions were last read, on a clock that nobody sets. */
+  /** When the revisions were last read, by the monotonic clock. */
   #read = performance.now()
 
   private constructor(database: Reader, follower: Follower, current: Revisions) {
@@ -53,42 +56,44 @@ export class RevisionWatch {
     }
   }
 
-  /** Calls the listener with each revision that differs from the one before. */
+  /** Calls the listener with each new revision. */
   on(name: RevisionName, listener: (revision: Revision) => void): void {
     this.#listeners.push({ name, listener })
   }
 
-  /** Calls the listener, more than once, while the database has been away too long to know what has changed. */
-  onBlind(listener: () => void): void {
-    this.#blindListeners.push(listener)
+  /** Calls the listener repeatedly while the revisions are stale. */
+  onStale(listener: () => void): void {
+    this.#staleListeners.push(listener)
   }
 
-  /** Calls the listener when the revisions are known again after that. */
-  onSight(listener: () => void): void {
-    this.#sightListeners.push(listener)
+  /** Calls the listener when the revisions are known again after having been stale. */
+  onFresh(listener: () => void): void {
+    this.#freshListeners.push(listener)
   }
 
-  /** Calls the listener once when the database is lost, whether or not anybody asks for anything, and once when it is back. */
-  onReach(listener: OnReach): void {
-    this.#onReach = listener
+  /**
+   * Calls the listener once when the database becomes unavailable and once when it is back, even without requests.
+   */
+  onReachable(listener: OnReachable): void {
+    this.#onReachable = listener
   }
 
-  /** Whether the database answered lately. */
-  get reached(): boolean {
-    return this.#reached
+  /** Whether the database has responded recently. */
+  get reachable(): boolean {
+    return this.#reachable
   }
 
-  /** Seconds since the revisions were last read. */
+  /** The time since the revisions were last read, in seconds. */
   get age(): number {
     return (performance.now() - this.#read) / 1000
   }
 
-  /** Whether the database has been away too long to know what has changed. */
-  get blind(): boolean {
-    return performance.now() - this.#read > BLIND_AFTER
+  /** Whether the revisions have been unread for too long to know what has changed. */
+  get stale(): boolean {
+    return performance.now() - this.#read > STALE_AFTER
   }
 
-  /** Reads the revisions as they are now: not before this call. */
+  /** Reads the current revisions, with a read that starts after this call. */
   refresh(): Promise<void> {
     if (this.#reading === undefined) return this.#begin()
     this.#next ??= this.#reading
@@ -106,7 +111,7 @@ export class RevisionWatch {
   }
 
   #poll(): void {
-    if (this.blind) for (const listener of this.#blindListeners) listener()
+    if (this.stale) for (const listener of this.#staleListeners) listener()
     if (this.#reading === undefined) this.#begin().catch(() => undefined)
   }
 
@@ -120,11 +125,11 @@ export class RevisionWatch {
   async #compare(): Promise<void> {
     const before = this.current
     this.current = await this.#readRevisions()
-    const wasBlind = this.blind
+    const wasStale = this.stale
     this.#read = performance.now()
-    if (!this.#reached) this.#onReach(true)
-    this.#reached = true
-    if (wasBlind) for (const listener of this.#sightListeners) listener()
+    if (!this.#reachable) this.#onReachable(true)
+    this.#reachable = true
+    if (wasStale) for (const listener of this.#freshListeners) listener()
     for (const { name, listener } of this.#listeners) {
       const { number, changed } = this.current[name]
       if (number !== before[name].number || changed !== before[name].changed) listener(this.current[name])
@@ -132,8 +137,8 @@ export class RevisionWatch {
   }
 
   /**
-   * Over the connection that follows changes, or else over those that answer requests: the server may refuse one more
-   * connection, as where a user may only have so many, and still answer over those that it has.
+   * Reads over the following connection, or else over the pool: a server may refuse one more connection, for example
+   * because of a user's limit, and still serve the existing ones.
    */
   async #readRevisions(): Promise<Revisions> {
     try {
@@ -149,8 +154,8 @@ export class RevisionWatch {
   }
 
   #miss(reason: unknown): void {
-    if (!this.#reached || performance.now() - this.#read < LOST_AFTER) return
-    this.#reached = false
-    this.#onReach(false, reason)
+    if (!this.#reachable || performance.now() - this.#read < LOST_AFTER) return
+    this.#reachable = false
+    this.#onReachable(false, reason)
   }
 }

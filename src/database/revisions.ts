@@ -1,24 +1,23 @@
 import type { Reader, Writer } from './database.ts'
 
-/** What is counted up with each change, so that servers see it: the catalogue, the keys. `run` numbers the runs. */
+/** The numbers that increase with each change, by which processes notice it; `run` numbers the runs. */
 export type RevisionName = 'catalogue' | 'keys' | 'run'
 
 export interface Revision {
-  /** Counted up with each change. */
   readonly number: number
   /**
-   * Milliseconds since 1970: tells this database's revision from another's with the same number. That of the
-   * catalogue is the date of its last import, which is later than any before.
+   * Milliseconds since 1970. Distinguishes this revision from one of another database with the same number. For the
+   * catalogue, it is the date of the last import, and always increases.
    */
   readonly changed: number
 }
 
-/** Whether two revisions are one and the same state of what they count. */
+/** Whether two revisions are the same state of the same database. */
 export function isSameRevision(one: Revision, other: Revision): boolean {
   return one.number === other.number && one.changed === other.changed
 }
 
-/** Counts a revision up and answers the new one. */
+/** Increments a revision and returns the new one. */
 export async function bumpRevision(
   writer: Writer,
   name: RevisionName,
@@ -32,7 +31,7 @@ export async function bumpRevision(
   return revision
 }
 
-/** Every revision as it is now. */
+/** All current revisions. */
 export async function readRevisions(reader: Reader): Promise<Record<RevisionName, Revision>> {
   const rows = await reader.all<Revision & { name: RevisionName }>(
     'select name, number, changed from revision',

@@ -23,7 +23,7 @@ export function readSealKeys(text: string): readonly SealKey[] {
   return keys
 }
 
-/** The same from a file. */
+/** Reads encryption keys from a file. */
 export function readSealKeyFile(path: string): readonly SealKey[] {
   let text: string
   try {

@@ -1,49 +1,67 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 import { UserError } from '../text/user-error.ts'
 
-/** A key of 256 bits, and the name under which sealed data refers to it. */
+/** A 256-bit key, and the id by which encrypted data refers to it. */
 export interface SealKey {
   readonly id: string
   readonly key: Uint8Array
 }
 
-/** Data was sealed with a key that the settings do not have, or it was changed. */
-export class SealBroken extends UserError {}
+/** Data was encrypted with a key that is not configured, or it was changed. */
+export class DecryptionFailed extends UserError {}
 
 const PLAIN = 0
 const SEALED = 1
 const SALT = 16
 const IV = 12
 const TAG = 16
-/** Marks a sealed text: a plain one is JSON. */
+/** Marks encrypted text; plain text is JSON, which never starts with it. */
 const MARK = '~'
-/** Derived keys that are kept: reading a page uses those of one or two runs. */
+/** Derived keys in the cache: reading a page uses those of one or two runs. */
 const MOST_DERIVED = 64
 
 /**
- * Encrypts what the database stores (AES-256-GCM), or leaves it as it is where there is no key. Each `Sealing` has a key
- * of its own, derived from a random salt, so no nonce is used twice, however much is stored.
+ * Encrypts stored data with AES-256-GCM, or leaves it plain if there is no key. Each `Sealing` derives its own key
+ * from a random salt, so no nonce is ever used twice.
  *
- * Bytes are `0` and the content, or `1`, the length of the key's id, the id, salt, nonce, tag and the ciphertext. A
- * sealed text is `~` and the same in base64url.
+ * Plain bytes are `0` and the content. Encrypted bytes are `1`, the length of the key id, the id, salt, nonce, tag
+ * and ciphertext. Encrypted text is `~` and the same in base64url.
  */
 export class Sealer {
   readonly #keys: readonly SealKey[]
-  readonly #derived = new Map<string, Buffer>()
+  readonly #derived = new Map<string, KeyObject>()
 
   /** @param keys the first one encrypts; all of them decrypt */
   constructor(keys: readonly SealKey[] = []) {
     this.#keys = keys
   }
 
-  /** The id of the key that encrypts, or `null`. */
+  /** The id of the key that encrypts; `null` without encryption. */
   get keyId(): string | null {
     return this.#keys[0]?.id ?? null
   }
 
-  /** Begins to seal the parts of one thing, such as a run. */
-  begin(): Sealing {
-    const [key] = this.#keys
+  /** The ids of all keys; the first one encrypts. */
+  get keyIds(): readonly string[] {
+    return this.#keys.map(({ id }) => id)
+  }
+
+  /**
+   * Starts encrypting the parts of one object, such as a run.
+   *
+   * @param keyId the key of an object that already has parts; by default the first one
+   * @throws {DecryptionFailed} if there is no such key
+   */
+  begin(keyId?: string | null): Sealing {
+    const key = keyId == null ? this.#keys[0] : this.#key(keyId)
     if (key === undefined) return new Sealing()
     const salt = randomBytes(SALT)
     const id = Buffer.from(key.id)
@@ -53,7 +71,7 @@ export class Sealer {
     })
   }
 
-  /** @throws {SealBroken} */
+  /** @throws {DecryptionFailed} */
   open(data: Uint8Array, context: string): Buffer {
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
     if (bytes[0] === PLAIN) return bytes.subarray(1)
@@ -66,35 +84,54 @@ export class Sealer {
     try {
       return Buffer.concat([decipher.update(bytes.subarray(nonceEnd + TAG)), decipher.final()])
     } catch (cause) {
-      throw new SealBroken('stored data cannot be decrypted: it was changed, or the key is another one', {
+      throw new DecryptionFailed('stored data cannot be decrypted: it was changed, or the key is wrong', {
         cause,
       })
     }
   }
 
-  /** @throws {SealBroken} */
+  /** @throws {DecryptionFailed} */
   openText(text: string, context: string): string {
     if (!text.startsWith(MARK)) return text
     return this.open(Buffer.from(text.slice(1), 'base64url'), context).toString('utf8')
   }
 
-  /** Names a value so that equal ones are found and the value cannot be guessed without the key. */
-  blind(keyId: string | null, value: string, context: string): string {
+  /** Returns a keyed hash of a value: equal values can be found, but not guessed without the key. */
+  hash(keyId: string | null, value: string, context: string): string {
     if (keyId === null) return value
     const key = this.#find(keyId, Buffer.from(context))
     return createHmac('sha256', key).update(value).digest('base64url').slice(0, 22)
   }
 
-  #find(id: string, salt: Uint8Array): Buffer {
+  /** Returns the value and its hash with each key: one of them is stored, whichever key encrypted the object. */
+  hashes(value: string, context: string): string[] {
+    return [null, ...this.keyIds].map((id) => this.hash(id, value, context))
+  }
+
+  /** Whether data is encrypted with the first key. */
+  isCurrent(data: Uint8Array): boolean {
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
+    return bytes[0] === SEALED && bytes.toString('utf8', 2, 2 + (bytes[1] ?? 0)) === this.keyId
+  }
+
+  isCurrentText(text: string): boolean {
+    // Enough characters for the longest id of a key.
+    return text.startsWith(MARK) && this.isCurrent(Buffer.from(text.slice(1, 64), 'base64url'))
+  }
+
+  #key(id: string): SealKey {
+    const key = this.#keys.find((each) => each.id === id)
+    if (key !== undefined) return key
+    throw new DecryptionFailed(
+      `stored data is encrypted with the key "${id}", which ENCRYPTION_KEYS does not have`,
+    )
+  }
+
+  #find(id: string, salt: Uint8Array): KeyObject {
     const name = `${id}/${Buffer.from(salt).toString('base64url')}`
     let derived = this.#derived.get(name)
     if (derived === undefined) {
-      const key = this.#keys.find((each) => each.id === id)
-      if (key === undefined)
-        throw new SealBroken(
-          `stored data is encrypted with the key "${id}", which ENCRYPTION_KEYS does not have`,
-        )
-      derived = derive(key, salt)
+      derived = derive(this.#key(id), salt)
       const [oldest] = this.#derived.keys()
       if (this.#derived.size >= MOST_DERIVED && oldest !== undefined) this.#derived.delete(oldest)
       this.#derived.set(name, derived)
@@ -103,12 +140,12 @@ export class Sealer {
   }
 }
 
-/** Seals the parts of one thing; the context of each part, such as its place, has to be given again to open it. */
+/** Encrypts the parts of one object. Decrypting a part needs the same context, such as its position. */
 export class Sealing {
-  readonly #with: { readonly head: Buffer; readonly key: Buffer } | undefined
+  readonly #with: { readonly head: Buffer; readonly key: KeyObject } | undefined
   #count = 0
 
-  constructor(using?: { readonly head: Buffer; readonly key: Buffer }) {
+  constructor(using?: { readonly head: Buffer; readonly key: KeyObject }) {
     this.#with = using
   }
 
@@ -128,6 +165,6 @@ export class Sealing {
   }
 }
 
-function derive({ key }: SealKey, salt: Uint8Array): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, salt, 'mahi', 32))
+function derive({ key }: SealKey, salt: Uint8Array): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, salt, 'mahi', 32)))
 }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import {
   type Database,
+  DatabaseFull,
   DatabaseUnusable,
   type Follower,
   type Lock,
@@ -13,27 +14,27 @@ import {
 } from './database.ts'
 import { sqliteDialect } from './dialect.ts'
 
-/** Marks a file as Mahi's in its header ("MAHI"), so that another program's database is never written to. */
+/** Marks a file as Mahi's in its header ("MAHI"), so that Mahi never writes to another program's database. */
 const APPLICATION_ID = 0x4d414849
 
-/** How long a statement waits for a lock that is only ever held for a moment, in milliseconds. */
+/** How long a statement waits for a lock that is held only briefly, in milliseconds. */
 const BUSY_TIMEOUT = 10_000
 
-/** Pause between two tries to begin a transaction while another process writes, in milliseconds. */
+/** Pause between two attempts to begin a transaction while another process writes, in milliseconds. */
 const RETRY_PAUSE = 25
 
-/** Tries to empty the write-ahead log before it is left for later. */
+/** Attempts to empty the write-ahead log before giving up for now. */
 const TRIES_TO_SCRUB = 100
 
-/** Tries after which a wait is worth a word: most last a moment. */
+/** Attempts before a wait is reported: most waits are very short. */
 const TRIES_IN_SILENCE = 10
 
 /**
- * Opens, and where it does not exist creates, a SQLite file. Reads and writes have a connection each, so that a
- * read never sees what a transaction of the same process has not committed.
+ * Opens a SQLite file, and creates it if it does not exist. Reads and writes use separate connections, so that a read
+ * never sees uncommitted changes of the same process.
  *
- * @param existing whether to refuse a path where there is no file
- * @throws {DatabaseUnusable} if the file is not a database, is another program's, or can't be read or written
+ * @param existing whether to fail if the file does not exist
+ * @throws {DatabaseUnusable} if the file is not a database, belongs to another program, or cannot be read or written
  */
 export async function openSqlite(path: string, existing = false): Promise<Database> {
   try {
@@ -62,13 +63,13 @@ export async function openSqlite(path: string, existing = false): Promise<Databa
   }
 }
 
-/** Only its owner may read a new file; the files that SQLite puts beside it get the same mode. */
+/** Creates a file that only its owner can read; SQLite gives its other files the same mode. */
 function createPrivately(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) closeSync(openSync(path, 'a', 0o600))
 }
 
 async function prepareFile(connection: Sqlite.Database, path: string): Promise<void> {
-  // In this order: another process that makes the file just now has marked it before it has made a table.
+  // In this order: a process that is creating the file marks it before it creates a table.
   const tables = connection.prepare(sqliteDialect.tables).all()
   const owner = connection.pragma('application_id', { simple: true })
   if (owner !== APPLICATION_ID) {
@@ -78,28 +79,28 @@ async function prepareFile(connection: Sqlite.Database, path: string): Promise<v
       )
     }
   }
-  // Of a new file alone. Measured: a record of 4 KB spills over a page of the usual 4 KB, and to read one takes a
-  // tenth longer.
+  // Only affects a new file. Measured: a record of 4 KB overflows the default page of 4 KB, which makes reading it a
+  // tenth slower.
   connection.pragma('page_size = 16384')
-  // SQLite does not wait, whatever the timeout, when two connections switch one new file to WAL at once.
+  // SQLite ignores the timeout when two connections switch a new file to WAL at once.
   await untilFree(() => connection.pragma('journal_mode = wal'))
   if (owner !== APPLICATION_ID) await untilFree(() => connection.pragma(`application_id = ${APPLICATION_ID}`))
-  // An acknowledged import or publish outlives a power cut, not just the end of a process.
+  // A completed import or publish survives a power failure, not only the end of a process.
   connection.pragma('synchronous = full')
-  // Measured: 64 MB save no time, and a publish of a million entries takes 297 MB of memory instead of 220.
+  // Measured: 64 MB save no time, and publishing a million entries takes 297 MB of memory instead of 220.
   connection.pragma('cache_size = -16384')
   connection.pragma('temp.cache_size = -32768')
   connection.pragma('journal_size_limit = 67108864')
   // Deleted rows are overwritten: submissions hold personal data.
   connection.pragma('secure_delete = on')
-  // From here on `untilFree` waits, which can say so and leaves the event loop to others.
+  // From here on `untilFree` waits: it can report the wait and does not block the event loop.
   connection.pragma('busy_timeout = 0')
 }
 
 function connect(path: string): Sqlite.Database {
   const connection = new Sqlite(path, { timeout: BUSY_TIMEOUT })
   connection.pragma('query_only = on')
-  // Measured: without the map a page costs a copy of every database page it touches.
+  // Measured: without the map, a page costs a copy of every database page that it reads.
   connection.pragma('mmap_size = 268435456')
   return connection
 }
@@ -162,12 +163,12 @@ class SqliteConnection implements Reader {
     this.#connection.exec(sql)
   }
 
-  /** SQLite has rolled back by itself already where, for example, the disk is full. */
+  /** SQLite has already rolled back after some errors, such as a full disk. */
   rollback(): void {
     if (this.#connection.inTransaction) this.#connection.exec('rollback')
   }
 
-  /** Moves the write-ahead log to the file and empties it; `false` while another connection needs it. */
+  /** Moves the write-ahead log into the file and empties it; returns `false` while another connection needs it. */
   truncateLog(): boolean {
     try {
       const [result] = this.#connection.pragma('wal_checkpoint(truncate)') as { busy: number }[]
@@ -194,17 +195,17 @@ class SqliteConnection implements Reader {
 
 interface Prepared {
   readonly statement: Sqlite.Statement<unknown[]>
-  /** For each `?` of the statement, the index of its parameter. */
+  /** The index of the parameter for each `?` of the statement. */
   readonly order: readonly number[]
 }
 
-/** The driver binds `?` by position alone, so `$2 ... $1 ... $2` becomes three of them, and an order. */
+/** The driver binds `?` by position only: turns `$2 ... $1 ... $2` into three of them and their order. */
 function prepare(connection: Sqlite.Database, sql: string): Prepared {
   const order: number[] = []
   const positional = sql.replace(/\$(\d+)/g, (_, number: string) => {
     order.push(Number(number) - 1)
-    // At a parameter by itself the planner looks when a statement is prepared, which is then done anew each time that
-    // the parameter is bound. Measured: a page takes from a fifth to as long again.
+    // The unary plus hides the parameter from the planner, which would otherwise prepare the statement again for
+    // every bound value. Measured: a page would take 1.2 to 2 times as long.
     return '+?'
   })
   return { statement: connection.prepare(positional), order }
@@ -216,7 +217,7 @@ class SqliteDatabase implements Database {
   readonly #path: string
   readonly #reading: SqliteConnection
   readonly #writing: SqliteConnection
-  /** Settles when the transactions of this process that began so far have ended: one connection, one at a time. */
+  /** Settles when all transactions started so far in this process have ended: one connection runs one at a time. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(path: string, reading: Sqlite.Database, writing: Sqlite.Database) {
@@ -242,7 +243,7 @@ class SqliteDatabase implements Database {
 
   async #transact<T>(work: (writer: Writer) => Promise<T>, onWait?: () => void): Promise<T> {
     try {
-      // Begins as a writer at once: a transaction that reads first and writes later can't wait for another.
+      // Takes the write lock at once: SQLite cannot wait for another writer once a transaction has read.
       await untilFree(() => this.#writing.exec('begin immediate'), onWait)
       try {
         const result = await work(this.#writing)
@@ -267,7 +268,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** SQLite tells nobody: the poll is cheap, for it reads a page that is in memory. */
+  /** SQLite has no notifications. Polling is cheap: it reads a page that is in memory. */
   follow(): Follower {
     return {
       dialect: this.dialect,
@@ -277,7 +278,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** What was deleted is also in the write-ahead log, until its pages have moved to the database file. */
+  /** Deleted data also remains in the write-ahead log until its pages have moved to the database file. */
   async scrub(): Promise<boolean> {
     const result = this.#turn.then(async () => {
       for (let tries = 0; tries < TRIES_TO_SCRUB; tries++) {
@@ -301,12 +302,14 @@ function isBusy(error: unknown): boolean {
   return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
-/** Turns what SQLite says about a file into a sentence that says what to do; other errors stay as they are. */
+/** Turns SQLite's error about a file into a message that says what to do; other errors are returned unchanged. */
 function explain(error: unknown, path: string): unknown {
   const given = error instanceof Error && 'code' in error ? String(error.code) : ''
   const code = /^SQLITE_(?:CANTOPEN|READONLY)/.test(given) && isOnReadOnlyDisk(path) ? 'EROFS' : given
   const advice = Object.entries(ADVICE).find(([prefix]) => code.startsWith(prefix))?.[1]
-  return advice === undefined ? error : new DatabaseUnusable(`${path} ${advice}`, { cause: error })
+  if (advice === undefined) return error
+  const Kind = code.startsWith('SQLITE_FULL') ? DatabaseFull : DatabaseUnusable
+  return new Kind(`${path} ${advice}`, { cause: error })
 }
 
 function isOnReadOnlyDisk(path: string): boolean {
@@ -319,18 +322,18 @@ function isOnReadOnlyDisk(path: string): boolean {
 }
 
 const ADVICE: Record<string, string> = {
-  SQLITE_NOTADB: 'is not a SQLite database: name another file in DATABASE_URL, or move this one away',
-  SQLITE_CORRUPT: 'is damaged: restore it from a backup, or move it away and import again',
-  SQLITE_READONLY: "can't be written: give this user the right to write the file and its folder",
-  SQLITE_CANTOPEN: "can't be opened: give this user the right to read and write the file and its folder",
+  SQLITE_NOTADB: 'is not a SQLite database. Name another file in DATABASE_URL, or move this one away',
+  SQLITE_CORRUPT: 'is damaged. Restore it from a backup, or move it away and import again',
+  SQLITE_READONLY: 'cannot be written. Give this user write permission for the file and its folder',
+  SQLITE_CANTOPEN: 'cannot be opened. Give this user read and write permission for the file and its folder',
   SQLITE_FULL:
-    'has no room left on its disk, or on that of temporary files (SQLITE_TMPDIR): nothing was changed; free some and run the command again',
-  // Readers share an index in a file beside the database, for which there has to be room.
-  SQLITE_IOERR_SHM: "can't be opened: there is no room left on its disk; free some and start again",
-  SQLITE_IOERR: "can't be read or written: the disk reports an error",
-  EACCES: "can't be opened: give this user the right to create the file and its folder",
-  EEXIST: "can't be opened: a part of its path is a file, not a folder",
-  ENOTDIR: "can't be opened: a part of its path is a file, not a folder",
-  ENOENT: "can't be opened: its folder can't be made",
+    'has no space left on its disk, or on that of temporary files (SQLITE_TMPDIR). Nothing was changed. Free some space and run the command again',
+  // Readers share an index in a file beside the database, which needs disk space.
+  SQLITE_IOERR_SHM: 'cannot be opened: its disk is full. Free some space and start again',
+  SQLITE_IOERR: 'cannot be read or written: the disk reports an error',
+  EACCES: 'cannot be opened. Give this user permission to create the file and its folder',
+  EEXIST: 'cannot be opened: part of its path is a file, not a folder',
+  ENOTDIR: 'cannot be opened: part of its path is a file, not a folder',
+  ENOENT: 'cannot be opened: its folder cannot be created',
   EROFS: 'cannot be written: its file system is read-only',
 }

@@ -1,24 +1,24 @@
 import type { Reader } from './database.ts'
 import { isMigrated } from './migrate.ts'
 
-/** What a PostgreSQL server says about itself. */
+/** The state that a PostgreSQL server reports. */
 interface ServerState {
-  /** Whether it replays what another server has written, as a standby does. */
+  /** Whether it replays another server's WAL, as a standby does. */
   readonly recovering: boolean
-  /** When the server was started: tells one server from another. */
+  /** Start time, which identifies the server. */
   readonly started: string
-  /** How far it has written, or replayed, in bytes. */
+  /** The WAL position written or replayed, in bytes. */
   readonly position: number
-  /** The database cluster that it belongs to; `undefined` where this user may not know. */
+  /** The system identifier of its cluster; `undefined` if this user may not read it. */
   readonly system?: string
-  /** Counted up with each promotion of a standby. */
+  /** Incremented each time a standby is promoted. */
   readonly timeline?: number
 }
 
 const STATE = `select pg_is_in_recovery() as recovering, pg_postmaster_start_time()::text as started,
   case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end - '0/0'::pg_lsn as position`
 
-/** The timeline of a standby is known at its last restart point, and at the end of what it has replayed. */
+/** A standby reports its timeline at the last restart point, and at the end of the replayed WAL. */
 const IDENTITY = `select (select system_identifier::text from pg_control_system()) as system,
   case when pg_is_in_recovery()
     then greatest((select timeline_id from pg_control_checkpoint()), (select min_recovery_end_timeline from pg_control_recovery()))
@@ -26,19 +26,19 @@ const IDENTITY = `select (select system_identifier::text from pg_control_system(
 
 async function readState(reader: Reader): Promise<ServerState> {
   const state = await reader.get<ServerState>(STATE)
-  if (state === undefined) throw new Error('the server says nothing about itself')
-  // Some hosted servers do not let their users look.
+  if (state === undefined) throw new Error('the server returned no state')
+  // Some hosted servers do not grant this.
   const identity = await reader.get<Pick<ServerState, 'system' | 'timeline'>>(IDENTITY).catch(() => undefined)
   return { ...state, ...identity }
 }
 
-/** Most positions of the primary that are remembered: of older ones every other is forgotten. */
+/** The most positions of the primary to keep; beyond it, every other one is dropped. */
 const MOST_POSITIONS = 1_000
 
 /**
- * Judges a standby: whether it is one of this primary, and how far it is behind. Its lag is the time since the primary
- * had first written what the standby has not replayed. Unlike the time of the last replayed transaction, it does not
- * grow while nothing is written, and does not depend on the clocks of the servers.
+ * Checks whether a standby belongs to this primary, and how far it is behind. Its lag is the time since the primary
+ * first wrote what the standby has not replayed. Unlike the age of the last replayed transaction, this lag does not
+ * grow while nothing is written, and does not depend on the servers' clocks.
  */
 export class StandbyCheck {
   readonly #standby: Reader
@@ -55,23 +55,23 @@ export class StandbyCheck {
     this.#now = now
   }
 
-  /** Seconds, as of the last look; `undefined` where it is not known. */
+  /** The lag at the last check, in seconds; `undefined` if unknown. */
   get lag(): number | undefined {
     return this.#lag
   }
 
   /**
-   * Looks at both servers. While the primary is away, the standby is judged by what was last known of it.
+   * Checks both servers. While the primary is away, the standby is compared with the primary's last known state.
    *
-   * @returns why the standby must not be used, or `undefined` where it may be
-   * @throws where the standby does not answer
+   * @returns why the standby must not be used, or `undefined` if it may be
+   * @throws if the standby does not respond
    */
-  async look(): Promise<string | undefined> {
+  async check(): Promise<string | undefined> {
     this.#lag = undefined
     const primary = await readState(this.#primary).catch(() => undefined)
     if (primary !== undefined) this.#remember(primary)
     const standby = await readState(this.#standby)
-    if (this.#known === undefined) return 'the primary has not answered yet'
+    if (this.#known === undefined) return 'the primary has not responded yet'
     const reason = findDifference(this.#known, standby)
     if (reason !== undefined) return reason
     if (!(await isMigrated(this.#standby))) return 'its tables are not up to date'
@@ -80,7 +80,7 @@ export class StandbyCheck {
   }
 
   #remember(primary: ServerState): void {
-    // After a failover positions are those of another server.
+    // After a failover, positions belong to another server.
     if (primary.started !== this.#known?.started) this.#positions = []
     this.#known = primary
     if (primary.recovering) return
@@ -101,15 +101,15 @@ export class StandbyCheck {
 
 function findDifference(primary: ServerState, standby: ServerState): string | undefined {
   if (primary.system !== undefined && standby.system !== undefined && primary.system !== standby.system)
-    return 'it belongs to another database cluster than the primary (their system identifiers differ)'
+    return 'it belongs to a different database cluster than the primary (their system identifiers differ)'
   if (!standby.recovering && standby.started !== primary.started)
-    return 'it has been promoted: it accepts writes of its own, and does not follow the primary'
+    return 'it has been promoted: it accepts writes and no longer follows the primary'
   if (
     primary.timeline !== undefined &&
     standby.timeline !== undefined &&
     standby.recovering &&
     standby.timeline > primary.timeline
   )
-    return `it follows another primary (its timeline is ${standby.timeline}, that of the primary ${primary.timeline})`
+    return `it follows another primary (its timeline is ${standby.timeline}, the primary's is ${primary.timeline})`
   return undefined
 }

@@ -2,23 +2,23 @@ import { type Database, DatabaseBusy, type Reader, type Value } from './database
 import { isReplayConflict } from './postgres-errors.ts'
 import { StandbyCheck } from './standby-check.ts'
 
-/** How often a standby is looked at, whether it is used or away, in milliseconds. */
-const LOOK_INTERVAL = 1_000
+/** Interval between checks of a standby, in milliseconds. */
+const CHECK_INTERVAL = 1_000
 
-/** Told when reads begin to go to the primary, and why, and when they go to the standby again. */
+/** Called when reads move to the primary, with the reason, and when they return to the standby. */
 export type OnStandbyChange = (available: boolean, reason?: unknown) => void
 
 export interface StandbyOptions {
   readonly standby: Database
   readonly primary: Reader
-  /** Seconds by which the standby may be behind; beyond them reads go to the primary. */
+  /** The lag, in seconds, above which reads go to the primary. */
   readonly maxLag?: number | undefined
   readonly onChange: OnStandbyChange
 }
 
 /**
- * Reads from standbys, and from the primary while they are away, are too far behind or do not belong to it. A standby
- * may lag: its responses carry its own revision and run, so they are never taken for newer than they are.
+ * Reads from standbys, and from the primary while they are away, lag too far behind or do not belong to it. Responses
+ * from a standby carry its own revision and run, so they are never taken for newer than they are.
  */
 export class StandbyReader implements Reader {
   readonly dialect
@@ -28,8 +28,8 @@ export class StandbyReader implements Reader {
   readonly #onChange: OnStandbyChange
   readonly #check: StandbyCheck
   #available = false
-  /** What was last said about why it is not available. */
-  #said: string | undefined
+  /** The last reported reason why it is not available. */
+  #reported: string | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -42,10 +42,10 @@ export class StandbyReader implements Reader {
     this.#check = new StandbyCheck(standby, primary)
   }
 
-  /** Answers once it is known whether the standby can be used. */
+  /** Resolves once it is known whether the standby can be used. */
   static async start(options: StandbyOptions): Promise<StandbyReader> {
     const reader = new StandbyReader(options)
-    await reader.#look()
+    await reader.#checkRepeatedly()
     return reader
   }
 
@@ -53,7 +53,7 @@ export class StandbyReader implements Reader {
     return this.#available
   }
 
-  /** Seconds by which the standby is behind, as of the last look; `undefined` where it is not known. */
+  /** The lag at the last check, in seconds; `undefined` if unknown. */
   get lag(): number | undefined {
     return this.#check.lag
   }
@@ -77,46 +77,46 @@ export class StandbyReader implements Reader {
     try {
       return await query(this.#standby)
     } catch (error) {
-      // Too many callers for the standby are not to take the primary down as well.
+      // An overloaded standby must not overload the primary as well.
       if (error instanceof DatabaseBusy) throw error
-      // A query that the standby cancelled to go on replaying is a matter of this one query.
+      // A cancelled query says nothing about the standby's health.
       if (!isReplayConflict(error)) this.#leave(error)
       return await query(this.#primary)
     }
   }
 
-  /** Looks at the standby, now and from then on. */
-  async #look(): Promise<void> {
+  /** Checks the standby now, and then at intervals. */
+  async #checkRepeatedly(): Promise<void> {
     try {
-      const reason = await this.#check.look()
+      const reason = await this.#check.check()
       const { lag = 0 } = this.#check
-      if (reason !== undefined) this.#leave(new StandbyRefused(reason))
+      if (reason !== undefined) this.#leave(new StandbyUnusable(reason))
       else if (lag > this.#maxLag)
-        this.#leave(new StandbyRefused(`it is more than ${this.#maxLag} s behind the primary`))
+        this.#leave(new StandbyUnusable(`it is more than ${this.#maxLag} s behind the primary`))
       else this.#return()
     } catch (error) {
       this.#leave(error)
     }
-    if (!this.#closed) this.#timer = setTimeout(() => void this.#look(), LOOK_INTERVAL).unref()
+    if (!this.#closed) this.#timer = setTimeout(() => void this.#checkRepeatedly(), CHECK_INTERVAL).unref()
   }
 
   #leave(reason: unknown): void {
     if (this.#closed) return
     this.#available = false
-    const said = reason instanceof StandbyRefused ? reason.message : 'away'
-    if (this.#said === said) return
-    this.#said = said
+    const summary = reason instanceof StandbyUnusable ? reason.message : 'away'
+    if (this.#reported === summary) return
+    this.#reported = summary
     this.#onChange(false, reason)
   }
 
   #return(): void {
     if (this.#closed || this.#available) return
     this.#available = true
-    // At the start nothing has been said yet, and it is no news that it is there.
-    if (this.#said !== undefined) this.#onChange(true)
-    this.#said = undefined
+    // Nothing was reported before the first check, so availability is no news.
+    if (this.#reported !== undefined) this.#onChange(true)
+    this.#reported = undefined
   }
 }
 
-/** The standby answers, and must not be used. */
-export class StandbyRefused extends Error {}
+/** The standby responds, but must not be used. */
+export class StandbyUnusable extends Error {}

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
-/** Headers of a page for people: it may use its own style, and nothing else. */
+/** Headers of an HTML page, which may use inline styles and nothing else. */
 export const HTML_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
@@ -9,7 +9,7 @@ export const HTML_HEADERS = {
   vary: 'accept',
 }
 
-/** Whether the caller is a browser that shows a page, rather than a program. */
+/** Whether the client is a browser that displays a page, rather than a program. */
 export function prefersHtml(request: FastifyRequest): boolean {
   return new Negotiator(request.raw).mediaType(['application/json', 'text/html']) === 'text/html'
 }
@@ -37,7 +37,7 @@ ${body}
 `
 }
 
-/** For the content of elements and for attributes in double quotes. */
+/** Escapes text for element content and double-quoted attributes. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -17,7 +17,7 @@ The operator of this service creates API keys with \`mahi keys create --client N
 
 Every error is \`application/problem+json\` (RFC 9457). Each operation describes its own errors; those that any request can get are described once, as the response \`default\`. [/problems](/problems) explains every type.`
 
-/** `/openapi.json`, generated from the operations that are registered after this. */
+/** Serves `/openapi.json`, generated from the operations registered after this call. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -72,7 +72,9 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   )
 }
 
-/** Moves how a list is written in a query from its schema, where TypeBox can hold it, to its parameter. */
+/**
+ * Moves the style of a list in a query from its schema, the only place where TypeBox can hold it, to its parameter.
+ */
 function liftStyles<Document>(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (_, node) => {
     if (node?.in !== 'query' || node.schema?.style === undefined) return node

@@ -5,7 +5,7 @@ import { escapeHtml, HTML_HEADERS, prefersHtml, renderHtml } from './html.ts'
 
 const CACHING = { 'cache-control': 'public, max-age=3600' }
 
-/** `/problems` lists every kind of problem; the path in a problem's `type` says what it means and what to do about it. */
+/** Serves `/problems`, the list of problem types, and a page for each type, to which its `type` URL leads. */
 export function registerProblemPages(app: FastifyInstance): void {
   const slugs = Object.keys(PROBLEMS) as ProblemSlug[]
   const list = new StaticPage(renderList(slugs), { ...HTML_HEADERS, ...CACHING })

@@ -6,7 +6,7 @@ import { StaticPage } from '../pages/static-page.ts'
 import { escapeHtml } from './html.ts'
 import { SCRIPT } from './reference-script.ts'
 
-/** What the demo fills in, so that every operation can be tried at once. */
+/** Filled in by the demo, so that every operation can be tried immediately. */
 export interface DemoCredentials {
   readonly key: string
   readonly eid: string
@@ -32,13 +32,13 @@ body{margin:0}
 
 const CSS = 'text/css; charset=utf-8'
 const JAVASCRIPT = 'text/javascript; charset=utf-8'
-/** Files of Swagger UI, which the package of its Fastify plugin holds. */
+/** Files of Swagger UI, contained in the package of its Fastify plugin. */
 const FILES = { 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT }
 
 /**
- * `/docs`: the OpenAPI document as a page on which operations can be tried.
+ * Serves `/docs`: the OpenAPI document as a page on which operations can be tried.
  *
- * @param demo filled in for a browser on the same machine, and for nobody else
+ * @param demo filled in only for a browser on the same machine
  */
 export function registerReference(app: FastifyInstance, demo: DemoCredentials | undefined): void {
   const options = { schema: { hide: true }, config: { operation: 'docs' } }
@@ -94,8 +94,8 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/
 const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i
 
 /**
- * Whether the request comes from a browser on this machine that shows the page itself. A page of another origin, which
- * sends Origin, a host name that was made to point here, and a proxy that forwards for others get no key.
+ * Whether a browser on this machine displays the page directly. Pages of other origins (which send Origin), foreign
+ * host names that resolve to this machine, and forwarding proxies get no key.
  */
 function isOnThisMachine({ socket, headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site']

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { prefersHtml } from './html.ts'
 
 /**
- * `/` leads people to a page and tells programs where to go.
+ * Serves `/`, which redirects people to a page and tells programs where to go.
  *
  * @param home the path of the first page for people
  */

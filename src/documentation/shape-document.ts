@@ -2,9 +2,9 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [nam
 type JsonObject = { readonly [name: string]: Json }
 
 /**
- * Gives the generated document the form that readers and code generators expect: alternatives that are constants become
- * an `enum`, a schema with a name is described once and referred to elsewhere, and every operation refers to the one
- * description of the errors that any request can get.
+ * Shapes the generated document for readers and code generators. Alternatives that are constants become an `enum`,
+ * named schemas are described once and referenced elsewhere, and all operations reference one description of the
+ * errors that any request can get.
  *
  * @param sharedErrors that description
  */
@@ -22,7 +22,9 @@ export function shapeDocument<Document extends object>(document: Document, share
   } as unknown as Document
 }
 
-/** `anyOf` of constants of one type, as an `enum` of that type. The plugin writes a constant as an `enum` of one. */
+/**
+ * Merges `anyOf` of constants of one type into an `enum`. The plugin writes a constant as an `enum` with one value.
+ */
 function mergeConstants(node: JsonObject): JsonObject {
   const { anyOf, ...rest } = node
   if (!Array.isArray(anyOf)) return node
@@ -35,11 +37,11 @@ function mergeConstants(node: JsonObject): JsonObject {
   return { ...rest, type, enum: values.flatMap((each) => each ?? []) as Json[] }
 }
 
-/** Replaces, inside the named schemas, those that have a name themselves; returns how to do so elsewhere. */
+/** Replaces nested named schemas by references; returns a function that does so elsewhere. */
 function nameNested(named: JsonObject) {
   const references = new Map<string, JsonObject>()
   const nameSchema = (node: JsonObject) => references.get(JSON.stringify(node)) ?? node
-  // A schema is shorter than every schema that contains it.
+  // Sorted by length, because a schema is shorter than every schema that contains it.
   const byLength = Object.entries(named).sort(
     ([, one], [, other]) => JSON.stringify(one).length - JSON.stringify(other).length,
   )
@@ -58,7 +60,7 @@ function addSharedErrors(operation: Json): Json {
   return { ...rest, responses: { ...asObject(responses), default: { $ref: '#/components/responses/Error' } } }
 }
 
-/** Changes every object in a value, the innermost first. */
+/** Applies `change` to every object in a value, innermost first. */
 function mapObjects(value: Json, change: (node: JsonObject) => JsonObject): Json {
   if (Array.isArray(value)) return value.map((item: Json) => mapObjects(item, change))
   if (value === null || typeof value !== 'object') return value

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { quote } from '../text/quote.ts'
 
-/** The way to a field: names, and indexes of lists from 0. */
+/** The path of a field: names, and list indexes from 0. */
 export type FieldPath = readonly (string | number)[]
 
 /** A column of a table. */
@@ -10,15 +10,15 @@ export interface CsvColumn {
   readonly name: string
   readonly path: FieldPath
   /**
-   * A cell's value, as JSON would have it; a number that is none stays text, for the shape to refuse.
+   * Converts a cell to a JSON value. An invalid number stays text, which the shape rejects.
    *
-   * @throws {Error} whose message says what would be right, for a list that is not JSON
+   * @throws {Error} saying what is allowed, for a list that is not JSON
    */
   readonly read: (cell: string) => unknown
   readonly write: (value: unknown) => string
 }
 
-/** The parts of a schema that columns follow from. */
+/** The parts of a schema that determine the columns. */
 interface Shape {
   readonly properties?: Record<string, TSchema>
   readonly items?: TSchema
@@ -26,10 +26,10 @@ interface Shape {
   readonly maxItems?: number
 }
 
-/** Most items of a list that have columns of their own. */
+/** The most items of a list that have separate columns. */
 const MOST_ITEMS = 1_000
 
-/** The columns of a schema: a field of an object within has a column of its own, a list is JSON in one cell. */
+/** The columns of a schema: fields of nested objects have separate columns, a list is JSON in one cell. */
 export function listColumns(schema: TSchema, path: FieldPath = []): CsvColumn[] {
   const { properties, type } = schema as Shape
   if (properties !== undefined) {
@@ -40,9 +40,9 @@ export function listColumns(schema: TSchema, path: FieldPath = []): CsvColumn[] 
 }
 
 /**
- * The columns of a schema with one for each item of each list, numbered from 1: `altJobTitlesEnglish.2`.
+ * The columns of a schema with a separate column for each list item, numbered from 1: `altJobTitlesEnglish.2`.
  *
- * @param countItems how many items there are at most at a place, with `*` for each index on the way: `minorGroups.*.minorGroup.tasks`
+ * @param countItems the most items at a path, with `*` for each index: `minorGroups.*.minorGroup.tasks`
  */
 export function listFlatColumns(
   schema: TSchema,
@@ -62,7 +62,10 @@ export function listFlatColumns(
   ).flat()
 }
 
-/** The column of a name with item numbers, such as `minorGroups.1.minorGroup.code`; `undefined` where there is none. */
+/**
+ * The column with a name that contains item numbers, such as `minorGroups.1.minorGroup.code`; `undefined` if there is
+ * none.
+ */
 export function findFlatColumn(schema: TSchema, name: string): CsvColumn | undefined {
   const path: (string | number)[] = []
   let current: TSchema = schema
@@ -95,7 +98,7 @@ export function pick(record: unknown, path: FieldPath): unknown {
   return path.reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], record)
 }
 
-/** Sets the value at a column's path, and makes the objects and lists on the way. */
+/** Sets the value at a column's path, and creates the objects and lists on the way. */
 export function put(record: Record<string, unknown>, path: FieldPath, value: unknown): void {
   let target: Record<string | number, unknown> = record
   for (const [index, step] of path.slice(0, -1).entries()) {
@@ -105,7 +108,7 @@ export function put(record: Record<string, unknown>, path: FieldPath, value: unk
   target[path.at(-1) ?? ''] = value
 }
 
-/** Closes the gaps that empty cells leave in lists. */
+/** Removes the gaps that empty cells leave in lists. */
 export function closeGaps(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((item) => item !== undefined).map(closeGaps)
   if (typeof value !== 'object' || value === null) return value

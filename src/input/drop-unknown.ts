@@ -3,7 +3,7 @@ import type { Fault } from '../text/user-error.ts'
 import { isFault } from './faults.ts'
 import type { SourceRecord } from './source-record.ts'
 
-/** Passes records on without the fields that a schema does not have, at any depth. */
+/** Yields records without the fields that a schema lacks, at any depth. */
 export async function* dropUnknown(
   records: AsyncIterable<SourceRecord | Fault>,
   schema: TSchema,

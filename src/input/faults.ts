@@ -1,11 +1,11 @@
 import { type Fault, UserError } from '../text/user-error.ts'
 
-/** Most faults that one command names; it stops looking when it finds one more. */
+/** The most faults that one command reports; it stops looking after one more. */
 export const MAX_FAULTS = 100
 
-/** A command rejected its input and stored nothing of it. */
+/** A command rejected its input and stored none of it. */
 export class InputRefused extends UserError {
-  /** Whether there are more faults than those named. */
+  /** Whether there are more faults than those listed. */
   readonly truncated: boolean
 
   constructor(faults: readonly Fault[], { truncated = false }: { truncated?: boolean } = {}) {
@@ -19,7 +19,7 @@ export class FaultList {
   readonly #faults: Fault[] = []
   #truncated = false
 
-  /** Whether there are more faults than will be named, so that looking for others is pointless. */
+  /** Whether there are more faults than will be reported, so that looking for others is pointless. */
   get truncated(): boolean {
     return this.#truncated
   }
@@ -40,7 +40,7 @@ export class FaultList {
   }
 }
 
-/** Distinguishes a fault from what was read. */
+/** Distinguishes a fault from a value. */
 export function isFault(item: Fault | { readonly value: unknown }): item is Fault {
   return !('value' in item)
 }

@@ -7,31 +7,31 @@ import type { Fault } from '../text/user-error.ts'
 import { type CsvColumn, type FieldPath, findFlatColumn } from './csv-columns.ts'
 import { InputRefused, refuse } from './faults.ts'
 
-/** Where the cells of a column go. */
+/** The field that a column's cells are read into. */
 export interface Target {
   readonly field: string
   readonly path: FieldPath
   readonly read: CsvColumn['read']
-  /** Whether each cell adds to a list: whole, or split at the separator. */
+  /** Whether each cell adds items to a list: one, or several split at the separator. */
   readonly list: boolean
   readonly separator?: string
 }
 
-/** How the columns of an unfamiliar table become fields. */
+/** Maps the columns of an unfamiliar table to fields. */
 export interface Mapping {
-  /** The file that it was read from. */
+  /** The file that contains the mapping. */
   readonly file: string
-  /** By the name of the column; `null` is left out. */
+  /** By column name; columns mapped to `null` are ignored. */
   readonly columns: ReadonlyMap<string, Target | null>
   readonly constants: readonly { readonly path: FieldPath; readonly value: unknown }[]
-  /** Between cells; a comma where it is absent. */
+  /** Between cells; a comma by default. */
   readonly separator?: string
-  /** Whether a quote is text like any other. */
+  /** Whether quotes are ordinary text. */
   readonly unquoted: boolean
   readonly sheet?: string
 }
 
-/** Short names for the Primary group of a record, which a spreadsheet has in columns of its own. */
+/** Short names for a record's Primary groups, which spreadsheets have in separate columns. */
 const ALIASES: readonly (readonly [string, string])[] = [
   ['minorGroup.', 'minorGroups.1.minorGroup.'],
   ['majorGroup.', 'minorGroups.1.minorGroup.majorGroups.1.majorGroup.'],
@@ -40,7 +40,7 @@ const ALIASES: readonly (readonly [string, string])[] = [
 const KEYS = ['columns', 'constants', 'separator', 'quote', 'sheet']
 
 /**
- * Reads a mapping, in YAML or JSON.
+ * Reads a mapping in YAML or JSON.
  *
  * @param fields the names that `columns` may map to, for suggestions
  * @throws {InputRefused} with every fault
@@ -137,7 +137,7 @@ function objectAt(
   return {}
 }
 
-/** The field of a name: a text, a number, or a list of texts. */
+/** The field with a name: text, a number, or a list of texts. */
 function findTarget(schema: TSchema, name: string): Omit<Target, 'separator'> | undefined {
   const alias = ALIASES.find(([short]) => name.startsWith(short))
   const full = alias === undefined ? name : `${alias[1]}${name.slice(alias[0].length)}`

@@ -5,39 +5,38 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { InputRefused, refuse } from './faults.ts'
 
-/** The name under which standard input is asked for and reported. */
+/** The name of standard input on the command line and in messages. */
 export const STANDARD_INPUT = '-'
 
-/** The largest record, in bytes: many times any real one, and little enough to be held in memory. */
+/** The largest record, in bytes: many times the size of any real one, but small enough for memory. */
 export const MAX_RECORD_BYTES = 1024 * 1024
 
-/** A file that was read from beginning to end. */
+/** A file that was read completely. */
 export interface ReadFile {
-  /** As the caller named it. */
+  /** The name as the caller gave it. */
   readonly name: string
-  /** SHA-256 of its bytes as they are, in hexadecimal. */
+  /** SHA-256 of its raw bytes, in hexadecimal. */
   readonly sha256: string
 }
 
-/** A file as the history names it, read only for that. */
+/** Describes a file for the history, reading it only for that. */
 export async function describeFile(name: string): Promise<ReadFile> {
   const digest = createHash('sha256')
   for await (const chunk of createReadStream(name, { highWaterMark: 256 * 1024 })) digest.update(chunk)
   return { name, sha256: digest.digest('hex') }
 }
 
-/** What a reader of files reports. */
 export interface ReadBytesOptions {
-  /** Called with the number of bytes read from the files themselves, as they are read. */
+  /** Called with the number of bytes read from the files, before decompression. */
   readonly onBytes?: (count: number) => void
-  /** Called with each file that was read to its end. */
+  /** Called with each file that was read completely. */
   readonly onFile?: (file: ReadFile) => void
 }
 
 /**
- * The bytes of a file or of standard input, unpacked if they are gzip, without a byte order mark.
+ * Reads a file or standard input, decompresses gzip and removes a byte order mark.
  *
- * @throws {InputRefused} if the file can't be read or is no whole gzip
+ * @throws {InputRefused} if the file cannot be read or is a damaged gzip file
  */
 export async function* readBytes(file: string, options: ReadBytesOptions = {}): AsyncGenerator<Buffer, void> {
   let atStart = true
@@ -49,7 +48,9 @@ export async function* readBytes(file: string, options: ReadBytesOptions = {}): 
   }
 }
 
-/** The same bytes, with at least `least` of them in the first chunk if there are as many: a pipe may give fewer. */
+/**
+ * Yields the same bytes with at least `least` of them in the first chunk, if there are as many; pipes may give fewer.
+ */
 export async function* joinStart(chunks: AsyncIterable<Buffer>, least: number): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of chunks) {
@@ -83,13 +84,13 @@ async function* unpack(file: string, options: ReadBytesOptions): AsyncGenerator<
   try {
     let used = 0
     for await (const chunk of gunzip) {
-      // Not what was read: a whole packed file can be read before its first record comes out.
+      // Not the bytes read: a whole compressed file can be read before its first record is decompressed.
       options.onBytes?.(gunzip.bytesWritten - used)
       used = gunzip.bytesWritten
       yield chunk as Buffer
     }
     await feeding
-    // Zeros may fill up the file. What stands behind them would be passed over without a word.
+    // Zeros may pad the file. Other data after them would be skipped silently.
     if (end.position >= gunzip.bytesWritten)
       refuse({ file, message: 'Data follows the end of the gzip stream' })
   } catch (error) {
@@ -103,7 +104,7 @@ async function* unpack(file: string, options: ReadBytesOptions): AsyncGenerator<
   }
 }
 
-/** Where the last byte is that is not zero. */
+/** The position of the last non-zero byte. */
 class LastByte {
   position = -1
 
@@ -121,7 +122,7 @@ class LastByte {
   }
 }
 
-/** The first chunk again and then the rest, which is closed even if no more than the first is asked for. */
+/** Yields the first chunk again, then the rest; closes the source even if only the first chunk is read. */
 export async function* prepend(
   first: Buffer,
   rest: AsyncGenerator<Buffer, void>,
@@ -167,7 +168,7 @@ const READ_ERRORS: Record<string, string> = {
 
 function dropMark(chunk: Buffer, file: string): Buffer {
   const marked = (chunk[0] === 0xff && chunk[1] === 0xfe) || (chunk[0] === 0xfe && chunk[1] === 0xff)
-  // Without a mark, every second byte of what such files begin with is zero.
+  // Without a mark, every second byte at the start of such files is zero.
   const unmarked = chunk.length > 1 && (chunk[0] === 0) !== (chunk[1] === 0)
   if (marked || unmarked) {
     refuse({ file, message: 'The file is UTF-16. Save it as UTF-8' })

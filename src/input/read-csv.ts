@@ -9,11 +9,11 @@ import type { SourceRecord } from './source-record.ts'
 import { type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
 
 /**
- * The records of a CSV text (RFC 4180) whose first line names its columns, or what is wrong with a row. An empty
- * cell is an absent field.
+ * Yields the records of a CSV text (RFC 4180) with a header row, and the faults of its rows. An empty cell is an
+ * absent field.
  *
- * @param options the columns that there may be, and what becomes of them
- * @throws {InputRefused} where the rest of the file can't be read either
+ * @param options the possible columns, and how to read them
+ * @throws {InputRefused} if the rest of the file cannot be read either
  */
 export async function* readCsv(
   file: string,
@@ -24,7 +24,7 @@ export async function* readCsv(
     parse({
       info: true,
       max_record_size: MAX_RECORD_BYTES,
-      // Both, wherever they stand: the parser would take the end of the first line for that of every line.
+      // Both, because the parser would otherwise expect the end of the first line at every line.
       record_delimiter: ['\r\n', '\n'],
       relax_column_count: true,
       skip_empty_lines: true,
@@ -33,7 +33,7 @@ export async function* readCsv(
     }),
   )
   let header: HeaderColumn[] | undefined
-  // The parser's own count leaves out empty lines and those within quotes.
+  // The parser's own count omits empty lines and those within quotes.
   let linesRead = 0
   try {
     for await (const { record, info } of parser as AsyncIterable<Row>) {
@@ -57,7 +57,7 @@ interface Row {
   readonly info: { readonly empty_lines: number }
 }
 
-/** Refuses what is no CSV at all by its first line. */
+/** Rejects files that are not CSV by their first line. */
 function checkFirstLine(place: { file: string; line: number }, names: readonly string[]): void {
   const separator = names.length === 1 ? /[;\t|]/.exec(names[0] ?? '')?.[0] : undefined
   if (separator !== undefined) {
@@ -76,7 +76,7 @@ function countNewlines(cells: readonly string[]): number {
   return count
 }
 
-/** Passes the text on whole lines at a time, so that a fault has its line. */
+/** Passes on whole lines, so that a fault has a line number. */
 async function* checkUtf8(file: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let line = 1
   let rest: Buffer = Buffer.alloc(0)

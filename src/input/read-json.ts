@@ -8,10 +8,10 @@ const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [0x0a, 0x22, 0x5c, 0x2c]
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * The records of a JSON text that is one list of them. The text is split at the commas of the list and each record
- * is parsed by itself, so that memory holds one chunk and one record, and a fault has the line of its record.
+ * Yields the records of a JSON text that is a list. The text is split at the commas of the list and each record is
+ * parsed separately, so that memory holds one chunk and one record, and a fault has the line of its record.
  *
- * @throws {InputRefused} at the first place that is not as it should be
+ * @throws {InputRefused} at the first fault
  */
 export async function* readJson(file: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<SourceRecord> {
   const splitter = new ListSplitter(file)
@@ -23,11 +23,11 @@ class ListSplitter {
   readonly #file: string
   #state: 'before' | 'within' | 'after' = 'before'
   #line = 1
-  /** How many lists and objects are open, the list of records among them. */
+  /** The number of open lists and objects, including the list of records. */
   #depth = 0
   #inString = false
   #escaped = false
-  /** The record so far, and the line it starts on. */
+  /** The current record so far, and the line on which it starts. */
   #parts: Buffer[] = []
   #length = 0
   #recordLine = 1
@@ -115,7 +115,7 @@ class ListSplitter {
     this.#records++
     if (!isUtf8(bytes)) refuse({ ...place, message: 'is not UTF-8. Save the file as UTF-8' })
     const record = parseJson(bytes.toString('utf8'), { ...place, ended: true })
-    // After a bracket or quote too many or too few, the rest would be split at the wrong commas.
+    // After an unbalanced bracket or quote, the rest would be split at the wrong commas.
     return isFault(record) ? refuse(record) : record
   }
 

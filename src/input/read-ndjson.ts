@@ -8,10 +8,10 @@ import type { SourceRecord } from './source-record.ts'
 const NEWLINE = 0x0a
 
 /**
- * The records of an NDJSON text, one a line, or what is wrong with a line; empty lines are passed over, and a text
+ * Yields the records of an NDJSON text, one per line, and the faults of lines. Empty lines are skipped, and a text
  * without records is valid. Memory holds one chunk and one line.
  *
- * @throws {InputRefused} for what the rest of the file shares: it is not UTF-8, or is one list
+ * @throws {InputRefused} for a fault that affects the rest of the file: it is not UTF-8, or is a JSON list
  */
 export async function* readNdjson(
   file: string,
@@ -42,7 +42,7 @@ export async function* readNdjson(
   }
 }
 
-/** The lines, each without its end; `undefined` for one that is too long to be held. */
+/** Yields the lines without their line breaks; `undefined` for a line that is too long to hold. */
 async function* splitLines(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<{ bytes: Buffer | undefined; ended: boolean }> {
@@ -66,7 +66,7 @@ async function* splitLines(
       yield take(true)
       start = end + 1
     }
-    // Copied, so that a short rest does not keep the whole chunk in memory.
+    // Copied, so that a short remainder does not keep the whole chunk in memory.
     if (start < chunk.length) keep(Buffer.from(chunk.subarray(start)))
   }
   if (length > 0) yield take(false)
@@ -85,7 +85,7 @@ function parseDigits(text: string): { value: unknown; inexact: boolean } {
   return { value, inexact }
 }
 
-/** The record that a JSON text is, or why it is none; `ended` is false where the file ends with the text. */
+/** Parses a record, or says why the text is not one; `ended` is false if the file ends with the text. */
 export function parseJson(
   text: string,
   { file, line, ended }: { file: string; line: number; ended: boolean },

@@ -9,14 +9,15 @@ import type { SourceRecord } from './source-record.ts'
 import type { TableOptions } from './table.ts'
 
 export interface ReadOptions extends ReadBytesOptions, TableOptions {
-  /** The sheet of a spreadsheet that has several. */
+  /** The sheet to read from a spreadsheet with several. */
   readonly sheet?: string | undefined
 }
 
 /**
- * The records of files in JSON, NDJSON or CSV, each also as gzip, and of spreadsheets (`.xlsx`); `-` is standard input. The ending of a name tells
- * the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, with or without `.gz`); without one, the first character does, and an empty text is NDJSON.
- * What can't be read comes as a fault in its place, and the other lines and files are read all the same.
+ * Yields the records of JSON, NDJSON and CSV files, which may be compressed with gzip, and of spreadsheets (`.xlsx`);
+ * `-` is standard input. The extension determines the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, with or without
+ * `.gz`). Without one, the first character does, and an empty text is NDJSON. Unreadable parts are yielded as faults,
+ * and the other lines and files are still read.
  */
 export async function* readRecords(
   files: readonly string[],
@@ -41,7 +42,7 @@ type Format = 'json' | 'ndjson' | 'csv'
 async function* readFile(file: string, options: ReadOptions): AsyncGenerator<SourceRecord | Fault> {
   if (/\.xlsx$/i.test(file)) return yield* readXlsx(file, options)
   const source = readBytes(file, options)
-  // A mapping is for tables, whatever their names.
+  // A mapping implies a table, whatever the file's name.
   const ending = formatOfName(file) ?? (options.mapping === undefined ? undefined : 'csv')
   const start = ending === undefined ? await readStart(source) : Buffer.alloc(0)
   const chunks = start.length === 0 ? source : prepend(start, source)
@@ -61,7 +62,7 @@ function formatOfName(file: string): Format | undefined {
   return ending === 'jsonl' ? 'ndjson' : (ending as Format | undefined)
 }
 
-/** The chunks up to the first that holds more than white space. */
+/** Reads up to the first chunk that contains more than white space. */
 async function readStart(source: AsyncGenerator<Buffer, void>): Promise<Buffer> {
   const start: Buffer[] = []
   let length = 0
@@ -77,7 +78,7 @@ async function readStart(source: AsyncGenerator<Buffer, void>): Promise<Buffer> 
 
 function formatOfStart(start: Buffer): Format {
   const first = start.find((byte) => byte > 0x20)
-  // A pipeline that found nothing sends nothing, which is NDJSON without a line.
+  // A pipeline without results sends nothing, which is NDJSON without lines.
   if (first === undefined && start.length <= MAX_RECORD_BYTES) return 'ndjson'
   return first === 0x5b ? 'json' : first === 0x7b ? 'ndjson' : 'csv'
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { createInflateRaw } from 'node:zlib'
 import { quote } from '../text/quote.ts'
 import { suggest } from '../text/suggest.ts'
 import type { Fault } from '../text/user-error.ts'
@@ -8,19 +10,22 @@ import type { ReadBytesOptions } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
 import { type Cell, type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
 
-/** The largest spreadsheet, in bytes: it is unpacked and held in memory whole. */
+/** The largest spreadsheet, in bytes: it is decompressed and held in memory completely. */
 export const MAX_XLSX_BYTES = 20 * 1024 * 1024
+/** The most bytes that the files in a spreadsheet may have together: a small ZIP file can hold gigabytes. */
+export const MAX_UNPACKED_BYTES = 10 * MAX_XLSX_BYTES
 
 export interface XlsxOptions extends ReadBytesOptions, TableOptions {
-  /** The sheet to read, where there are several. */
+  /** The sheet to read, if there are several. */
   readonly sheet?: string | undefined
 }
 
 /**
- * The records of a spreadsheet (XLSX) whose first row names its columns. A formula counts as its stored result, and
- * one that failed as an empty cell; of merged cells, the first one has the value and the others are empty. `line` is the number of the row.
+ * Yields the records of a spreadsheet (XLSX) whose first row names its columns. A formula is read as its stored
+ * result, and a failed one as an empty cell. Of merged cells, the first has the value and the others are empty.
+ * `line` is the row number.
  *
- * @throws {InputRefused} where the file, its sheet or its columns cannot be read
+ * @throws {InputRefused} if the file, its sheet or its columns cannot be read
  */
 export async function* readXlsx(file: string, options: XlsxOptions): AsyncGenerator<SourceRecord | Fault> {
   const rows = await readRows(file, options)
@@ -31,7 +36,7 @@ export async function* readXlsx(file: string, options: XlsxOptions): AsyncGenera
     const place = { file, line: index + 1 }
     if (header === undefined) {
       names = cells.map((cell) => (typeof cell === 'string' ? cell.trim() : cell.toISOString()))
-      // Formatted but empty columns at the end have no name.
+      // Trailing columns that are formatted but empty have no name.
       while (names.at(-1) === '') names.pop()
       header = readHeader(place, names, options)
       continue
@@ -57,16 +62,47 @@ async function readRows(file: string, options: XlsxOptions): Promise<Cell[][]> {
     })
   }
   const bytes = await readFile(file)
+  if (!(await fitsUnpacked(bytes))) {
+    refuse({
+      file,
+      message: `unpacks to more than ${MAX_UNPACKED_BYTES} bytes, the most for a spreadsheet: save it as CSV`,
+    })
+  }
   options.onBytes?.(bytes.length)
   options.onFile?.({ name: file, sha256: createHash('sha256').update(bytes).digest('hex') })
-  // Only where it is needed: no other format takes it.
+  // Imported on demand: only this format needs it.
   const { default: readXlsxFile } = await import('read-excel-file/node')
-  // Numbers stay text, with the digits that the file has.
+  // Numbers stay text, with the digits in the file.
   const sheets = await readXlsxFile<string>(bytes, { parseNumber: String }).catch(() =>
     refuse({ file, message: 'is not a spreadsheet in the XLSX format, or is damaged' }),
   )
   const { data } = chooseSheet(file, sheets, options.mapping?.sheet ?? options.sheet)
   return data.map((row) => row.map(toCell))
+}
+
+const FILE_HEADER = Buffer.from('PK\u0003\u0004', 'latin1')
+const DEFLATED = 8
+
+/**
+ * Unpacks whatever looks like a compressed file of the ZIP archive, and forgets it. The sizes that an archive states
+ * need not be true, nor need its directory list every file that a reader finds.
+ */
+async function fitsUnpacked(bytes: Buffer): Promise<boolean> {
+  let total = 0
+  for (let at = bytes.indexOf(FILE_HEADER); at >= 0; at = bytes.indexOf(FILE_HEADER, at + 1)) {
+    if (at + 30 > bytes.length || bytes.readUInt16LE(at + 8) !== DEFLATED) continue
+    const start = at + 30 + bytes.readUInt16LE(at + 26) + bytes.readUInt16LE(at + 28)
+    const unpacked = Readable.from([bytes.subarray(start)]).pipe(createInflateRaw())
+    try {
+      for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+        total += chunk.length
+        if (total > MAX_UNPACKED_BYTES) return false
+      }
+    } catch {
+      // The reader reports a damaged file; and these four bytes can also occur within one.
+    }
+  }
+  return true
 }
 
 function chooseSheet<Sheet extends { readonly sheet: string }>(

@@ -7,30 +7,30 @@ import { quote } from '../text/quote.ts'
 import { suggest } from '../text/suggest.ts'
 import { formatTimestamp, parseTimestamp } from '../text/timestamp.ts'
 
-/** A value in the form in which it is stored, or `undefined` where nothing is left of it. */
+/** A value in its stored form; `undefined` if it is empty. */
 export interface Reading {
   readonly value: unknown
   readonly faults: readonly { readonly field: string; readonly message: string }[]
-  /** Whether the stored value differs from the given one in more than the order of its fields. */
+  /** Whether the stored value differs from the given one in more than its field order. */
   readonly normalised: boolean
-  /** Whether text had been decoded with the wrong character set, and was repaired. */
+  /** Whether text was repaired that had been decoded with the wrong character set. */
   readonly repaired: boolean
 }
 
-/** The pattern of a text that is a single line, the only pattern that schemas of input may have. */
+/** The pattern of single-line text, the only pattern that input schemas may use. */
 export const SINGLE_LINE = '^[^\\t\\n\\r]*$'
 const LINE_BREAK = /[\t\n\r\u2028\u2029]/
 
 interface ShapeOptions {
-  /** Values may be about people: faults, which end in logs, then repeat nothing of them. */
+  /** Values may be about people: faults, which are logged, then do not repeat them. */
   readonly personal?: boolean
   /** Repair UTF-8 that was decoded as Windows-1252 or Latin-1. */
   readonly repair?: boolean
 }
 
 /**
- * Makes a reader for a schema: it checks a value and renders it in the schema's own field order, with normalised
- * text and without anything empty (`null`, `""`, `[]`, `{}`), and names every fault by the path of its field.
+ * Creates a reader for a schema. It checks a value and renders it in the schema's field order, with normalised text
+ * and without empty parts (`null`, `""`, `[]`, `{}`). It reports every fault with the path of its field.
  */
 export function compileShape(schema: TSchema, options: ShapeOptions = {}): (value: unknown) => Reading {
   const read = compile(schema)
@@ -63,7 +63,7 @@ class Context {
     return repaired
   }
 
-  /** What makes a text unfit to be stored, or `undefined`. */
+  /** Why text cannot be stored; `undefined` if it can. */
   findTextFault(text: string): string | undefined {
     const fault = findTextFault(text)
     const control = fault === undefined || !text.isWellFormed() ? undefined : findControl(text)
@@ -75,12 +75,12 @@ class Context {
     return `${fault} in ${quote(`${start > 0 ? '…' : ''}${surroundings}`)}${cause}`
   }
 
-  /** The end of a fault that names the rejected text; empty for personal data, which is never repeated. */
+  /** The end of a message that quotes the rejected text; empty for personal data, which is never repeated. */
   not(text: string): string {
     return this.#personal ? '' : `, not ${quote(text)}`
   }
 
-  /** What a value of the wrong type is, for a fault to say. */
+  /** Describes a value of the wrong type for a message. */
   describe(value: unknown): string {
     if (value === null) return 'null'
     if (Array.isArray(value)) return 'a list'
@@ -112,7 +112,7 @@ function renderPath(path: readonly (string | number)[]): string {
 interface Keywords {
   type?: string
   properties?: Record<string, TSchema>
-  /** Whether further fields are taken, as they are. */
+  /** Whether further fields are accepted unchanged. */
   additionalProperties?: boolean
   items?: TSchema
   anyOf?: { const: string }[]
@@ -242,7 +242,7 @@ function readOneOf(allowed: readonly string[]): Read {
   }
 }
 
-/** Whether the field of the current object has a fault already. */
+/** Whether a field of the current object already has a fault. */
 function isNamed(context: Context, name: string): boolean {
   const field = context.nameField(name)
   return context.faults.some(

@@ -1,14 +1,14 @@
 import type { Fault } from '../text/user-error.ts'
 
-/** A record as it was read, before anything about its shape has been checked. */
+/** A record as read, before its shape is checked. */
 export interface SourceRecord {
   /** The file as the user named it; `-` is standard input. */
   readonly file: string
-  /** From 1: the line on which the record starts. */
+  /** The line on which the record starts, from 1. */
   readonly line: number
   readonly value: unknown
-  /** Whether a number had more digits than a double holds, so that the value differs from what was written. */
+  /** Whether a number has more digits than a double can hold, so that its value was changed. */
   readonly inexact?: boolean
-  /** What is wrong with its fields already as text; those fields are absent from the value. */
+  /** Faults found while reading text into fields; these fields are absent from the value. */
   readonly faults?: readonly Fault[]
 }

@@ -8,13 +8,13 @@ import type { Mapping, Target } from './mapping.ts'
 import type { SourceRecord } from './source-record.ts'
 
 export interface TableOptions {
-  /** The columns that a table may have. */
+  /** The possible columns. */
   readonly columns: readonly CsvColumn[]
   /** Finds further columns, such as those of a list's items. */
   readonly findColumn?: ((name: string) => CsvColumn | undefined) | undefined
   readonly mapping?: Mapping | undefined
   readonly ignoreUnknown?: boolean | undefined
-  /** Called with the name of each column that is ignored. */
+  /** Called with the name of each ignored column. */
   readonly onIgnored?: ((name: string) => void) | undefined
 }
 
@@ -23,14 +23,14 @@ export interface Place {
   readonly line: number
 }
 
-/** A column of a table as it is read; `undefined` is left out. */
+/** A column of a table; `undefined` if ignored. */
 export type HeaderColumn = Target | undefined
 
-/** A cell of a table; a date is one that a spreadsheet stores as such. */
+/** A cell of a table; a date if the spreadsheet stores it as one. */
 export type Cell = string | Date
 
 /**
- * Finds what becomes of each column of a table.
+ * Finds the target of each column of a table.
  *
  * @throws {InputRefused} with every unknown, repeated or missing column
  */
@@ -41,10 +41,10 @@ export function readHeader(place: Place, names: readonly string[], options: Tabl
   const find = (name: string) => known.get(name) ?? findColumn?.(name)
   const isNear = (name: string) => find(name) !== undefined || suggest(name, knownNames) !== ''
   if (mapping === undefined && !names.some(isNear)) {
-    // It may be a row of data, and messages end in logs: nothing of it is repeated.
+    // It may be a data row, and messages are logged, so none of it is repeated.
     refuse({
       ...place,
-      message: `The header row has no known column. Expected names such as ${knownNames[0]}`,
+      message: `The header row has no known column. Expected names such as ${knownNames[0]}${findColumn === undefined ? '' : ', or a mapping of columns to fields (--map)'}`,
     })
   }
   const faults: Fault[] = []
@@ -78,7 +78,7 @@ export function readHeader(place: Place, names: readonly string[], options: Tabl
   return header
 }
 
-/** The record of a row, with all that is wrong with its cells. */
+/** Reads a row into a record, with all faults of its cells. */
 export function* readRow(
   place: Place,
   cells: readonly Cell[],
@@ -122,7 +122,7 @@ export function* readRow(
   }
 }
 
-/** @throws {Error} for a date where a text belongs: a spreadsheet has probably made it of a code */
+/** @throws {Error} for a date instead of text, which a spreadsheet has probably converted from a code */
 function readText(cell: Cell, { path }: Target): string {
   if (typeof cell === 'string') return cell
   const date = cell.toISOString()
@@ -139,7 +139,7 @@ function asList(value: unknown): unknown[] {
 const GROUP: FieldPath = ['minorGroups', 0]
 const ABOVE: FieldPath = [...GROUP, 'minorGroup', 'majorGroups', 0]
 
-/** The group of a spreadsheet's columns is the record's Primary one, unless the mapping says otherwise. */
+/** The group columns of a spreadsheet contain the Primary group, unless the mapping says otherwise. */
 function relateGroups(value: Record<string, unknown>): void {
   for (const [path, name] of [
     [GROUP, 'minorGroupRelationType'],

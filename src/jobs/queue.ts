@@ -1,30 +1,31 @@
 import type { Database, Reader, Writer } from '../database/database.ts'
 
-/** Kinds of work. Each has one handler; maintenance never waits behind runs. */
+/** Kinds of jobs. Each has one handler; maintenance never waits behind runs. */
 export type JobKind = 'run' | 'purge' | 'retention'
 
-/** A job that a worker holds. */
+/** A job that a worker has claimed. */
 export interface Job {
   readonly id: number
   readonly kind: JobKind
-  /** What is to be worked on, such as the number of a run. */
+  /** The subject of the job, such as the number of a run. */
   readonly subject: string
   readonly eid: string
-  /** From 1: how often it has been claimed. */
+  /** The number of claims so far, including this one. */
   readonly attempts: number
-  /** Who holds it: a new value for each claim. */
+  /** The holder's name, which is unique for each claim. */
   readonly worker: string
 }
 
-/** How often a job is tried before it counts as failed. */
+/** Attempts before a job counts as failed. */
 export const MOST_ATTEMPTS = 3
 
 /** How long a claim lasts without a heartbeat, in milliseconds. */
 export const LEASE = 30_000
 
 /**
- * Adds a job; a job of the same kind and subject that waits already stays as it is. Its turn comes after the jobs of the
- * same organisation and beside the first one of any other, so nobody waits for more than one job of each organisation.
+ * Adds a job, unless one of the same kind and subject is already waiting. Turns are fair: a job comes after those of
+ * its own organisation and beside the first job of any other, so nobody waits for more than one job of each
+ * organisation.
  */
 export async function enqueue(
   writer: Writer,
@@ -44,9 +45,9 @@ export async function enqueue(
 }
 
 /**
- * Claims the job whose turn it is, among those that nobody holds or whose holder has fallen silent.
+ * Claims the next job that is free or whose claim has expired.
  *
- * @param worker names the claim; no two claims may share a name
+ * @param worker the name of the claim, which must be unique
  */
 export async function claim(
   database: Database,
@@ -56,7 +57,7 @@ export async function claim(
   const now = Date.now()
   const names = kinds.map((kind) => `'${kind}'`).join(', ')
   const free = `kind in (${names}) and due <= $1 and (worker is null or lease < $1)`
-  // Most looks find nothing: they take no lock.
+  // Most polls find nothing, and so take no lock.
   if ((await database.get(`select id from job where ${free} limit 1`, [now])) === undefined) return undefined
   return await database.write(`job:${worker}`, (writer) =>
     writer.get<Job>(
@@ -68,7 +69,10 @@ export async function claim(
   )
 }
 
-/** Extends a claim; `false` if the job is not the worker's any more: it was cancelled, or another worker has it. */
+/**
+ * Extends a claim; returns `false` if the worker no longer holds the job because it was cancelled or claimed by
+ * another worker.
+ */
 export async function extend(writer: Writer, { id, worker }: Job): Promise<boolean> {
   const changed = await writer.run('update job set lease = $3 where id = $1 and worker = $2', [
     id,
@@ -78,12 +82,12 @@ export async function extend(writer: Writer, { id, worker }: Job): Promise<boole
   return changed === 1
 }
 
-/** Removes a job whose work is done, in the transaction that stores its result; `false` as for `extend`. */
+/** Removes a finished job, in the transaction that stores its result; returns `false` as `extend` does. */
 export async function finish(writer: Writer, { id, worker }: Job): Promise<boolean> {
   return (await writer.run('delete from job where id = $1 and worker = $2', [id, worker])) === 1
 }
 
-/** Gives a job back, to be claimed again from `due` on. A worker that only stops has not used up an attempt. */
+/** Releases a job so that it can be claimed from `due` on. A worker that is stopping does not use up an attempt. */
 export async function release(
   writer: Writer,
   { id, worker }: Job,
@@ -95,12 +99,12 @@ export async function release(
   )
 }
 
-/** Removes a job, whoever holds it. */
+/** Removes a job, whether or not it is claimed. */
 export async function cancelJob(writer: Writer, kind: JobKind, subject: string): Promise<void> {
   await writer.run('delete from job where kind = $1 and subject = $2', [kind, subject])
 }
 
-/** How many jobs of a kind nobody has begun: of everybody, and of one organisation. */
+/** Counts the unclaimed jobs of a kind, in total and for one organisation. */
 export async function countWaiting(
   reader: Reader,
   kind: JobKind,
@@ -114,7 +118,7 @@ export async function countWaiting(
   return row ?? { total: 0, own: 0 }
 }
 
-/** How many jobs go before one: 0 for the next. */
+/** Counts the jobs before a job; 0 means that it is next. */
 export async function countBefore(reader: Reader, kind: JobKind, subject: string): Promise<number> {
   const row = await reader.get<{ before: number }>(
     `select count(*) as before from job other, job own

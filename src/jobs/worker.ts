@@ -3,38 +3,38 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import { claim, extend, finish, type Job, type JobKind, LEASE, MOST_ATTEMPTS, release } from './queue.ts'
 
-/** How often an idle worker looks for a job, in milliseconds. */
+/** How often an idle worker polls for a job, in milliseconds. */
 const IDLE = 250
 /** How often a claim is extended, in milliseconds. */
 const HEARTBEAT = LEASE / 15
-/** Pause before a failed job is tried again, for each attempt so far, in milliseconds. */
+/** Pause before a retry, multiplied by the number of attempts so far, in milliseconds. */
 const RETRY_PAUSE = 2_000
 
-/** The job is not this worker's any more: what it did so far must not be stored. */
+/** The worker no longer holds the job and must not store its results. */
 export class JobLost extends Error {}
 
 export interface JobContext {
-  /** Aborted once the job was cancelled, another worker has it, or this one stops. */
+  /** Aborted when the job is cancelled or claimed by another worker, or when this worker stops. */
   readonly signal: AbortSignal
 }
 
 export interface JobHandler {
-  /** Does the work, and calls `finish` in the transaction that stores its result. */
+  /** Runs the job, and calls `finish` in the transaction that stores its result. */
   run(job: Job, context: JobContext): Promise<void>
-  /** Called in the place of another attempt, once the last one has failed. */
+  /** Called when the last attempt has failed. */
   fail(job: Job, error: unknown): Promise<void>
 }
 
 export interface WorkerOptions {
   readonly database: Database
   readonly handlers: Readonly<Partial<Record<JobKind, JobHandler>>>
-  /** Runs that are checked at a time. */
+  /** The number of concurrent runs. */
   readonly runs: number
-  /** Told of failures; nothing of the data may be in them. */
+  /** Called with failures, which must not contain submitted data. */
   readonly onError: (error: unknown, job: Pick<Job, 'kind' | 'attempts'> | undefined) => void
 }
 
-/** Takes jobs from the queue and does them until it is stopped. */
+/** Runs jobs from the queue until it is stopped. */
 export class Worker {
   readonly #options: WorkerOptions
   readonly #stopping = new AbortController()
@@ -42,7 +42,7 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options
-    // What deletes data never waits for runs, which may take long.
+    // Deletion jobs have their own loop, so that they never wait for long runs.
     const loops: JobKind[][] = [
       ['purge', 'retention'],
       ...Array.from({ length: options.runs }, (): JobKind[] => ['run']),
@@ -50,7 +50,7 @@ export class Worker {
     this.#loops = loops.map((kinds) => this.#loop(kinds))
   }
 
-  /** Gives the jobs in progress back, and ends. */
+  /** Releases the jobs in progress and stops. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await Promise.all(this.#loops)
@@ -72,7 +72,7 @@ export class Worker {
     const job = await claim(database, randomBytes(9).toString('base64url'), kinds)
     const handler = job === undefined ? undefined : handlers[job.kind]
     if (job === undefined || handler === undefined) return false
-    // Its worker was killed each time: it may be what killed it.
+    // The worker was killed at every attempt, possibly because of this job.
     if (job.attempts > MOST_ATTEMPTS) {
       await handler.fail(job, undefined)
       return true
@@ -95,7 +95,7 @@ export class Worker {
     return true
   }
 
-  /** Extends the claim while the work lasts, and aborts the work once it is lost. */
+  /** Extends the claim during the work, and aborts the work if the claim is lost. */
   async #hold(job: Job, work: (context: JobContext) => Promise<void>): Promise<void> {
     const lost = new AbortController()
     const signal = AbortSignal.any([this.#stopping.signal, lost.signal])
@@ -109,7 +109,7 @@ export class Worker {
         .then((held) => {
           if (!held) lost.abort(new JobLost())
         })
-        // A database that is away may be back before the lease ends; publishing finds out whether it was.
+        // The database may be back before the lease ends; storing the result checks the claim anyway.
         .catch((error: unknown) => onError(error, job))
         .finally(() => {
           beating = false
@@ -125,7 +125,7 @@ export class Worker {
   }
 }
 
-/** Ends a job without a result, unless it was lost. */
+/** Removes a job without a result, unless the claim was lost. */
 export async function endJob(database: Database, job: Job): Promise<boolean> {
   return await database.write(`job:${job.worker}`, (writer) => finish(writer, job))
 }

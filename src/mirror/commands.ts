@@ -98,10 +98,10 @@ async function check(options: MirrorOptions, flags: MirrorFlags, done: () => voi
   )
 }
 
-/** Entries a page: the most that a service allows unless it is set up otherwise. */
+/** Entries per page: the default maximum of a service. */
 const PAGE_SIZE = 1000
 
-/** Every finding. Where the service allows fewer a page than usual, as many as it says. */
+/** Fetches all findings. If the service allows fewer entries per page than usual, it requests that many. */
 async function* fetchEntries(
   baseUrl: string,
   token: string,
@@ -128,7 +128,7 @@ async function* fetchEntries(
     const faults = error instanceof MahiError && error.status === 400 ? error.errors?.pageSize : undefined
     if (begun || faults === undefined) throw error
     const most = Number(/ to ([\d,]+)/.exec(String(faults))?.[1]?.replaceAll(',', ''))
-    // Without a size, the service's own.
+    // Without a size, the service uses its default.
     const size = most >= 1 && most < PAGE_SIZE ? { pageSize: most } : {}
     yield* validationResults.all(token, size)
   }

@@ -6,32 +6,32 @@ import { BufferedWriter, explainFileError, replaceFile, syncFolder } from '../co
 import { compareCodePoints } from '../text/code-points.ts'
 import { UserError } from '../text/user-error.ts'
 
-/** A record as a line of the copy. */
+/** A record in the copy. */
 export interface Line {
   readonly code: string
-  /** Its JSON, as the service has sent it. */
+  /** Its JSON as the service sent it. */
   readonly text: string
 }
 
-/** What the copy in place is. */
+/** Describes the copy in place. */
 export interface CopyState {
-  /** The token with which the changes continue. */
+  /** The token from which the changes continue. */
   readonly token: string
-  /** Number of the service's revision. */
+  /** The number of the service's revision. */
   readonly revision: number
   readonly total: number
-  /** Bytes of the file, and their SHA-256 in base64. */
+  /** The size of the file in bytes, and its SHA-256 in base64. */
   readonly size: number
   readonly digest: string
 }
 
-/** What a mirror remembers from one run to the next. */
+/** What a mirror stores between runs. */
 export interface MirrorState extends CopyState {
-  /** The service that the copy is of. */
+  /** The URL of the copied service. */
   readonly url: string
-  /** For each other form, the digest of the copy that it was written from. */
+  /** For each other format, the digest of the copy that it was written from. */
   readonly outputs?: Readonly<Record<string, string>>
-  /** The copy that is about to take its place: where a run was killed, the file tells whether it has. */
+  /** The copy about to replace the current one. If a run was killed, the file shows whether it did. */
   readonly pending?: CopyState & { readonly url: string }
 }
 
@@ -39,18 +39,18 @@ export const FILE = 'occupations.ndjson'
 const STATE = 'mirror.json'
 const PART = `${FILE}.part`
 
-/** What earlier versions have left, and runs that were killed. */
+/** Files that earlier versions or killed runs may have left. */
 const LEFTOVERS = [PART, 'mirror.part.json', 'changes.ndjson']
 
-/** A file of a copy holds something else than a mirror has written. */
+/** A file of the copy was changed by something other than a mirror. */
 export class CopyDamaged extends UserError {}
 
 const FIRST_FIELD = /^\{"occupationCode":("(?:[^"\\]|\\.)*")[,}]/
 
-/** Reads the code of a line; `undefined` if it is no record. */
+/** Reads the code of a line; `undefined` if the line is not a record. */
 export function readCode(text: string): string | undefined {
   try {
-    // The service writes the code first: the rest need not be read.
+    // The service writes the code first, so the rest need not be parsed.
     const code = FIRST_FIELD.exec(text)?.[1]
     const value: unknown =
       code === undefined
@@ -63,9 +63,9 @@ export function readCode(text: string): string | undefined {
 }
 
 /**
- * The lines of a file, in their order.
+ * Reads the lines of a file in order.
  *
- * @throws {CopyDamaged} at a line that is no record, out of order or not complete
+ * @throws {CopyDamaged} at a line that is incomplete, out of order or not a record
  */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   if (!existsSync(path)) return
@@ -89,14 +89,14 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
   if (rest !== '') throw damaged()
 }
 
-/** A copy that is written and not yet in place. */
+/** A complete copy that is not yet in place. */
 export interface StagedCopy {
   readonly total: number
   readonly size: number
   readonly digest: string
 }
 
-/** Writes lines beside the copy. */
+/** Writes a new copy beside the current one. */
 export async function stageCopy(
   folder: string,
   lines: AsyncIterable<string> | Iterable<string>,
@@ -126,7 +126,7 @@ export async function stageCopy(
   }
 }
 
-/** Puts the staged copy in place. At every moment the state says what the file is, or names both that it may be. */
+/** Puts the staged copy in place. At every moment, the state describes the file, or both files that it may be. */
 export async function commitCopy(
   folder: string,
   before: MirrorState | undefined,
@@ -144,13 +144,13 @@ export async function commitCopy(
   await writeState(folder, after)
 }
 
-/** The state of the copy in place, or `undefined` where there is none to continue from. */
+/** The state of the copy in place; `undefined` if there is none to continue from. */
 export async function readState(folder: string): Promise<MirrorState | undefined> {
   const state = await parseState(folder)
   const size = (await stat(join(folder, FILE)).catch(() => undefined))?.size
   if (state === undefined || size === undefined) return undefined
   const { pending, ...current } = state
-  // A run was killed at the very end: only the bytes tell which of the two it is.
+  // The last run was killed at the very end; only the content shows which of the two copies is in place.
   if (pending !== undefined) {
     const digest = await digestFile(join(folder, FILE))
     if (digest === pending.digest) return { ...current, ...pending }
@@ -185,7 +185,7 @@ export async function writeState(folder: string, state: MirrorState): Promise<vo
   await replaceFile(join(folder, STATE), (append) => append(`${JSON.stringify(state, null, 2)}\n`))
 }
 
-/** Removes what runs have left that did not end. */
+/** Removes the files left by killed runs. */
 export async function tidyUp(folder: string): Promise<void> {
   for (const name of LEFTOVERS) await rm(join(folder, name), { force: true })
 }

@@ -1,7 +1,7 @@
 import { compareCodePoints } from '../text/code-points.ts'
 import type { Line } from './copy.ts'
 
-/** How two lists of records differ. */
+/** The differences between two lists of records. */
 export interface Differences {
   added: number
   changed: number
@@ -9,9 +9,9 @@ export interface Differences {
 }
 
 /**
- * Compares two lists of records, both ordered by code, and passes the second on.
+ * Compares two lists of records, both ordered by code, and yields the second.
  *
- * @param counts is added to
+ * @param counts the counts to add to
  */
 export async function* compareLines(
   before: AsyncIterable<Line>,
@@ -36,7 +36,7 @@ export async function* compareLines(
   for (; mine.done !== true; mine = await old.next()) counts.removed++
 }
 
-/** The old lines with the changes put in their places; both are ordered by code. A change without a text is a removal. */
+/** Applies changes to lines; both are ordered by code. A change without text is a removal. */
 export async function* applyChanges(
   old: AsyncIterable<Line>,
   changes: readonly (readonly [code: string, text: string | undefined])[],

@@ -6,14 +6,14 @@ import { pick } from '../input/csv-columns.ts'
 import { OCCUPATION_COLUMNS } from '../occupations/record-schema.ts'
 import { FILE, readLines, readState, writeState } from './copy.ts'
 
-/** The forms in which a mirror keeps its copy; the NDJSON is there whatever else is. */
+/** The formats of a mirror's copy; the NDJSON file always exists. */
 export const FORMATS = ['ndjson', 'json', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
 /**
- * Writes the copy in another form beside it, unless that was written from this very copy.
+ * Writes the copy in another format, unless the file was already written from this copy.
  *
- * @returns the file's path; the caller holds the lock of the folder
+ * @returns the path of the file; the caller holds the lock of the folder
  */
 export async function writeFormat(folder: string, format: Format): Promise<string> {
   const source = join(folder, FILE)

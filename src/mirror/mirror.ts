@@ -24,33 +24,33 @@ import { takeLock } from './lock.ts'
 import type { Source } from './source.ts'
 
 export interface MirrorOptions {
-  /** The service's address, which the state file remembers. */
+  /** The URL of the service, which the state file contains. */
   readonly url: string
   readonly folder: string
   readonly source: Source
-  /** The form in which the copy is kept besides NDJSON. */
+  /** The format of the copy besides NDJSON. */
   readonly format?: Format
-  /** Fetch everything again, whatever the copy holds. */
+  /** Fetch everything again, whatever the copy contains. */
   readonly full?: boolean
-  /** Called with the records fetched so far and, where it is known, how many there are. */
+  /** Called with the number of records fetched so far, and their total if known. */
   readonly onProgress?: (fetched: number, total?: number) => void
 }
 
 export interface MirrorSummary extends Differences {
-  /** Records in the copy now. */
+  /** The records now in the copy. */
   readonly total: number
-  /** Why everything was fetched again, where people should know. */
+  /** Why everything was fetched again, if the user should know. */
   readonly notice?: string
 }
 
-/** Characters of changes that are held in memory: with more, the snapshot is the cheaper way. */
+/** The most characters of changes held in memory; beyond that, a snapshot is cheaper. */
 const MOST_CHANGES = 64 * 1024 * 1024
 
 /**
- * Brings a folder's copy of a catalogue to what the service has: by the changes since the last run, or by the snapshot
- * where there is no copy to continue from. The file in place is a complete catalogue of one revision at any time.
+ * Updates the copy of a catalogue in a folder: by the changes since the last run, or by a snapshot if there is no
+ * copy to continue from. The file in place is a complete catalogue of one revision at any time.
  *
- * @throws {MahiError} if the service can't be reached, refuses or sends something else than a catalogue
+ * @throws {MahiError} if the service is unreachable, refuses, or does not send a catalogue
  */
 export async function mirrorOccupations(
   options: MirrorOptions,
@@ -79,9 +79,9 @@ function openFolder(folder: string): () => void {
   }
 }
 
-/** What the pages of changes add up to. */
+/** The combined pages of changes. */
 interface Collected {
-  /** The newest text of each changed code; `undefined` for a removed one. */
+  /** The newest text of each changed code; `undefined` if the record was removed. */
   readonly changes: ReadonlyMap<string, string | undefined>
   readonly token: string
   readonly revision: number
@@ -105,7 +105,7 @@ async function fetchChanges(options: MirrorOptions, state: MirrorState): Promise
   }
 }
 
-/** Reads every change; `undefined` where they are more than should be held in memory. */
+/** Reads all changes; `undefined` if they are too many to hold in memory. */
 async function collectChanges(
   { source, onProgress }: MirrorOptions,
   since: string,
@@ -126,7 +126,7 @@ async function collectChanges(
   throw new MahiError('unreadable', { title: 'The changes end without a token for the next request' })
 }
 
-/** @throws {CopyDamaged} if the copy is not the one that the state tells of, or does not become the service's */
+/** @throws {CopyDamaged} if the copy does not match its state, or the result does not match the service */
 async function applyCollected(
   { folder }: MirrorOptions,
   state: MirrorState,
@@ -186,7 +186,7 @@ function explainSnapshot(
     : 'Everything was fetched again, for the changes since the last run are not available.'
 }
 
-/** The lines of a snapshot, which have to be records in the order of their codes. */
+/** The lines of a snapshot, which must be records ordered by code. */
 async function* readSnapshot(
   snapshot: OccupationSnapshot,
   onProgress: MirrorOptions['onProgress'],
@@ -207,7 +207,7 @@ async function* readSnapshot(
   onProgress?.(fetched, snapshot.totalCount)
 }
 
-/** The lines up to the first that is damaged: the copy is about to be replaced. */
+/** The lines before the first damaged one; the copy is about to be replaced. */
 async function* undamaged(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
   try {
     yield* lines
@@ -217,11 +217,11 @@ async function* undamaged(lines: AsyncIterable<Line>): AsyncGenerator<Line> {
 }
 
 export interface CheckSummary extends MirrorSummary {
-  /** Present where the copy holds something else than records in their order. */
+  /** Set if the copy contains something other than ordered records. */
   readonly damaged?: true
 }
 
-/** Compares the copy with everything that the service has; nothing is written. */
+/** Compares the copy with the service's catalogue without writing anything. */
 export async function checkMirror({ folder, source, onProgress }: MirrorOptions): Promise<CheckSummary> {
   const snapshot = await source.snapshot()
   const counts: Differences = { added: 0, changed: 0, removed: 0 }

@@ -4,7 +4,7 @@ import type { ValidationEntry } from '../../client/src/types.ts'
 import { ENTRY_COLUMNS } from '../validation-results/publish.ts'
 import type { Format } from './formats.ts'
 
-/** How many entries there are, in all and by what they say. */
+/** The number of entries, in total and by the values of some fields. */
 export interface ResultsSummary {
   total: number
   readonly errorType: Map<string, number>
@@ -18,8 +18,8 @@ const BYTE_ORDER_MARK = '\ufeff'
 const FORMULA = /^[=+\-@\t\r]/
 
 /**
- * Writes entries in a format and counts them. CSV begins with a byte order mark, by which spreadsheets know UTF-8,
- * and a cell that would be a formula begins with an apostrophe.
+ * Writes entries in a format and counts them. CSV starts with a byte order mark, by which spreadsheets detect UTF-8.
+ * A cell that would be a formula gets a leading apostrophe.
  */
 export async function writeResults(
   entries: AsyncIterable<ValidationEntry>,
@@ -40,7 +40,7 @@ export async function writeResults(
     if (typeof entry !== 'object' || entry === null) {
       throw new MahiError('unreadable', { title: 'The response contains an item that is not an entry' })
     }
-    // Not before the first entry has arrived: a header without entries looks like a clean submission.
+    // Only once the first entry has arrived: a header without entries would look like a clean submission.
     if (summary.total === 0) await begin()
     if (format === 'csv') await write(toCsv(entry))
     else if (format === 'json') await write(`${summary.total === 0 ? '\n' : ',\n'}${JSON.stringify(entry)}`)
@@ -61,7 +61,7 @@ function toCsv(entry: ValidationEntry): string {
   return stringify([cells.map((cell) => (FORMULA.test(cell) ? `'${cell}` : cell))])
 }
 
-/** The summary as lines for people: the most frequent first. */
+/** The summary as text, most frequent values first. */
 export function describeResults({ total, ...fields }: ResultsSummary): string {
   const titles = { errorType: 'By severity', fileType: 'By file type', errorCode: 'By error code' }
   const tables = Object.entries(fields).map(([field, counts]) => {

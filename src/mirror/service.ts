@@ -3,10 +3,10 @@ import { type Client, createClient } from '../../client/src/index.ts'
 import { say } from '../command-line/terminal.ts'
 import { fail } from '../text/user-error.ts'
 
-/** The variable of the environment that holds the key: on a command line every user of the machine could read it. */
+/** The environment variable with the key: other users of the machine can read command lines. */
 export const KEY_VARIABLE = 'MAHI_API_KEY'
 
-/** Reads the URL of a service as a person has written it. */
+/** Parses the URL of a service as entered by a user. */
 export function readUrl(text: string): string {
   const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
   if (url !== null && !url.username && !url.password) return text.replace(/\/+$/, '')
@@ -19,7 +19,7 @@ export function readUrl(text: string): string {
   })
 }
 
-/** The key, if it can be sent at all. It is never repeated. */
+/** Returns the key if it is a valid header value. Messages never repeat it. */
 export function assertKey(apiKey: string | undefined): string | undefined {
   if (apiKey === undefined || /^[\x21-\x7e]+$/.test(apiKey)) return apiKey
   return fail({
@@ -27,15 +27,15 @@ export function assertKey(apiKey: string | undefined): string | undefined {
   })
 }
 
-/** Retries of less than this are not worth a word, in milliseconds. */
+/** Shorter pauses before a retry are not reported, in milliseconds. */
 const QUIET = 400
 
-/** Says that a request is about to be sent again. */
+/** Reports that a request will be sent again. */
 export function announceRetry(failure: MahiError, pause: number): void {
   if (pause >= QUIET) say(`${printable(explain(failure))}. Trying again in ${Math.ceil(pause / 1000)} s…`)
 }
 
-/** Runs work that asks a service, and says why it failed in the user's terms. */
+/** Runs work that calls a service, and explains failures to the user. */
 export async function askService<T>(url: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -43,7 +43,7 @@ export async function askService<T>(url: string, work: () => Promise<T>): Promis
     if (!(error instanceof MahiError)) throw error
     const advice =
       error.status === 401
-        ? `the service refuses the request: set ${KEY_VARIABLE} to a valid key, and check the EID and the token`
+        ? `the service refuses the request: set ${KEY_VARIABLE} to a valid key, and check its scopes ("mahi submit" needs submissions:write), the EID and the token`
         : error.kind === 'new-run'
           ? 'a new run was published while this one was being read: run the command again'
           : explain(error)
@@ -60,7 +60,7 @@ const CONNECTION_FAULTS: Record<string, string> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
 }
 
-/** One sentence without its full stop. */
+/** Explains an error in one sentence, without its full stop. */
 function explain({ message, code, cause }: MahiError): string {
   const because = cause instanceof MahiError ? `: ${explain(cause)}` : ''
   if (code === undefined) return `${message}${because}`
@@ -68,13 +68,13 @@ function explain({ message, code, cause }: MahiError): string {
   return `${message}: ${known === undefined ? code : `${known} (${code})`}${because}`
 }
 
-/** What a service says of itself may hold anything: as one line that does nothing to a terminal, and is not endless. */
+/** Makes text from a service safe to print: on one line, without control characters, and of limited length. */
 function printable(text: string): string {
   const line = text.replace(/\p{Cc}+/gu, ' ')
   return line.length > 500 ? `${line.slice(0, 500)}…` : line
 }
 
-/** A client of the service that a person has named, for an organisation. */
+/** Creates a client of the service at a URL, for one organisation. */
 export function openClient(url: string, eid: string, apiKey: string | undefined): Client {
   return createClient({
     baseUrl: readUrl(url),

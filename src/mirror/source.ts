@@ -2,7 +2,7 @@ import { MahiError } from '../../client/src/errors.ts'
 import { type CredentialOptions, createClient, type OccupationSnapshot } from '../../client/src/index.ts'
 import type { OccupationChanges } from '../../client/src/types.ts'
 
-/** What a mirror asks a service for. */
+/** What a mirror reads from a service. */
 export interface Source {
   /** Every page of changes since a token. */
   changes(since: string): AsyncIterable<OccupationChanges>
@@ -10,16 +10,16 @@ export interface Source {
   snapshot(): Promise<OccupationSnapshot>
 }
 
-/** How long the answer to one request may take, retries and the pauses of a rate limit included, in milliseconds. */
+/** Time limit of one request including retries and rate-limit pauses, in milliseconds. */
 export const DEADLINE = 5 * 60_000
 
-/** How long a command tries again where nothing listens or the host is unknown, in milliseconds. */
+/** Time limit of retries if the connection is refused or the host is unknown, in milliseconds. */
 export const UNREACHABLE_DEADLINE = 3_000
 
-/** Called before a request is sent again: with the failure, and the milliseconds until then. */
+/** Called before a retry with the failure and the pause in milliseconds. */
 export type OnRetry = (failure: MahiError, pause: number) => void
 
-/** Asks a service with the client. */
+/** Creates a source that uses the client. */
 export function createSource(baseUrl: string, apiKey: string | undefined, onRetry?: OnRetry): Source {
   const credential: CredentialOptions = { apiKey }
   const { occupations } = createClient({
@@ -36,7 +36,7 @@ export function createSource(baseUrl: string, apiKey: string | undefined, onRetr
   }
 }
 
-/** A service without the operation answers 404, as does anything else that is no such service. */
+/** A service without the operation responds with 404, as does any server that is not such a service. */
 function explainMissing(error: unknown): never {
   if (!(error instanceof MahiError) || error.status !== 404) throw error
   throw new MahiError(

@@ -14,19 +14,19 @@ import { type PageQuery, type PlannedWindow, planPage, readPage, readWindowPage 
 import type { OccupationRows } from './rows.ts'
 import { windowBetween } from './window.ts'
 
-/** Bytes of plans of windows kept at a time: callers choose the windows, and a plan may be a list of codes. */
+/** Memory for cached plans of windows, in bytes: callers choose the windows, and a plan may be a list of codes. */
 const PLANS_CAPACITY = 8 * 2 ** 20
 
-/** What a document of the catalogue is kept under, and its digest for the ETag. */
+/** The cache key of a document, and its digest for the ETag. */
 export type DocumentName = Pick<NamedQuery, 'key' | 'digest'>
 
-/** A finished JSON text, and the revision that it belongs to. */
+/** A rendered JSON text, and the revision that it belongs to. */
 export interface CatalogueDocument {
   readonly revision: Revision
   readonly text: string
 }
 
-/** The pages of the catalogue: finished ones are kept while its revision lasts, others are read. */
+/** The pages of the catalogue. Rendered pages are cached while their revision is current. */
 export class Catalogue {
   readonly #reader: Reader
   readonly #primary: Reader
@@ -36,14 +36,14 @@ export class Catalogue {
   readonly #readings: SharedReads<Page>
   /** The newest revision that this process has seen. */
   #revision: Revision
-  /** Unset while the process cannot know whether there is a newer one. */
+  /** False while the process cannot know whether there is a newer revision. */
   #current = true
-  /** Names the ETag of a page in that revision, by the digest of its query. */
+  /** Returns the ETag of a page in the current revision by the digest of its query. */
   #nameEtag: (digest: string) => string
 
   /**
-   * @param reader where pages are read: the database, or standbys of it, which may lag
-   * @param path the address of the operation, for links
+   * @param reader the database or standbys of it, which may lag
+   * @param path the path of the operation, for links
    */
   constructor(
     reader: Reader,
@@ -62,7 +62,7 @@ export class Catalogue {
     this.#path = path
   }
 
-  /** Called when the catalogue has a revision: the pages and plans of another are of no use any more. */
+  /** Called when the catalogue has a new revision: pages and plans of other revisions are discarded. */
   advance(revision: Revision): void {
     if (isSameRevision(revision, this.#revision)) return
     this.#revision = revision
@@ -71,38 +71,38 @@ export class Catalogue {
     this.#plans.clear()
   }
 
-  /** Called while the process cannot know what has changed: until it can, each request reads its page. */
+  /** Called while changes cannot be read: until they can, every request reads its page from the database. */
   doubt(): void {
     this.#current = false
     this.#pages.clear()
     this.#plans.clear()
   }
 
-  /** Called when it is known again what has changed. */
+  /** Called when changes can be read again. */
   trust(revision: Revision): void {
     this.#current = true
     this.advance(revision)
   }
 
-  /** The ETag that a page has now, as far as this process knows, where it is of at least a revision. */
+  /** The current ETag of a page as far as this process knows, if its revision is at least `least`. */
   etag({ digest }: DocumentName, least = 0): string | undefined {
     return this.#current && this.#revision.number >= least ? this.#nameEtag(digest) : undefined
   }
 
   /**
-   * The page that a query asks for.
+   * Returns the page for a query.
    *
-   * @param least the number of the oldest revision that will do
-   * @throws {Problem} `precondition-failed` where the catalogue has not reached it
+   * @param least the number of the oldest acceptable revision
+   * @throws {Problem} `precondition-failed` if the catalogue has not reached it
    */
   page(query: NamedQuery, least = 0): MaybePromise<Page> {
     return this.#find(query, (reader) => this.#readPage(query, reader), least)
   }
 
   /**
-   * A document of the catalogue that is not a page of the list, such as one record: kept like a page.
+   * Returns a document of the catalogue other than a list page, such as one record, cached like a page.
    *
-   * @param read reads it, with the revision that it belongs to
+   * @param read reads the document and the revision that it belongs to
    * @throws {Problem} as `page` does
    */
   document(
@@ -117,7 +117,7 @@ export class Catalogue {
     if (least > 0) return this.#findSince(name, read, least)
     const kept = this.#pages.get(name.key)
     if (kept === undefined) return this.#readings.get(name.key, () => read(this.#reader))
-    // Asked for again: until then it may be one of many that are asked for once.
+    // Only at the second request: many pages are requested only once.
     kept.join()
     return kept
   }
@@ -157,7 +157,7 @@ export class Catalogue {
     return page
   }
 
-  /** Called when a page has been compressed, and so weighs more. */
+  /** Called when a page has been compressed, which increases its weight. */
   reweigh({ key }: DocumentName, page: Page): void {
     if (this.#pages.get(key) === page) this.#pages.set(key, page)
   }
@@ -177,7 +177,7 @@ export class Catalogue {
         this.#plans.set(planKey, { plan, weight: weigh(plan) })
         return rows
       }
-      // An import came between the plan and the page.
+      // An import happened between the plan and the page.
       this.#plans.delete(planKey)
     }
   }
@@ -199,7 +199,7 @@ function toPageQuery(query: OccupationQuery): PageQuery {
   }
 }
 
-/** The records with some of their fields only. */
+/** Keeps only some fields of the records. */
 function projectFields(rows: OccupationRows, fields: readonly string[] | undefined): OccupationRows {
   if (fields === undefined || rows.documents === undefined) return rows
   const records = JSON.parse(`[${rows.documents.toString('utf8')}]`) as Record<string, unknown>[]
@@ -214,12 +214,12 @@ interface KeptPlan {
   readonly weight: number
 }
 
-/** About what a plan takes in memory: a code is a short string of its own. */
+/** The approximate memory of a plan: a code is a separate short string. */
 function weigh({ plan }: PlannedWindow): number {
   return 500 + (plan.kind === 'list' ? plan.codes.length * 40 : 0)
 }
 
-/** The response of section 2.1, its fields in the interface's order. */
+/** The response of section 2.1, with its fields in the order of the interface. */
 function renderPage({
   nextCursor,
   currentCursor,
@@ -235,7 +235,7 @@ function renderPage({
   )
 }
 
-/** Names a revision of the catalogue in an ETag. */
+/** Identifies a revision of the catalogue in an ETag. */
 export function nameRevision({ number, changed }: Revision): string {
   return `c${number}.${changed.toString(36)}`
 }

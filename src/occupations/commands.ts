@@ -28,7 +28,7 @@ interface TableFlags {
   ignoreUnknown?: true
 }
 
-/** Most names of ignored fields that a command prints. */
+/** The most ignored field names that a command prints. */
 const MOST_IGNORED = 20
 
 /** Adds `occupations import`, `import-onet`, `export` and the commands of the history. */
@@ -109,7 +109,7 @@ export function addOccupationCommands(
     .option('--output <file>', 'write to a file, replacing it once the catalogue is complete')
     .action(
       action(async ({ format, output }: { format: ExportFormat; output?: string }) => {
-        // On a terminal that shows the records themselves a count would stand between them.
+        // On a terminal that shows the records, a count would appear among them.
         const shown = output === undefined && process.stdout.isTTY
         const progress = shown ? undefined : new Progress('records')
         const { count, address } = await withDatabase(

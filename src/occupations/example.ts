@@ -2,7 +2,7 @@ import { readSample } from '../package/samples.ts'
 
 const [record] = readSample('occupations.ndjson', 1)
 
-/** An answer of the demo, for the reference. */
+/** A response of the demo, for the API reference. */
 export const EXAMPLE_PAGE = {
   nextCursor: 'A0102',
   currentCursor: 'A0101',
@@ -11,7 +11,7 @@ export const EXAMPLE_PAGE = {
   resultsCount: 1,
 }
 
-/** A response of the demo about groups, for the reference. */
+/** A response of the demo with groups, for the API reference. */
 export const EXAMPLE_GROUPS = {
   majorGroups: [{ code: '1', nameEnglish: 'Education', primaryCount: 6, totalCount: 7 }],
   minorGroups: [

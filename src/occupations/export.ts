@@ -4,17 +4,17 @@ import { type CsvColumn, listFlatColumns, pick } from '../input/csv-columns.ts'
 import { OCCUPATION_COLUMNS } from './record-schema.ts'
 import { OccupationRecord } from './schema.ts'
 
-/** Records read from the database at a time. */
+/** Records read from the database at once. */
 const BATCH = 500
 
 /** `flat-csv` has a column for each item of each list. */
 export type ExportFormat = 'ndjson' | 'csv' | 'flat-csv'
 
 /**
- * The whole catalogue in the order of its codes, as it is at one moment, in pieces of text.
+ * Exports a consistent state of the catalogue, ordered by code, in pieces of text.
  *
- * @param write takes a piece and answers when there is room for the next
- * @param onProgress called with the number of records written so far, now and then
+ * @param write writes a piece, and resolves when there is room for the next
+ * @param onProgress called from time to time with the number of records written so far
  * @returns the number of records
  */
 export async function exportOccupations(
@@ -50,7 +50,7 @@ async function* readDocuments(reader: Reader): AsyncGenerator<string[]> {
   }
 }
 
-/** The flat columns with as many items of each list as some record has. */
+/** The flat columns, with as many items of each list as the longest one in use. */
 async function listUsedColumns(reader: Reader): Promise<CsvColumn[]> {
   const most = new Map<string, number>()
   const count = (value: unknown, place: string): void => {

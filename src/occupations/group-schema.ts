@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
+import { text } from '../http/fields.ts'
 
-const text = (description: string) => Type.Optional(Type.String({ description }))
 const count = (description: string) =>
   Type.Optional(Type.Integer({ description, format: 'int32', minimum: 0 }))
 

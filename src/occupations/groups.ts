@@ -10,10 +10,10 @@ import { CATALOGUE, toRevision } from './rows.ts'
 import type { OccupationRecord } from './schema.ts'
 import { nearest, suggestCodes } from './similar-codes.ts'
 
-/** Groups whose records are read at a time: each comes with one document. */
+/** Groups read at once: each comes with one document. */
 const BATCH = 50
 
-/** Most codes among which a similar one is looked for. */
+/** The most codes searched for similar ones. */
 const MOST_COMPARED = 5_000
 
 interface GroupRow {
@@ -25,14 +25,14 @@ interface GroupRow {
 }
 
 /**
- * Reads every group that a record belongs to, with the kept counts. Its name and texts are those of the first record, by
- * code, that has it.
+ * Reads all groups that have records, with the stored counts. The name and texts of a group are those in its first
+ * record by code.
  */
 export async function readGroups(reader: Reader): Promise<CatalogueDocument> {
   for (;;) {
     const { revision, groups } = await collectGroups(reader)
     if (groups !== undefined) return { revision, text: JSON.stringify(groups) }
-    // An import came between two batches.
+    // An import happened between two batches.
   }
 }
 
@@ -61,7 +61,7 @@ async function collectGroups(
 }
 
 /**
- * Reads the groups with a code: a major group, a minor group or one of each.
+ * Reads the groups with a code: a major group, a minor group, or both.
  *
  * @throws {Problem} `no-such-group` with similar codes
  */

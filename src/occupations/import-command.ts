@@ -8,7 +8,7 @@ import type { ChangePreview, RecordChange } from './history/preview.ts'
 import type { Origin, Retention } from './history/revision-log.ts'
 import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
 
-/** The options of every import. */
+/** The flags of every import. */
 export interface ImportFlags {
   replace?: true
   dryRun?: true
@@ -25,7 +25,7 @@ export function withImportOptions(subcommand: Command): Command {
     .addOption(jsonOption)
 }
 
-/** Runs an import for a command, and stops its progress. */
+/** Runs an import with a progress display. */
 export async function runImport(
   withDatabase: WithDatabase,
   records: AsyncIterable<SourceRecord | Fault>,
@@ -57,12 +57,12 @@ export async function runImport(
 }
 
 export interface ImportResult {
-  /** With the first changed records, for a dry run. */
+  /** For a dry run, includes the first changed records. */
   readonly summary: ImportSummary & { readonly changes?: readonly RecordChange[] }
   readonly preview: ChangePreview | undefined
 }
 
-/** Names the repaired records: a repair is a guess, though a good one, and the source should be corrected. */
+/** Lists the repaired records: a repair is an educated guess, and the source should be corrected. */
 function describeRepairs({ repaired }: ImportSummary): string {
   if (repaired === undefined) return ''
   const { count, first } = repaired
@@ -75,7 +75,7 @@ function describeRepairs({ repaired }: ImportSummary): string {
   ].join('\n')
 }
 
-/** What an import has done, for people. */
+/** The result of an import as text. */
 export function describeImport(result: ImportResult, { dryRun }: ImportFlags): string {
   return `${describeRepairs(result.summary)}${describeChanges(result, dryRun === true)}`
 }

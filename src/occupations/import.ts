@@ -27,23 +27,23 @@ import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } 
 import { type NameCounts, type SearchOnlyName, storeSearchNames } from './search-names.ts'
 
 export interface ImportOptions {
-  /** Delete the records that the input does not hold. */
+  /** Delete the records that are not in the input. */
   readonly replace?: boolean
-  /** Find out what would change, and change nothing. */
+  /** Report what would change, but change nothing. */
   readonly dryRun?: boolean
-  /** Store the date that each record carries; one that carries none gets the import's. */
+  /** Store the dates in the records; records without one get the date of the import. */
   readonly keepDates?: boolean
-  /** Search-only names to store with the records; asked once everything has been read. */
+  /** Search-only names to store with the records, called after everything has been read. */
   readonly searchNames?: () => ReadonlyMap<string, readonly SearchOnlyName[]>
-  /** What the history names as the origin; asked once everything has been read. */
+  /** The origin of the revision in the history, called after everything has been read. */
   readonly origin?: () => Origin
-  /** How long the past is kept. */
+  /** How long the history is kept. */
   readonly retention?: Retention
-  /** Called before anything is changed with what is about to be: the first so many records, and their fields. */
+  /** Called before the changes are made, with the first changed records and their fields. */
   readonly onPreview?: (preview: ChangePreview) => void
-  /** Called with the number of records read so far, now and then. */
+  /** Called from time to time with the number of records read so far. */
   readonly onProgress?: (records: number) => void
-  /** Called once if another import has to finish first. */
+  /** Called once if another import must finish first. */
   readonly onWait?: () => void
 }
 
@@ -52,13 +52,13 @@ export interface ImportSummary {
   readonly updated: number
   readonly unchanged: number
   readonly deleted: number
-  /** Records whose text had to be normalised or whose empty fields were left out. */
+  /** Records with text that was normalised or with empty fields that were omitted. */
   readonly normalised: number
-  /** Those of them whose text had been decoded with the wrong character set and was repaired; absent without any. */
+  /** Records with repaired text that had been decoded with the wrong character set; absent if there are none. */
   readonly repaired?: RepairedRecords
-  /** Search-only names, where the input has them. */
+  /** The counts of search-only names, if the input contains any. */
   readonly searchNames?: NameCounts
-  /** The date set on the changed records; absent if there are none, or if they keep their own. */
+  /** The date of the changed records; absent if there are none, or if they keep their own. */
   readonly lastUpdatedDate?: string
 }
 
@@ -68,10 +68,10 @@ export interface RepairedRecords {
   readonly first: readonly { readonly file: string; readonly line: number; readonly occupationCode: string }[]
 }
 
-/** Most repaired records that a summary names. */
+/** The most repaired records listed in a summary. */
 const MOST_NAMED = 10
 
-/** Ends a transaction whose changes were only looked at. */
+/** Rolls back the transaction of a dry run. */
 class DryRun extends Error {
   readonly summary: ImportSummary
 
@@ -82,11 +82,10 @@ class DryRun extends Error {
 }
 
 /**
- * Brings the catalogue to what the records say, in one transaction: readers see the old catalogue or the new one. A
- * record whose content did not change keeps its date; the others get one date, later than every date stored.
- * Memory does not grow with the number of records.
+ * Updates the catalogue from records in one transaction. A record with unchanged content keeps its date; the others
+ * get a common date that is later than all stored dates. Memory use does not depend on the number of records.
  *
- * @throws {InputRefused} with every fault found, up to MAX_FAULTS; nothing is stored then
+ * @throws {InputRefused} with all faults found, up to MAX_FAULTS; nothing is stored then
  */
 export async function importOccupations(
   database: Database,
@@ -156,7 +155,7 @@ async function importWithin(
   return summary
 }
 
-/** Codes that the same input both describes and marks as removed, and those that it marks twice. */
+/** Codes that the input both describes and marks as removed, and codes that it marks twice. */
 async function findReplacedRecords(writer: Writer, replacements: readonly Replacement[]): Promise<Fault[]> {
   const faults: Fault[] = []
   const seen = new Set<string>()
@@ -182,7 +181,7 @@ async function findReplacedRecords(writer: Writer, replacements: readonly Replac
   return faults
 }
 
-/** The replacements that are not stored in the same words already. */
+/** The replacements that differ from those already stored. */
 async function listNewReplacements(
   writer: Writer,
   replacements: readonly Replacement[],
@@ -199,8 +198,8 @@ async function listNewReplacements(
 }
 
 /**
- * Now, or where a clock was ahead the millisecond after the newest date stored or the import before. So it is later
- * than every date that a reader can have seen, those of records that are deleted by now among them.
+ * The current time, or if a clock was ahead, the millisecond after the newest stored date or last import. This is
+ * later than every date that a reader can have seen, including those of deleted records.
  */
 export async function nextDate(writer: Writer): Promise<number> {
   const { catalogue } = await readRevisions(writer)
@@ -211,10 +210,10 @@ export async function nextDate(writer: Writer): Promise<number> {
   return Math.max(Date.now(), Math.max(catalogue.changed, newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)
 }
 
-/** Turns records into rows of the staging table, and keeps their faults instead once there is one. */
+/** Converts records to rows of the staging table, or only collects faults once there is one. */
 class Staging {
   readonly faults = new FaultList()
-  /** Records read so far, faulty ones included. */
+  /** Records read so far, including faulty ones. */
   count = 0
   normalised = 0
   /** Codes that the input marks as removed. */
@@ -251,7 +250,7 @@ class Staging {
         if (row !== undefined) yield row
       }
     } catch (error) {
-      // What could not be read at all is one more fault of the input, after those of the records before it.
+      // Unreadable input is one more fault, after those of the records before it.
       if (!(error instanceof InputRefused)) throw error
       this.faults.add(error.faults)
     }
@@ -279,7 +278,7 @@ class Staging {
     const rendered = this.#checkDate(record, renderRecord(record))
     if ('faults' in rendered) {
       this.faults.add(rendered.faults)
-      // Nothing will be stored; the code is staged so that its repetition is found too.
+      // Nothing will be stored, but the code is staged so that its repetition is found too.
       return rendered.code === undefined
         ? undefined
         : [this.count, file, line, rendered.code, this.#date, '', '[]', '']

@@ -1,2 +1,2 @@
-/** Most records that a page may have, whatever the settings. */
+/** The most records per page, whatever the settings. */
 export const MOST_RECORDS = 1_000

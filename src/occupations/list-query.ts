@@ -4,7 +4,7 @@ import { digestQuery } from '../pages/page.ts'
 import { compareCodePoints } from '../text/code-points.ts'
 import { type occupationQuery, RECORD_FIELDS } from './schema.ts'
 
-/** The parameters of section 4.1 and those added to them, read and checked, with their defaults. */
+/** The checked parameters of section 4.1 and further ones, with defaults. */
 export type OccupationQuery = Static<ReturnType<typeof occupationQuery>> & { Limit: number }
 
 const NAMES = [
@@ -19,7 +19,7 @@ const NAMES = [
   'Fields',
 ] as const satisfies readonly (keyof OccupationQuery)[]
 
-/** A query in its one canonical form: it names a page in the cache, in its ETag and in links. */
+/** Renders a query in its canonical form, which identifies a page in the cache, in ETags and in links. */
 export function writeQuery(query: OccupationQuery): string {
   let text = ''
   for (const name of NAMES) {
@@ -33,23 +33,23 @@ export function writeQuery(query: OccupationQuery): string {
   return text
 }
 
-/** A query under its names. */
+/** A query and its names. */
 export interface NamedQuery {
   readonly query: OccupationQuery
   /** From `writeQuery`. */
   readonly key: string
-  /** Of the key, for ETags. */
+  /** The digest of the key, for ETags. */
   readonly digest: string
 }
 
-/** @throws {Problem} `invalid-parameters` for parameters that mean nothing together */
+/** @throws {Problem} `invalid-parameters` for parameters that make no sense together */
 export function nameQuery(values: OccupationQuery): NamedQuery {
   const query = canonicalise(values)
   const key = writeQuery(query)
   return { query, key, digest: digestQuery(key) }
 }
 
-/** The same query in the words that every query of the same meaning has. */
+/** Converts queries of the same meaning to the same form. */
 function canonicalise(values: OccupationQuery): OccupationQuery {
   const { 'Filter.GroupRelation': relation, 'Filter.Codes': codes, Fields: fields, ...query } = values
   if (relation === 'Primary') assertGroupFilter(values)
@@ -62,7 +62,7 @@ function canonicalise(values: OccupationQuery): OccupationQuery {
   }
 }
 
-/** Alone the relation would filter nothing, and its caller get the whole list. */
+/** Without a group, the relation would filter nothing, and the response would be the whole list. */
 function assertGroupFilter(values: OccupationQuery): void {
   if ((values['Filter.MajorGroupCode'] ?? values['Filter.MinorGroupCode']) !== undefined) return
   throw new Problem(

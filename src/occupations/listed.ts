@@ -14,10 +14,10 @@ interface ListedRow extends Revision {
 }
 
 /**
- * Reads one page of the records with certain codes, in one statement. They are few, so that the other filters are
- * applied to what was read.
+ * Reads one page of the records with certain codes, in one statement. As there are few, the other filters are applied
+ * afterwards.
  *
- * @param codes at most as many as a parameter names
+ * @param codes at most as many as the parameter allows
  */
 export async function readListedPage(
   reader: Reader,

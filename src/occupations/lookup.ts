@@ -9,7 +9,7 @@ import { toRevision } from './rows.ts'
 import { findSimilarCodes, suggestCodes } from './similar-codes.ts'
 
 /**
- * Reads the record of a code as the list shows it, byte for byte.
+ * Reads the record of a code, byte for byte as in the list.
  *
  * @throws {Problem} `occupation-removed` with the code's successors, or `no-such-occupation` with similar codes
  */

@@ -4,19 +4,19 @@ import type { Revision } from '../database/revisions.ts'
 /** position, file, line, code, updated, hash, filters, document */
 export type StagedRow = readonly [number, string, number, string, number, string, string, string]
 
-/** Width of the spans in which dates are counted besides each date itself: 2^26 ms, 18.6 hours. */
+/** Dates are counted individually and in spans of 2^26 ms, 18.6 hours. */
 export const SPAN_BITS = 26
 
 const STAGED_COLUMNS = ['position', 'file', 'line', 'code', 'updated', 'hash', 'filters', 'document'] as const
 
-/** Loads what an import has read into a temporary table. */
+/** Loads the records of an import into a temporary table. */
 export async function loadStaged(writer: Writer, rows: AsyncIterable<StagedRow>): Promise<void> {
   await createStaged(writer)
   await writer.load('staged', STAGED_COLUMNS, rows)
   await indexStaged(writer)
 }
 
-/** Stages the records that changed after a revision, as they were then. */
+/** Stages the records that changed after a revision, as they were in that revision. */
 export async function stagePast(writer: Writer, revision: number): Promise<void> {
   await createStaged(writer)
   await writer.run(
@@ -29,7 +29,7 @@ export async function stagePast(writer: Writer, revision: number): Promise<void>
   await indexStaged(writer)
 }
 
-/** The codes that are removed in favour of others, as the table `replacement`: code and a JSON list of codes. */
+/** Loads the removed codes and their successors into the table `replacement`: code and a JSON list of codes. */
 export async function loadReplacements(
   writer: Writer,
   rows: Iterable<readonly [string, string]>,
@@ -56,12 +56,12 @@ async function indexStaged(writer: Writer): Promise<void> {
 }
 
 /**
- * Records that a change removes besides those that are replaced: none, those that are not staged, or of these only the
- * ones that changed after a revision.
+ * Which records a change removes in addition to replaced ones: none, those that are not staged, or only those of them
+ * that changed after a revision.
  */
 export type Removes = 'none' | 'unstaged' | { readonly changedAfter: number }
 
-/** What a change does to the catalogue, as numbers of records. */
+/** The effect of a change on the catalogue, in numbers of records. */
 export interface ChangeCounts {
   readonly created: number
   readonly updated: number
@@ -70,10 +70,10 @@ export interface ChangeCounts {
 }
 
 /**
- * Lists what the staged records change, as the table `change`: the code of each record that is created (existed 0),
- * updated (1, 1) or deleted (staged 0). Nothing is changed yet.
+ * Lists the changes of the staged records in the table `change`: the code of each record that is created (existed 0),
+ * updated (1, 1) or deleted (staged 0). Does not apply them.
  *
- * @param keepDates whether a record whose date alone differs counts as changed
+ * @param keepDates whether a record counts as changed if only its date differs
  */
 export async function listChanges(
   writer: Writer,
@@ -112,8 +112,8 @@ export async function listChanges(
 }
 
 /**
- * Brings the catalogue's tables to what is listed. Only what changed is written: the records, their history, the
- * postings under each of their filters, and the kept counts by filter and by date.
+ * Applies the listed changes. Only what changed is written: the records, their history, the postings of their
+ * filters, and the stored counts by filter and date.
  */
 export async function applyChanges(writer: Writer, { number, changed }: Revision): Promise<void> {
   await listPostingChanges(writer)
@@ -124,13 +124,13 @@ export async function applyChanges(writer: Writer, { number, changed }: Revision
   await applyToCounts(writer)
 }
 
-/** Drops the temporary tables: a connection is used again. */
+/** Drops the temporary tables, because connections are reused. */
 export async function dropStaged(writer: Writer): Promise<void> {
   for (const table of ['date_change', 'posting_change', 'change', 'replacement', 'staged'])
     await writer.run(`drop table if exists ${table}`)
 }
 
-/** Keeps the content that changed records had, for the revisions before. */
+/** Stores the previous content of changed records for the history. */
 async function keepPast(writer: Writer, revision: number): Promise<void> {
   await writer.run(
     `insert into occupation_past (code, until, revision, updated, hash, filters, document)
@@ -142,7 +142,7 @@ async function keepPast(writer: Writer, revision: number): Promise<void> {
   )
 }
 
-/** A code that is removed leaves a tombstone, and one that comes back loses its own. */
+/** A removed code gets a tombstone; a code that returns loses its tombstone. */
 async function applyToRemoved(writer: Writer, revision: number, removed: number): Promise<void> {
   await writer.run(
     'delete from occupation_removed where code in (select code from change where existed = 0 and staged = 1)',
@@ -160,7 +160,7 @@ async function applyToRemoved(writer: Writer, revision: number, removed: number)
   )
 }
 
-/** `posting_change`: each posting that goes (-1) or comes (1) with the changed records. */
+/** Creates `posting_change`: each posting that the changes remove (-1) or add (1). */
 async function listPostingChanges(writer: Writer): Promise<void> {
   const { text, elements } = writer.dialect
   await writer.run(
@@ -209,14 +209,14 @@ async function applyToPostings(writer: Writer): Promise<void> {
   await writer.run(
     'delete from occupation_posting where (filter, code) in (select filter, code from posting_change where change = -1)',
   )
-  // In the order of the primary key, so that the table is built from left to right.
+  // In primary-key order, so that the index grows at its end.
   await writer.run(
     `insert into occupation_posting (filter, code, updated)
      select filter, code, updated from posting_change where change = 1 order by filter, code`,
   )
 }
 
-/** Counts by date first: most imports change everything on one, and their other sums are small ones over that. */
+/** Aggregates by date first: most imports have a single date, so the other sums are then small. */
 async function applyToCounts(writer: Writer): Promise<void> {
   await writer.run('create temporary table date_change (filter bigint, updated bigint, change bigint)')
   await writer.run(

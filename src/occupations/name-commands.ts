@@ -70,7 +70,7 @@ export function addNameCommands(
     )
 }
 
-/** Changes what the search finds, as a revision of the catalogue in which no record changes. */
+/** Changes search data as a new revision of the catalogue in which no record changes. */
 async function change<T>(
   database: Database,
   origin: { command: string; files: readonly ReadFile[] },

@@ -18,9 +18,9 @@ export const NAME_COLUMNS = listColumns(NameRecord)
 const readName = compileShape(NameRecord)
 
 /**
- * Reads search-only names by code. A name without a language is English.
+ * Reads search-only names by code. Names without a language are English.
  *
- * @throws {InputRefused} with every fault found, up to MAX_FAULTS
+ * @throws {InputRefused} with all faults found, up to MAX_FAULTS
  */
 export async function readNames(
   records: AsyncIterable<SourceRecord | Fault>,
@@ -57,10 +57,10 @@ function addName(names: Map<string, SearchOnlyName[]>, value: unknown): void {
 }
 
 /**
- * Reads a list of synonyms: phrases that mean the same on a line, separated by `=`. Empty lines and what follows `#` are
- * ignored.
+ * Reads a list of synonyms: each line has phrases of the same meaning, separated by `=`. Empty lines and text after
+ * `#` are ignored.
  *
- * @throws {InputRefused} with every fault found, up to MAX_FAULTS
+ * @throws {InputRefused} with all faults found, up to MAX_FAULTS
  */
 export function readSynonymLines(file: string, text: string): string[][] {
   const faults = new FaultList()

@@ -30,9 +30,9 @@ import {
 
 export interface OccupationOptions {
   readonly catalogue: Catalogue
-  /** Whether the catalogue is open to callers without a credential. */
+  /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean
-  /** Records a page. */
+  /** Records per page. */
   readonly limits: { readonly default: number; readonly max: number }
 }
 
@@ -80,7 +80,7 @@ function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): O
     },
     handle({ request, query, isFresh }) {
       const least = readMinRevision(request, 'c')
-      // Where it is known what the caller has, no page need be read.
+      // If the caller's version is known to be current, no page is read.
       const etag = catalogue.etag(query, least)
       if (etag !== undefined && isFresh(etag)) return notModified(etag)
       return whenKnown(catalogue.page(query, least), (found) =>
@@ -90,7 +90,7 @@ function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): O
   })
 }
 
-/** What the operations of the catalogue share. */
+/** The properties that all operations of the catalogue share. */
 function ofCatalogue(anonymous: boolean) {
   return {
     tag: 'Occupations',
@@ -113,7 +113,7 @@ const PROBLEMS = {
 const codeIn = (description: string) =>
   Type.Object({ code: Type.String({ description, maxLength: MAX_CODE_LENGTH }) })
 
-/** Names the documents of one kind, by code. */
+/** Creates the names of documents of one kind, by code. */
 function namesOf(path: string): (code: string) => DocumentName {
   return remember((code) => {
     const key = `${path}/${code}`
@@ -121,7 +121,7 @@ function namesOf(path: string): (code: string) => DocumentName {
   })
 }
 
-/** Answers with a document of the catalogue, or with 304 where it is known without a read. */
+/** Responds with a document of the catalogue, or with 304 if that is known without a read. */
 function answerDocument(
   catalogue: Catalogue,
   name: DocumentName,
@@ -130,7 +130,7 @@ function answerDocument(
 ) {
   const least = readMinRevision(request, 'c')
   const etag = catalogue.etag(name, least)
-  // `*` matches whatever exists, and only a read shows that.
+  // `*` matches any existing document, and only a read shows whether it exists.
   const known = etag !== undefined && request.headers['if-none-match']?.trim() !== '*'
   if (known && isFresh(etag)) return notModified(etag)
   return whenKnown(catalogue.document(name, read, least), (found) =>

@@ -1,7 +1,7 @@
-/** Stands before the code of a group in filters that only count Primary relations: no code has a control character. */
+/** The prefix of group codes in filters by Primary relations only: codes contain no control characters. */
 export const PRIMARY = '\u0001'
 
-/** The name under which a group's Primary relations are posted and counted. */
+/** The name under which the Primary relations of a group are posted and counted. */
 export function asPrimary(code: string): string {
   return `${PRIMARY}${code}`
 }

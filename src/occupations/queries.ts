@@ -4,7 +4,7 @@ import { compareCodePoints } from '../text/code-points.ts'
 import { CATALOGUE, type OccupationRows, readRows, type Source, toRevision } from './rows.ts'
 import { choosePlan, MAX_DATES, splitWindow, type Window, type WindowPlan } from './window.ts'
 
-/** What a page is asked for, after its parameters have been read. */
+/** A request for a page, from checked parameters. */
 export interface PageQuery {
   readonly limit: number
   /** The page starts at the first code at or after this one; `''` is before every code. */
@@ -15,7 +15,7 @@ export interface PageQuery {
   readonly minorGroup: string
 }
 
-/** A window's plan and count, and the revision of the catalogue that they are right for. */
+/** The plan and count of a window, and the revision of the catalogue for which they are valid. */
 export interface PlannedWindow {
   readonly revision: Revision
   readonly filter: number
@@ -27,7 +27,7 @@ const FILTER = 'select id from occupation_filter where major = $3 and minor = $4
 
 const inOrder = (columns: string) => `select ${columns} from occupation where code >= $1 order by code`
 
-/** From the cursor $1 on. */
+/** From the cursor $1. */
 const SOURCES: Readonly<Record<'all' | 'filter', Source>> = {
   all: { codes: inOrder('code'), records: inOrder('code, document') },
   filter: {
@@ -36,8 +36,8 @@ const SOURCES: Readonly<Record<'all' | 'filter', Source>> = {
 }
 
 /**
- * Reads one page in one statement, and so from one state of the database: the revision, the kept count, the codes
- * and the joined documents. Neither the size of the catalogue nor the place in it matters to the cost.
+ * Reads one page in one statement, and therefore from a consistent state: the revision, the stored count, the codes
+ * and the joined documents. The cost depends neither on the size of the catalogue nor on the position in it.
  */
 export async function readPage(reader: Reader, query: PageQuery): Promise<OccupationRows> {
   const { limit, cursor, majorGroup, minorGroup } = query
@@ -47,8 +47,8 @@ export async function readPage(reader: Reader, query: PageQuery): Promise<Occupa
 }
 
 /**
- * Plans the window of a query from the kept counts, in one statement, and where the plan is a list in a second one.
- * The plan is right for one revision of the catalogue and can be kept as long.
+ * Plans the window of a query from the stored counts, in one statement, or two if the plan is a list. The plan is
+ * valid, and can be cached, for one revision of the catalogue.
  */
 export async function planPage(reader: Reader, query: PageQuery, window: Window): Promise<PlannedWindow> {
   const { majorGroup, minorGroup } = query
@@ -83,13 +83,13 @@ export async function planPage(reader: Reader, query: PageQuery, window: Window)
       return { revision, filter, totalCount, plan: { kind: 'walk' } }
     case 'list': {
       const listed = await listWindow(reader, filter, window)
-      // After an import between the two statements the filter's number may be that of another.
+      // After an import between the two statements, the number may belong to another filter.
       return isSameRevision(listed.revision, revision) ? listed : await planPage(reader, query, window)
     }
   }
 }
 
-/** Between codes in one text: a control character, which no stored text has. */
+/** Separates codes in one text: a control character, which stored text never contains. */
 const SEPARATOR = '\u001f'
 
 async function listWindow(reader: Reader, filter: number, window: Window): Promise<PlannedWindow> {
@@ -107,7 +107,7 @@ async function listWindow(reader: Reader, filter: number, window: Window): Promi
 /**
  * Reads one page of a window by its plan, in one statement.
  *
- * @returns rows whose revision may be another than the plan's: the caller plans again then
+ * @returns rows whose revision may differ from the plan's, in which case the caller plans again
  */
 export async function readWindowPage(
   reader: Reader,
@@ -120,7 +120,7 @@ export async function readWindowPage(
   return { ...rows, totalCount }
 }
 
-/** The codes of a page of a window in their order; $2 is the page's limit whatever the plan. */
+/** The codes of a page of a window, in order; $2 is always the limit of the page. */
 function windowCodes(
   { dialect }: Reader,
   plan: WindowPlan,
@@ -149,7 +149,7 @@ function windowCodes(
       }
     }
     case 'walk':
-      // The expression around the date keeps the planner from the index by date.
+      // The expression around the date stops the planner from using the index by date.
       return {
         codes: `select code from occupation_posting
           where filter = $3 and code >= $1 and updated + 0 between $4 and $5 order by code`,
@@ -158,7 +158,7 @@ function windowCodes(
   }
 }
 
-/** The index of the first code at or after the cursor; the codes are sorted by code point. */
+/** The index of the first code at or after the cursor; codes are sorted by code point. */
 function findFirst(codes: readonly string[], cursor: string): number {
   let [low, high] = [0, codes.length]
   while (low < high) {

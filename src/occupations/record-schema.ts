@@ -4,13 +4,13 @@ import { type CsvColumn, findFlatColumn, listColumns, listFlatColumns } from '..
 import { REPLACED_BY, REPLACED_BY_COLUMN } from './history/replacements.ts'
 import { OccupationRecord } from './schema.ts'
 
-/** What a file of records may hold: records, and codes that are removed. */
+/** The items of a file: records, and removed codes. */
 export const ImportRecord = Type.Object({
   ...OccupationRecord.properties,
   [REPLACED_BY]: Type.Optional(Type.Unknown()),
 })
 
-/** The columns of the catalogue as CSV. */
+/** The CSV columns of the catalogue. */
 export const OCCUPATION_COLUMNS = listColumns(OccupationRecord)
 
 /** A CSV of records may also mark codes as removed. */
@@ -21,7 +21,7 @@ export function findItemColumn(name: string): CsvColumn | undefined {
   return findFlatColumn(OccupationRecord, name)
 }
 
-/** The JSON Schema of a record, as a text. */
+/** The JSON Schema of a record as text. */
 export function writeRecordSchema(): string {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -32,7 +32,7 @@ export function writeRecordSchema(): string {
   return `${JSON.stringify(schema, undefined, 2)}\n`
 }
 
-/** The header of a CSV file with every column, and two for each list. */
+/** The header of a CSV file with all columns, and two for each list. */
 export function writeCsvTemplate(): string {
   const few = (place: string) => (place.includes('inorGroups') || place.includes('ajorGroups') ? 1 : 2)
   return stringify([listFlatColumns(OccupationRecord, few).map(({ name }) => name)])

@@ -6,23 +6,23 @@ import type { Fault } from '../text/user-error.ts'
 import { asPrimary } from './primary.ts'
 import { OccupationRecord } from './schema.ts'
 
-/** A record that has been checked and rendered, ready to be stored. */
+/** A checked and rendered record, ready to be stored. */
 export interface RenderedRecord {
   readonly code: string
-  /** Milliseconds since 1970: the record's own date, where it carries one. */
+  /** The record's own date in milliseconds since 1970, if it has one. */
   readonly ownDate: number | undefined
   /** Identifies the content: the record without its date. */
   readonly hash: string
-  /** The filters that the record matches, as a JSON array of [major group code, minor group code]. */
+  /** The filters that the record matches: a JSON array of [major group code, minor group code]. */
   readonly filters: string
   /** The record's JSON text without its date. */
   readonly content: string
   readonly normalised: boolean
-  /** Whether text had been decoded with the wrong character set, and was repaired. */
+  /** Whether text was repaired that had been decoded with the wrong character set. */
   readonly repaired: boolean
 }
 
-/** What is wrong with a record; its code, where that is right, for the code may come again. */
+/** The faults of a record, and its code if that is valid, to detect its repetition. */
 export interface FaultyRecord {
   readonly faults: readonly Fault[]
   readonly code?: string
@@ -31,7 +31,7 @@ export interface FaultyRecord {
 
 const readShape = compileShape(OccupationRecord, { repair: true })
 
-/** Pairs of groups that one record may be found under: each is a row, and one megabyte could name 200 million. */
+/** The most filters of one record. Each is a row, and one megabyte could name 200 million pairs of groups. */
 const MAX_FILTERS = 10_000
 
 const TOO_MANY_FILTERS = {
@@ -59,7 +59,7 @@ export function renderRecord({
   const filters = listFilters(record)
   const faults = [...reading.faults, ...findFaults(record)]
   if (filters === undefined) faults.push(TOO_MANY_FILTERS)
-  // A faulty code, or a value that is not an object, is one fault and not a missing code as well.
+  // A faulty code, or a value that is not an object, must not also be reported as a missing code.
   const readable = typeof value === 'object' && value !== null && !Array.isArray(value)
   if (code === undefined && readable && !reading.faults.some(({ field }) => field === 'occupationCode')) {
     faults.push(NO_CODE)
@@ -78,7 +78,7 @@ export function renderRecord({
   return {
     code,
     ownDate,
-    // Tells changed content from unchanged and protects nothing: SHA-1 takes less than half the time of SHA-256.
+    // Only detects changes and protects nothing: SHA-1 takes less than half the time of SHA-256.
     hash: hash('sha1', content, 'base64url'),
     filters: JSON.stringify(filters),
     content,
@@ -87,7 +87,7 @@ export function renderRecord({
   }
 }
 
-/** The stored document: the content with its date as the last field, as section 2.2 of the interface orders them. */
+/** The stored document: the content with its date as the last field, as in section 2.2 of the interface. */
 export function renderDocument(content: string, updated: number): string {
   return `${content.slice(0, -1)},"lastUpdatedDate":"${formatTimestamp(updated)}"}`
 }
@@ -125,9 +125,9 @@ function findFaults(record: OccupationRecord): { field: string; message: string 
 }
 
 /**
- * Each filter under which the record is found: everything (`['', '']`), each major group, each minor group, and each
- * pair of the two, so that every combination of group filters is one list of codes and one kept count; then the same of
- * the Primary groups alone. `undefined` where they are too many.
+ * All filters that match the record: everything (`['', '']`), each major group, each minor group, and each pair of
+ * them, so that every combination of group filters has one list of codes and one stored count. The same follows for
+ * the Primary groups only. Returns `undefined` if there are too many.
  */
 function listFilters(record: OccupationRecord): [string, string][] | undefined {
   const minors = new Set<string>()
@@ -145,7 +145,7 @@ function listFilters(record: OccupationRecord): [string, string][] | undefined {
   return [...any, ...listPrimaryFilters(record)]
 }
 
-/** Those of the Primary minor group, of its Primary major group, and of both. */
+/** The filters for the Primary minor group, its Primary major group, and both. */
 function listPrimaryFilters(record: OccupationRecord): [string, string][] {
   const primary = record.minorGroups?.find((each) => each.minorGroupRelationType === 'Primary')?.minorGroup
   const above = primary?.majorGroups?.find((each) => each.majorGroupRelationType === 'Primary')?.majorGroup

@@ -5,39 +5,39 @@ import { joinTexts, toBuffer, type Utf8 } from '../database/utf8.ts'
 import { compareCodePoints } from '../text/code-points.ts'
 import { MOST_RECORDS } from './limits.ts'
 
-/** A page as it was at one moment, with the catalogue's revision at that moment. */
+/** A page read from a consistent state, with the revision of the catalogue. */
 export interface OccupationRows {
   readonly revision: Revision
   readonly totalCount: number
   readonly resultsCount: number
   readonly currentCursor: string | undefined
   readonly nextCursor: string | undefined
-  /** The stored documents, joined by commas; `undefined` where there are none. */
+  /** The stored documents, joined by commas; `undefined` if there are none. */
   readonly documents: Buffer | undefined
 }
 
-/** Where the rows of a page come from, in order of their codes: the first of them are read. */
+/** The source of a page's rows, in the order of their codes; the first ones are read. */
 export interface Source {
   /** The column `code`. */
   readonly codes: string
-  /** The columns `code` and `document`, where they can be had without looking up each code. */
+  /** The columns `code` and `document`, if they are available without looking up each code. */
   readonly records?: string
 }
 
-/** Columns that tell the state of the catalogue. */
+/** Columns with the state of the catalogue. */
 export const CATALOGUE = `(select number from revision where name = 'catalogue') as number,
   (select changed from revision where name = 'catalogue') as changed`
 
 const LOOKED_UP = 'select p.code, o.document from picked p join occupation o on o.code = p.code'
 
-/** Sizes of pages that there are statements for; one between them takes that of the next. */
+/** The page sizes with prepared statements; other sizes use the next larger one. */
 const SIZES = [20, 100, MOST_RECORDS]
 
 /**
- * Reads a page in one statement, and so from one state of the database.
+ * Reads a page in one statement, and therefore from a consistent state.
  *
  * @param total the count, as an expression
- * @param limit the page's, which is $2 as well
+ * @param limit the page's limit, which is also $2
  */
 export async function readRows(
   reader: Reader,
@@ -64,7 +64,10 @@ interface JoinedRow extends Head {
   readonly documents: Utf8 | null
 }
 
-/** One row, with the documents as one value. One code more than the page shows tells where the next begins. */
+/**
+ * One row, with the documents as one value. It reads one more code than the page shows, at which the next page
+ * begins.
+ */
 function joinedStatement(dialect: Dialect, source: Source, total: string, size: number): string {
   const documents = dialect.first(source.records ?? `${LOOKED_UP} order by p.code`, '$2', size)
   return `with picked as materialized (${dialect.first(source.codes, '$2 + 1', size + 1)})
@@ -87,13 +90,13 @@ function fromJoined(row: JoinedRow | undefined, limit: number): OccupationRows {
   }
 }
 
-/** A row for each record; of a page without records, the one row has no code. */
+/** One row for each record; for a page without records, one row without a code. */
 interface DocumentRow extends Head {
   readonly code: string | null
   readonly document: string | null
 }
 
-/** The rows come in whatever order they are found: to sort them in the database costs more. */
+/** The rows are not ordered: sorting them in the database costs more. */
 function documentsStatement(dialect: Dialect, source: Source, total: string, size: number): string {
   const first = (select: string) => dialect.first(select, '$2 + 1', size + 1)
   const picked = source.records === undefined ? `with picked as materialized (${first(source.codes)})` : ''

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox'
 import { SINGLE_LINE } from '../input/shape.ts'
 
-/** Longest occupation code, group code and cursor, in characters (code points). */
+/** The longest occupation code, group code and cursor, in code points. */
 export const MAX_CODE_LENGTH = 64
 
-/** Most alternative titles a record carries per language (interface, section 8). */
+/** The most alternative titles of a record per language (interface, section 8). */
 export const MAX_ALT_TITLES = 7
 
 const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
@@ -16,7 +16,7 @@ const pay = (description: string) => Type.Optional(Type.Number({ description, mi
 const relation = (description: string) =>
   Type.Optional(
     Type.Union([Type.Literal('Primary'), Type.Literal('Secondary')], {
-      // Code generators name the type of both fields after it.
+      // Code generators derive the type name of both fields from it.
       title: 'GroupRelationType',
       description,
     }),
@@ -86,7 +86,7 @@ export const EntryRequirements = Type.Object(
   { description: 'What is needed to enter the occupation.' },
 )
 
-/** Section 2.6 of the interface; the figures are annual and rise. */
+/** Section 2.6 of the interface. The amounts are annual and increasing. */
 export const Renumeration = Type.Object(
   {
     payLowerBound: pay('Tenth percentile of annual pay.'),
@@ -188,10 +188,10 @@ export const OccupationPage = Type.Object(
   { description: 'A page of the occupation catalogue.' },
 )
 
-/** Most codes that `Filter.Codes` names. */
+/** The most codes in `Filter.Codes`. */
 export const MAX_FILTER_CODES = 100
 
-/** The names of a record's fields, in their order. */
+/** The names of a record's fields in order. */
 export const RECORD_FIELDS = Object.keys(OccupationRecord.properties)
 
 const commaSeparated = { style: 'form', explode: false }

@@ -3,13 +3,13 @@ import { normaliseText } from '../text/normalise.ts'
 
 export type SearchLanguage = 'en' | 'mi'
 
-/** A name under which an occupation is found, and which no record shows (a hidden label, in terms of SKOS). */
+/** A name by which an occupation is found, but which no record shows (a hidden label in SKOS). */
 export interface SearchOnlyName {
   readonly text: string
   readonly language: SearchLanguage
 }
 
-/** Longest search-only name, in characters. */
+/** The longest search-only name, in characters. */
 export const MAX_SEARCH_NAME_LENGTH = 300
 
 export interface NameCounts {
@@ -18,10 +18,9 @@ export interface NameCounts {
 }
 
 /**
- * Stores the search-only names of occupations, in place of those that they had. Names of codes that the catalogue does not
- * have are kept until it has them.
+ * Replaces the search-only names of occupations. Names of codes that are not in the catalogue are kept for later.
  *
- * @param replace remove the names of all other occupations too
+ * @param replace remove the names of all other occupations as well
  */
 export async function storeSearchNames(
   writer: Writer,
@@ -58,7 +57,7 @@ export interface SearchNameRow {
   readonly name: string
 }
 
-/** Every search-only name, in the order of the codes. */
+/** All search-only names, ordered by code. */
 export async function readSearchNames(reader: Reader): Promise<SearchNameRow[]> {
   return await reader.all<SearchNameRow>(
     'select code, language, name from occupation_search_name order by code, language, name',
@@ -66,10 +65,10 @@ export async function readSearchNames(reader: Reader): Promise<SearchNameRow[]> 
 }
 
 /**
- * Stores the list of synonyms in place of the one before.
+ * Replaces the list of synonyms.
  *
- * @param lists phrases that mean the same
- * @returns whether it differs from the one before
+ * @param lists phrases of the same meaning
+ * @returns whether the list has changed
  */
 export async function storeSynonyms(writer: Writer, lists: readonly (readonly string[])[]): Promise<boolean> {
   if (JSON.stringify(await readSynonyms(writer)) === JSON.stringify(lists)) return false

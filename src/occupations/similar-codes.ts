@@ -1,13 +1,13 @@
 import { distance } from 'fastest-levenshtein'
 import type { Reader } from '../database/database.ts'
 
-/** Codes looked at on either side of an unknown one. */
+/** Codes compared on either side of an unknown one. */
 const NEIGHBOURS = 20
 
-/** Most codes that a response suggests. */
+/** The most codes that a response suggests. */
 const MOST = 3
 
-/** Codes of the catalogue that resemble an unknown one: its neighbours in the order of codes, and other cases of it. */
+/** Finds codes similar to an unknown one: its neighbours in code order, and variants in another case. */
 export async function findSimilarCodes(reader: Reader, code: string): Promise<string[]> {
   const rows = await reader.all<{ code: string }>(
     `select code from (select code from occupation where code >= $1 order by code limit ${NEIGHBOURS}) after_it
@@ -23,7 +23,7 @@ export async function findSimilarCodes(reader: Reader, code: string): Promise<st
   )
 }
 
-/** The texts that differ least from another one, if any differ little. */
+/** The texts closest to another, if any are close. */
 export function nearest(text: string, known: readonly string[]): string[] {
   const lower = text.toLowerCase()
   return known
@@ -34,7 +34,7 @@ export function nearest(text: string, known: readonly string[]): string[] {
     .map(({ each }) => each)
 }
 
-/** ` Similar codes: "11", "12".`, or nothing. */
+/** Returns ` Similar codes: "11", "12".`, or an empty string. */
 export function suggestCodes(codes: readonly string[]): string {
   return codes.length === 0 ? '' : ` Similar codes: ${codes.map((code) => JSON.stringify(code)).join(', ')}.`
 }

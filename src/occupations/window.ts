@@ -1,7 +1,7 @@
 import { parseTimestamp } from '../text/timestamp.ts'
 import { SPAN_BITS } from './merge.ts'
 
-/** A stretch of last-updated dates: whole milliseconds, both ends within. */
+/** A range of last-updated dates in whole milliseconds, both ends included. */
 export interface Window {
   readonly from: number
   readonly to: number
@@ -11,8 +11,8 @@ const FIRST = Date.parse('-000001-01-01T00:00:00Z')
 const LAST = Date.parse('+010000-12-31T23:59:59.999Z')
 
 /**
- * The window between two exclusive bounds, exact at any fraction of a millisecond, or `undefined` without a bound.
- * Where `after` is not before `before`, `from` is above `to`.
+ * The window between two exclusive bounds, exact to any fraction of a millisecond; `undefined` without a bound. If
+ * `after` is not before `before`, `from` exceeds `to`.
  */
 export function windowBetween(after: string | undefined, before: string | undefined): Window | undefined {
   if (after === undefined && before === undefined) return undefined
@@ -25,30 +25,31 @@ export function windowBetween(after: string | undefined, before: string | undefi
 }
 
 /**
- * How the codes of a window are found in their order:
+ * How the codes of a window are found in order:
  *
- * - `list`: few of many: all of them are read once by date, sorted, and kept with the plan.
- * - `dates`: few distinct dates: one walk by code for each, merged. An import sets one date, so this is the rule.
- * - `walk`: at least every hundredth record: by code, passing over those outside the window.
+ * - `list`, for few of many: all codes are read once by date, sorted, and cached with the plan.
+ * - `dates`, for few distinct dates: one walk by code for each, merged. This is the usual case, because an import
+ *   sets one date.
+ * - `walk`, for at least every hundredth record: by code, skipping those outside the window.
  */
 export type WindowPlan =
   | { readonly kind: 'list'; readonly codes: readonly string[] }
   | { readonly kind: 'dates'; readonly dates: readonly number[] }
   | { readonly kind: 'walk' }
 
-/** Most distinct dates that are merged. */
+/** The most distinct dates that are merged. */
 export const MAX_DATES = 16
 
-/** So few codes are listed whatever their dates: it takes no longer than a few walks. */
+/** Up to this many codes are listed whatever their dates, because it takes no longer than a few walks. */
 const ALWAYS_LISTED = 1000
 
-/** Most records that a walk passes over for each one it finds. */
+/** The most records that a walk skips for each one that it finds. */
 const MAX_PASSED_OVER = 100
 
 /**
- * @param total records in the window
- * @param among records that it is a window of
- * @param dates how many distinct dates it has, counted no further than MAX_DATES + 1
+ * @param total the records in the window
+ * @param among the records that the window is applied to
+ * @param dates the number of distinct dates in the window, counted up to MAX_DATES + 1
  */
 export function choosePlan(total: number, among: number, dates: number): WindowPlan['kind'] {
   if (total <= ALWAYS_LISTED) return 'list'
@@ -56,13 +57,13 @@ export function choosePlan(total: number, among: number, dates: number): WindowP
   return total * MAX_PASSED_OVER >= among ? 'walk' : 'list'
 }
 
-/** A stretch of the kept counts: rows of one span whose start lies between two numbers, both within. */
+/** A range of the stored counts: the rows of one span whose start lies between two numbers, inclusive. */
 export type Stretch = readonly [span: number, first: number, last: number]
 
 const NOTHING: Stretch = [0, 1, 0]
 
 /**
- * The kept counts that add up to a window: of whole spans in its middle, of single dates at its two ends. So a sum
+ * The stored counts that add up to a window: whole spans in its middle, and single dates at its ends. A sum therefore
  * takes few rows, however long the window and however many its dates.
  */
 export function splitWindow({ from, to }: Window): readonly [Stretch, Stretch, Stretch] {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** The folder that holds the package: the sources run from `src/`, the built files from `dist/src/`. */
+/** The root folder of the package. The sources run from `src/`, the built files from `dist/src/`. */
 export const PACKAGE_ROOT: URL = findRoot(new URL('./', import.meta.url))
 
 /** The version of the package. */
@@ -11,6 +11,6 @@ export const VERSION: string = (
 function findRoot(folder: URL): URL {
   if (existsSync(new URL('bin/mahi.js', folder))) return folder
   const parent = new URL('../', folder)
-  if (parent.href === folder.href) throw new Error('the files of the package are not where they should be')
+  if (parent.href === folder.href) throw new Error('bin/mahi.js was not found in any parent folder')
   return findRoot(parent)
 }

@@ -1,4 +1,4 @@
-/** The bytes of a page in one encoding. A page kept in memory has the same body for everyone who reads it. */
+/** The bytes of a page in one encoding. All readers of a cached page share its bodies. */
 export class Body {
   /** Responses that hold it in memory, counted by `UnreadResponses`. */
   readers = 0

@@ -1,7 +1,7 @@
-/** A value that may be available already. Awaiting an available one costs more than finding a page in memory. */
+/** A value that may already be available. Awaiting an available value costs more than finding a page in memory. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Continues with a value, synchronously where it is available. */
+/** Continues with a value, synchronously if it is available. */
 export function whenKnown<T, Result>(
   value: MaybePromise<T>,
   next: (value: T) => MaybePromise<Result>,

@@ -1,9 +1,9 @@
 import { RequestCounts } from './request-counts.ts'
 
 /**
- * Keeps the values used most, up to a total weight. While there is room, it keeps every value. Once it is full, a new
- * value replaces the least recently used ones only if it has been asked for more often than each of them: callers that
- * walk through everything once evict nothing (TinyLFU, https://arxiv.org/abs/1512.00727).
+ * Caches the most requested values up to a total weight. Once it is full, a new value replaces the least recently
+ * used ones only if it was requested more often than each of them. Callers that read everything once therefore evict
+ * nothing (TinyLFU, https://arxiv.org/abs/1512.00727).
  */
 export class PageCache<Value extends { readonly weight: number }> {
   readonly #entries = new Map<string, { readonly value: Value; readonly weight: number }>()
@@ -16,12 +16,12 @@ export class PageCache<Value extends { readonly weight: number }> {
     this.#capacity = capacity
   }
 
-  /** Bytes kept. */
+  /** The total weight in bytes. */
   get weight(): number {
     return this.#weight
   }
 
-  /** Counts a request for a value, and returns it if it is kept. */
+  /** Counts a request for a value, and returns it if it is cached. */
   get(key: string): Value | undefined {
     if (this.#capacity === 0) return undefined
     this.#counts.add(key)
@@ -33,7 +33,7 @@ export class PageCache<Value extends { readonly weight: number }> {
     return entry.value
   }
 
-  /** Offers a value, or a kept one whose weight has changed. */
+  /** Offers a new value, or a cached one whose weight has changed. */
   set(key: string, value: Value): void {
     const weight = value.weight + 2 * key.length
     const wasKept = this.delete(key)
@@ -47,7 +47,7 @@ export class PageCache<Value extends { readonly weight: number }> {
     }
   }
 
-  /** Returns whether there was one to delete. */
+  /** Returns whether the value was cached. */
   delete(key: string): boolean {
     const entry = this.#entries.get(key)
     if (entry === undefined) return false
@@ -56,13 +56,13 @@ export class PageCache<Value extends { readonly weight: number }> {
     return true
   }
 
-  /** Keeps the counts: after an import the same pages are asked for. */
+  /** Keeps the counts, because the same pages are popular after an import. */
   clear(): void {
     this.#entries.clear()
     this.#weight = 0
   }
 
-  /** Whether a value has been asked for more often than everything that would have to go for it. */
+  /** Whether a value was requested more often than every value that it would replace. */
   #deservesRoom(key: string, weight: number): boolean {
     let missing = this.#weight + weight - this.#capacity
     if (missing <= 0) return true

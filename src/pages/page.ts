@@ -8,7 +8,9 @@ import { Body } from './body.ts'
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
-/** Pages compressed at the same time. Each needs megabytes, and more of them would only wait for each other. */
+/**
+ * The most pages compressed at the same time. Each needs megabytes, and more of them would only wait for each other.
+ */
 const MOST_COMPRESSING = 16
 let compressing = 0
 
@@ -23,12 +25,12 @@ const compress = {
   gzip: (body: Buffer) => promisify(gzip)(body, { level: 6 }),
 }
 
-/** A finished 200: its bytes, its headers, and its compressed bytes once a client has accepted them. */
+/** A complete 200 response: its headers, its bytes, and its compressed bytes once a client has accepted them. */
 export class Page {
   readonly etag: string
   /** The URL of the next page (RFC 8288). */
   readonly link: string | undefined
-  /** Its own headers in each encoding, rendered once by the sender. */
+  /** The page's own headers for each encoding, rendered once by the sender. */
   readonly headers: Partial<Record<Encoding, HeaderBlock>> = {}
   readonly #bodies: Partial<Record<Encoding, Body>> & { identity: Body }
   readonly #pending = new Map<Encoding, Promise<void>>()
@@ -40,7 +42,7 @@ export class Page {
     this.link = link
   }
 
-  /** Bytes held. */
+  /** The bytes in memory. */
   get weight(): number {
     return ENCODINGS.reduce((sum, encoding) => sum + (this.#bodies[encoding]?.length ?? 0), 1000)
   }
@@ -56,14 +58,14 @@ export class Page {
     return this.#bodies[encoding]
   }
 
-  /** Joins the bytes into one piece, for a page that is kept: it is sent many times. */
+  /** Joins the bytes of a cached page into one piece, because it is sent many times. */
   join(): void {
     this.#bodies.identity.join()
   }
 
   /**
-   * Compresses the page off the main thread, once for everyone who waits for it. Does nothing where too many pages are
-   * being compressed already.
+   * Compresses the page off the main thread, once for all its readers. Does nothing if too many pages are already
+   * being compressed.
    */
   async encode(encoding: Exclude<Encoding, 'identity'>): Promise<void> {
     if (this.#bodies[encoding] !== undefined) return
@@ -86,16 +88,16 @@ export class Page {
   }
 }
 
-/** The pieces of a page: the documents, if any, between two other texts. */
+/** The pieces of a page: the documents, if any, between a head and a tail. */
 export function surround(head: string, documents: Buffer | undefined, tail: string): Buffer[] {
   if (documents === undefined) return [Buffer.from(head + tail)]
   return [Buffer.from(head), documents, Buffer.from(tail)]
 }
 
 /**
- * A weak validator for the result of a query in one state of the data (RFC 9110, section 8.8.3).
+ * Creates a weak validator for the result of a query in one state of the data (RFC 9110, section 8.8.3).
  *
- * @param queryDigest the query, from `digestQuery`
+ * @param queryDigest from `digestQuery`
  */
 export function makeEtag(state: string, queryDigest: string): string {
   return `W/"${state}-${queryDigest}"`

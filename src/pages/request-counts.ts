@@ -1,11 +1,11 @@
-/** Counters, a power of two. Collisions only make a value look more popular than it is. */
+/** The number of counters, a power of two. Collisions only make a value look more popular than it is. */
 const SIZE = 2 ** 16
-/** A larger count says no more about what will be asked for next. */
+/** The highest count: larger ones would not predict future requests any better. */
 const MOST = 15
-/** Requests after which all counts are halved, so that what was popular long ago makes room. */
+/** All counts are halved after this many requests, so that formerly popular values lose their place. */
 const PERIOD = 10 * SIZE
 
-/** About how often each key was asked for lately, in a fixed amount of memory: a count-min sketch of two rows. */
+/** Estimates how often each key was requested recently, in constant memory: a count-min sketch with two rows. */
 export class RequestCounts {
   readonly #counts = new Uint8Array(2 * SIZE)
   #added = 0
@@ -32,11 +32,11 @@ export class RequestCounts {
   }
 }
 
-/** A counter in each row, from FNV-1a and its high half. */
+/** One counter per row, from FNV-1a and its high half. */
 function placesOf(key: string): [number, number] {
   let hash = 0x811c9dc5
   for (let index = 0; index < key.length; index++) hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193)
-  // The low bits of FNV-1a alone are the same for many similar keys.
+  // The low bits of FNV-1a are the same for many similar keys.
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
   return [hash & (SIZE - 1), SIZE + (hash >>> 16)]
 }

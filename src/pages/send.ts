@@ -17,7 +17,7 @@ export interface SendOptions {
   readonly unread: UnreadResponses
 }
 
-/** Sends the finished pages of an operation. They bypass Fastify, which would process every header again. */
+/** Sends the pages of an operation. They bypass Fastify, which would process every header again. */
 export class PageSender {
   readonly #options: SendOptions
   readonly #operation: string
@@ -28,8 +28,8 @@ export class PageSender {
   readonly #describeEtag = remember((etag) => HeaderBlock.of([...this.#caching.list, 'etag', etag]))
 
   /**
-   * @param operation its name, in logs and metrics
-   * @param varyBy the request headers besides Accept-Encoding that its pages depend on
+   * @param operation the name of the operation, in logs and metrics
+   * @param varyBy the request headers besides Accept-Encoding on which its pages depend
    */
   constructor(options: SendOptions, operation: string, cacheControl: string, varyBy: readonly string[] = []) {
     this.#options = options
@@ -45,9 +45,9 @@ export class PageSender {
   }
 
   /**
-   * Sends a page, or 304 if the client has it already.
+   * Sends a page, or 304 if the client already has it.
    *
-   * @param onGrown called when the page has grown by compressed bytes
+   * @param onGrown called when compressed bytes have been added to the page
    */
   send(
     request: FastifyRequest,
@@ -131,7 +131,7 @@ export function isFresh(request: FastifyRequest, etag: string): boolean {
 }
 
 /**
- * The media type that the caller prefers (RFC 9110, section 12.5.1); the first one where it has no preference.
+ * The media type that the caller prefers (RFC 9110, section 12.5.1); the first one without a preference.
  *
  * @param types at least one
  * @throws {Problem} `not-acceptable` if the Accept header excludes them all
@@ -139,7 +139,7 @@ export function isFresh(request: FastifyRequest, etag: string): boolean {
 export function assertAccepts(request: FastifyRequest, types: readonly string[]): string {
   const accept = request.headers.accept
   const [first = 'application/json'] = types
-  // An empty header says nothing, like an absent one.
+  // An empty header has no preference, like an absent one.
   if (accept === undefined || accept.trim() === '') return first
   if (types.length === 1 && first === 'application/json') {
     if (acceptsJson(accept)) return first
@@ -171,12 +171,17 @@ const acceptsJson = remember(
 )
 const negotiate = remember((accepted) => {
   // Version 1 applies the server's preference among equals; its types do not declare it yet.
-  const negotiator: { encoding(available: string[], options: { preferred: string[] }): string | undefined } =
+  const negotiator: { encodings(available: string[], options: { preferred: string[] }): string[] } =
     new Negotiator({ headers: { 'accept-encoding': accepted } })
-  return negotiator.encoding([...ENCODINGS], { preferred: [...ENCODINGS] }) as Encoding | undefined
+  return negotiator.encodings([...ENCODINGS], { preferred: [...ENCODINGS] }) as Encoding[]
 })
 
-/** RFC 9110, section 12.5.3: identity if the header is absent or excludes every available encoding. */
+/** The encodings that the caller accepts, the preferred one first (RFC 9110, section 12.5.3). */
+export function listAccepted(accepted: string | undefined): readonly Encoding[] {
+  return accepted === undefined ? [] : negotiate(accepted)
+}
+
+/** The preferred encoding: identity if the header is absent or excludes every available one. */
 export function chooseEncoding(accepted: string | undefined): Encoding {
-  return (accepted !== undefined && negotiate(accepted)) || 'identity'
+  return listAccepted(accepted)[0] ?? 'identity'
 }

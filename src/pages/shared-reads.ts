@@ -2,8 +2,8 @@ import type { Page } from './page.ts'
 import type { UnreadResponses } from './unread-responses.ts'
 
 /**
- * Reads pages from a database. Callers that ask for the same page at the same time share one read. A page counts as
- * unread from the moment that it is in memory; where there is no room for it, it is not read.
+ * Reads pages from a database. Concurrent callers that ask for the same page share one read. A page counts as unread
+ * as soon as it is in memory, and is not read if there is no room for it.
  */
 export class SharedReads<Value extends Page | undefined> {
   readonly #unread: UnreadResponses
@@ -12,14 +12,14 @@ export class SharedReads<Value extends Page | undefined> {
   readonly #queue: (() => void)[] = []
   #running = 0
 
-  /** @param most reads that run at the same time: further ones wait, without holding a page */
+  /** @param most the most concurrent reads; further ones wait without holding a page */
   constructor(unread: UnreadResponses, most: number) {
     this.#unread = unread
     this.#most = most
   }
 
   /**
-   * Returns what `read` returns, to everyone who asks for the same key until it has.
+   * Returns the result of `read` to all concurrent callers with the same key.
    *
    * @throws {Problem} `unavailable` if too many responses wait for their clients
    */
@@ -47,7 +47,7 @@ export class SharedReads<Value extends Page | undefined> {
     }
   }
 
-  /** Until those who wait for the page, which run within this turn of the event loop, have reserved it themselves. */
+  /** Holds the page until its callers, which run in this turn of the event loop, have reserved it themselves. */
   #holdForCallers(page: Page): void {
     const body = page.ready('identity')
     this.#unread.reserve(body)

@@ -3,12 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Page } from './page.ts'
 import { chooseEncoding, isFresh } from './send.ts'
 
-/** A response that stays the same while the process runs: compressed once in each encoding, and with a validator. */
+/** A response that does not change while the process runs, compressed once in each encoding, with a validator. */
 export class StaticPage {
   readonly #page: Page
   readonly #headers: Readonly<Record<string, string>>
 
-  /** @param headers its own, among them its content type */
+  /** @param headers its own headers, including its content type */
   constructor(body: string | Buffer, headers: Readonly<Record<string, string>>) {
     const bytes = Buffer.from(body)
     this.#page = new Page([bytes], `W/"${hash('sha256', bytes, 'base64url').slice(0, 16)}"`)

@@ -3,10 +3,10 @@ import type { Duplex } from 'node:stream'
 import { Problem } from '../http/problems.ts'
 import type { Body } from './body.ts'
 
-/** Bytes that responses on their way may occupy. */
+/** The most bytes that unread responses may occupy. */
 const CAPACITY = 32 * 2 ** 20
 
-/** Bytes that a response counts for besides its body: Node's objects for it and for its request. */
+/** Bytes counted for each response besides its body: Node's objects for it and its request. */
 export const OVERHEAD = 4096
 
 /** How long a client may take to read a response before it counts as slow, in milliseconds. */
@@ -20,15 +20,15 @@ interface Unread {
 
 /**
  * Limits the memory that responses occupy until their clients have read them. A body is reserved as soon as it is in
- * memory, before it waits for its turn to be written, so that requests that arrive together are counted together. It
- * is released once the system has accepted the last byte, or the connection has closed. Beyond the capacity the
- * slowest connections are closed; where none is slow, further requests get 503.
+ * memory, before it waits to be written, so that concurrent requests are counted together. It is released when the
+ * operating system has accepted the last byte or the connection has closed. Above the capacity, the slowest
+ * connections are closed; if none is slow, further requests get 503.
  */
 export class UnreadResponses {
   readonly #capacity: number
-  /** Written and not read yet, in the order in which they were written. */
+  /** Responses that are written but not yet read, in the order of writing. */
   readonly #unread = new Map<ServerResponse, Unread>()
-  /** The same by connection. A response that waits behind others on its connection does not learn that it closed. */
+  /** The same by connection: a response that waits behind others on its connection gets no close event. */
   readonly #byConnection = new WeakMap<Duplex, Set<ServerResponse>>()
   #bytes = 0
 
@@ -36,13 +36,13 @@ export class UnreadResponses {
     this.#capacity = capacity
   }
 
-  /** Bytes reserved. */
+  /** The reserved bytes. */
   get bytes(): number {
     return this.#bytes
   }
 
   /**
-   * Call before reading a page, which would be wasted if there is no room for it.
+   * Call before reading a page, to avoid reading one without room for it.
    *
    * @throws {Problem} `unavailable`
    */
@@ -51,7 +51,7 @@ export class UnreadResponses {
   }
 
   /**
-   * Counts a response that is about to hold a body. Every call is followed by one of `release` or of `watch`.
+   * Reserves the body of a response. Every call is followed by either `release` or `watch`.
    *
    * @throws {Problem} `unavailable` if there is no room
    */
@@ -62,20 +62,20 @@ export class UnreadResponses {
     body.readers++
   }
 
-  /** Releases a reserved body that is not going to be written. */
+  /** Releases a reserved body that will not be written. */
   release(body: Body): void {
     body.readers--
     this.#bytes -= OVERHEAD + (body.readers === 0 ? body.length : 0)
   }
 
-  /** Replaces a reserved body by a smaller one with the same content. */
+  /** Replaces a reserved body with a smaller one of the same content. */
   exchange(body: Body, smaller: Body): void {
     this.release(body)
     this.#bytes += OVERHEAD + (smaller.readers === 0 ? smaller.length : 0)
     smaller.readers++
   }
 
-  /** Releases a reserved body once its response, which has been written, has been read. */
+  /** Releases a reserved body once its written response has been read. */
   watch(response: ServerResponse, body: Body): void {
     const connection = response.req.socket
     if (response.writableLength === 0 || connection.destroyed) {
@@ -107,7 +107,7 @@ export class UnreadResponses {
       for (const response of this.#responsesOn(connection)) this.#forget(response)
       if (this.#bytes + bytes <= this.#capacity) return
     }
-    // A page that is larger than the capacity is sent if it is the only one.
+    // A page that exceeds the capacity is sent if it is the only one.
     if (this.#bytes === 0) return
     throw new Problem('unavailable', 'Too many responses are waiting for their clients to read them.', {
       headers: { 'retry-after': '1' },

@@ -5,9 +5,9 @@ import type { CommonHeaders } from '../http/common-headers.ts'
 import type { HeaderBlock } from '../http/headers.ts'
 
 /**
- * Writes the head of a response with a status and headers of its own, like `response.writeHead`. That validates and
- * merges every header again for every response, which takes longer than everything else that is done for a page in
- * memory. Node sends a head that has been prepared as it is.
+ * Writes the head of a response, like `response.writeHead`. That function validates and merges all headers again for
+ * every response, which takes longer than the rest of the work for a page in memory. Node sends a prepared head
+ * unchanged.
  */
 export function writeHead(
   request: FastifyRequest,
@@ -26,10 +26,10 @@ export function writeHead(
 }
 
 /**
- * Whether the installed Node sends a prepared head: it is kept in `_header`, an undocumented field. If a release stops
- * reading it, every head is written with `writeHead`.
+ * Whether the installed Node.js sends a prepared head, which is kept in the undocumented field `_header`. If a
+ * release stops reading it, all heads are written with `writeHead`.
  *
- * @param response of a request without a connection
+ * @param response a response to a request without a connection
  */
 export function sendsPreparedHead(response = new ServerResponse(new IncomingMessage(new Socket()))): boolean {
   const head = 'HTTP/1.1 200 OK\r\nx-prepared: yes\r\ncontent-length: 2\r\n\r\n'
@@ -57,7 +57,7 @@ export function sendsPreparedHead(response = new ServerResponse(new IncomingMess
 
 let isPreparedSent: boolean | undefined
 
-/** Node has to know if the connection ends, and a replaced `writeHead` has to be called. */
+/** Node has to know whether the connection closes, and a replaced `writeHead` has to be called. */
 function acceptsPrepared(response: ServerResponse): boolean {
   isPreparedSent ??= sendsPreparedHead()
   return (

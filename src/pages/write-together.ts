@@ -8,8 +8,8 @@ interface Waiting {
 let waiting: Waiting[] = []
 
 /**
- * Writes a response after every request that has arrived in this turn of the event loop, together with their responses.
- * A separate write wakes its client separately: on a busy machine that takes longer than finding the page.
+ * Writes a response together with those to all other requests that arrived in this turn of the event loop. A separate
+ * write wakes its client separately, which on a busy machine takes longer than finding the page.
  */
 export function writeTogether(reply: FastifyReply, write: () => void): void {
   waiting.push({ reply, write })

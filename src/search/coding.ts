@@ -15,29 +15,39 @@ export interface CodingCandidate {
 
 export interface Coding {
   readonly id?: string
-  /** Only where it is more likely right than wrong. */
+  /** Absent if it is more likely to be wrong than right. */
   readonly code?: string
   readonly certainty: number
   readonly candidates: readonly CodingCandidate[]
-  /** The likeliest major or minor group, where no code is likely enough. */
+  /** The most probable minor or major group, if no code is certain enough. */
   readonly group?: GroupName & { readonly certainty: number }
 }
 
 const CANDIDATES = 3
-/** A certainty from which a code is given, and a minor group rather than its major group. */
+/** The minimum certainty of a code, and of a minor group instead of its major group. */
 const CERTAIN = 0.5
+
+/**
+ * The factor that moves the logits of probabilities towards a half, so that four fifths of the titles with a certainty
+ * of 0.8 are coded correctly. Fitted to held-out titles of O*NET. It does not apply to names in the catalogue.
+ */
+const CAUTION = 0.66
 
 /** Finds the occupation of a job title. The certainty is the probability that the code is right. */
 export function codeTitle(search: OccupationSearch, { id, title, tasks }: CodingItem): Coding {
-  const probability = search.estimate(title, tasks)
+  const { probability, named } = search.estimate(title, tasks)
   const best = findBest(probability, CANDIDATES)
-  const certainty = round(probability[best[0] ?? -1] ?? 0)
+  const judge = (occupation: number) => {
+    const value = probability[occupation] ?? 0
+    return round(named.size > 0 ? value : moderate(value))
+  }
+  const certainty = judge(best[0] ?? -1)
   const candidates = best.map((occupation) => {
     const titleEnglish = search.title(occupation, 'en')
     return {
       occupationCode: search.code(occupation),
       ...(titleEnglish !== undefined && { titleEnglish }),
-      certainty: round(probability[occupation] as number),
+      certainty: judge(occupation),
     }
   })
   const code = certainty >= CERTAIN ? candidates[0]?.occupationCode : undefined
@@ -71,7 +81,7 @@ function findGroup(search: OccupationSearch, probability: Float64Array) {
   return sumGroups(probability, majorStart, major, header.majorGroups)
 }
 
-/** The likeliest group by the occupations whose Primary group it is. */
+/** The most probable group, by the occupations that have it as their Primary group. */
 function sumGroups(
   probability: Float64Array,
   start: Uint32Array,
@@ -87,7 +97,15 @@ function sumGroups(
   const [best] = findBest(sums, 1)
   const name = best === undefined ? undefined : names[best]
   if (best === undefined || name === undefined) return undefined
-  return { ...name, certainty: round(sums[best] as number) }
+  return { ...name, certainty: round(moderate(sums[best] as number)) }
+}
+
+/** The probability after its logit is multiplied by a factor. */
+function moderate(probability: number): number {
+  // Because of rounding, a sum can slightly exceed 1.
+  if (probability >= 1) return 1
+  const odds = (probability / (1 - probability)) ** CAUTION
+  return odds / (1 + odds)
 }
 
 function round(certainty: number): number {

@@ -1,6 +1,6 @@
 export type Language = 'en' | 'mi'
 
-/** Where a name comes from, in the order in which equal matches are preferred. */
+/** The source of a name, in order of preference among equal matches. */
 export const NAME_FIELDS = ['title', 'pluralTitle', 'alternativeTitle', 'searchOnly'] as const
 export type NameField = (typeof NAME_FIELDS)[number]
 
@@ -16,7 +16,7 @@ export interface SearchGroup {
   readonly relation: 'Primary' | 'Secondary'
 }
 
-/** What the index holds of an occupation. */
+/** An occupation as indexed. */
 export interface SearchDocument {
   readonly code: string
   readonly names: readonly SearchName[]

@@ -2,11 +2,11 @@ import type { OccupationRecord } from '../occupations/schema.ts'
 import type { SearchOnlyName } from '../occupations/search-names.ts'
 import type { Language, NameField, SearchDocument, SearchGroup, SearchName } from './document.ts'
 
-/** How much a word of a description counts beside one of a task. */
+/** The weight of a word in a description, relative to one in a task. */
 const DESCRIPTION = 2
 const TASK = 1
 
-/** What the index holds of a record and of its search-only names. */
+/** Converts a record and its search-only names to an indexed document. */
 export function toSearchDocument(
   record: OccupationRecord,
   searchOnly: readonly SearchOnlyName[] = [],
@@ -73,7 +73,7 @@ function toGroup(
   ]
 }
 
-/** Each group once, as Primary where it is so in any place. */
+/** Removes duplicates of groups; a Primary relation takes precedence. */
 function primaryFirst(groups: readonly SearchGroup[]): SearchGroup[] {
   const sorted = [...groups].sort(
     (a, b) => Number(b.relation === 'Primary') - Number(a.relation === 'Primary'),

@@ -1,4 +1,4 @@
-/** Responses as the OpenAPI document shows them. */
+/** Example responses in the OpenAPI document. */
 export const SEARCH_EXAMPLE = {
   query: 'kaiako kohungahunga',
   totalCount: 7,

@@ -1,22 +1,22 @@
 import { splitWords } from './fold.ts'
 import { STOP_WORDS, singular, stem } from './stem.ts'
 
-/** Features by their 32-bit hashes, each with its weight. A collision in 32 bits costs less than the strings would. */
+/** Features by their 32-bit hashes, with weights. Occasional collisions cost less than storing the strings. */
 export type Features = Map<number, number>
 
-/** How much each kind of feature counts; tuned on held-out names, as `bench/search` measures. */
+/** The weight of each kind of feature; tuned on held-out names, as `bench/search` measures. */
 const WEIGHT = { word: 1, stem: 1, pair: 0.5, stems: 0.5, place: 1, gram: 0.3 }
 
-/** The kinds of features, as they enter the hash. */
+/** The kinds of features, which are part of the hash. */
 export const KIND = { word: 1, stem: 2, pair: 3, stems: 4, head: 5, first: 6, gram: 7 }
 const GRAMS = [3, 4]
 
-/** Whether a hash is that of a character n-gram: its lowest bit says so. */
+/** Whether a hash is that of a character n-gram, which its lowest bit shows. */
 export function isGram(hash: number): boolean {
   return (hash & 1) === 1
 }
 
-/** FNV-1a over UTF-16 units of a text, with the kind of the feature first. */
+/** FNV-1a over the UTF-16 code units of a text, preceded by the kind of feature. */
 export function hashText(text: string, kind: number, from = 0, to = text.length): number {
   let hash = Math.imul(0x811c9dc5 ^ kind, 0x01000193)
   for (let index = from; index < to; index++) {
@@ -29,19 +29,19 @@ export function hashText(text: string, kind: number, from = 0, to = text.length)
 }
 
 /**
- * Where the head noun of a name is looked for: before a comma, a dash, a bracket or ` of `. `Teachers, Special Education`
- * and `Director of Nursing` are about teachers and a director.
+ * The part of a name that contains the head noun: before a comma, a dash, a bracket or ` of `. `Teachers, Special
+ * Education` and `Director of Nursing` are about teachers and a director.
  */
 function headPart(name: string): string {
   return name.split(/\(|,| - |--/, 1)[0]?.split(/ of /i, 1)[0] ?? name
 }
 
 /**
- * The features of a name: its words, their stems, neighbouring words, pairs of stems in any order, the head and the first
- * word, and character 3- and 4-grams, which survive a slip of the keys.
+ * The features of a name: its words, their stems, neighbouring words, pairs of stems in any order, the head and the
+ * first word, and character 3- and 4-grams, which tolerate typing errors.
  *
  * @param terms the words of the name, folded and singular
- * @param head the last word of the part that holds the head noun, or `undefined` where it is unknown
+ * @param head the last word of the part with the head noun, or `undefined` if unknown
  */
 function nameFeatures(
   terms: readonly string[],
@@ -79,7 +79,7 @@ function nameFeatures(
   return features
 }
 
-/** The features of a name, with its head where its text shows which part holds it. */
+/** The features of a name, including its head if the punctuation reveals it. */
 export function featuresOf(text: string, terms: readonly string[]): Features {
   const content = terms.filter((term) => !STOP_WORDS.has(term))
   const part = headPart(text)

@@ -1,4 +1,4 @@
-/** A word of a text: its folded form, and where it is in the text (UTF-16 units, end exclusive). */
+/** A folded word of a text, and its position (UTF-16 code units, end exclusive). */
 export interface Word {
   readonly word: string
   readonly from: number
@@ -18,14 +18,17 @@ export function foldWord(word: string): string {
   return word.normalize('NFD').replace(DROPPED, '').toLowerCase().normalize('NFC')
 }
 
-/** The words of a text in ASCII, which most of a catalogue is, without the cost of a pattern. */
+/** Splits ASCII text, which most of a catalogue is, without a regular expression. */
 function splitAscii(text: string, limit: number): Word[] {
   const words: Word[] = []
-  for (let at = 0, from = -1; at <= text.length && words.length < limit; at++) {
-    if (at < text.length && isWordUnit(text.charCodeAt(at))) {
+  const lower = text.toLowerCase()
+  const quoted = text.includes("'")
+  for (let at = 0, from = -1; at <= lower.length && words.length < limit; at++) {
+    if (at < lower.length && isWordUnit(lower.charCodeAt(at))) {
       if (from < 0) from = at
     } else if (from >= 0) {
-      const word = foldWord(text.slice(from, at))
+      const written = lower.slice(from, at)
+      const word = quoted ? written.replaceAll("'", '') : written
       if (word !== '') words.push({ word, from, to: at })
       from = -1
     }
@@ -33,19 +36,17 @@ function splitAscii(text: string, limit: number): Word[] {
   return words
 }
 
-/** Letters, digits, `+`, `#` and the apostrophe. */
+/** Lower-case letters, digits, `+`, `#` and the apostrophe. */
 function isWordUnit(unit: number): boolean {
   return (
-    (unit >= 97 && unit <= 122) ||
-    (unit >= 65 && unit <= 90) ||
-    (unit >= 48 && unit <= 57) ||
-    unit === 39 ||
-    unit === 43 ||
-    unit === 35
+    (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit === 39 || unit === 43 || unit === 35
   )
 }
 
-/** The words of a text, folded, with their places. At most `limit` are read, for a query may be of any length. */
+/**
+ * Splits a text into folded words with positions. At most `limit` words are read, because a query may have any
+ * length.
+ */
 export function splitWords(text: string, limit = Number.POSITIVE_INFINITY): Word[] {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are ASCII too.
   if (/^[\u0000-\u007f]*$/.test(text)) return splitAscii(text, limit)
@@ -58,7 +59,7 @@ export function splitWords(text: string, limit = Number.POSITIVE_INFINITY): Word
   return words
 }
 
-/** A text as its folded words, separated by single spaces. */
+/** The folded words of a text, separated by single spaces. */
 export function fold(text: string): string {
   return splitWords(text)
     .map(({ word }) => word)
@@ -66,8 +67,8 @@ export function fold(text: string): string {
 }
 
 /**
- * A key under which spellings of one name are equal: without spaces, and with doubled vowels, which write long vowels
- * where there are no macrons (`Maaori`), as single ones. `kai ako` and `Kaiako` have the same key.
+ * A key that is equal for spelling variants of a name: without spaces, and with doubled vowels, which replace macrons
+ * (`Maaori`), as single ones. `kai ako` and `Kaiako` have the same key.
  */
 export function looseKey(folded: string): string {
   return undouble(folded.replaceAll(' ', ''))

@@ -3,14 +3,14 @@ import type { SparseRows } from './sparse.ts'
 import type { VocabularyData } from './vocabulary.ts'
 
 /**
- * The index as typed arrays, so that it can be stored in one piece, and shared between threads without a copy. Occupations,
- * names and words are numbers: occupations in the order of their codes, names in the order of their occupations.
+ * The index as typed arrays, so that it can be stored in one piece and shared between threads without copying.
+ * Occupations, names and words are numbered: occupations by code, names by occupation.
  */
 export interface IndexData {
   readonly header: IndexHeader
   readonly codes: TextList
   readonly vocabulary: VocabularyData
-  /** The commonest spelling of each word, with its macrons, in lower case. */
+  /** The most common spelling of each word, in lower case with macrons. */
   readonly spellings: TextList
   /** A hash of each word's stem. */
   readonly wordStem: Uint32Array
@@ -42,14 +42,14 @@ export interface IndexData {
 }
 
 export interface IndexHeader {
-  /** An index of another format is built again. */
+  /** An index in another format is rebuilt. */
   readonly format: number
   readonly revision: string
   readonly occupations: number
   readonly dimensions: number
   readonly majorGroups: readonly GroupName[]
   readonly minorGroups: readonly GroupName[]
-  /** Phrases that mean the same, each as its words, folded and singular. */
+  /** Phrases of the same meaning, each as folded, singular words. */
   readonly synonyms: readonly (readonly (readonly string[])[])[]
 }
 

@@ -1,7 +1,7 @@
 import type { IndexData, IndexHeader } from './index-data.ts'
 
-/** Raised whenever what is stored, or how it is computed, changes. */
-export const INDEX_FORMAT = 1
+/** Incremented whenever the format or the computation of the index changes. */
+export const INDEX_FORMAT = 2
 
 const MAGIC = 0x3153484d // "MHS1"
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array
@@ -14,7 +14,7 @@ interface Section {
   readonly length: number
 }
 
-/** An index in one piece of memory that threads can share. */
+/** Packs an index into one piece of memory that threads can share. */
 export function packIndex(data: IndexData): SharedArrayBuffer {
   const sections: Section[] = []
   const arrays: Numbers[] = []
@@ -38,9 +38,9 @@ export function packIndex(data: IndexData): SharedArrayBuffer {
 }
 
 /**
- * The index in a piece of memory, without a copy of it.
+ * Opens a packed index without copying it.
  *
- * @returns `undefined` where it is none, or is of another format
+ * @returns `undefined` if it is not an index, or has another format
  */
 export function openIndex(memory: ArrayBufferLike): IndexData | undefined {
   if (memory.byteLength < 8) return undefined

@@ -8,16 +8,16 @@ import type { SearchDocument } from './document.ts'
 import { toSearchDocument } from './documents.ts'
 import { INDEX_FORMAT, openIndex, packIndex } from './index-file.ts'
 
-/** Records read at a time. */
+/** Records read at once. */
 const BATCH = 500
 /** Bytes of an index in one row. */
 const PART = 2 ** 20
 
 /**
- * The index of the catalogue as it is now, in memory that threads can share: the stored one, or else a new one, which is
- * stored for other processes. Takes seconds of CPU time where it has to be built.
+ * Loads the index of the current catalogue into memory that threads can share: the stored index, or a new one, which
+ * is then stored for other processes. Building one takes seconds of CPU time.
  *
- * @param onUnstored called where the index could not be stored, which costs the next process the time to build it
+ * @param onUnstored called if the index could not be stored, so that the next process has to build it again
  */
 export async function loadIndex(
   database: Database,
@@ -74,7 +74,7 @@ async function readStored(
   return openIndex(memory) === undefined ? undefined : memory
 }
 
-/** Stores the index of a revision in place of those of earlier ones, unless the catalogue has another by now. */
+/** Replaces the stored index, unless the catalogue has changed. */
 async function store(database: Database, revision: Revision, bytes: Uint8Array): Promise<void> {
   const { number, changed } = revision
   await database.write('search-index', async (writer) => {

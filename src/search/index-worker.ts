@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { openDatabase } from '../database/open.ts'
 import { loadIndex } from './index-store.ts'
 
-/** What the worker thread is given, and what it sends back. */
+/** The input and the result of the worker thread. */
 export interface IndexOrder {
   readonly databaseUrl: string
 }
@@ -14,7 +14,11 @@ export interface IndexResult {
 }
 
 const { databaseUrl } = workerData as IndexOrder
-const database = await openDatabase(databaseUrl, { existing: true })
+const database = await openDatabase(databaseUrl, {
+  existing: true,
+  poolSize: 1,
+  applicationName: 'mahi-index',
+})
 try {
   let unstored: string | undefined
   const memory = await loadIndex(database, (error) => {

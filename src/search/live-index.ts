@@ -4,22 +4,22 @@ import { openIndex } from './index-file.ts'
 import type { IndexOrder, IndexResult } from './index-worker.ts'
 import { OccupationSearch } from './search.ts'
 
-/** The sources run as they are; the package holds them compiled. */
+/** The sources run directly; the package contains compiled files. */
 const ENTRY = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './index-worker.ts' : './index-worker.js', import.meta.url),
 )
 /** Milliseconds after a failure until the next attempt. */
 const RETRY = 10_000
 
-/** What goes wrong, for the log. */
+/** Callbacks for failures, for the log. */
 export interface IndexComplaints {
   failed(error: unknown): void
   unstored(reason: string): void
 }
 
 /**
- * The index that requests are answered from. A worker thread loads or builds it, and a new one replaces it as a whole:
- * until then, requests are answered from the one before. Nothing happens before the first request or `start`.
+ * The index that serves requests. A worker thread loads or builds it. The current index serves requests until a new
+ * one replaces it as a whole. Nothing happens before the first request or `start`.
  */
 export class LiveIndex {
   readonly #databaseUrl: string
@@ -29,7 +29,7 @@ export class LiveIndex {
   #worker: Worker | undefined
   #bytes = 0
   #loaded: number | undefined
-  /** Since when there is a newer revision than that of the index in use; `undefined` where there is none. */
+  /** When the index in use became outdated; `undefined` if it is current. */
   #behind: number | undefined = performance.now()
   #stale = true
   #started = false
@@ -47,33 +47,33 @@ export class LiveIndex {
     return this.#current
   }
 
-  /** The bytes of the index in use; 0 while there is none. */
+  /** The bytes of the index in use; 0 if there is none. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Seconds since the index in use was loaded; `undefined` while there is none. */
+  /** Seconds since the index in use was loaded; `undefined` if there is none. */
   get age(): number | undefined {
     return this.#loaded === undefined ? undefined : (performance.now() - this.#loaded) / 1000
   }
 
-  /** Seconds for which the catalogue has been newer than the index in use; 0 where it is not. */
+  /** Seconds for which the catalogue has been newer than the index in use; 0 if it is not. */
   get behind(): number {
     return this.#behind === undefined ? 0 : (performance.now() - this.#behind) / 1000
   }
 
-  /** Calls the listener whenever another index is in use. */
+  /** Calls the listener whenever the index in use changes. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Begins to load the index. */
+  /** Starts loading the index. */
   start(): void {
     this.#started = true
     void this.#load()
   }
 
-  /** Called when the catalogue has another revision. */
+  /** Called when the catalogue has a new revision. */
   advance(): void {
     this.#stale = true
     this.#behind ??= performance.now()
@@ -81,20 +81,21 @@ export class LiveIndex {
   }
 
   /**
-   * The index in use, or the first one once it is there.
+   * Returns the index in use, or waits for the first one.
    *
-   * @returns `undefined` if it is not there within so many milliseconds
+   * @returns `undefined` if none is loaded within that many milliseconds
    */
   async ready(within: number): Promise<OccupationSearch | undefined> {
     if (this.#current !== undefined) return this.#current
-    this.start()
+    // After a failure, requests do not trigger another attempt; the timer does.
+    if (!this.#started) this.start()
     const patience = AbortSignal.timeout(within)
     const given = new Promise<void>((resolve) => patience.addEventListener('abort', () => resolve()))
     await Promise.race([this.#loading, given])
     return this.#current
   }
 
-  /** Waits until the index in use is of the newest revision that it was told of. */
+  /** Waits until the index in use is of the newest known revision. */
   async settled(): Promise<void> {
     while (this.#loading !== undefined) await this.#loading
   }
@@ -145,7 +146,7 @@ export class LiveIndex {
       worker.on('message', resolve)
       worker.on('error', reject)
       worker.on('exit', (code) => reject(new Error(`the worker thread ended with ${code} and no index`)))
-      // A process that stops does not wait for an index.
+      // The process can exit without waiting for an index.
       worker.unref()
     })
   }

@@ -11,14 +11,14 @@ export interface MatchedName {
   readonly text: string
   readonly language: Language
   readonly field: NameField
-  /** Where the words of the query are in the name, in UTF-16 units, end exclusive. */
+  /** The positions of the query's words in the name, in UTF-16 code units, end exclusive. */
   readonly highlights: [number, number][]
 }
 
-/** How well a name equals a query: a title before other names, the same letters before the same sound. */
+/** The quality of an exact match: titles before other names, the same letters before the same loose key. */
 export const EXACT = { title: 4, looseTitle: 3, name: 2, looseName: 1 }
 
-/** The occupations that have the query as a name, and how well it equals it. */
+/** The occupations with the query as a name, and the quality of the match. */
 export function findExact(
   index: IndexData,
   query: string,
@@ -61,11 +61,11 @@ function findOwner({ occupationNames }: IndexData, name: number): number {
   return low
 }
 
-/** Finds the name of an occupation that a query means most likely, and the words in it to highlight. */
+/** Finds the most likely name of an occupation for a query, and the words in it to highlight. */
 export class Matcher {
   readonly #index: IndexData
   readonly #scorer: Scorer
-  /** By word: how surely the query means it. */
+  /** The probability of each word that the query means it. */
   readonly #words = new Map<number, number>()
   readonly #stems = new Map<number, number>()
   readonly #prefixes = new Map<number, number>()
@@ -96,7 +96,7 @@ export class Matcher {
     this.#weight = first.reduce((sum, { term }) => sum + scorer.weigh(vocabulary.find(term)), 0)
   }
 
-  /** How much of the query and of a name are the same, from 0 to 1. */
+  /** The similarity of a name to the query, from 0 to 1. */
   compare(name: number): number {
     const { nameWordStart, nameWord } = this.#index
     let [matched, total] = [0, 0]
@@ -114,7 +114,7 @@ export class Matcher {
     return this.#words.get(word) ?? this.#stems.get(stemHash) ?? 0
   }
 
-  /** @param shown whether the name is for people, who are not shown search-only names */
+  /** @param shown whether the name is displayed, which search-only names never are */
   choose(
     occupation: number,
     options: { language?: Language | undefined; exact?: number },
@@ -144,7 +144,7 @@ export class Matcher {
       const id = nameWord[start + offset] as number
       if (STOP_WORDS.has(singular(word)) || this.#share(id) === 0) return []
       const typed = this.#prefixes.get(id)
-      // Where folding has changed the length, no prefix of the text is sure to be what was typed.
+      // If folding changed the length, the typed prefix cannot be located in the text.
       return [
         [from, typed !== undefined && word.length === to - from ? from + Math.min(typed, to - from) : to],
       ]

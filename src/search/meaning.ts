@@ -1,42 +1,61 @@
-import type { SparseRows } from './sparse.ts'
+import { RowWriter, type SparseRows } from './sparse.ts'
 
-/** Words and occupations in one space of few dimensions, in which words that go with the same occupations are near. */
+/** Words and occupations in one space of few dimensions, in which words used for the same occupations are close. */
 export interface Meaning {
   readonly dimensions: number
-  /** A row for each word. */
+  /** One row per word. */
   readonly words: Float32Array
-  /** A row of length 1 for each occupation. */
+  /** One row of length 1 per occupation. */
   readonly occupations: Float32Array
 }
 
 const ITERATIONS = 4
+/** The dimensions are computed from about this many occupations, spread over the catalogue. */
+const SAMPLE = 3000
 
 /**
- * Latent semantic analysis of the catalogue: a truncated singular value decomposition of the occupation-by-word matrix by
- * subspace iteration, both sides scaled by the square roots of the singular values, for the first dimensions say
- * little. It starts from fixed pseudo-random numbers.
+ * Latent semantic analysis of the catalogue: a truncated singular value decomposition of the occupation-by-word
+ * matrix by subspace iteration. Both sides are scaled by the square roots of the singular values, because the first
+ * dimensions say little. It starts from fixed pseudo-random numbers.
  */
 export function analyseMeaning(rows: SparseRows, words: number, dimensions: number): Meaning {
   const count = rows.start.length - 1
   const size = Math.max(1, Math.min(dimensions, count, words))
+  const sample = takeRows(rows, Math.max(1, Math.round(count / SAMPLE)))
+  const sampled = sample.start.length - 1
   let state = 1
   let right = Float64Array.from({ length: words * size }, () => {
     state = (Math.imul(state, 1103515245) + 12345) | 0
     return (state >>> 8) / 16777216 - 0.5
   })
-  let left = new Float64Array(count * size)
   for (let iteration = 0; iteration < ITERATIONS; iteration++) {
-    left = multiply(rows, right, count, size)
-    orthonormalise(left, count, size)
-    right = multiplyTransposed(rows, left, words, size)
+    const left = multiply(sample, right, sampled, size)
+    orthonormalise(left, sampled, size)
+    right = multiplyTransposed(sample, left, words, size)
   }
+  // The columns of `right` have the lengths of the singular values.
   const scale = lengths(right, words, size)
-  for (let at = 0; at < right.length; at++)
-    right[at] = (right[at] as number) / Math.sqrt(scale[at % size] as number)
-  for (let at = 0; at < left.length; at++)
-    left[at] = (left[at] as number) * Math.sqrt(scale[at % size] as number)
-  normaliseRows(left, count, size)
-  return { dimensions: size, words: Float32Array.from(right), occupations: Float32Array.from(left) }
+  const turned = right.map((value, at) => value / (scale[at % size] as number) ** 1.5)
+  const occupations = multiply(rows, turned, count, size)
+  normaliseRows(occupations, count, size)
+  return {
+    dimensions: size,
+    words: Float32Array.from(right, (value, at) => value / Math.sqrt(scale[at % size] as number)),
+    occupations: Float32Array.from(occupations),
+  }
+}
+
+/** Every `step`-th row of a matrix. */
+function takeRows(rows: SparseRows, step: number): SparseRows {
+  if (step === 1) return rows
+  const taken = new RowWriter()
+  for (let row = 0; row + 1 < rows.start.length; row += step) {
+    for (let at = rows.start[row] as number; at < (rows.start[row + 1] as number); at++) {
+      taken.add(rows.column[at] as number, rows.value[at] as number)
+    }
+    taken.endRow()
+  }
+  return taken.finish()
 }
 
 function multiply(
@@ -73,7 +92,7 @@ function multiplyTransposed(
   return right
 }
 
-/** Gram and Schmidt, twice, along the rows: columns of a row-major matrix are far apart in memory. */
+/** Gram-Schmidt, twice, along the rows: columns of a row-major matrix are far apart in memory. */
 function orthonormalise(matrix: Float64Array, count: number, size: number): void {
   for (let pass = 0; pass < 2; pass++) {
     const gram = new Float64Array(size * size)

@@ -31,15 +31,15 @@ import type { OccupationSearch } from './search.ts'
 export interface SearchOptions {
   readonly index: LiveIndex
   readonly pages: PageCache<Page>
-  /** Whether the catalogue is open to callers without a credential. */
+  /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean
-  /** Where the search is, for links. */
+  /** The path of the search, for links. */
   readonly path: string
 }
 
-/** Milliseconds that a request waits for the first index of a process that has just started. */
-const PATIENCE = 20_000
-/** Milliseconds of codings after which other requests take their turn. */
+/** How long a request waits for the first index after a start, in milliseconds. */
+const PATIENCE = 10_000
+/** How long codings run before other requests get a turn, in milliseconds. */
 const TURN = 8
 
 export function searchOperations(options: SearchOptions): readonly Operation[] {
@@ -190,7 +190,7 @@ function name<Values extends object>(operation: string, values: Values): Named<V
 const nameQuery = (values: SearchParameters) => name('search', values)
 const nameSuggestions = (values: SuggestionParameters) => name('suggestions', values)
 
-/** A finished page from the index in use: kept, or made now. */
+/** A page from the index in use, cached or rendered now. */
 function answer(
   index: LiveIndex,
   pages: PageCache<Page>,
@@ -211,9 +211,11 @@ function answer(
   })
 }
 
-/** @throws {Problem} `unavailable` while there is no index yet */
+/** @throws {Problem} `unavailable` if there is no index yet */
 async function whenReady(index: LiveIndex): Promise<OccupationSearch> {
   const search = await index.ready(PATIENCE)
   if (search !== undefined) return search
-  throw new Problem('unavailable', 'The search index is being built.', { headers: { 'retry-after': '5' } })
+  throw new Problem('unavailable', 'The search index is being built. Try again in a few seconds.', {
+    headers: { 'retry-after': '5' },
+  })
 }

@@ -8,16 +8,16 @@ import type { Vocabulary } from './vocabulary.ts'
 
 export type Change = 'typed' | 'respelt' | 'corrected' | 'completed' | 'joined' | 'split' | 'synonym'
 
-/** A word of a reading: which words of the query it stands for, and what was done to them. */
+/** A word of a reading: the words of the query that it replaces, and how. */
 export interface ReadWord {
   readonly term: string
   readonly change: Change
-  /** The words of the query from here, to before there. */
+  /** The range of the query's words, end exclusive. */
   readonly from: number
   readonly to: number
 }
 
-/** What a query may mean. The weights of all readings of a query add up to 1. */
+/** A possible meaning of a query. The weights of all its readings add up to 1. */
 export interface Reading {
   readonly words: readonly ReadWord[]
   readonly weight: number
@@ -29,22 +29,22 @@ interface Alternative {
   readonly to: number
 }
 
-/** How likely each is before the words are looked at; tuned on held-out names, whole, mistyped and half typed. */
+/** Prior probabilities; tuned on held-out names, complete, mistyped and incomplete. */
 export interface Likelihood {
   /** An unknown word is new rather than mistyped. */
   readonly unknown: number
-  /** Each further slip. */
+  /** Each further typing error. */
   readonly slip: number
-  /** A known last word is meant as it is, rather than as the beginning of another. */
+  /** A known last word is complete, rather than the beginning of another. */
   readonly whole: number
-  /** An unknown last word is whole rather than the beginning of a known one. */
+  /** An unknown last word is complete, rather than the beginning of a known one. */
   readonly unknownWhole: number
-  /** A word goes with the one before it in a name. */
+  /** A word follows the previous one in a name. */
   readonly neighbours: number
-  /** Frequent words are likelier: the exponent of their count. */
+  /** Frequent words are more likely: the exponent of their count. */
   readonly frequency: number
   readonly joined: number
-  /** A synonym, beside a phrase of weight 1. */
+  /** A synonym, relative to a phrase of weight 1. */
   readonly synonym: number
 }
 
@@ -60,12 +60,12 @@ export const LIKELIHOOD: Likelihood = {
 }
 
 const READINGS = 8
-/** Readings that are less likely are not scored. */
+/** Less likely readings are not scored. */
 const LEAST = 0.02
 const CORRECTIONS = 4
 const COMPLETIONS = 8
 
-/** Finds what a query may mean: words misspelt, half typed, joined or split. The likeliest reading comes first. */
+/** Finds the possible meanings of a query with misspelt, incomplete, joined or split words, most likely first. */
 export class Reader {
   readonly #vocabulary: Vocabulary
   readonly #scorer: Scorer
@@ -84,7 +84,7 @@ export class Reader {
     this.#likelihood = likelihood
   }
 
-  /** @param open whether the last word may go on */
+  /** @param open whether the last word may be incomplete */
   read(words: readonly Word[], open: boolean): Reading[] {
     const terms = words.map(({ word }) => singular(word))
     let partial = new Map<number, { words: ReadWord[]; weight: number }[]>([[0, [{ words: [], weight: 1 }]]])
@@ -108,7 +108,7 @@ export class Reader {
       .filter(({ weight }) => weight > LEAST)
   }
 
-  /** Words that are neighbours in a name of the catalogue are likelier; then all weights add up to 1. */
+  /** Prefers words that are neighbours in a name of the catalogue, then normalises the weights to 1. */
   #inContext(alternatives: readonly Alternative[], before: ReadWord | undefined): Alternative[] {
     const weighed = alternatives.map((alternative) => {
       const [next] = alternative.words
@@ -160,7 +160,7 @@ export class Reader {
     ]
   }
 
-  /** A word and the next as one that the catalogue has; `kai ako` for `kaiako`. */
+  /** Joins a word and the next to one in the catalogue: `kai ako` to `kaiako`. */
   #join(terms: readonly string[], at: number): string[] {
     const [one, other] = [terms[at], terms[at + 1]]
     if (one === undefined || other === undefined) return []

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { int32Count, oneOf, text } from '../http/fields.ts'
 import { MAX_CODE_LENGTH } from '../occupations/schema.ts'
 import { NAME_FIELDS } from './document.ts'
 
@@ -9,15 +10,10 @@ export const MAX_TITLE_LENGTH = 300
 const MAX_TASK_LENGTH = 1000
 const MAX_TASKS = 50
 
-const text = (description: string) => Type.Optional(Type.String({ description }))
 const code = (description: string) =>
   Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH }))
-const count = (description: string) =>
-  Type.Optional(Type.Integer({ description, minimum: 0, format: 'int32' }))
 const probability = (description: string) =>
   Type.Optional(Type.Number({ description, minimum: 0, maximum: 1 }))
-const choice = (description: string, values: readonly string[]) =>
-  Type.Optional(Type.Unsafe<string>({ type: 'string', enum: [...values], description }))
 const limit = (description: string, most: number, usual: number) =>
   Type.Optional(Type.Integer({ description, minimum: 1, maximum: most, default: usual, format: 'int32' }))
 
@@ -32,12 +28,12 @@ export const SearchGroup = Type.Object(groupFields, {
 })
 
 export const SearchGroupCount = Type.Object(
-  { ...groupFields, count: count('Matching occupations in the group.') },
+  { ...groupFields, count: int32Count('Matching occupations in the group.') },
   { description: 'A group and the number of its matching occupations.' },
 )
 
 const LANGUAGES = ['en', 'mi']
-const language = (description: string) => choice(description, LANGUAGES)
+const language = (description: string) => oneOf(LANGUAGES, description)
 
 /** A result of a search. */
 export const OccupationMatch = Type.Object(
@@ -47,7 +43,7 @@ export const OccupationMatch = Type.Object(
     titleMaori: text('Title in te reo Māori.'),
     matchedName: text('The name of the occupation that matches the query best.'),
     matchedLanguage: language('The language of that name.'),
-    matchedField: choice('Where the name comes from. A `searchOnly` name is in no record.', NAME_FIELDS),
+    matchedField: oneOf(NAME_FIELDS, 'Where the name comes from. A `searchOnly` name is in no record.'),
     highlights: Type.Optional(
       Type.Array(Type.Array(Type.Integer({ minimum: 0 }), { minItems: 2, maxItems: 2 }), {
         description:
@@ -64,7 +60,7 @@ export const OccupationSearchPage = Type.Object(
   {
     query: text('The query.'),
     didYouMean: text('The query with its probable spelling; absent where the query needs none.'),
-    totalCount: count('Number of matching occupations.'),
+    totalCount: int32Count('Number of matching occupations.'),
     results: Type.Optional(
       Type.Array(Type.Unsafe<object>(Type.Ref('OccupationMatch#')), {
         description:
@@ -148,9 +144,9 @@ export const searchQuery = Type.Object({
   Lang,
   'Filter.MajorGroupCode': code('Only occupations of this major group.'),
   'Filter.MinorGroupCode': code('Only occupations of this minor group.'),
-  'Filter.GroupRelation': choice(
-    'Whether the groups of the filters may be Secondary groups of an occupation.',
+  'Filter.GroupRelation': oneOf(
     ['Any', 'Primary'],
+    'Whether the groups of the filters may be Secondary groups of an occupation.',
   ),
   Limit: limit('Number of results per page.', 100, 20),
   Page: Type.Optional(

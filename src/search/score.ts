@@ -3,7 +3,10 @@ import type { IndexData } from './index-data.ts'
 import { STOP_WORDS } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-/** How the parts add up to a logit; fitted to held-out names by maximum likelihood, so that a softmax gives probabilities. */
+/**
+ * The coefficients of the parts of a logit; fitted to held-out names by maximum likelihood, so that a softmax gives
+ * probabilities.
+ */
 export interface Mix {
   readonly names: number
   readonly texts: number
@@ -14,8 +17,14 @@ export const MIX: Mix = { names: 0.89, texts: 2.3, meaning: 3.3 }
 
 const SATURATION = 1.2
 
-/** Logits so far below the best are not refined any further, and their probability is 0. */
+/** Occupations with logits this far below the best have probability 0. */
 export const FAR = 16
+
+/**
+ * About this many occupations, the best by names and texts, are refined by meaning; the others have probability 0.
+ */
+const CANDIDATES = 1200
+const BINS = 256
 
 export function findBest(logits: Float32Array): number {
   let best = Number.NEGATIVE_INFINITY
@@ -23,7 +32,7 @@ export function findBest(logits: Float32Array): number {
   return best
 }
 
-/** Scores every occupation for one reading of a query. It keeps its arrays between calls, for they are large. */
+/** Scores all occupations for one reading of a query. It reuses its large arrays between calls. */
 export class Scorer {
   readonly #index: IndexData
   readonly #vocabulary: Vocabulary
@@ -40,10 +49,10 @@ export class Scorer {
   }
 
   /**
-   * @param text a name, as far as its punctuation shows which part holds the head noun
+   * @param text a name, if its punctuation shows which part contains the head noun
    * @param terms its words, folded and singular
-   * @param context further words that describe the occupation, such as of its tasks
-   * @returns a logit for each occupation; the array is used again by the next call
+   * @param context further words that describe the occupation, such as those of its tasks
+   * @returns a logit for each occupation; the next call reuses the array
    */
   score(
     text: string,
@@ -56,11 +65,12 @@ export class Scorer {
     const content = [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))]
     const words = content.map((term) => this.#vocabulary.find(term))
     if (mix.texts > 0) this.#addTexts(words, mix.texts)
+    dropUnlikely(logits)
     if (mix.meaning > 0) this.#addMeaning(words, mix.meaning)
     return logits
   }
 
-  /** How many occupations have each word, as its weight; a word that none has weighs most. */
+  /** The inverse frequency of a word; a word that no occupation has weighs most. */
   weigh(word: number): number {
     const { texts, header } = this.#index
     if (word < 0) return Math.log(1 + header.occupations)
@@ -144,12 +154,30 @@ export class Scorer {
     if (length === 0) return
     const factor = (share * known) / (total * length)
     const logits = this.#logits
-    const least = findBest(logits) - FAR
     for (let at = 0, from = 0; at < logits.length; at++, from += size) {
-      if ((logits[at] as number) < least) continue
+      if (logits[at] === Number.NEGATIVE_INFINITY) continue
       let dot = 0
       for (let d = 0; d < size; d++) dot += (query[d] as number) * (occupationMeaning[from + d] as number)
       logits[at] = (logits[at] as number) + factor * dot
     }
+  }
+}
+
+/** Sets all logits except the best ones to minus infinity, because time and memory traffic grow with the rest. */
+function dropUnlikely(logits: Float32Array): void {
+  const best = findBest(logits)
+  let least = best - FAR
+  if (logits.length > CANDIDATES) {
+    const counts = new Uint32Array(BINS + 1)
+    for (let at = 0; at < logits.length; at++) {
+      const bin = ((best - (logits[at] as number)) * BINS) / FAR
+      if (bin <= BINS) counts[bin | 0] = (counts[bin | 0] as number) + 1
+    }
+    let [bin, kept] = [0, 0]
+    while (bin < BINS && kept + (counts[bin] as number) <= CANDIDATES) kept += counts[bin++] as number
+    least = best - (Math.max(1, bin) * FAR) / BINS
+  }
+  for (let at = 0; at < logits.length; at++) {
+    if ((logits[at] as number) < least) logits[at] = Number.NEGATIVE_INFINITY
   }
 }

@@ -7,7 +7,7 @@ import { FAR, findBest, Scorer } from './score.ts'
 import { STOP_WORDS, singular } from './stem.ts'
 import { Vocabulary } from './vocabulary.ts'
 
-/** What goes beyond these, in UTF-16 units and in words, is not read. */
+/** The longest query that is read, in UTF-16 code units and in words; the rest is ignored. */
 const MAX_LENGTH = 300
 const MAX_WORDS = 24
 const MAX_TASK_LENGTH = 4000
@@ -31,7 +31,7 @@ export interface SearchResult {
   readonly matchedLanguage: Language
   readonly matchedField: NameField
   readonly highlights: readonly [number, number][]
-  /** From 0 to 1; the results are in its order, exact names first. */
+  /** From 0 to 1. Exact names come first, then results by descending score. */
   readonly score: number
   readonly group?: GroupName
 }
@@ -50,7 +50,7 @@ export interface Suggestion {
   readonly language: Language
 }
 
-/** A query as it was understood: its readings, and the probability of each occupation. */
+/** A query with its possible readings and the probability of each occupation. */
 interface Understood {
   readonly words: readonly Word[]
   readonly readings: readonly Reading[]
@@ -94,7 +94,7 @@ export class OccupationSearch {
     }
   }
 
-  /** Names that complete what has been typed, at most one for each occupation. */
+  /** Names that complete the typed text, at most one for each occupation. */
   suggest(request: { query: string; language?: Language | undefined; limit: number }): Suggestion[] {
     const { query, language, limit } = request
     const understood = this.#understand(query, { open: true })
@@ -122,24 +122,22 @@ export class OccupationSearch {
       .map(({ text, occupationCode, language: own }) => ({ text, occupationCode, language: own }))
   }
 
-  /**
-   * The estimated probability of each occupation for a title, and tasks that describe it. On O*NET the estimate is
-   * higher than the share of titles that belong to the best occupation: it orders titles by certainty.
-   */
-  estimate(title: string, tasks = ''): Float64Array {
+  /** The probability of each occupation for a title with optional tasks, and the occupations with that name. */
+  estimate(title: string, tasks = ''): { probability: Float64Array; named: ReadonlySet<number> } {
     const { probability } = this.#understand(title, { open: false, tasks })
     const exact = findExact(this.index, title.slice(0, MAX_LENGTH), undefined)
-    if (exact.size === 0) return probability
-    // A name of the catalogue: nearly always one of the occupations that have it.
+    if (exact.size === 0) return { probability, named: new Set() }
+    // A name in the catalogue nearly always means one of the occupations with that name.
     const best = Math.max(...exact.values())
     const holders = [...exact].filter(([, rank]) => rank >= Math.min(best, 2)).map(([holder]) => holder)
     const held = holders.reduce((sum, holder) => sum + (probability[holder] as number), 0)
     const share = Math.max(held, EXACT_CERTAINTY)
-    const chosen = new Set(holders)
-    return probability.map((value, occupation) => {
-      if (!chosen.has(occupation)) return held < 1 ? (value * (1 - share)) / (1 - held) : 0
+    const named = new Set(holders)
+    const raised = probability.map((value, occupation) => {
+      if (!named.has(occupation)) return held < 1 ? (value * (1 - share)) / (1 - held) : 0
       return held > 0 ? (value * share) / held : share / holders.length
     })
+    return { probability: raised, named }
   }
 
   code(occupation: number): string {
@@ -178,7 +176,7 @@ export class OccupationSearch {
     return new Matcher(this.index, this.#vocabulary, this.#scorer, readings, typed)
   }
 
-  /** Occupations that have a word of a likely reading in their names or texts; without any, those that look like it. */
+  /** Occupations with a word of a likely reading in their names or texts; if there are none, similar ones. */
   #listMatches({ readings, probability }: Understood, exact: ReadonlyMap<number, number>): number[] {
     const { texts } = this.index
     const found = new Uint8Array(probability.length)
@@ -197,10 +195,11 @@ export class OccupationSearch {
     }
     const similar = !known && readings.some(({ words }) => words.some(({ term }) => term.length > 3))
     const matches: number[] = []
-    found.forEach((value, occupation) => {
-      const likely = (probability[occupation] as number) > (known ? LIKELY / probability.length : SIMILAR)
-      if (value === 1 || (likely && (known || similar))) matches.push(occupation)
-    })
+    const least = known ? LIKELY / probability.length : SIMILAR
+    for (let occupation = 0; occupation < found.length; occupation++) {
+      const likely = (known || similar) && (probability[occupation] as number) > least
+      if (found[occupation] === 1 || likely) matches.push(occupation)
+    }
     return matches
   }
 
@@ -312,33 +311,45 @@ export class OccupationSearch {
   }
 }
 
-/** How often a name of the catalogue is meant as one of the occupations that have it. */
+/** The probability that a name in the catalogue means one of the occupations with that name. */
 const EXACT_CERTAINTY = 0.97
-/** The least probability of an occupation that only looks like the query. */
+/** The minimum probability of an occupation that is only similar to the query. */
 const SIMILAR = 0.05
-/** How many times as likely as the average an occupation must be that has none of the words. */
+/** How many times more probable than average an occupation without any of the words must be. */
 const LIKELY = 1
 const CORRECTIONS: ReadonlySet<string> = new Set(['corrected', 'joined', 'split'])
 
+/** Adds the weighted softmax of logits, which are overwritten. */
 function addProbability(logits: Float32Array, weight: number, probability: Float64Array): void {
   const best = findBest(logits)
   let total = 0
   for (let at = 0; at < logits.length; at++) {
     const below = (logits[at] as number) - best
-    if (below > -FAR) total += Math.exp(below)
+    const part = below > -FAR ? Math.exp(below) : 0
+    logits[at] = part
+    total += part
   }
+  const share = weight / total
   for (let at = 0; at < logits.length; at++) {
-    const below = (logits[at] as number) - best
-    if (below > -FAR) probability[at] = (probability[at] as number) + (weight * Math.exp(below)) / total
+    const part = logits[at] as number
+    if (part > 0) probability[at] = (probability[at] as number) + share * part
   }
 }
 
-/** The best of a list in their order, up to a number. */
+/** The best items of a list, in order, up to a number: few items of a long list need to be inserted. */
 function takeBest(list: readonly number[], score: Float64Array, count: number): number[] {
-  const values = Float64Array.from(list, (each) => score[each] as number).sort()
-  const least = values[Math.max(0, values.length - count)] ?? 0
-  return list
-    .filter((each) => (score[each] as number) >= least)
-    .sort((a, b) => (score[b] as number) - (score[a] as number) || a - b)
-    .slice(0, count)
+  const best: number[] = []
+  for (const each of list) {
+    const value = score[each] as number
+    if (best.length === count && value <= (score[best[count - 1] as number] as number)) continue
+    let [low, high] = [0, best.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((score[best[middle] as number] as number) >= value) low = middle + 1
+      else high = middle
+    }
+    best.splice(low, 0, each)
+    if (best.length > count) best.pop()
+  }
+  return best
 }

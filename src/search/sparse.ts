@@ -5,7 +5,7 @@ export interface SparseRows {
   readonly value: Float32Array
 }
 
-/** Collects the rows of a sparse matrix one after another. */
+/** Builds a sparse matrix row by row. */
 export class RowWriter {
   #start: number[] = [0]
   #column: Uint32Array = new Uint32Array(1024)
@@ -27,11 +27,12 @@ export class RowWriter {
     this.#start.push(this.#length)
   }
 
+  /** Returns the rows without copying what can be hundreds of megabytes. */
   finish(): SparseRows {
     return {
       start: Uint32Array.from(this.#start),
-      column: this.#column.slice(0, this.#length),
-      value: this.#value.slice(0, this.#length),
+      column: this.#column.subarray(0, this.#length),
+      value: this.#value.subarray(0, this.#length),
     }
   }
 
@@ -44,7 +45,7 @@ export class RowWriter {
   }
 }
 
-/** The same matrix by columns. Within a column the rows keep their order. */
+/** The transposed matrix. Within a column, rows keep their order. */
 export function transpose({ start, column, value }: SparseRows, columns: number): SparseRows {
   const rows = start.length - 1
   const turned = {

@@ -10,11 +10,21 @@ export interface VocabularyData {
   readonly undoubled: Uint32Array
 }
 
-export function packVocabulary(counts: ReadonlyMap<string, number>): {
-  data: VocabularyData
-  ids: Map<string, number>
-} {
-  const words = [...counts.keys()].sort()
+/**
+ * @param met the words in the order in which they were met
+ * @param counts how often each is used
+ * @returns also the numbers of the words that were met, and the words that were met by number
+ */
+export function packVocabulary(
+  met: readonly string[],
+  counts: readonly number[],
+): { data: VocabularyData; ids: Uint32Array; order: Uint32Array } {
+  const order = Uint32Array.from(met.keys()).sort((a, b) => compare(met[a] as string, met[b] as string))
+  const ids = new Uint32Array(met.length)
+  order.forEach((word, id) => {
+    ids[word] = id
+  })
+  const words = Array.from(order, (word) => met[word] as string)
   const wordStart = new Uint32Array(words.length + 1)
   let length = 0
   words.forEach((word, id) => {
@@ -29,15 +39,8 @@ export function packVocabulary(counts: ReadonlyMap<string, number>): {
   const undoubled = Uint32Array.from(words.keys()).sort((a, b) =>
     compare(keys[a] as string, keys[b] as string),
   )
-  return {
-    data: {
-      wordStart,
-      wordUnits,
-      wordCount: Uint32Array.from(words, (word) => counts.get(word) ?? 0),
-      undoubled,
-    },
-    ids: new Map(words.map((word, id) => [word, id])),
-  }
+  const wordCount = Uint32Array.from(order, (word) => counts[word] as number)
+  return { data: { wordStart, wordUnits, wordCount, undoubled }, ids, order }
 }
 
 function compare(one: string, other: string): number {

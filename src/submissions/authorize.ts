@@ -10,21 +10,21 @@ import { Refusal, type RefusalKind } from './refusal.ts'
 import { findOwn, type SubmissionRow } from './submission.ts'
 
 export const EID_HEADER = Type.Object({
-  EID: Type.String({ description: 'The identifier of the organisation that makes the submission.' }),
+  EID: Type.String({ description: 'The identifier of the organisation.' }),
 })
 
-/** What callers of every operation are told when they are not authorised. */
+/** The detail of every 401, whatever the operation. */
 export const UNAUTHORIZED =
-  'Not authorised: the credential, its scopes, the EID and the token do not belong together. The response does not say which is wrong.'
+  'Not authorised: the credential, its scopes, the EID and the token do not match. The response does not say which is wrong.'
 
-/** The organisation that the request is for, if the credential covers it and has the scope; otherwise the empty text. */
+/** The organisation of the request if the credential covers it and has the scope, otherwise an empty string. */
 function coveredEid({ headers: { eid }, principal }: FastifyRequest, scope: Scope): string {
   if (typeof eid !== 'string' || principal?.scopes.has(scope) !== true) return ''
   return principal.eids.has(eid) ? eid : ''
 }
 
 /**
- * The organisation of a request that names no submission.
+ * Authorizes a request that names no submission, and returns its organisation.
  *
  * @throws {Problem} `unauthorized`
  */
@@ -40,8 +40,8 @@ export function authorizeEid(
 }
 
 /**
- * The submission, if the caller may see it. Every refusal is the same response after the same work, as that of the
- * validation results.
+ * Returns the submission if the caller may see it. As for validation results, every refusal is the same response
+ * after the same work.
  *
  * @throws {Problem} `unauthorized`
  */
@@ -70,13 +70,16 @@ const SLUGS: Readonly<Record<RefusalKind, ProblemSlug>> = {
   busy: 'unavailable',
 }
 
-/** Problems that a refusal can become, for the declarations of operations. */
+/** The problems that a `Refusal` can become, for the declarations of operations. */
 export const REFUSALS = {
   conflict: 'The submission is frozen or expired, or another change is in progress (errorCode `DS1`).',
   gone: 'The submission was cancelled, and its data was deleted.',
 } as const satisfies Partial<Record<ProblemSlug, string>>
 
-/** Does what may be refused, and turns the refusal into its problem. */
+/** Refusals of uploads that have not been read completely. */
+const ENDING: ReadonlySet<RefusalKind> = new Set(['too-large', 'unsupported', 'invalid', 'too-many', 'busy'])
+
+/** Converts a `Refusal` to its problem. */
 export async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -88,8 +91,8 @@ export async function refusing<T>(work: Promise<T>): Promise<T> {
 export function toProblem(refusal: Refusal): Problem {
   const { kind, message, errorCode, retryAfter } = refusal
   const retry = retryAfter ?? (kind === 'too-many' || kind === 'busy' ? 30 : undefined)
-  // The rest of an upload that was refused is not read.
-  const ends = kind === 'too-large' || kind === 'unsupported' || kind === 'invalid'
+  // The rest of a refused upload is not read.
+  const ends = ENDING.has(kind)
   return new Problem(SLUGS[kind], message, {
     headers: {
       ...(retry !== undefined && { 'retry-after': String(retry) }),

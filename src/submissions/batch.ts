@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Database, Value, Writer } from '../database/database.ts'
+import { setImmediate as takeTurn } from 'node:timers/promises'
+import type { Database, Writer } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
-import { type FileForm, type Operation, readLocalIds } from './current-file.ts'
-import { insertChunk, packChunk } from './file-store.ts'
+import { type FileForm, type Operation, parseOperations, readLocalIds } from './current-file.ts'
+import { insertChunk, packChunk, readChunks } from './file-store.ts'
 import { Refusal } from './refusal.ts'
 import { assertOpen, type FileState, listFiles, reread } from './submission.ts'
 import { claimWriter } from './upload.ts'
@@ -11,21 +12,23 @@ export interface Batch {
   readonly token: string
   readonly eid: string
   readonly resource: string
-  /** Records that are added or replaced, each with its `localId`. */
+  /** Records to add or replace, each with its `localId`. */
   readonly operations: readonly Operation[]
   readonly maxRecords: number
   readonly form: FileForm
 }
 
-/** What became of each record, in the order of the batch. */
+/** The result for each record, in the order of the batch. */
 export interface Acknowledgement {
   readonly localId: string
   readonly errors: readonly string[]
 }
 
+const UNKNOWN_RECORD = 'No record of this file has this localId.'
+
 /**
- * Adds a batch of records to a file, or deletes records of it. A record replaces the earlier one with its `localId`; of
- * two in one batch the later one counts.
+ * Adds, replaces or deletes records of a file. A record replaces an earlier one with the same `localId`; within a
+ * batch, the last one applies.
  *
  * @throws {Refusal}
  */
@@ -44,19 +47,20 @@ export async function applyBatch(
   }
   return await database.write(`upload:${token}/${resource}`, async (writer) => {
     assertOpen(await reread(writer, batch))
-    // Fails while a file is uploaded; nothing else can begin before this transaction ends.
+    // Fails during an upload of the file, and prevents another one until this transaction ends.
     await claimWriter(writer, batch, null, 0)
-    const file =
-      (await listFiles(writer, token)).find((each) => each.resource === resource) ??
-      (await createFile(writer, sealer, batch))
-    if (file.batches === 0 && file.chunks > 0) await indexRecords(writer, sealer, file, form)
+    const known = (await listFiles(writer, token)).find((each) => each.resource === resource)
+    if (known === undefined && operations.every(({ record }) => record === undefined))
+      return operations.map(({ localId }) => ({ localId, errors: [UNKNOWN_RECORD] }))
+    const file = known ?? (await createFile(writer, sealer, batch))
+    await indexRecords(writer, sealer, file, form)
     const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
     if (changed) await append(writer, sealer, batch, file, records)
     return acknowledgements
   })
 }
 
-/** A file that begins as a batch is NDJSON. */
+/** A file created by a batch is NDJSON. */
 async function createFile(writer: Writer, sealer: Sealer, { token, resource }: Batch): Promise<FileState> {
   const version = randomBytes(16).toString('hex')
   const received = Date.now()
@@ -84,26 +88,59 @@ async function createFile(writer: Writer, sealer: Sealer, { token, resource }: B
   }
 }
 
-/** Notes which records an uploaded file has, once, so that every batch after knows what it replaces. */
+/** Ids that are indexed in one statement. */
+const INDEXED = 5_000
+
+/**
+ * Indexes the records of a file once for each key, so that batches know which records they replace. An uploaded id may
+ * be as long as a record, and a file has any number of them: memory holds the hashes of one block or batch.
+ */
 async function indexRecords(writer: Writer, sealer: Sealer, file: FileState, form: FileForm): Promise<void> {
-  const copies = new Map<string, number>()
+  const { version, chunks } = file
+  if (chunks === 0) return
+  const known = await writer.get('select version from file_record where version = $1 limit 1', [version])
+  if (known !== undefined) return
+  const { texts } = writer.dialect
+  const add = async (hashes: readonly string[]) => {
+    await writer.run(
+      `insert into file_record (version, local_id, copies)
+       select cast($1 as text), value, count(*) from ${texts('$2', 'read')} where true group by value
+       on conflict (version, local_id) do update set copies = file_record.copies + excluded.copies`,
+      [version, JSON.stringify(hashes)],
+    )
+    // SQLite inserts without giving others a turn.
+    await takeTurn()
+  }
+  let hashes: string[] = []
   for await (const localId of readLocalIds(writer, sealer, file, form)) {
-    copies.set(localId, (copies.get(localId) ?? 0) + 1)
+    hashes.push(hashLocalId(sealer, file, localId))
+    if (hashes.length < INDEXED) continue
+    await add(hashes)
+    hashes = []
   }
-  const rows = function* (): Generator<readonly Value[]> {
-    for (const [localId, count] of copies) yield [file.version, blind(sealer, file, localId), count]
+  await add(hashes)
+  for await (const { content } of readChunks(writer, sealer, file, 'batch')) {
+    const stays = new Map<string, boolean>()
+    for (const { localId, record } of parseOperations(content))
+      stays.set(hashLocalId(sealer, file, localId), record !== undefined)
+    await writer.run(
+      `delete from file_record where version = $1 and local_id in (select value from ${texts('$2', 'changed')})`,
+      [version, JSON.stringify([...stays.keys()])],
+    )
+    await add([...stays].flatMap(([hash, isLeft]) => (isLeft ? [hash] : [])))
   }
-  await writer.load('file_record', ['version', 'local_id', 'copies'], rows())
 }
 
-/** Equal for equal records of one file, and readable only where nothing is encrypted. */
-function blind(sealer: Sealer, { version, sealed }: FileState, localId: string): string {
-  return sealer.blind(sealed, localId, `record/${version}`)
+/** Equal for equal ids within a file, and readable only without encryption. */
+function hashLocalId(sealer: Sealer, { version, sealed }: FileState, localId: string): string {
+  return sealer.hash(sealed, localId, `record/${version}`)
 }
 
 async function count(writer: Writer, sealer: Sealer, file: FileState, operations: readonly Operation[]) {
   const { version } = file
-  const names = JSON.stringify([...new Set(operations.map(({ localId }) => blind(sealer, file, localId)))])
+  const names = JSON.stringify([
+    ...new Set(operations.map(({ localId }) => hashLocalId(sealer, file, localId))),
+  ])
   const named = `version = $1 and local_id in (select value from ${writer.dialect.texts('$2', 'wanted')})`
   const rows = await writer.all<{ name: string; copies: number }>(
     `select local_id as name, copies from file_record where ${named}`,
@@ -113,10 +150,9 @@ async function count(writer: Writer, sealer: Sealer, file: FileState, operations
   let { records } = file
   let changed = false
   const acknowledgements = operations.map(({ localId, record }): Acknowledgement => {
-    const name = blind(sealer, file, localId)
+    const name = hashLocalId(sealer, file, localId)
     const known = copies.get(name) ?? 0
-    if (record === undefined && known === 0)
-      return { localId, errors: ['No record of this file has this localId.'] }
+    if (record === undefined && known === 0) return { localId, errors: [UNKNOWN_RECORD] }
     changed = true
     const after = record === undefined ? 0 : 1
     records += after - known
@@ -137,11 +173,11 @@ async function append(
   writer: Writer,
   sealer: Sealer,
   { token, operations }: Batch,
-  { version, chunks, bytes }: FileState,
+  { version, chunks, bytes, sealed }: FileState,
   records: number,
 ): Promise<void> {
   const content = Buffer.from(`${operations.map((each) => JSON.stringify(each)).join('\n')}\n`)
-  const data = await packChunk(sealer.begin(), version, chunks, content)
+  const data = await packChunk(sealer.begin(sealed), version, chunks, content)
   await insertChunk(writer, { version, ordinal: chunks, kind: 'batch', data })
   await writer.run(
     `update file_version set chunks = chunks + 1, batches = batches + 1, records = $2, size = $3, received = $4

@@ -6,11 +6,12 @@ import type { Submission, ValidationRun } from '../../client/src/types.ts'
 import type { CheckedInput } from '../checks/check-files.ts'
 import { action, jsonOption, report, type WithDatabase } from '../command-line/command.ts'
 import { say, writeOut } from '../command-line/terminal.ts'
+import type { Sealer } from '../database/seal.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
 import { UserError } from '../text/user-error.ts'
 import { cancelSubmission } from './ending.ts'
 import { enqueuePurge } from './purge.ts'
-import { findByToken, listAll, type SubmissionRow } from './submission.ts'
+import { findByToken, listAll, readState, type SubmissionState } from './submission.ts'
 
 interface SubmitFlags {
   url: string
@@ -22,9 +23,9 @@ interface SubmitFlags {
 }
 
 export interface SubmitServices {
-  /** Opens a client of the service at a URL. */
+  /** Creates a client of the service at a URL. */
   readonly open: (url: string, eid: string) => Client
-  /** Runs work that asks the service, and says why it failed in the user's terms. */
+  /** Runs work that calls the service, and explains failures to the user. */
   readonly askService: <T>(url: string, work: () => Promise<T>) => Promise<T>
 }
 
@@ -32,13 +33,13 @@ export interface SubmitServices {
 export function addSubmitCommand(program: Command, { open, askService }: SubmitServices): void {
   program
     .command('submit')
-    .description('upload files to a service and have them validated; the key is taken from MAHI_API_KEY')
+    .description('upload files to a service for validation; the key comes from MAHI_API_KEY')
     .argument('<paths...>', 'a folder with the files, or files')
-    .requiredOption('--url <url>', 'where the service is, such as https://careers.example')
-    .requiredOption('--eid <eid>', 'the organisation that makes the submission')
+    .requiredOption('--url <url>', 'the URL of the service, such as https://careers.example')
+    .requiredOption('--eid <eid>', 'the identifier of the organisation')
     .requiredOption('--return <id>', 'the return, such as 202512')
-    .option('--definition <definition>', 'the definition that tells the files by their names', 'sdr')
-    .option('--wait', 'wait for the validation, show what was found, and exit 1 if there are errors')
+    .option('--definition <definition>', 'the definition that assigns the files by their names', 'sdr')
+    .option('--wait', 'wait for the validation, show the findings, and exit 1 if there are errors')
     .addOption(jsonOption)
     .action(
       action(async (paths: string[], flags: SubmitFlags) => {
@@ -109,9 +110,15 @@ async function reportRun(
   say(`Submission ${token}, run ${run.runId}: ${errorCount} errors and ${warningCount} warnings.`)
 }
 
-/** Adds `submissions list`, `show`, `delete` and `purge`, which work on the database. */
-export function addSubmissionCommands(program: Command, withDatabase: WithDatabase): void {
-  const submissions = program.command('submissions').description('list, show, delete and purge submissions')
+/** Adds the commands for submissions that access the database directly. */
+export function addSubmissionCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  readSealer: () => Sealer,
+): void {
+  const submissions = program
+    .command('submissions')
+    .description('list, show, delete, purge and encrypt submissions')
 
   submissions
     .command('list')
@@ -120,7 +127,12 @@ export function addSubmissionCommands(program: Command, withDatabase: WithDataba
     .addOption(jsonOption)
     .action(
       action(async ({ eid, json }: { eid?: string; json?: true }) => {
-        const rows = (await withDatabase((database) => listAll(database, eid))).map(describe)
+        const rows = await withDatabase(async (database) => {
+          const described: ReturnType<typeof describe>[] = []
+          for (const row of await listAll(database, eid))
+            described.push(describe(await readState(database, row)))
+          return described
+        })
         if (json) return writeOut(`${JSON.stringify({ submissions: rows })}\n`)
         for (const { submissionToken, eid: of, returnId, submissionStatus, dateCreated } of rows) {
           const columns = [submissionToken, of, returnId, submissionStatus, dateCreated]
@@ -138,7 +150,6 @@ export function addSubmissionCommands(program: Command, withDatabase: WithDataba
     .action(
       action(async (token: string) => {
         const found = await withDatabase(async (database) => {
-          const { readState } = await import('./submission.ts')
           return await readState(database, await findByToken(database, token))
         })
         const { files, lastRun } = found
@@ -193,21 +204,34 @@ export function addSubmissionCommands(program: Command, withDatabase: WithDataba
             if (ended === 'Cancelled' && purged === null) await enqueuePurge(database, eid, token)
           return await purgeNow(database)
         })
-        await report(flags, { purged }, `${purged} jobs done: what was deleted is gone from the database.`)
+        await report(flags, { purged }, `${purged} jobs done. The data of cancelled submissions is deleted.`)
+      }),
+    )
+
+  submissions
+    .command('reencrypt')
+    .description('encrypt files and findings with the first of ENCRYPTION_KEYS, while the service runs')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const { reencrypt } = await import('./reencrypt.ts')
+        const summary = await withDatabase((database) => reencrypt(database, readSealer()), {
+          existing: true,
+        })
+        const { key, files, runs, left } = summary
+        const done = `Encrypted ${files} files and ${runs} runs again. The key "${key}" encrypts `
+        const rest = `all but ${left} files or runs, which were being written. Run the command again.`
+        await report(flags, summary, done + (left === 0 ? 'everything.' : rest))
       }),
     )
 }
 
-function describe(submission: SubmissionRow) {
-  const { token, eid, returnId, ended, created, published, expires } = submission
-  const expired = expires !== null && expires <= Date.now()
+function describe({ token, eid, returnId, status, created, published }: SubmissionState) {
   return {
     submissionToken: token,
     eid,
     returnId,
-    submissionStatus: (ended ?? (expired ? 'Closed' : 'Open')) satisfies
-      | Submission['submissionStatus']
-      | 'Open',
+    submissionStatus: status satisfies Submission['submissionStatus'],
     dateCreated: formatTimestamp(created ?? published),
   }
 }

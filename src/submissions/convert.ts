@@ -1,14 +1,21 @@
 import { CsvSplitter, readCells, renderCell } from './csv-records.ts'
 import { type FileForm, toCell } from './current-file.ts'
+import { Refusal } from './refusal.ts'
+
+/** The most fields of an NDJSON file that become columns: each record has all of them. */
+const MOST_COLUMNS = 2_000
 
 type Content = AsyncIterable<Buffer>
 
-/** A CSV file as NDJSON: each record with the values that are not empty, as texts. */
+/** Characters that are sent at once: a short record can become long when it gets the names of its columns. */
+const SENT = 65_536
+
+/** Converts a CSV file to NDJSON: each record with its non-empty values, as strings. */
 export async function* csvToNdjson(content: Content): AsyncGenerator<Buffer> {
   const splitter = new CsvSplitter()
   let names: string[] | undefined
-  const render = (records: Iterable<string>): string => {
-    let text = ''
+  let text = ''
+  const render = function* (records: Iterable<string>): Generator<Buffer> {
     for (const record of records) {
       const cells = readCells(record, splitter.separator) ?? []
       if (names === undefined) {
@@ -21,25 +28,32 @@ export async function* csvToNdjson(content: Content): AsyncGenerator<Buffer> {
         return cell === '' || name === undefined || name === '' ? [] : [[name, cell]]
       })
       text += `${JSON.stringify(Object.fromEntries(members))}\n`
+      if (text.length < SENT) continue
+      yield Buffer.from(text)
+      text = ''
     }
-    return text
   }
-  for await (const chunk of content) {
-    const text = render(splitter.push(chunk))
-    if (text !== '') yield Buffer.from(text)
-  }
-  const text = render(splitter.end())
+  for await (const chunk of content) yield* render(splitter.push(chunk))
+  yield* render(splitter.end())
   if (text !== '') yield Buffer.from(text)
 }
 
 /**
- * An NDJSON file as CSV. Its columns are the fields that it uses, those of the definition first.
+ * Converts an NDJSON file to CSV. The columns are the fields in use, those of the definition first.
  *
- * @param open opens the content: it is read twice
+ * @param open opens the content, which is read twice
  */
 export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): AsyncGenerator<Buffer> {
   const used = new Set<string>()
-  for await (const record of readRecords(open())) for (const name of Object.keys(record)) used.add(name)
+  for await (const record of readRecords(open())) {
+    for (const name of Object.keys(record)) used.add(name)
+    if (used.size > MOST_COLUMNS) {
+      throw new Refusal(
+        'conflict',
+        `The file has more than ${MOST_COLUMNS} fields. It is available as NDJSON only.`,
+      )
+    }
+  }
   const delimiters = new Map(fields.map(({ name, delimiter }) => [name, delimiter]))
   const names = [...fields.map(({ name }) => name).filter((name) => used.has(name)), ...used]
   const columns = [...new Set(names)]
@@ -47,7 +61,7 @@ export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): A
   for await (const record of readRecords(open())) {
     const cells = columns.map((name) => renderCell(toCell(record[name], delimiters.get(name) ?? ';'), ','))
     text += `${cells.join(',')}\r\n`
-    if (text.length < 65_536) continue
+    if (text.length < SENT) continue
     yield Buffer.from(text)
     text = ''
   }

@@ -1,22 +1,22 @@
-/** The longest record, in bytes, as the check engine has it. */
+/** The longest record in bytes, as in the check engine. */
 export const MAX_RECORD_BYTES = 256 * 1024
 
 const QUOTE = 34
 const LF = 10
 const CR = 13
 
-/** Separators that the first line may use. */
-const SEPARATORS = [',', ';', '\t']
+/** The possible separators. */
+export const SEPARATORS = [',', ';', '\t']
 
 /**
- * Splits a CSV file into records as it arrives, as the check engine reads it: a record with a misplaced quote ends with
- * its first line. The bytes are seen as Latin-1, so an index into the text is an offset.
+ * Splits a CSV stream into records, in the same way as the check engine: a record with a misplaced quote ends with
+ * its first line. The bytes are decoded as Latin-1, so that an index is an offset.
  */
 export class CsvSplitter {
   #rest = ''
   #separator: string | undefined
   #first = true
-  /** Whether a line is passed over that is longer than a record may be. */
+  /** Whether the rest of an overlong line is being skipped. */
   #skipping = false
 
   /** The separator of the file, known after its first record. */
@@ -24,19 +24,19 @@ export class CsvSplitter {
     return this.#separator ?? ','
   }
 
-  /** Whether everything so far was whole records. */
+  /** Whether no record is incomplete. */
   get idle(): boolean {
     return !this.#first && this.#rest === '' && !this.#skipping
   }
 
-  /** The records that are complete with these bytes; empty lines are left out. */
+  /** Yields the records that these bytes complete, without empty lines. */
   *push(chunk: Buffer): Generator<string> {
     this.#rest += chunk.toString('latin1')
     if (this.#first && this.#rest.length < 3) return
     yield* this.#split(false)
   }
 
-  /** The records that the end of the file completes. */
+  /** Yields the last record at the end of the file. */
   *end(): Generator<string> {
     yield* this.#split(true)
   }
@@ -55,7 +55,7 @@ export class CsvSplitter {
       const lineEnd = text.indexOf('\n', at)
       if (lineEnd === -1 && !ended) {
         if (text.length - at <= MAX_RECORD_BYTES) break
-        // As much of it as makes it too long in the next reader's eyes as well.
+        // Keeps enough of it for the next reader to find it too long as well.
         this.#separator ??= ','
         this.#skipping = true
         yield text.slice(at, at + MAX_RECORD_BYTES + 1)
@@ -78,14 +78,14 @@ function trimEnd(text: string, start: number, end: number): string {
   return text.slice(start, end > start && text.charCodeAt(end - 1) === CR ? end - 1 : end)
 }
 
-/** The separator that occurs most often in the first line, outside of quotes; a comma where none does. */
-function detectSeparator(line: string): string {
+/** The most frequent separator in the first line outside of quotes; a comma if there is none. */
+export function detectSeparator(line: string): string {
   const bare = line.replaceAll(/"[^"]*"/g, '')
   const counts = SEPARATORS.map((separator) => bare.split(separator).length)
   return SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ','
 }
 
-/** Where the record that starts at `start` ends; `undefined` if more has to be read to know. */
+/** The end of the record at `start`; `undefined` if more input is needed. */
 function findEnd(
   text: string,
   start: number,
@@ -126,10 +126,14 @@ function findEnd(
   }
 }
 
-/** The values of a record, decoded; `undefined` if its quotes are misplaced. */
+/** Decodes the cells of a record of a `CsvSplitter`; `undefined` if its quotes are misplaced. */
 export function readCells(record: string, separator: string): string[] | undefined {
-  const decode = (cell: string) => Buffer.from(cell, 'latin1').toString('utf8')
-  if (!record.includes('"')) return record.split(separator).map(decode)
+  return splitCells(record, separator)?.map((cell) => Buffer.from(cell, 'latin1').toString('utf8'))
+}
+
+/** Splits a record into cells and removes their quotes; `undefined` if its quotes are misplaced. */
+export function splitCells(record: string, separator: string): string[] | undefined {
+  if (!record.includes('"')) return record.split(separator)
   const cells: string[] = []
   for (let at = 0; ; at++) {
     let value = ''
@@ -146,13 +150,13 @@ export function readCells(record: string, separator: string): string[] | undefin
     const next = record.indexOf(separator, at)
     const rest = record.slice(at, next === -1 ? record.length : next)
     if (rest.includes('"')) return undefined
-    cells.push(decode(value + rest))
+    cells.push(value + rest)
     if (next === -1) return cells
     at = next
   }
 }
 
-/** A value as a cell: quoted where it has to be. */
+/** Renders a cell, quoted if necessary. */
 export function renderCell(value: string, separator: string): string {
   const needed = value.includes(separator) || /["\r\n]/.test(value)
   return needed ? `"${value.replaceAll('"', '""')}"` : value

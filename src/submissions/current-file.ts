@@ -1,10 +1,12 @@
 import type { Reader } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
+import { UserError } from '../text/user-error.ts'
 import { CsvSplitter, readCells, renderCell } from './csv-records.ts'
 import { readChunks, type StoredFile } from './file-store.ts'
+import { Refusal } from './refusal.ts'
 import type { Format } from './scan.ts'
 
-/** One line of a batch: a record, or the deletion of one. */
+/** A line of a batch: a record, or the deletion of one. */
 export interface Operation {
   readonly localId: string
   readonly record?: Readonly<Record<string, unknown>>
@@ -15,17 +17,17 @@ export interface CurrentFile extends StoredFile {
   readonly batches: number
 }
 
-/** What the definition says of a file's form. */
+/** The properties of a file that its definition specifies. */
 export interface FileForm {
-  /** The field by which batches name a record. */
+  /** The field with the `localId` of a record. */
   readonly localId: string
-  /** The fields, in the order of their columns. */
+  /** The fields in column order. */
   readonly fields: readonly { readonly name: string; readonly delimiter: string }[]
 }
 
 /**
- * The file as it is now: the uploaded one, without the records that batches replaced or deleted, then those that they
- * added, in the order of the last change of each. Without batches it is what was uploaded, byte for byte.
+ * Reads the current file: the uploaded one without the records that batches replaced or deleted, then the records of
+ * the batches in the order of their last change. Without batches, it is the uploaded file, byte for byte.
  */
 export async function* readCurrentFile(
   reader: Reader,
@@ -37,7 +39,34 @@ export async function* readCurrentFile(
     for await (const { content } of readChunks(reader, sealer, file)) yield content
     return
   }
-  const changes = await readChanges(reader, sealer, file)
+  let held = 0
+  const hold = (bytes: number) => {
+    if (held + bytes > MOST_CHANGES)
+      throw new TooManyChanges(
+        'Batches changed too many records of this file. Upload the file again as a whole.',
+      )
+    // One file is read in any case.
+    if (changesInMemory + bytes > MOST_CHANGES && changesInMemory > held) throw new Refusal('busy', BUSY)
+    held += bytes
+    changesInMemory += bytes
+  }
+  try {
+    yield* readMerged(reader, sealer, file, form, hold)
+  } finally {
+    changesInMemory -= held
+  }
+}
+
+const BUSY = 'Too many files with batches are being read. Try again later.'
+
+async function* readMerged(
+  reader: Reader,
+  sealer: Sealer,
+  file: CurrentFile,
+  form: FileForm,
+  hold: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const changes = await readChanges(reader, sealer, file, hold)
   const merge = file.format === 'csv' ? new CsvMerge(changes, form) : new NdjsonMerge(changes, form)
   for await (const { content } of readChunks(reader, sealer, file, 'file')) yield* merge.base(content)
   yield* merge.endBase()
@@ -51,22 +80,47 @@ export async function* readCurrentFile(
   }
 }
 
-/** What batches did to each record, without the records themselves. */
+/** The changes by batches, without the records themselves. */
 interface Changes {
-  /** For each `localId` the number of the last operation. */
+  /** The number of the last operation for each `localId`. */
   readonly last: ReadonlyMap<string, number>
-  /** Names of the fields that the batches use. */
+  /** The names of all fields in the batches. */
   readonly names: ReadonlySet<string>
 }
 
-async function readChanges(reader: Reader, sealer: Sealer, file: StoredFile): Promise<Changes> {
+/** Bytes that the changes of a file may occupy, and those of all files that are read at once. */
+const MOST_CHANGES = 64 * 2 ** 20
+
+/** Bytes counted for each changed record besides its id. */
+const CHANGE = 80
+
+/** The most fields that batches may add to a CSV file: every record of it gets all of them. */
+const MOST_NAMES = 2_000
+
+let changesInMemory = 0
+
+/** Batches changed more records than fit in memory; the message is for the caller. */
+export class TooManyChanges extends UserError {}
+
+/** @throws {TooManyChanges} */
+async function readChanges(
+  reader: Reader,
+  sealer: Sealer,
+  file: StoredFile,
+  hold: (bytes: number) => void,
+): Promise<Changes> {
   const last = new Map<string, number>()
   const names = new Set<string>()
   let index = 0
   for await (const { content } of readChunks(reader, sealer, file, 'batch')) {
     for (const { localId, record = {} } of parseOperations(content)) {
+      if (!last.has(localId)) hold(CHANGE + 2 * localId.length)
       last.set(localId, index++)
       for (const name of Object.keys(record)) names.add(name)
+      if (names.size > MOST_NAMES)
+        throw new TooManyChanges(
+          `Batches of this file have more than ${MOST_NAMES} fields. Upload the file again.`,
+        )
     }
   }
   return { last, names }
@@ -81,7 +135,7 @@ export function* parseOperations(content: Buffer): Generator<Operation> {
 interface Merge {
   base(content: Buffer): Generator<Buffer>
   endBase(): Generator<Buffer>
-  /** The line of a record that a batch added. */
+  /** Renders a record of a batch as a line. */
   added(record: Readonly<Record<string, unknown>>): string
 }
 
@@ -120,7 +174,7 @@ class NdjsonMerge implements Merge {
   }
 }
 
-/** The `localId` of an uploaded record, in the form in which batches name it. */
+/** The `localId` of an uploaded record, in the same form as in batches. */
 function localIdOf(
   record: Readonly<Record<string, unknown>>,
   { localId: field }: FileForm,
@@ -136,7 +190,7 @@ class CsvMerge implements Merge {
   readonly #delimiters: ReadonlyMap<string, string>
   readonly #splitter = new CsvSplitter()
   #columns: string[] | undefined
-  /** Separators that fill up the uploaded records where batches have further columns. */
+  /** Separators appended to uploaded records if batches have further columns. */
   #padding = ''
   #localId = -1
 
@@ -188,7 +242,7 @@ class CsvMerge implements Merge {
   }
 }
 
-/** A JSON value as the check engine reads it: the text that a CSV file would have. */
+/** Converts a JSON value to text as the check engine does: to the cell of a CSV file. */
 export function toCell(value: unknown, delimiter: string): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
@@ -196,7 +250,7 @@ export function toCell(value: unknown, delimiter: string): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** The `localId` of each record of an uploaded file, where it has one. */
+/** Yields the `localId` of each record of an uploaded file that has one. */
 export async function* readLocalIds(
   reader: Reader,
   sealer: Sealer,

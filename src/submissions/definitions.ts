@@ -2,20 +2,26 @@ import type { Definition, Resource } from '../checks/definition/definition.ts'
 import { findDefinition, listOwnDefinitions, loadDefinition } from '../checks/definition/load.ts'
 import type { FileForm } from './current-file.ts'
 
-/** The definitions that submissions may be checked against, by name. */
+/** The available definitions of submissions, by name. */
 export class Definitions {
-  readonly #known = new Map<string, Definition>()
-  /** The one that applies where a submission names none. */
+  readonly #known = new Map<string, Definition | undefined>()
+  /** The default definition. */
   readonly first: string
 
   /**
-   * @param given names of definitions that come with Mahi, or folders, the default one first
-   * @throws {UserError} if one of them cannot be read
+   * @param given names of built-in definitions, or folders, the default one first
+   * @throws {UserError} if a folder cannot be read
    */
   constructor(given: readonly string[] = listOwnDefinitions()) {
+    const own = listOwnDefinitions()
     for (const each of given) {
-      const definition = loadDefinition(findDefinition(each))
-      this.#known.set(definition.name, definition)
+      // A user's folder may have faults, which are reported at startup. The built-in definitions have the names of
+      // their folders and are tested: they are loaded when they are needed, because that would delay the start.
+      if (own.includes(each)) this.#known.set(each, undefined)
+      else {
+        const definition = loadDefinition(findDefinition(each))
+        this.#known.set(definition.name, definition)
+      }
     }
     this.first = this.#known.keys().next().value ?? ''
   }
@@ -25,13 +31,16 @@ export class Definitions {
   }
 
   find(name: string): Definition | undefined {
-    return this.#known.get(name)
+    if (!this.#known.has(name)) return undefined
+    const loaded = this.#known.get(name) ?? loadDefinition(findDefinition(name), { examples: false })
+    this.#known.set(name, loaded)
+    return loaded
   }
 
-  /** @throws if a stored submission names a definition that the settings do not have any more */
+  /** @throws if the definition of a stored submission is no longer configured */
   get(name: string): Definition {
     const definition = this.find(name)
-    if (definition === undefined) throw new Error(`the setting DEFINITIONS does not have "${name}" any more`)
+    if (definition === undefined) throw new Error(`the setting DEFINITIONS no longer contains "${name}"`)
     return definition
   }
 

@@ -6,7 +6,8 @@ import { assertOpen, reread, type SubmissionRow, writeAudit } from './submission
 import { endRun, findActiveRun } from './validation.ts'
 
 /**
- * Submits a submission whose current run covers its current files and found no errors: nothing about it changes any more.
+ * Submits a submission whose current run covers its current files and found no errors. Afterwards, the submission no
+ * longer changes.
  *
  * @throws {Refusal}
  */
@@ -19,22 +20,23 @@ export async function submit(
     if (submission.ended === 'Submitted') return submission
     assertOpen(submission)
     if ((await findActiveRun(writer, token)) !== undefined)
-      throw new Refusal('conflict', 'A validation run is in progress. Wait for it to end.')
+      throw new Refusal('conflict', 'A validation run is in progress. Wait until it ends.')
     const run = await readRun(writer, submission.run)
     if (run === undefined)
-      throw new Refusal('conflict', 'The submission was not validated yet. Request a validation run.')
+      throw new Refusal('conflict', 'The submission has not been validated yet. Request a validation run.')
     if (run.revision !== submission.revision)
       throw new Refusal('conflict', 'The files were changed after the current run. Request a new one.')
     if (run.errors > 0)
-      throw new Refusal('conflict', `The current run found ${run.errors} errors; there must be none.`)
+      throw new Refusal(
+        'conflict',
+        `The current run found ${run.errors} errors. Correct them and validate again.`,
+      )
     await end(writer, submission, 'Submitted', actor)
     return await reread(writer, { token, eid })
   })
 }
 
-/**
- * Cancels a submission. Its files and findings are unreadable from then on, and a job deletes them.
- */
+/** Cancels a submission. Its files and findings become unreadable at once, and a job deletes them. */
 export async function cancelSubmission(
   database: Database,
   { token, eid, actor }: { token: string; eid: string; actor: string },

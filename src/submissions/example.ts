@@ -1,4 +1,4 @@
-/** Responses of the demo, for the reference. */
+/** Responses of the demo, for the API reference. */
 const TOKEN = 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA'
 
 export const EXAMPLE_RUN = {

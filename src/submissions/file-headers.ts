@@ -2,9 +2,10 @@ import Negotiator from 'negotiator'
 import { Problem } from '../http/problems.ts'
 
 /**
- * The SHA-256 of `Content-Digest` (RFC 9530): a list such as `sha-256=:<base64>:`. Other algorithms are passed over.
+ * Reads the SHA-256 of `Content-Digest` (RFC 9530), a list such as `sha-256=:<base64>:`. Other algorithms are
+ * ignored.
  *
- * @throws {Problem} if it has none that can be checked
+ * @throws {Problem} if it contains no supported digest
  */
 export function readDigest(header: string | undefined): Buffer | undefined {
   if (header === undefined) return undefined
@@ -14,15 +15,15 @@ export function readDigest(header: string | undefined): Buffer | undefined {
     const digest = Buffer.from(encoded, 'base64')
     if (digest.length === 32) return digest
   }
-  throw new Problem('invalid-parameters', 'Content-Digest must have a digest such as "sha-256=:BASE64:".')
+  throw new Problem('invalid-parameters', 'Content-Digest must contain a digest such as "sha-256=:BASE64:".')
 }
 
-/** The strong ETags of `If-Match`; `*` stands for any. */
+/** The ETags of `If-Match` or `If-None-Match`; `*` matches any. */
 export function readEtags(header: string | undefined): readonly string[] | undefined {
   return header?.split(',').map((each) => each.trim())
 }
 
-/** The media type that the caller prefers; the first one among equals. */
+/** The media type that the caller prefers; the first one without a preference. */
 export function preferType(accept: string | undefined, types: readonly [string, ...string[]]): string {
   if (accept === undefined || accept.trim() === '') return types[0]
   return new Negotiator({ headers: { accept } }).mediaType([...types]) ?? types[0]

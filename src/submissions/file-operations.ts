@@ -16,12 +16,13 @@ import { whenKnown } from '../pages/maybe-promise.ts'
 import { authorizeSubmission, EID_HEADER, REFUSALS, refusing } from './authorize.ts'
 import { applyBatch } from './batch.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
-import { type Operation as RecordOperation, readCurrentFile } from './current-file.ts'
+import { type Operation as RecordOperation, readCurrentFile, TooManyChanges } from './current-file.ts'
 import type { Definitions } from './definitions.ts'
 import { EXAMPLE_FILE } from './example.ts'
 import { preferType, readDigest, readEtags } from './file-headers.ts'
 import { COMMON_PROBLEMS, TAG } from './operations.ts'
 import { MAX_BATCH_BYTES, type SubmissionOptions } from './options.ts'
+import { Refusal } from './refusal.ts'
 import { renderFile } from './render.ts'
 import { BatchResult, RecordBatch, RecordDeletion, SubmissionFile } from './schema.ts'
 import { cancelled, listFiles, type SubmissionRow } from './submission.ts'
@@ -39,7 +40,7 @@ const FILE_PATH = Type.Object({
   submissionToken: Type.String({ description: 'The token of the submission.' }),
   fileType: Type.String({
     description:
-      'The file, such as `learners` or `course-completions`; the ending `.csv` or `.ndjson` may follow.',
+      'The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is optional.',
   }),
 })
 
@@ -47,7 +48,7 @@ export function fileOperations(options: SubmissionOptions): readonly Operation[]
   return [putFile(options), getFile(options), addRecords(options), deleteRecords(options)]
 }
 
-/** A submission that the caller may see, and whether its definition has the file. */
+/** A submission that the caller may see, and the name of a file. */
 interface OwnFile {
   readonly submission: SubmissionRow
   readonly resource: string
@@ -61,7 +62,7 @@ function authorizeFile(
   return ({ request, path }: Authorizing<FilePath>) =>
     whenKnown(
       authorizeSubmission(access, database, request, { operation, scope, token: path.submissionToken }),
-      // The ending lets `curl -T learners.csv` name the file.
+      // The extension allows `curl -T learners.csv`.
       (submission): OwnFile => ({ submission, resource: path.fileType.replace(/\.(?:csv|ndjson)$/, '') }),
     )
 }
@@ -80,7 +81,7 @@ function putFile(options: SubmissionOptions): Operation {
   return declare<
     FilePath,
     unknown,
-    { 'Content-Digest'?: string; 'If-Match'?: string },
+    { 'Content-Digest'?: string; 'If-Match'?: string; 'If-None-Match'?: string },
     IncomingBody,
     OwnFile
   >({
@@ -88,7 +89,7 @@ function putFile(options: SubmissionOptions): Operation {
     id: 'putSubmissionFile',
     summary: 'Upload a file',
     description:
-      'Replaces a file of a submission as a whole. The content is checked while it arrives: its encoding and, of NDJSON, each line. What is wrong with a record is a finding of the next validation run. The file before stays until the upload is complete.',
+      'Replaces a whole file of a submission. The content is checked while it arrives: its encoding and, for NDJSON, each line. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
     tag: TAG,
     method: 'PUT',
     path: '/submissions/{submissionToken}/files/{fileType}',
@@ -104,7 +105,10 @@ function putFile(options: SubmissionOptions): Operation {
           }),
         ),
         'If-Match': Type.Optional(
-          Type.String({ description: 'The ETag of the file that is replaced.', maxLength: 4000 }),
+          Type.String({ description: 'The ETag of the file to replace.', maxLength: 4000 }),
+        ),
+        'If-None-Match': Type.Optional(
+          Type.String({ description: '`*`: store the file only if there is none yet.', maxLength: 4000 }),
         ),
       }),
       body: { stream: [CSV, NDJSON], maxBytes: maxUploadBytes },
@@ -112,27 +116,31 @@ function putFile(options: SubmissionOptions): Operation {
     schemas: { SubmissionFile },
     responses: {
       200: describeDocument('SubmissionFile', 'The stored file.', EXAMPLE_FILE, {
-        etag: { description: 'Names this state of the file; send it as If-Match.', type: 'string' },
+        etag: { description: 'Identifies this state of the file. Send it as If-Match.', type: 'string' },
       }),
     },
     problems: {
       ...COMMON_PROBLEMS,
       'invalid-body':
-        'The content is not valid; the detail names the line, and errorCode `GM1` a damaged gzip.',
+        'The content is invalid. The detail names the line. The errorCode `GM1` means a damaged gzip file.',
       'not-found': 'The definition has no such file.',
-      'content-too-large': 'The content is too large, as sent or unpacked.',
-      'unsupported-media-type': 'The content is not CSV or NDJSON in UTF-8, plain or gzipped.',
-      'precondition-failed': 'The file is not the one that If-Match names.',
+      'content-too-large': 'The content is too large, as sent or uncompressed.',
+      'unsupported-media-type': 'The content is not CSV or NDJSON in UTF-8, uncompressed or gzip.',
+      'precondition-failed': 'The file does not have the ETag in If-Match, or has one in If-None-Match.',
       ...REFUSALS,
     },
     authorize: authorizeFile(options, 'put-file', 'submissions:write'),
-    async handle({ authorized, header, body }) {
+    async handle({ authorized, header, body, request }) {
+      // RFC 9110, section 14.5: a part must not replace the whole file.
+      if (request.headers['content-range'] !== undefined)
+        throw new Problem('invalid-parameters', 'Content-Range is not supported. Send the whole file.')
       assertKnown(definitions, authorized)
       const { type, encoding, bytes } = body
       if (encoding !== 'identity' && encoding !== 'gzip') throw unsupportedEncoding(encoding, ['gzip'])
       const { submission, resource } = authorized
       const digest = readDigest(header['Content-Digest'])
       const ifMatch = readEtags(header['If-Match'])
+      const ifNoneMatch = readEtags(header['If-None-Match'])
       const file = await refusing(
         storeFile(database, sealer, {
           token: submission.token,
@@ -144,6 +152,7 @@ function putFile(options: SubmissionOptions): Operation {
           maxBytes: maxUploadBytes,
           ...(digest !== undefined && { digest }),
           ...(ifMatch !== undefined && { ifMatch }),
+          ...(ifNoneMatch !== undefined && { ifNoneMatch }),
         }),
       )
       return document(renderFile(definitions, submission.definition, file), { etag: fileEtag(file) })
@@ -158,7 +167,7 @@ function getFile(options: SubmissionOptions): Operation {
     id: 'getSubmissionFile',
     summary: 'Get a file',
     description:
-      'A file of a submission as it is now: as it was uploaded, or with the batches since then. Its ETag can be sent as If-Match with the next upload. An error on the way ends the connection.',
+      'The current file of a submission: the uploaded file with all later batches applied. Send its ETag as If-Match with the next upload. An error during the download closes the connection.',
     tag: TAG,
     method: 'GET',
     path: '/submissions/{submissionToken}/files/{fileType}',
@@ -168,7 +177,7 @@ function getFile(options: SubmissionOptions): Operation {
     parameters: { path: FILE_PATH },
     responses: {
       200: {
-        ...describeStream(CSV, 'The file, in the form in which it is stored.'),
+        ...describeStream(CSV, 'The file in its stored format.'),
         content: Object.fromEntries([CSV, NDJSON].map((type) => [type, { schema: { type: 'string' } }])),
       },
     },
@@ -176,6 +185,7 @@ function getFile(options: SubmissionOptions): Operation {
       ...COMMON_PROBLEMS,
       'not-found': 'The submission has no such file.',
       gone: REFUSALS.gone,
+      conflict: 'The file has too many fields for CSV, or batches have changed too many of its records.',
     },
     authorize: authorizeFile(options, 'get-file', 'validation-results:read'),
     async handle({ authorized, request }) {
@@ -189,9 +199,38 @@ function getFile(options: SubmissionOptions): Operation {
       const type = preferType(request.headers.accept, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
       const open = () => readCurrentFile(database, sealer, file, form)
       const body = type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open())
-      return stream(`${type}; charset=utf-8`, body, { etag: fileEtag(file) })
+      // What cannot be sent is refused before the response begins.
+      const first = await refusing(body.next().catch(explainChanges))
+      return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
+        etag: fileEtag(file),
+        // The name comes from the definition.
+        'content-disposition': `attachment; filename="${file.resource}.${type === CSV ? 'csv' : 'ndjson'}"`,
+      })
     },
   })
+}
+
+function explainChanges(error: unknown): never {
+  if (error instanceof TooManyChanges) throw new Refusal('conflict', error.message)
+  throw error
+}
+
+/** The rest of a generator whose first value has been taken. It ends even if nobody reads it. */
+function continueAfter(
+  first: IteratorResult<Buffer, void>,
+  rest: AsyncGenerator<Buffer, void>,
+): AsyncIterable<Buffer> {
+  let taken: IteratorResult<Buffer, void> | undefined = first
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        const next = taken ?? (await rest.next())
+        taken = undefined
+        return next
+      },
+      return: () => rest.return(),
+    }),
+  }
 }
 
 interface BatchBody {
@@ -204,7 +243,7 @@ function addRecords(options: SubmissionOptions): Operation {
     id: 'addSubmissionRecords',
     summary: 'Add or replace records',
     description:
-      'Adds a batch of records to a file. A record replaces the earlier one with the same `localId`; of two in one batch the later one counts.',
+      'Adds a batch of records to a file. A record replaces the earlier one with the same `localId`; within a batch, the last one applies.',
     method: 'POST',
     schema: RecordBatch,
     toOperation: ({ localId = '', ...record }, keep): RecordOperation => ({
@@ -247,7 +286,7 @@ function batchOperation(
     parameters: { path: FILE_PATH, body: { json: schema, maxBytes: MAX_BATCH_BYTES, personal: true } },
     schemas: { BatchResult },
     responses: {
-      200: describeDocument('BatchResult', 'What became of each record.', {
+      200: describeDocument('BatchResult', 'The result for each record.', {
         submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
         content: [{ localId: 'L0000001', errors: [] }],
       }),

@@ -4,16 +4,16 @@ import type { Reader, Writer } from '../database/database.ts'
 import type { Sealer, Sealing } from '../database/seal.ts'
 import { enqueue } from '../jobs/queue.ts'
 
-/** Bytes of a file that are stored together. */
+/** The size of a stored chunk in bytes. */
 export const CHUNK_BYTES = 1024 * 1024
 
-/** What a chunk holds: bytes of the uploaded file, or the operations of a batch, one JSON object on each line. */
+/** The content of a chunk: bytes of the uploaded file, or the operations of a batch, one JSON object per line. */
 export type ChunkKind = 'file' | 'batch'
 
 const compress = promisify(zstdCompress)
 const decompress = promisify(zstdDecompress)
 
-/** Makes the stored form of a chunk. */
+/** Compresses and encrypts a chunk for storage. */
 export async function packChunk(
   sealing: Sealing,
   version: string,
@@ -43,11 +43,11 @@ export interface StoredFile {
   readonly chunks: number
 }
 
-/** A file is not there any more: it was replaced or deleted while it was read. */
+/** The file was replaced or deleted while it was read. */
 export class FileGone extends Error {}
 
 /**
- * The content of a file's chunks in their order. Memory holds one chunk.
+ * Reads the chunks of a file in order, one at a time.
  *
  * @throws {FileGone}
  */
@@ -70,17 +70,21 @@ export async function* readChunks(
   }
 }
 
-/** Deletes a stored file for good. */
+/** Deletes a stored file permanently. */
 export async function deleteVersion(writer: Writer, version: string): Promise<void> {
   for (const table of ['file_chunk', 'file_record', 'file_version'])
     await writer.run(`delete from ${table} where version = $1`, [version])
 }
 
-/** Has a version deleted that is not current any more: by a job, for a large one takes long, once no run needs it. */
+/**
+ * Schedules the deletion of a superseded version once no run needs it. A job does this, because a large version takes
+ * long.
+ */
 export async function dropVersion(writer: Writer, eid: string, version: string): Promise<void> {
   await enqueue(writer, { kind: 'purge', subject: `version/${version}`, eid })
 }
 
-function chunkContext(version: string, ordinal: number): string {
+/** The position of a chunk, to which its encryption is bound. */
+export function chunkContext(version: string, ordinal: number): string {
   return `chunk/${version}/${ordinal}`
 }

@@ -16,7 +16,7 @@ import type { Definitions } from './definitions.ts'
 import { cancelSubmission, submit } from './ending.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
 import type { SubmissionOptions } from './options.ts'
-import { renderState, renderSubmission } from './render.ts'
+import { renderState } from './render.ts'
 import { NewSubmission, Submission, SubmissionFile, SubmissionPage, ValidationRun } from './schema.ts'
 import {
   createSubmission,
@@ -32,9 +32,9 @@ export const TOKEN_PATH = Type.Object({
 })
 export const TAG = 'Submissions'
 export const COMMON_PROBLEMS = {
-  'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
+  'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
   unauthorized: UNAUTHORIZED,
-  'too-many-requests': 'The limit of requests is used up for now.',
+  'too-many-requests': 'The rate limit is exceeded.',
 } as const
 
 export interface Token {
@@ -61,7 +61,7 @@ function create({ access, database, definitions, life, maxBatchRecords }: Submis
     id: 'createSubmission',
     summary: 'Create a submission',
     description:
-      'Creates a submission for a return, or answers the open one that the organisation has for it already.',
+      'Creates a submission for a return, or returns the open submission of the organisation for that return.',
     tag: TAG,
     method: 'POST',
     path: '/submissions',
@@ -77,11 +77,12 @@ function create({ access, database, definitions, life, maxBatchRecords }: Submis
     },
     problems: {
       ...COMMON_PROBLEMS,
-      'invalid-body': 'A member is wrong.',
+      'invalid-body': 'A member is invalid.',
       'malformed-body': 'The body is not one JSON object.',
       'content-too-large': 'The body is too large.',
       'unsupported-media-type': 'The body is not JSON.',
-      'unprocessable-content': 'There is no such definition, or the return does not have its form.',
+      'unprocessable-content':
+        'The definition does not exist, or the returnId does not have the form that it requires.',
     },
     authorize: ({ request }) => authorizeEid(access, request, 'create-submission', 'submissions:write'),
     async handle({ authorized: eid, body }) {
@@ -106,12 +107,15 @@ function create({ access, database, definitions, life, maxBatchRecords }: Submis
   })
 }
 
-/** @throws {Problem} if there is no such definition, or its returns have another form */
+/** @throws {Problem} if the definition does not exist, or its return ids have another form */
 function chooseDefinition(definitions: Definitions, returnId: string, given = definitions.first): string {
   const definition = definitions.find(given)
   if (definition === undefined) {
     const known = definitions.names.join(', ')
-    throw new Problem('unprocessable-content', `There is no such definition. Definitions: ${known}.`)
+    throw new Problem(
+      'unprocessable-content',
+      `The definition does not exist. Available definitions: ${known}.`,
+    )
   }
   try {
     resolveParameters(definition, { returnId })
@@ -144,7 +148,7 @@ const PAGE_QUERY = Type.Object({
   ),
 })
 
-function list({ access, database, maxBatchRecords }: SubmissionOptions): Operation {
+function list({ access, database, definitions, maxBatchRecords }: SubmissionOptions): Operation {
   return declare<unknown, { page: number; pageSize: number }, unknown, unknown, string>({
     name: 'list-submissions',
     id: 'listSubmissions',
@@ -170,10 +174,8 @@ function list({ access, database, maxBatchRecords }: SubmissionOptions): Operati
     async handle({ authorized: eid, query }) {
       const { submissions, totalCount } = await listSubmissions(database, eid, query)
       const results: object[] = []
-      for (const submission of submissions) {
-        const { status } = await readState(database, submission)
-        results.push(renderSubmission(submission, status, maxBatchRecords))
-      }
+      for (const submission of submissions)
+        results.push(renderState(definitions, await readState(database, submission), maxBatchRecords))
       return document({ ...query, results, totalCount })
     },
   })
@@ -221,7 +223,7 @@ function submitSubmission({ access, database, definitions, maxBatchRecords }: Su
     parameters: { path: TOKEN_PATH },
     schemas: SCHEMAS,
     responses: {
-      200: describeDocument('Submission', 'The submission, which is frozen.', EXAMPLE_SUBMISSION),
+      200: describeDocument('Submission', 'The frozen submission.', EXAMPLE_SUBMISSION),
     },
     problems: {
       ...COMMON_PROBLEMS,
@@ -249,7 +251,7 @@ function remove({ access, database, definitions, maxBatchRecords }: SubmissionOp
     id: 'deleteSubmission',
     summary: 'Delete a submission',
     description:
-      'Cancels a submission and deletes every record and finding of it: unreadable at once, and physically removed by a job. The token remains known as Cancelled.',
+      'Cancels a submission and deletes all its records and findings. They are unreadable at once, and a job removes them from the database. The token remains known as Cancelled.',
     tag: TAG,
     method: 'DELETE',
     path: '/submissions/{submissionToken}',
@@ -258,7 +260,7 @@ function remove({ access, database, definitions, maxBatchRecords }: SubmissionOp
     parameters: { path: TOKEN_PATH },
     schemas: SCHEMAS,
     responses: {
-      200: describeDocument('Submission', 'The submission, which is cancelled.', EXAMPLE_SUBMISSION),
+      200: describeDocument('Submission', 'The cancelled submission.', EXAMPLE_SUBMISSION),
     },
     problems: { ...COMMON_PROBLEMS, 'malformed-body': 'The request has a body.' },
     authorize: ({ request, path }) =>

@@ -5,14 +5,14 @@ import { endJob, JobLost } from '../jobs/worker.ts'
 import { deleteVersion } from './file-store.ts'
 import { writeAudit } from './submission.ts'
 
-/** Rows that one transaction deletes: few enough that nobody waits long for it. */
+/** Rows deleted per transaction: few enough not to block others for long. */
 const CHUNKS = 16
 const ENTRIES = 5_000
 
-/** Told of each purge: the counts, and never the data. */
+/** Called after each purge with counts, never with data. */
 export type OnPurge = (purged: { eid: string; files: number; findings: number }) => void
 
-/** Deletes a file version, or everything of a submission, and overwrites what that leaves behind. */
+/** Deletes a file version, or all data of a submission, and overwrites the freed space. */
 export async function purge(database: Database, job: Job, onPurge: OnPurge): Promise<void> {
   const [what = '', name = ''] = split(job.subject)
   if (what === 'version') await purgeVersion(database, name)
@@ -27,16 +27,22 @@ function split(subject: string): [string, string] {
 }
 
 async function purgeVersion(database: Database, version: string): Promise<void> {
-  if (await isNeeded(database, version)) return
-  await deleteInParts(database, version)
+  const needed = await database.write(`job:${version}`, async (writer) => {
+    // An upload that has paused for too long must not finish once its data is being deleted.
+    await writer.run(
+      'update submission_file set writer = null, writer_until = null where writer = $1 and writer_until <= $2',
+      [version, Date.now()],
+    )
+    return await isNeeded(writer, version)
+  })
+  if (!needed) await deleteInParts(database, version)
 }
 
-/** Whether a version is the current one, is being uploaded, or is read by a run. */
+/** Whether a version is current, is being uploaded, or is needed by a run. */
 async function isNeeded(reader: Reader, version: string): Promise<boolean> {
-  const used = await reader.get(
-    'select token from submission_file where version = $1 or (writer = $1 and writer_until > $2)',
-    [version, Date.now()],
-  )
+  const used = await reader.get('select token from submission_file where version = $1 or writer = $1', [
+    version,
+  ])
   if (used !== undefined) return true
   const runs = await reader.all<{ files: string }>(
     `select files from submission_run where completed is null
@@ -59,7 +65,7 @@ async function deleteInParts(database: Database, version: string): Promise<void>
   await database.write(`job:${version}`, (writer) => deleteVersion(writer, version))
 }
 
-/** What is deleted of a submission. */
+/** The parts of a submission to delete. */
 export interface Extent {
   readonly files: boolean
   readonly findings: boolean
@@ -130,14 +136,14 @@ async function deleteRuns(database: Database, token: string): Promise<number> {
   return findings
 }
 
-/** Has a submission purged that was cancelled, such as one whose job was lost. */
+/** Schedules the purge of a cancelled submission, for example if its job was lost. */
 export async function enqueuePurge(database: Database, eid: string, token: string): Promise<void> {
   await database.write(`submission:${token}`, (writer) =>
     enqueue(writer, { kind: 'purge', subject: `submission/${token}`, eid }),
   )
 }
 
-/** Does the purges that wait, without a worker; answers how many there were. */
+/** Runs all pending purges without a worker, and returns their number. */
 export async function purgeNow(database: Database): Promise<number> {
   for (let count = 0; ; count++) {
     const job = await claim(database, randomBytes(9).toString('base64url'), ['purge'])

@@ -1,10 +1,10 @@
-/** Why an operation on a submission cannot be done; each becomes one kind of problem. */
+/** Why an operation on a submission was refused; each kind becomes one type of problem. */
 export type RefusalKind =
-  /** The content is wrong: a record, an encoding, a digest. */
+  /** The content is invalid: a record, an encoding, a digest. */
   | 'invalid'
   | 'unsupported'
   | 'too-large'
-  /** `If-Match` names another state. */
+  /** `If-Match` or `If-None-Match` rules out the current state. */
   | 'precondition'
   | 'conflict'
   /** The submission was cancelled and its data deleted. */
@@ -13,10 +13,10 @@ export type RefusalKind =
   | 'too-many'
   | 'busy'
 
-/** An operation on a submission is refused. The message is for the caller and repeats nothing of the data. */
+/** An operation on a submission was refused. The message is for the caller and repeats none of the data. */
 export class Refusal extends Error {
   readonly kind: RefusalKind
-  /** The code of the public documentation that fits, such as `DS1`. */
+  /** The matching code of the public documentation, such as `DS1`. */
   readonly errorCode: string | undefined
   /** Seconds after which the same call may succeed. */
   readonly retryAfter: number | undefined

@@ -1,12 +1,12 @@
 import { formatTimestamp } from '../text/timestamp.ts'
 import type { Run } from '../validation-results/runs.ts'
 import type { Definitions } from './definitions.ts'
-import type { FileState, SubmissionRow, SubmissionState } from './submission.ts'
+import type { FileState, SubmissionState } from './submission.ts'
 
 const at = (time: number | null | undefined) =>
   time == null || time === 0 ? undefined : formatTimestamp(time)
 
-/** Without what is absent. */
+/** Removes undefined members. */
 function compact<T extends object>(members: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
@@ -44,25 +44,6 @@ export function renderFile(definitions: Definitions, definition: string | null, 
   })
 }
 
-/** What is shown of a submission in a list. */
-export function renderSubmission(
-  submission: SubmissionRow,
-  status: SubmissionState['status'],
-  maxRecordPerBatch: number,
-): object {
-  return compact({
-    submissionToken: submission.token,
-    tokenExpiry: at(submission.expires),
-    returnId: submission.returnId,
-    eid: submission.eid,
-    definition: submission.definition,
-    submissionType: submission.type,
-    submissionStatus: status,
-    maxRecordPerBatch: submission.created === null ? undefined : maxRecordPerBatch,
-    dateCreated: at(submission.created ?? submission.published),
-  })
-}
-
 export function renderState(
   definitions: Definitions,
   state: SubmissionState,
@@ -70,7 +51,15 @@ export function renderState(
 ): object {
   const shown = state.ended !== 'Cancelled'
   return compact({
-    ...renderSubmission(state, state.status, maxRecordPerBatch),
+    submissionToken: state.token,
+    tokenExpiry: at(state.expires),
+    returnId: state.returnId,
+    eid: state.eid,
+    definition: state.definition,
+    submissionType: state.type,
+    submissionStatus: state.status,
+    maxRecordPerBatch: state.created === null ? undefined : maxRecordPerBatch,
+    dateCreated: at(state.created ?? state.published),
     files: shown ? state.files.map((file) => renderFile(definitions, state.definition, file)) : undefined,
     validationRun: shown && state.lastRun !== undefined ? renderRun(state.lastRun, state.run) : undefined,
   })

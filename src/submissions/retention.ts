@@ -5,16 +5,16 @@ import { writeAudit } from './submission.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
-/** How often data is looked for whose time has come, in milliseconds. */
+/** The interval between checks for expired data, in milliseconds. */
 const SWEEP_INTERVAL = 60_000
 
-/** Days that data is kept after its last change; `off` keeps it until somebody deletes it. */
+/** Days for which data is kept after its last change; `off` keeps it until somebody deletes it. */
 export interface Retention {
   readonly files: number | 'off'
   readonly results: number | 'off'
 }
 
-/** Starts the sweep for whichever worker comes first; it goes on for ever. */
+/** Schedules the recurring sweep, which any worker can run. */
 export async function scheduleRetention(database: Database): Promise<void> {
   const known = await database.get(`select id from job where kind = 'retention'`)
   if (known !== undefined) return
@@ -23,10 +23,7 @@ export async function scheduleRetention(database: Database): Promise<void> {
   )
 }
 
-/**
- * Deletes what nobody needs any more: uploads that were never completed, replaced files, and data whose retention has
- * ended.
- */
+/** Deletes unfinished uploads, replaced files, and data whose retention has expired. */
 export async function sweep(
   database: Database,
   job: Job,
@@ -43,7 +40,7 @@ export async function sweep(
   )
 }
 
-/** The purge looks again whether a version is needed. */
+/** The purge checks again whether a version is needed. */
 async function dropAbandoned(database: Database): Promise<void> {
   const versions = await database.all<{ version: string; eid: string }>(
     `select v.version, s.eid from file_version v join submission s on s.token = v.token
@@ -103,7 +100,7 @@ async function expire(
 ): Promise<void> {
   const counts = await deleteData(database, token, { files, findings })
   await database.write(`submission:${token}`, async (writer) => {
-    // Without its findings a submission has no current run; without its files it has nothing to validate.
+    // Without its findings, a submission has no current run; without its files, it cannot be validated.
     if (findings)
       await writer.run(
         'update submission set run = 0, total = 0, published = 0, sealed = null where token = $1',
@@ -116,7 +113,7 @@ async function expire(
   onPurge({ eid, ...counts })
 }
 
-/** The token of a cancelled submission is known for as long as its results would have been kept. */
+/** Keeps the tokens of cancelled submissions for as long as their results would have been kept. */
 async function forgetCancelled(database: Database, days: Retention['results']): Promise<void> {
   if (days === 'off') return
   await database.write('job:retention', (writer) =>

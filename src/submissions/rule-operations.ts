@@ -3,18 +3,18 @@ import Type, { type TSchema } from 'typebox'
 import { type Definition, listChecks } from '../checks/definition/definition.ts'
 import { describeCheck } from '../checks/explain.ts'
 import { describePage, NOT_MODIFIED } from '../http/describe.ts'
+import { text } from '../http/fields.ts'
 import { Problem } from '../http/problems.ts'
 import { declare, notModified, type Operation, page, type Result } from '../operation.ts'
 import { makeEtag, Page } from '../pages/page.ts'
 import type { Definitions } from './definitions.ts'
-
-const text = (description: string) => Type.Optional(Type.String({ description }))
+import { COMMON_PROBLEMS } from './operations.ts'
 
 const DEFINITION = {
   name: text('Name of the definition.'),
   version: text('Its version.'),
-  title: text('What it describes.'),
-  notice: text('What everybody should know about it.'),
+  title: text('The data that it describes.'),
+  notice: text('A notice that reports show.'),
 }
 
 const RULE = {
@@ -24,7 +24,7 @@ const RULE = {
   fileType: text('The `fileType` of its findings.'),
   fields: Type.Optional(Type.Array(Type.String(), { description: 'The fields concerned.' })),
   kind: text('The kind of check.'),
-  message: text('What it finds; `{field}` stands for a value of the record.'),
+  message: text('The finding in one sentence; `{field}` is replaced by a value of the record.'),
   why: text('Why it matters.'),
   fix: text('What to do about it.'),
   source: text('URL of the source.'),
@@ -50,7 +50,7 @@ const RuleCatalogue = Type.Object(
       Type.Array(Type.Ref('Rule#') as TSchema, { description: 'Its checks, in the order of the findings.' }),
     ),
   },
-  { description: 'Every check of a definition.' },
+  { description: 'All checks of a definition.' },
 )
 
 const EXAMPLE_DEFINITION = { name: 'sdr', version: '1.0.0', title: 'Single Data Return' }
@@ -68,15 +68,14 @@ const EXAMPLE_RULE = {
 
 const QUERY = Type.Object({
   definition: Type.Optional(
-    Type.String({ description: 'The definition; the default one where absent.', maxLength: 64 }),
+    Type.String({ description: 'The definition; defaults to the first one of the service.', maxLength: 64 }),
   ),
 })
 
 const PROBLEMS = {
-  'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
+  ...COMMON_PROBLEMS,
   unauthorized: 'There is no valid credential, or it lacks the scope validation-results:read.',
-  'not-found': 'There is no such definition, or it has no such rule.',
-  'too-many-requests': 'The limit of requests is used up for now.',
+  'not-found': 'The definition or the rule does not exist.',
 } as const
 
 interface Query {
@@ -90,7 +89,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
     if (kept === undefined) {
       const body = JSON.stringify(render())
       kept = new Page([Buffer.from(body)], makeEtag('rules', hash('sha256', body, 'base64url').slice(0, 16)))
-      // Only what exists gets here, so there are as many pages as rules.
+      // The number of pages is limited, because only existing rules get here.
       pages.set(key, kept)
     }
     return isFresh(kept.etag) ? notModified(kept.etag) : page(kept)
@@ -100,8 +99,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
       name: 'list-rules',
       id: 'listRules',
       summary: 'List rules',
-      description:
-        'Every check of a definition: what it finds, why, and what to do about it. No EID is needed.',
+      description: 'All checks of a definition, with their reasons and remedies. No EID is needed.',
       tag: 'Rules',
       method: 'GET',
       path: '/rules',
@@ -169,7 +167,10 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
 function find(definitions: Definitions, name = definitions.first): Definition {
   const definition = definitions.find(name)
   if (definition !== undefined) return definition
-  throw new Problem('not-found', `There is no such definition. Definitions: ${definitions.names.join(', ')}.`)
+  throw new Problem(
+    'not-found',
+    `The definition does not exist. Available definitions: ${definitions.names.join(', ')}.`,
+  )
 }
 
 function describe({ name, version, title, notice }: Definition) {

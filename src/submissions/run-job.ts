@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CheckFailed, type CheckSummary, checkFiles, type EngineProgress } from '../checks/check-files.ts'
@@ -8,40 +8,43 @@ import type { Database } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
 import { finish, type Job } from '../jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../jobs/worker.ts'
+import type { Traces } from '../telemetry/traces.ts'
 import { makeCurrent } from '../validation-results/publish.ts'
 import { type Run, type RunProgress, type RunSummary, readRun } from '../validation-results/runs.ts'
 import type { ValidationEntry } from '../validation-results/schema.ts'
 import { type Finding, type StoredRun, storeFindings } from '../validation-results/store-run.ts'
-import { readCurrentFile } from './current-file.ts'
+import { readCurrentFile, TooManyChanges } from './current-file.ts'
 import type { Definitions } from './definitions.ts'
 import type { Format } from './scan.ts'
 import { dropUnused, endRun } from './validation.ts'
 
 export interface RunJobOptions {
   readonly database: Database
+  /** Absent if traces are off. */
+  readonly traces?: Traces | undefined
   readonly sealer: Sealer
-  /** Runs of a submission that are kept. */
+  /** The number of runs of a submission to keep. */
   readonly keep: number
   readonly definitions: Definitions
   readonly limits: Partial<Limits>
-  /** Where the files of a run are while it is checked; the system's folder where absent. */
+  /** The folder for the files of a run; defaults to the system's temporary folder. */
   readonly folder?: string | undefined
 }
 
 /** How often the progress of a run is stored, in milliseconds. */
 const PROGRESS_INTERVAL = 1_000
 
-/** What the caller of a failed run is told. */
+/** The reason that callers see. */
 const FAILED = 'The check failed. This is a fault of the service; its operator finds the cause in the log.'
 
-/** Checks the files of a submission and publishes what it finds. */
+/** Checks the files of a submission and publishes the findings. */
 export class RunJob implements JobHandler {
   readonly #options: RunJobOptions
   readonly #folder: string
 
   constructor(options: RunJobOptions) {
     this.#options = options
-    this.#folder = prepareFolder(options.folder ?? tmpdir())
+    this.#folder = nameFolder(options.folder ?? tmpdir())
   }
 
   async run(job: Job, { signal }: JobContext): Promise<void> {
@@ -58,8 +61,9 @@ export class RunJob implements JobHandler {
     try {
       await this.#check(job, run, signal)
     } catch (error) {
-      // A limit that was exceeded would be exceeded again; its message names no data.
-      if (!(error instanceof CheckFailed) || signal.aborted) throw error
+      // A retry would exceed the same limit; the message contains no data.
+      const isFinal = error instanceof CheckFailed || error instanceof TooManyChanges
+      if (!isFinal || signal.aborted) throw error
       await database.write(`submission:${run.token}`, (writer) =>
         endRun(writer, run, 'Halted', error.message),
       )
@@ -79,7 +83,7 @@ export class RunJob implements JobHandler {
   }
 
   async #check(job: Job, run: Run, signal: AbortSignal): Promise<void> {
-    const { database, sealer, keep, definitions, limits } = this.#options
+    const { database, sealer, keep, definitions, limits, traces } = this.#options
     const submission = await database.get<{ returnId: string; type: string | null }>(
       'select return_id as "returnId", type from submission where token = $1',
       [run.token],
@@ -88,30 +92,37 @@ export class RunJob implements JobHandler {
     const definition = definitions.get(run.definition ?? '')
     const progress = new ProgressWriter(database, run.run)
     const counted = new RecordCount(run.files)
-    const result = await checkFiles(
-      {
-        definition: definition.folder,
-        returnId: submission.returnId,
-        complete: submission.type !== 'Indicative',
-        files: run.files.map((file) => ({
-          resource: file.resource,
-          name: `${file.resource}.${file.format}`,
-          open: () =>
-            readCurrentFile(
-              database,
-              sealer,
-              { ...file, format: file.format as Format },
-              definitions.formOf(definition.name, file.resource),
-            ),
-        })),
-      },
-      { limits, signal, temporary: this.#folder, onProgress: (step) => progress.set(counted.describe(step)) },
-    ).finally(() => progress.stop())
+    const check = () =>
+      checkFiles(
+        {
+          definition,
+          returnId: submission.returnId,
+          complete: submission.type !== 'Indicative',
+          files: run.files.map((file) => ({
+            resource: file.resource,
+            name: `${file.resource}.${file.format}`,
+            open: () =>
+              readCurrentFile(
+                database,
+                sealer,
+                { ...file, format: file.format as Format },
+                definitions.formOf(definition.name, file.resource),
+              ),
+          })),
+        },
+        {
+          limits,
+          signal,
+          temporary: this.#folder,
+          onProgress: (step) => progress.set(counted.describe(step)),
+        },
+      )
+    const result = await (traces?.inSpan('validate', check) ?? check()).finally(() => progress.stop())
     try {
       await database.write(`submission:${run.token}`, async (writer) => {
         const stored = await storeFindings(writer, run.run, toFindings(result.findings()), sealer)
         signal.throwIfAborted()
-        // Whoever cancelled the run, or took it over, has removed the job: then nothing of this stays.
+        // If the run was cancelled or taken over, its job is gone, and nothing is stored.
         if (!(await finish(writer, job))) throw new JobLost()
         const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
         await makeCurrent(writer, publication, sealer, keep)
@@ -123,15 +134,13 @@ export class RunJob implements JobHandler {
   }
 }
 
-/** A folder of this process alone. What workers that were killed have left there is deleted. */
-function prepareFolder(parent: string): string {
+/** Names a folder for this process, and deletes the folders of killed workers. */
+function nameFolder(parent: string): string {
   for (const name of readdirSync(parent)) {
     const pid = Number(/^mahi-worker-(\d+)$/.exec(name)?.[1])
     if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true })
   }
-  const folder = join(parent, `mahi-worker-${process.pid}`)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  return folder
+  return join(parent, `mahi-worker-${process.pid}`)
 }
 
 function isAlive(pid: number): boolean {
@@ -156,7 +165,7 @@ async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerato
   }
 }
 
-/** The counts of the engine are exact, also where it does not keep all findings. */
+/** The engine's counts are exact even if it does not keep all findings. */
 function summarise(
   stored: StoredRun,
   { codes, errors, warnings, notRun, definition, files, seconds }: CheckSummary,
@@ -180,7 +189,7 @@ function summarise(
   }
 }
 
-/** How many records there are, and how many were read: files are read one after the other. */
+/** Counts the records in total and those read so far; files are read one after the other. */
 class RecordCount {
   readonly #total: number
   readonly #read = new Map<string, number>()
@@ -203,7 +212,7 @@ const STAGES = {
   write: 'Writing the findings',
 } as const satisfies Record<EngineProgress['phase'], string>
 
-/** Stores how far a run has got, now and then; a progress that is lost matters to nobody. */
+/** Stores the progress of a run from time to time; failures do not matter. */
 class ProgressWriter {
   readonly #database: Database
   readonly #run: number

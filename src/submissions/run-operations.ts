@@ -18,9 +18,9 @@ export function runOperations(options: SubmissionOptions): readonly Operation[] 
   return [request(options), list(options), show(options), cancel(options)]
 }
 
-/** Longest wait of `Prefer: wait`, in seconds: shorter than a proxy's patience. */
+/** The longest wait for `Prefer: wait`, in seconds: shorter than the timeouts of common proxies. */
 const MAX_WAIT = 30
-/** How often a run that is waited for is read, in milliseconds. */
+/** How often a run is polled during the wait, in milliseconds. */
 const WAIT_INTERVAL = 250
 
 interface RunPath extends Token {
@@ -49,7 +49,7 @@ function request({ access, database, maxWaitingRuns }: SubmissionOptions): Opera
     id: 'requestValidationRun',
     summary: 'Request a validation run',
     description:
-      'Queues a run of the files as they are now. While one is queued or in progress, that one is answered. Its state is at the URL in Location; `Prefer: wait=30` holds that response until the run has ended.',
+      'Queues a run of the current files. While a run is queued or in progress, returns that run instead. Location has the URL of its state; `Prefer: wait=30` delays that response until the run has ended.',
     tag: TAG,
     method: 'POST',
     path: BASE,
@@ -73,7 +73,7 @@ function request({ access, database, maxWaitingRuns }: SubmissionOptions): Opera
       'invalid-body': 'No records were uploaded.',
       'malformed-body': 'The request has a body.',
       ...REFUSALS,
-      unavailable: 'Too many runs wait, or the database does not answer.',
+      unavailable: 'Too many runs are queued, or the database does not respond.',
     },
     authorize: ({ request, path }) =>
       authorizeSubmission(access, database, request, {
@@ -93,7 +93,7 @@ function list({ access, database }: SubmissionOptions): Operation {
     name: 'list-runs',
     id: 'listValidationRuns',
     summary: 'List validation runs',
-    description: 'The runs of a submission that are kept, newest first.',
+    description: 'The stored runs of a submission, newest first.',
     tag: TAG,
     method: 'GET',
     path: BASE,
@@ -125,13 +125,13 @@ function list({ access, database }: SubmissionOptions): Operation {
   })
 }
 
-function show({ access, database }: SubmissionOptions): Operation {
+function show({ access, database, isStopping }: SubmissionOptions): Operation {
   return declare<RunPath, unknown, { Prefer?: string }, unknown, SubmissionRow>({
     name: 'get-run',
     id: 'getValidationRun',
     summary: 'Get a validation run',
     description:
-      'The state of a run. `Prefer: wait=30` holds the response until the run has ended, or for as many seconds.',
+      'The state of a run. `Prefer: wait=30` delays the response until the run has ended, for at most that many seconds.',
     tag: TAG,
     method: 'GET',
     path: `${BASE}/{runId}`,
@@ -152,7 +152,7 @@ function show({ access, database }: SubmissionOptions): Operation {
     responses: { 200: describeDocument('ValidationRun', 'The run.', EXAMPLE_RUN) },
     problems: {
       ...COMMON_PROBLEMS,
-      'not-found': 'The submission has no such run, or it is not kept any more.',
+      'not-found': 'The submission has no such run, or it is no longer stored.',
       gone: REFUSALS.gone,
     },
     authorize: ({ request, path }) =>
@@ -164,8 +164,8 @@ function show({ access, database }: SubmissionOptions): Operation {
     async handle({ authorized, path, header, request }) {
       if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
       const wait = readWait(header.Prefer)
-      const gone = () => request.raw.socket.destroyed === true
-      const run = await waitForRun(database, authorized.token, path.runId, wait, gone)
+      const ends = () => isStopping() || request.raw.socket.destroyed === true
+      const run = await waitForRun(database, authorized.token, path.runId, wait, ends)
       if (run === undefined) throw new Problem('not-found', 'The submission has no run with this ID.')
       const current = run.status === 'Processed' && run.run > authorized.run ? run.run : authorized.run
       return document(renderRun(run, current), wait === 0 ? {} : { 'preference-applied': `wait=${wait}` })
@@ -173,7 +173,7 @@ function show({ access, database }: SubmissionOptions): Operation {
   })
 }
 
-/** Seconds that the caller is ready to wait (RFC 7240, section 4.3). */
+/** The seconds that the caller is willing to wait (RFC 7240, section 4.3). */
 function readWait(prefer = ''): number {
   const seconds = Number(/(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?/i.exec(prefer)?.[1] ?? 0)
   return Math.min(seconds, MAX_WAIT)
@@ -184,12 +184,12 @@ async function waitForRun(
   token: string,
   number: number,
   seconds: number,
-  gone: () => boolean,
+  ends: () => boolean,
 ): Promise<Run | undefined> {
   const end = performance.now() + seconds * 1000
   for (;;) {
     const run = await findRun(database, token, number)
-    if (run === undefined || run.completed !== null || performance.now() >= end || gone()) return run
+    if (run === undefined || run.completed !== null || performance.now() >= end || ends()) return run
     await sleep(WAIT_INTERVAL)
   }
 }
@@ -199,7 +199,7 @@ function cancel({ access, database }: SubmissionOptions): Operation {
     name: 'cancel-run',
     id: 'cancelValidationRun',
     summary: 'Cancel a validation run',
-    description: 'Cancels a run that is queued or in progress. One that has ended stays as it is.',
+    description: 'Cancels a run that is queued or in progress. A finished run does not change.',
     tag: TAG,
     method: 'DELETE',
     path: `${BASE}/{runId}`,
@@ -213,7 +213,7 @@ function cancel({ access, database }: SubmissionOptions): Operation {
     problems: {
       ...COMMON_PROBLEMS,
       'malformed-body': 'The request has a body.',
-      'not-found': 'The submission has no such run, or it is not kept any more.',
+      'not-found': 'The submission has no such run, or it is no longer stored.',
       gone: REFUSALS.gone,
     },
     authorize: ({ request, path }) =>

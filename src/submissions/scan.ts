@@ -4,11 +4,11 @@ import { Refusal } from './refusal.ts'
 
 export type Format = 'csv' | 'ndjson'
 
-/** Looks at a file as it arrives, and refuses it at the first byte that no file may have. */
+/** Scans a file while it arrives, and rejects it at the first invalid byte. */
 export interface Scanner {
   /** @throws {Refusal} */
   push(chunk: Buffer): void
-  /** Called after the last chunk; answers how many records there are. */
+  /** Called after the last chunk; returns the number of records. */
   end(): number
 }
 
@@ -17,12 +17,12 @@ export function createScanner(format: Format): Scanner {
 }
 
 interface Counter {
-  /** @param line the number of the first line of these bytes, which hold whole lines only */
+  /** @param line the number of the first of these lines, which are complete */
   push(lines: Buffer, line: number): void
   end(): number
 }
 
-/** Checks the encoding, and hands whole lines on. */
+/** Checks the encoding, and passes complete lines on. */
 class TextScanner implements Scanner {
   readonly #counter: Counter
   #rest: Buffer = Buffer.alloc(0)
@@ -42,7 +42,7 @@ class TextScanner implements Scanner {
       this.#looked = true
     }
     const end = bytes.lastIndexOf(0x0a) + 1
-    // A line without an end is handed on in parts: only its length matters then.
+    // An endless line is passed on in parts, because only its length matters then.
     const whole = end === 0 && bytes.length > 4 * MAX_RECORD_BYTES ? bytes.length - 4 : end
     this.#check(bytes.subarray(0, whole))
     this.#rest = Buffer.from(bytes.subarray(whole))
@@ -65,7 +65,7 @@ class TextScanner implements Scanner {
   }
 }
 
-/** How many lines before the first one that is not UTF-8. */
+/** The number of lines before the first one that is not UTF-8. */
 function findBroken(bytes: Buffer): number {
   let lines = 0
   let start = 0
@@ -77,30 +77,31 @@ function findBroken(bytes: Buffer): number {
   return lines
 }
 
+const UTF16 = 'UTF-16. Export it as UTF-8.'
+
 function refuseFormat(start: Buffer): void {
   const signature = start.subarray(0, 8).toString('latin1')
   const known: [string, string][] = [
-    ['PK\x03\x04', 'a ZIP archive or an Excel workbook'],
-    ['\xd0\xcf\x11\xe0', 'an Excel workbook'],
-    ['%PDF', 'a PDF document'],
-    ['\x1f\x8b', 'gzip: send it with Content-Encoding: gzip'],
-    ['\xff\xfe', 'UTF-16: export it as UTF-8'],
-    ['\xfe\xff', 'UTF-16: export it as UTF-8'],
+    ['PK\x03\x04', 'a ZIP archive or an Excel workbook, not text in UTF-8.'],
+    ['\xd0\xcf\x11\xe0', 'an Excel workbook, not text in UTF-8.'],
+    ['%PDF', 'a PDF document, not text in UTF-8.'],
+    ['\x1f\x8b', 'gzip. Send it with Content-Encoding: gzip.'],
+    ['\xff\xfe', UTF16],
+    ['\xfe\xff', UTF16],
   ]
   const name = known.find(([prefix]) => signature.startsWith(prefix))?.[1]
-  if (name !== undefined) throw new Refusal('unsupported', `The file is ${name}, not text in UTF-8.`)
+  if (name !== undefined) throw new Refusal('unsupported', `The file is ${name}`)
   const zeros = (offset: number) => [0, 2, 4, 6].every((at) => start[at + offset] === 0)
-  if (start.length >= 8 && zeros(0) !== zeros(1))
-    throw new Refusal('unsupported', 'The file is UTF-16: export it as UTF-8.')
+  if (start.length >= 8 && zeros(0) !== zeros(1)) throw new Refusal('unsupported', `The file is ${UTF16}`)
 }
 
-/** Records of a CSV file, the header not counted. What is wrong with one of them is a finding of its validation. */
+/** Counts the records of a CSV file without its header. Faulty records become findings of the validation. */
 class CsvCounter implements Counter {
   readonly #splitter = new CsvSplitter()
   #records = 0
 
   push(lines: Buffer): void {
-    // Without a quote each line is a record: counting them takes a tenth of the time of splitting them.
+    // Without quotes, each line is a record: counting lines takes a tenth of the time of splitting records.
     if (this.#splitter.idle && lines.at(-1) === LF && !lines.includes(QUOTE))
       this.#records += countLines(lines)
     else for (const _ of this.#splitter.push(lines)) this.#records++
@@ -108,7 +109,7 @@ class CsvCounter implements Counter {
 
   end(): number {
     for (const _ of this.#splitter.end()) this.#records++
-    if (this.#records === 0) throw new Refusal('invalid', 'The file has only empty lines.')
+    if (this.#records === 0) throw new Refusal('invalid', 'The file contains only empty lines.')
     return this.#records - 1
   }
 }
@@ -117,7 +118,7 @@ const LF = 0x0a
 const CR = 0x0d
 const QUOTE = 0x22
 
-/** Lines that are not empty. */
+/** The number of non-empty lines. */
 function countLines(bytes: Buffer): number {
   let count = 0
   let start = 0
@@ -128,7 +129,7 @@ function countLines(bytes: Buffer): number {
   return count
 }
 
-/** Records of an NDJSON file: each line has to be an object, or the line is named. */
+/** Counts the records of an NDJSON file, and rejects the first line that is not an object. */
 class NdjsonCounter implements Counter {
   #records = 0
   #first = true

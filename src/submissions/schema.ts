@@ -1,20 +1,10 @@
 import Type, { type TSchema } from 'typebox'
+import { count, oneOf, text } from '../http/fields.ts'
 import { RUN_STATUSES } from '../validation-results/runs.ts'
 import { FILE_TYPES } from '../validation-results/schema.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'
 
-const text = (description: string) => Type.Optional(Type.String({ description }))
 const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
-const count = (description: string) => Type.Optional(Type.Integer({ description, minimum: 0 }))
-const oneOf = <const Name extends string>(names: readonly Name[], description: string) =>
-  Type.Optional(
-    Type.Unsafe<Name>(
-      Type.Union(
-        names.map((name) => Type.Literal(name)),
-        { description },
-      ),
-    ),
-  )
 const listOf = (name: string, description: string) =>
   Type.Optional(Type.Array(Type.Ref(`${name}#`) as TSchema, { description }))
 
@@ -26,27 +16,27 @@ export const ValidationRun = Type.Object(
     submissionToken: text('The token of the submission.'),
     status: oneOf(
       RUN_STATUSES,
-      'Queued and InProgress: it is still under way. Processed: it has ended. Halted: a limit was exceeded. UnknownError: it failed.',
+      'Queued, InProgress: the run has not ended. Processed: it has ended. Halted: it exceeded a limit. UnknownError: it failed.',
     ),
     dateReceived: time('When the run was requested.'),
-    dateStarted: time('When it began.'),
-    dateCompleted: time('When it ended.'),
+    dateStarted: time('When the run started.'),
+    dateCompleted: time('When the run ended.'),
     errorCount: count('Errors found, whether or not all of them are stored.'),
     warningCount: count('Warnings found.'),
-    totalCount: count('Findings that are stored.'),
+    totalCount: count('Stored findings.'),
     progress: Type.Optional(
       Type.Object(
         {
-          stage: text('What is being done.'),
+          stage: text('The current step.'),
           done: count('Records read.'),
-          total: count('Records in all.'),
+          total: count('All records.'),
         },
-        { description: 'How far a run in progress is.' },
+        { description: 'The progress of a run.' },
       ),
     ),
-    reason: text('Why the run did not succeed.'),
+    reason: text('Why the run failed.'),
     current: Type.Optional(
-      Type.Boolean({ description: 'Whether the validation results are those of this run.' }),
+      Type.Boolean({ description: 'Whether the validation results come from this run.' }),
     ),
   },
   { description: 'A validation run of a submission.' },
@@ -56,32 +46,32 @@ export const SubmissionFile = Type.Object(
   {
     fileType: oneOf(FILE_TYPES, 'The kind of file.'),
     file: text('Its name in URLs, such as `course-completions`.'),
-    records: count('Records, the header not counted.'),
-    bytes: count('Bytes of the uploaded file, unpacked, and of the batches.'),
+    records: count('Records, not counting the header.'),
+    bytes: count('Uncompressed bytes of the uploaded file and its batches.'),
     sha256: text('SHA-256 of the uploaded file in hexadecimal; absent once batches have changed it.'),
-    received: time('When it was last changed.'),
-    batches: count('Batches since it was uploaded.'),
+    received: time('When the file was last changed.'),
+    batches: count('Batches since the upload.'),
   },
-  { description: 'A file of a submission as it is now.' },
+  { description: 'The current state of a file.' },
 )
 
 export const Submission = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
-    tokenExpiry: time('From then on the submission cannot be changed.'),
-    returnId: text('The return that the submission is for.'),
-    eid: text('The organisation that made the submission.'),
-    definition: text('The definition whose checks apply.'),
+    tokenExpiry: time('When the submission can no longer be changed.'),
+    returnId: text('The return of the submission.'),
+    eid: text('The organisation of the submission.'),
+    definition: text('The definition that the submission is checked against.'),
     submissionType: oneOf(
       SUBMISSION_TYPES,
-      'Full: every required file must be there. Indicative: some may be missing.',
+      'Full: all required files must be present. Indicative: some may be missing.',
     ),
     submissionStatus: oneOf(
       SUBMISSION_STATUSES,
-      'Pending: being built. Validating: a run is under way. Validated: the current run covers the current files. Submitted and Closed: nothing changes any more. Cancelled: its data was deleted.',
+      'Pending: being built. Validating: a run is in progress. Validated: the current run covers the current files. Submitted, Closed: no further changes are possible. Cancelled: its data was deleted.',
     ),
-    maxRecordPerBatch: count('Most records of a batch.'),
-    dateCreated: time('When it was created.'),
+    maxRecordPerBatch: count('The largest number of records in a batch.'),
+    dateCreated: time('When the submission was created.'),
     files: listOf('SubmissionFile', 'Its files.'),
     validationRun: Type.Optional(Type.Ref('ValidationRun#') as TSchema),
   },
@@ -94,13 +84,13 @@ const pageOf = (name: string, description: string) =>
       page: count('Page number of this page, from 1.'),
       pageSize: count('Page size of this page.'),
       results: listOf(name, 'The entries, newest first.'),
-      totalCount: count('Entries in all.'),
+      totalCount: count('All entries.'),
     },
     { description },
   )
 
 export const SubmissionPage = pageOf('Submission', "A page of an organisation's submissions.")
-export const ValidationRunPage = pageOf('ValidationRun', 'The runs of a submission that are kept.')
+export const ValidationRunPage = pageOf('ValidationRun', 'The stored runs of a submission.')
 
 export const BatchResult = Type.Object(
   {
@@ -111,11 +101,11 @@ export const BatchResult = Type.Object(
           localId: text('Identifier of the record.'),
           errors: Type.Optional(Type.Array(Type.String(), { description: 'Why it was not accepted.' })),
         }),
-        { description: 'Each record of the batch, in its order.' },
+        { description: 'The records of the batch, in order.' },
       ),
     ),
   },
-  { description: 'What became of a batch.' },
+  { description: 'The result of a batch.' },
 )
 
 export const NewSubmission = Type.Object(
@@ -127,18 +117,18 @@ export const NewSubmission = Type.Object(
     }),
     definition: Type.Optional(
       Type.String({
-        description: 'The definition whose checks apply; the default one where absent.',
+        description: 'The definition to check against; defaults to the first one of the service.',
         minLength: 1,
         maxLength: 64,
       }),
     ),
-    type: oneOf(SUBMISSION_TYPES, '`Full` where absent.'),
+    type: oneOf(SUBMISSION_TYPES, 'Defaults to `Full`.'),
   },
-  { description: 'A submission to be created.' },
+  { description: 'A submission to create.' },
 )
 
 const localId = Type.String({
-  description: 'Identifier of the record, made by the caller.',
+  description: 'An identifier of the record, chosen by the caller.',
   minLength: 1,
   maxLength: 200,
 })
@@ -149,12 +139,12 @@ export const RecordBatch = Type.Object(
       description: 'Records, each with its `localId` and its fields.',
     }),
   },
-  { description: 'Records that are added, or replace those with the same `localId`.' },
+  { description: 'Records to add, or to replace those with the same `localId`.' },
 )
 
 export const RecordDeletion = Type.Object(
   {
     content: Type.Array(Type.Object({ localId }), { description: 'The records to delete.' }),
   },
-  { description: 'Records that are deleted.' },
+  { description: 'Records to delete.' },
 )

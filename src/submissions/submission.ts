@@ -16,56 +16,56 @@ export type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number]
 export const SUBMISSION_TYPES = ['Full', 'Indicative'] as const
 export type SubmissionType = (typeof SUBMISSION_TYPES)[number]
 
-/** A submission as it is stored. */
+/** A stored submission. */
 export interface SubmissionRow {
   readonly token: string
   readonly eid: string
   readonly returnId: string
-  /** `null` if it was only published by a command. */
+  /** `null` for a submission that was published by a command. */
   readonly created: number | null
   readonly definition: string | null
   readonly type: SubmissionType | null
-  /** Milliseconds since 1970: nothing can be changed from then on. */
+  /** When the submission becomes read-only, in milliseconds since 1970. */
   readonly expires: number | null
   readonly ended: 'Submitted' | 'Cancelled' | null
   readonly endedAt: number | null
-  /** Counted up with each change of its files. */
+  /** Incremented with each change of the files. */
   readonly revision: number
-  /** The current run; 0 or the number of a run without a row where there is none. */
+  /** The number of the current run; 0 or a number without a row if there is none. */
   readonly run: number
   readonly published: number
 }
 
-/** A file of a submission as it is now. */
+/** The current state of a file. */
 export interface FileState {
   readonly resource: string
   readonly version: string
   readonly format: 'csv' | 'ndjson'
   readonly chunks: number
-  /** Batches that were added to the file since it was uploaded. */
+  /** Batches added to the file since its upload. */
   readonly batches: number
   readonly records: number
-  /** Bytes of the uploaded file and of the batches. */
+  /** The bytes of the uploaded file and its batches. */
   readonly bytes: number
-  /** SHA-256 of the uploaded file, in hexadecimal; `''` for a file that began as a batch. */
+  /** SHA-256 of the uploaded file, in hexadecimal; `''` for a file created by a batch. */
   readonly sha256: string
   readonly received: number
-  /** The key under which the records of batches are named. */
+  /** The id of the key that hashes the `localId`s of batches. */
   readonly sealed: string | null
 }
 
-/** A submission with everything that its status shows. */
+/** A submission with all data of its status. */
 export interface SubmissionState extends SubmissionRow {
   readonly status: SubmissionStatus
   readonly files: readonly FileState[]
-  /** The run in progress, or the last one. */
+  /** The run in progress, or the latest one. */
   readonly lastRun: Run | undefined
 }
 
 const COLUMNS = `token, eid, return_id as "returnId", created, definition, type, expires, ended,
   ended_at as "endedAt", revision, run, published`
 
-/** The submission of an organisation by its token, as `findSubmissionOf` finds it. */
+/** Finds an organisation's submission by its token, like `findSubmissionOf`. */
 export async function findOwn(
   reader: Reader,
   eid: string,
@@ -77,7 +77,7 @@ export async function findOwn(
   ])
 }
 
-/** Every submission, newest first, for the operator. */
+/** All submissions, newest first, for the operator. */
 export async function listAll(
   reader: Reader,
   eid?: string,
@@ -89,15 +89,15 @@ export async function listAll(
   )
 }
 
-/** A submission by its token alone, for the operator. */
+/** Finds a submission by its token only, for the operator. */
 export async function findByToken(reader: Reader, token: string): Promise<SubmissionRow> {
   const found = await reader.get<SubmissionRow>(`select ${COLUMNS} from submission where token = $1`, [token])
   if (found === undefined)
-    throw new UserError('there is no submission with this token: "mahi submissions list" lists them')
+    throw new UserError('no submission has this token. "mahi submissions list" lists all submissions')
   return found
 }
 
-/** Adds to a submission what its status shows. */
+/** Reads the data of a submission's status. */
 export async function readState(reader: Reader, submission: SubmissionRow): Promise<SubmissionState> {
   const files = await listFiles(reader, submission.token)
   const lastRun = await findLastRun(reader, submission)
@@ -139,9 +139,12 @@ function isExpired({ expires }: SubmissionRow): boolean {
 export function assertOpen(submission: SubmissionRow): void {
   if (submission.ended === 'Cancelled') throw cancelled()
   if (submission.ended === 'Submitted')
-    throw new Refusal('conflict', 'The submission was submitted: it cannot be changed any more.')
+    throw new Refusal('conflict', 'The submission was submitted and can no longer be changed.')
   if (submission.created === null)
-    throw new Refusal('conflict', 'The results of this submission are published for it: it has no files.')
+    throw new Refusal(
+      'conflict',
+      'The results of this submission are published by a command, so it has no files.',
+    )
   if (isExpired(submission))
     throw new Refusal('conflict', 'The submission has expired. Create a new one with POST /v1/submissions.')
 }
@@ -153,7 +156,7 @@ export function cancelled(): Refusal {
 /** Reads a submission again inside a transaction that changes it. */
 export async function reread(reader: Reader, { token, eid }: { token: string; eid: string }) {
   const submission = await findOwn(reader, eid, token)
-  // Only its retention removes one that was there before.
+  // Only retention removes an existing submission.
   if (submission === undefined) throw cancelled()
   return submission
 }
@@ -161,16 +164,16 @@ export async function reread(reader: Reader, { token, eid }: { token: string; ei
 export interface NewSubmission {
   readonly eid: string
   readonly returnId: string
-  /** The name of the definition whose checks apply. */
+  /** The name of the definition to check against. */
   readonly definition: string
   readonly type?: SubmissionType
-  /** Milliseconds until it expires. */
+  /** Milliseconds until the submission expires. */
   readonly life: number
-  /** The token to use; a random one where absent. */
+  /** The token to use; generated if absent. */
   readonly token?: string
 }
 
-/** Creates a submission, or answers the organisation's open one for the same return. */
+/** Creates a submission, or returns the organisation's open one for the same return. */
 export async function createSubmission(
   database: Database,
   { eid, returnId, definition, type = 'Full', life, token = createToken() }: NewSubmission,
@@ -217,13 +220,13 @@ export interface AuditEvent {
   readonly eid: string
   /** The token of the submission. */
   readonly subject: string
-  /** Who asked: `api`, `command`, or the job. */
+  /** `api`, `command`, or the name of the job. */
   readonly actor: string
   /** Counts, never data. */
   readonly detail?: Readonly<Record<string, number | string>>
 }
 
-/** Records an event of a submission's life in the transaction that changes it. */
+/** Records an event of a submission in the transaction that changes it. */
 export async function writeAudit(
   writer: Writer,
   { event, eid, subject, actor, detail = {} }: AuditEvent,

@@ -6,9 +6,13 @@ import { CHUNK_BYTES, deleteVersion, dropVersion, insertChunk, packChunk } from 
 import { Refusal } from './refusal.ts'
 import { createScanner, type Format } from './scan.ts'
 import { assertOpen, type FileState, listFiles, reread } from './submission.ts'
+import { inSlot } from './upload-slots.ts'
 
-/** How long a change of a file may go on without a sign of life before another may begin, in milliseconds. */
-const WRITER_LEASE = 30_000
+/**
+ * How long an upload keeps its claim on the file without extending it, in milliseconds: after a crash, the next upload
+ * waits this long at most. An upload that pauses for longer can still finish, unless another change has started.
+ */
+const WRITER_LEASE = 10_000
 
 export interface Upload {
   readonly token: string
@@ -18,26 +22,32 @@ export interface Upload {
   readonly format: Format
   readonly gzip: boolean
   readonly content: AsyncIterable<Uint8Array>
-  /** SHA-256 of the content as it is sent, from `Content-Digest`. */
+  /** SHA-256 of the content as sent, from `Content-Digest`. */
   readonly digest?: Uint8Array
-  /** ETags of which the file has to have one; `*` is any file. */
+  /** The file must have one of these ETags; `*` matches any file. */
   readonly ifMatch?: readonly string[]
-  /** Most bytes of the file, unpacked. */
+  /** The file must have none of these ETags. */
+  readonly ifNoneMatch?: readonly string[]
+  /** The largest file in bytes, uncompressed. */
   readonly maxBytes: number
 }
 
-/** The ETag of a file: its digest, or, with batches, its version and state. */
+/** The ETag of a file: its digest or, with batches, its version and state. */
 export function fileEtag({ sha256, batches, version, chunks }: FileState): string {
   return batches === 0 ? `"${sha256}"` : `"${version}.${chunks}"`
 }
 
 /**
- * Stores a file as it arrives, in chunks, and puts it in the place of the one before in one transaction. Until then the
- * file before stays; what an upload that fails has stored is deleted.
+ * Stores a file in chunks while it arrives, then replaces the previous file in one transaction. The data of a failed
+ * upload is deleted.
  *
  * @throws {Refusal}
  */
-export async function storeFile(database: Database, sealer: Sealer, upload: Upload): Promise<FileState> {
+export function storeFile(database: Database, sealer: Sealer, upload: Upload): Promise<FileState> {
+  return inSlot(upload.eid, () => store(database, sealer, upload))
+}
+
+async function store(database: Database, sealer: Sealer, upload: Upload): Promise<FileState> {
   const { token, resource } = upload
   const version = randomBytes(16).toString('hex')
   await begin(database, sealer, upload, version)
@@ -87,28 +97,44 @@ export async function claimWriter(
     [token, resource, name, until, Date.now()],
   )
   if (claimed === 1) return
-  throw new Refusal('conflict', 'Another change of this file is in progress. Wait for it to end.', {
+  throw new Refusal('conflict', 'Another change of this file is in progress. Wait until it ends.', {
     errorCode: 'DS1',
     retryAfter: 1,
   })
 }
 
-async function holdWriter(writer: Writer, { token, resource }: Upload, version: string): Promise<void> {
-  await writer.run(
+/** @throws {Refusal} if another change has started, or the data of this one was deleted */
+async function holdWriter(writer: Writer, upload: Upload, version: string): Promise<void> {
+  const { token, resource } = upload
+  const held = await writer.run(
     'update submission_file set writer_until = $4 where token = $1 and resource = $2 and writer = $3',
     [token, resource, version, Date.now() + WRITER_LEASE],
   )
+  if (held === 1) return
+  assertOpen(await reread(writer, upload))
+  throw new Refusal(
+    'conflict',
+    'The upload paused for too long, and its data was deleted or another change of the file has started.',
+    { errorCode: 'DS1' },
+  )
 }
 
-async function assertMatches(reader: Reader, { token, resource, ifMatch }: Upload): Promise<void> {
-  if (ifMatch === undefined) return
+async function assertMatches(
+  reader: Reader,
+  { token, resource, ifMatch, ifNoneMatch = [] }: Upload,
+): Promise<void> {
+  if (ifMatch === undefined && ifNoneMatch.length === 0) return
   const file = (await listFiles(reader, token)).find((each) => each.resource === resource)
-  if (file !== undefined && (ifMatch.includes('*') || ifMatch.includes(fileEtag(file)))) return
+  const isOne = (etags: readonly string[]) =>
+    file !== undefined && (etags.includes('*') || etags.includes(fileEtag(file)))
+  if (isOne(ifNoneMatch))
+    throw new Refusal('precondition', 'The file already exists in a state that If-None-Match rules out.')
+  if (ifMatch === undefined || isOne(ifMatch)) return
   throw new Refusal(
     'precondition',
     file === undefined
-      ? 'If-Match names a file, and there is none yet.'
-      : 'If-Match names another state of the file. Read it again before you replace it.',
+      ? 'If-Match contains an ETag, but the file does not exist yet.'
+      : 'The file has changed: its ETag is not in If-Match. Read it again before you replace it.',
   )
 }
 
@@ -122,26 +148,28 @@ interface Received {
 async function receive(
   database: Database,
   sealer: Sealer,
-  { token, resource, format, gzip, content, digest, maxBytes }: Upload,
+  upload: Upload,
   version: string,
 ): Promise<Received> {
+  const { token, resource, format, gzip, content, digest, maxBytes } = upload
   const sent = createHash('sha256')
   const plain = createHash('sha256')
   const scanner = createScanner(format)
   const sealing = sealer.begin()
   let bytes = 0
   let chunks = 0
-  let waiting: Buffer[] = []
-  let waitingBytes = 0
+  // One buffer for all chunks: pieces that are collected first stay in memory until the next collection of garbage.
+  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  let filled = 0
   const store = async () => {
-    const part = Buffer.concat(waiting)
-    waiting = []
-    waitingBytes = 0
-    const data = await packChunk(sealing, version, chunks, part)
+    const data = await packChunk(sealing, version, chunks, chunk.subarray(0, filled))
+    filled = 0
     const ordinal = chunks++
-    await database.write(`upload:${token}/${resource}`, (writer) =>
-      insertChunk(writer, { version, ordinal, kind: 'file', data }),
-    )
+    await database.write(`upload:${token}/${resource}`, async (writer) => {
+      // Without the claim, the chunk would outlive the purge that took it.
+      await holdWriter(writer, upload, version)
+      await insertChunk(writer, { version, ordinal, kind: 'file', data })
+    })
   }
   const hashed = hashAll(content, digest === undefined ? undefined : sent)
   for await (const piece of gzip ? gunzip(hashed) : hashed) {
@@ -149,19 +177,22 @@ async function receive(
     if (bytes > maxBytes) throw tooLarge(maxBytes)
     plain.update(piece)
     scanner.push(piece)
-    waiting.push(piece)
-    waitingBytes += piece.length
-    if (waitingBytes >= CHUNK_BYTES) await store()
+    for (let from = 0; from < piece.length; ) {
+      const copied = piece.copy(chunk, filled, from)
+      from += copied
+      filled += copied
+      if (filled === CHUNK_BYTES) await store()
+    }
   }
   const records = scanner.end()
   if (digest !== undefined && !isEqual(sent.digest(), digest))
     throw new Refusal('invalid', 'Content-Digest does not match the content that arrived.')
-  if (waitingBytes > 0) await store()
+  if (filled > 0) await store()
   return { chunks, records, bytes, sha256: plain.digest('hex') }
 }
 
 export function tooLarge(maxBytes: number): Refusal {
-  return new Refusal('too-large', `A file may have ${maxBytes} bytes at most, unpacked.`)
+  return new Refusal('too-large', `The file must be at most ${maxBytes} bytes, uncompressed.`)
 }
 
 async function* hashAll(
@@ -175,15 +206,16 @@ async function* hashAll(
   }
 }
 
-/** Unpacks no more than the reader takes, so a small upload cannot fill the memory. */
+/** Decompresses on demand, so that a small upload cannot fill the memory. */
 async function* gunzip(content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const unpack = createGunzip({ chunkSize: 256 * 1024 })
+  const closed = once(unpack, 'close')
   let failure: unknown
   const feeding = (async () => {
     try {
       for await (const chunk of content) {
         if (unpack.destroyed) return
-        if (!unpack.write(chunk)) await Promise.race([once(unpack, 'drain'), once(unpack, 'close')])
+        if (!unpack.write(chunk)) await Promise.race([once(unpack, 'drain'), closed])
       }
       unpack.end()
     } catch (error) {
@@ -197,7 +229,7 @@ async function* gunzip(content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> 
   } catch (error) {
     if (failure !== undefined) throw failure
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
-      throw new Refusal('invalid', 'The content is not complete gzip: it is damaged or was cut off.', {
+      throw new Refusal('invalid', 'The gzip content is damaged or truncated.', {
         errorCode: 'GM1',
       })
     }
@@ -227,15 +259,11 @@ async function replace(
   const submission = await reread(writer, upload)
   assertOpen(submission)
   await assertMatches(writer, upload)
+  await holdWriter(writer, upload, version)
   const before = await writer.get<{ version: string | null }>(
-    'select version from submission_file where token = $1 and resource = $2 and writer = $3',
-    [token, resource, version],
+    'select version from submission_file where token = $1 and resource = $2',
+    [token, resource],
   )
-  if (before === undefined) {
-    throw new Refusal('conflict', 'The upload was silent for too long, and another has begun.', {
-      errorCode: 'DS1',
-    })
-  }
   const received = Date.now()
   await writer.run(
     `update file_version set chunks = $2, records = $3, size = $4, digest = $5, received = $6, stored = 1
@@ -247,7 +275,7 @@ async function replace(
     [token, resource, version],
   )
   await writer.run('update submission set revision = revision + 1 where token = $1', [token])
-  if (before.version !== null) await dropVersion(writer, upload.eid, before.version)
+  if (before?.version) await dropVersion(writer, upload.eid, before.version)
   return {
     resource,
     version,

@@ -9,15 +9,15 @@ import { assertOpen, type FileState, listFiles, reread } from './submission.ts'
 export interface RunRequest {
   readonly token: string
   readonly eid: string
-  /** Runs that may wait, of everybody. */
+  /** The most queued runs of all organisations. */
   readonly maxWaiting: number
 }
 
-/** The share of the queue that one organisation may fill. */
+/** Each organisation may fill one tenth of the queue. */
 const OWN_SHARE = 10
 
 /**
- * Requests a run of the files as they are now; while one is queued or in progress, that one is answered.
+ * Requests a run of the current files; returns the existing run while one is queued or in progress.
  *
  * @throws {Refusal}
  */
@@ -31,7 +31,7 @@ export async function requestRun(
     const active = await findActiveRun(writer, token)
     if (active !== undefined) return { run: active, created: false }
     const files = await listFiles(writer, token)
-    if (files.length === 0) throw new Refusal('invalid', 'No records were uploaded: upload a file first.')
+    if (files.length === 0) throw new Refusal('invalid', 'No records were uploaded. Upload a file first.')
     await assertRoom(writer, eid, maxWaiting)
     const { number: run } = await bumpRevision(writer, 'run')
     await writer.run('update submission set runs = runs + 1 where token = $1', [token])
@@ -74,15 +74,15 @@ export async function findActiveRun(reader: Reader, token: string): Promise<Run 
 async function assertRoom(reader: Reader, eid: string, maxWaiting: number): Promise<void> {
   const { total, own } = await countWaiting(reader, 'run', eid)
   if (own >= Math.max(1, Math.floor(maxWaiting / OWN_SHARE))) {
-    throw new Refusal('too-many', `${own} runs of this organisation wait already.`, { retryAfter: 30 })
+    throw new Refusal('too-many', `${own} runs of this organisation are already queued.`, { retryAfter: 30 })
   }
   if (total >= maxWaiting) {
-    throw new Refusal('busy', 'Too many runs wait already. Try again later.', { retryAfter: 30 })
+    throw new Refusal('busy', 'Too many runs are queued. Try again later.', { retryAfter: 30 })
   }
 }
 
 /**
- * Cancels a run that is queued or in progress; one that has ended stays as it is.
+ * Cancels a run that is queued or in progress; a finished one does not change.
  *
  * @throws {Refusal}
  */
@@ -99,7 +99,7 @@ export async function cancelRun(
   })
 }
 
-/** Ends a run without a result. Its worker finds its job gone, and stores nothing. */
+/** Ends a run without a result. Its worker finds the job gone, and stores nothing. */
 export async function endRun(
   writer: Writer,
   { run, eid, files }: Run,
@@ -115,7 +115,7 @@ export async function endRun(
   await dropUnused(writer, eid, files)
 }
 
-/** Has the files of an ended run deleted that have been replaced meanwhile. */
+/** Schedules the deletion of files of a finished run that have since been replaced. */
 export async function dropUnused(writer: Writer, eid: string, files: readonly RunFile[]): Promise<void> {
   for (const { version } of files) {
     const current = await writer.get('select version from submission_file where version = $1', [version])

@@ -6,13 +6,13 @@ import { PACKAGE_ROOT } from '../package/root.ts'
 
 const MAHI = fileURLToPath(new URL('bin/mahi.js', PACKAGE_ROOT))
 
-/** Pause before a worker that ended is started again, in milliseconds. */
+/** Pause before a worker is restarted, in milliseconds. */
 const RESTART_PAUSE = 2_000
 
-/** How long a worker may take to give its jobs back before it is killed, in milliseconds. */
+/** How long a worker may take to release its jobs before it is killed, in milliseconds. */
 const PATIENCE = 3_000
 
-/** `mahi work` as a process of its own, so that a check takes nothing from the requests; started again if it ends. */
+/** Runs `mahi work` in a child process, so that checks do not slow down requests, and restarts it if it exits. */
 export class WorkerProcess {
   readonly #environment: Readonly<Record<string, string | undefined>>
   readonly #log: Pick<FastifyBaseLogger, 'warn'>
@@ -42,20 +42,20 @@ export class WorkerProcess {
   }
 
   #start(): void {
-    // The channel carries nothing: when this process ends in whatever way, the worker sees it close.
+    // The IPC channel carries no messages: however this process ends, the worker sees the channel close.
     const child = spawn(process.execPath, [MAHI, 'work'], {
       env: { ...this.#environment },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.#child = child
-    // A process that could not be started has no exit, and its error is all that there is.
+    // A process that could not be started emits an error, but no exit.
     child.once('error', (error) => this.#restart({ err: error }))
     child.once('exit', (code, signal) => this.#restart({ code, signal }))
   }
 
   #restart(reason: object): void {
     if (this.#stopped) return
-    this.#log.warn(reason, 'the worker ended: it is started again')
+    this.#log.warn(reason, 'the worker exited and will be restarted')
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#start(), RESTART_PAUSE)
     this.#timer.unref()

@@ -1,4 +1,4 @@
-/** Whether a text has at most so many characters: code points, as JSON Schema counts them, not UTF-16 units. */
+/** Whether a text has at most this many characters. JSON Schema counts code points, not UTF-16 code units. */
 export function isAtMost(text: string, characters: number): boolean {
   return text.length <= characters || (text.length <= 2 * characters && countCodePoints(text) <= characters)
 }
@@ -10,8 +10,8 @@ export function countCodePoints(text: string): number {
 }
 
 /**
- * Compares as the databases do, by code point. JavaScript's own order is by UTF-16 unit, which puts the characters
- * beyond U+FFFF before those from U+E000 on.
+ * Compares by code point, as the databases do. JavaScript compares UTF-16 code units, which puts characters beyond
+ * U+FFFF before those from U+E000 on.
  */
 export function compareCodePoints(one: string, other: string): number {
   const length = Math.min(one.length, other.length)

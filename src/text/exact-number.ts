@@ -1,18 +1,18 @@
-/** Whether a text may be a number with more digits, or another magnitude, than a double holds. Cheap, and never wrongly no. */
+/** Matches every number that a double cannot hold exactly, and some that it can: a cheap first test. */
 const SUSPICIOUS = /[\d.]{17}|\d[eE][-+]?\d{3}/
 
-/** Whether a JSON text may have a number that `JSON.parse` changes. */
+/** Whether a JSON text may contain a number that `JSON.parse` changes. */
 export function mayLoseDigits(json: string): boolean {
   return SUSPICIOUS.test(json)
 }
 
-/** Whether a number says the same as the text that it was read from: `1.50` is 1.5, but `0.12345678901234567` is not. */
+/** Whether a number equals the text that it was read from: `1.50` is 1.5, but `0.12345678901234567` is not. */
 export function isExact(text: string, number: number): boolean {
   if (text.length < 16 && !/[eE]/.test(text)) return true
   return canonical(text) === canonical(String(number))
 }
 
-/** Sign, digits without zeros at either end, and the power of ten of the last digit. */
+/** The sign, the digits without leading or trailing zeros, and the exponent of the last digit. */
 function canonical(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? []

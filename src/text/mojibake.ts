@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** What Windows-1252 has in the place of the C1 control characters U+0080 to U+009F; a space where it has nothing. */
+/** The characters of Windows-1252 for the bytes 0x80 to 0x9F, with a space where it has none. */
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
 const BYTES = new Map(
   [...WINDOWS_1252].flatMap((character, index) => (character === ' ' ? [] : [[character, 0x80 + index]])),
@@ -8,14 +8,14 @@ const BYTES = new Map(
 
 const C1 = /[\u0080-\u009f]/
 
-/** Text may have been decoded wrongly more than once, each time by one program more. */
+/** Several programs may each have decoded the text wrongly. */
 const MOST_DECODINGS = 3
 
 /**
  * Repairs UTF-8 that was decoded as Windows-1252 or Latin-1 (`â` U+0080 U+0099 for `’`). Only text with a C1 control
- * character is repaired: no catalogue means to have one, and without one the text may be as it was meant.
+ * character is repaired: these are never intended, and text without them may be correct.
  *
- * @returns the text as it was, where nothing in it decodes back to UTF-8
+ * @returns the unchanged text if no part of it decodes back to UTF-8
  */
 export function repairMojibake(text: string): string {
   let repaired = text
@@ -27,7 +27,7 @@ export function repairMojibake(text: string): string {
   return repaired
 }
 
-/** Replaces each run of characters whose bytes are one UTF-8 sequence by the character that the sequence encodes. */
+/** Replaces each run of characters whose bytes form one UTF-8 sequence by the character that it encodes. */
 function decodeBack(text: string): string {
   const characters = [...text]
   let result = ''
@@ -49,14 +49,14 @@ function byteOf(character: string | undefined): number | undefined {
   return code <= 0xff ? code : BYTES.get(character)
 }
 
-/** How many bytes a UTF-8 sequence has, by its first one; 1 for what begins no longer one. */
+/** The length of a UTF-8 sequence by its first byte; 1 for a byte that starts no longer sequence. */
 function sequenceLength(byte = 0): number {
   if (byte >= 0xf0 && byte <= 0xf4) return 4
   if (byte >= 0xe0) return byte < 0xf0 ? 3 : 1
   return byte >= 0xc2 ? 2 : 1
 }
 
-/** Why a text has a C1 control character, as far as the character shows it. */
+/** The likely reason for a C1 control character in a text. */
 export function explainC1(character: string): string {
   const meant = WINDOWS_1252[character.charCodeAt(0) - 0x80]
   const likely =

@@ -1,23 +1,23 @@
-/** Text that is already as it should be: printable ASCII without a space at either end. */
+/** Text that needs no normalisation: printable ASCII without leading or trailing spaces. */
 const CLEAN = /^[!-~](?:[ -~]*[!-~])?$/
 const NON_BREAKING_SPACES = /[\u00a0\u2007\u202f]/g
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point; tab and line ends are text.
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 
-/** Whether text needs no further look: it is fit to be stored as it is. Nearly all of a catalogue's is. */
+/** Whether text can be stored unchanged, without further checks. Nearly all text of a catalogue can. */
 export function isClean(text: string): boolean {
   return CLEAN.test(text)
 }
 
 /**
- * Text as it is stored: Unicode NFC, spaces for non-breaking spaces, no white space at either end. Macrons and
- * everything else stay as they are.
+ * Normalises text for storage: Unicode NFC, ordinary spaces for non-breaking ones, no leading or trailing white
+ * space. Macrons and everything else are kept.
  */
 export function normaliseText(text: string): string {
   return text.replace(NON_BREAKING_SPACES, ' ').normalize('NFC').trim()
 }
 
-/** The first control character of a text that is not a tab or a line end. */
+/** The first control character of a text other than a tab or a line break. */
 export function findControl(
   text: string,
 ): { readonly character: string; readonly index: number } | undefined {
@@ -25,9 +25,9 @@ export function findControl(
   return control === null ? undefined : { character: control[0], index: control.index }
 }
 
-/** What makes a string unfit to be stored or looked for, or `undefined` if it is fit. */
+/** Why a string cannot be stored or searched for; `undefined` if it can. */
 export function findTextFault(text: string): string | undefined {
-  if (!text.isWellFormed()) return 'has half of a surrogate pair, which is not Unicode text'
+  if (!text.isWellFormed()) return 'has an unpaired surrogate, which is not valid Unicode'
   const control = findControl(text)
   if (control === undefined) return undefined
   const code = control.character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')

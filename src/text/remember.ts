@@ -1,8 +1,14 @@
-/** Most texts remembered at once, and the longest of them, in characters: callers choose them. */
+/**
+ * The most texts remembered at once, and the longest, in characters. Both are limited because callers choose the
+ * texts.
+ */
 const MOST = 1_000
 const LONGEST = 300
 
-/** Remembers what was read of the texts seen before: callers send few distinct ones, and reading one costs more than finding a finished page. */
+/**
+ * Caches the results of reading texts: callers send few distinct ones, and reading one takes longer than finding a
+ * cached page.
+ */
 export function remember<Result>(read: (text: string) => Result): (text: string) => Result {
   const known = new Map<string, Result>()
   return (text) => {

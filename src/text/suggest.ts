@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein'
 
-/** ` (did you mean "..."?)` where one of the names is near to the given one, otherwise nothing. */
+/** Returns ` (did you mean "..."?)` if one of the names is similar, otherwise an empty string. */
 export function suggest(name: string, known: readonly string[]): string {
   const lower = name.toLowerCase()
   const nearest =

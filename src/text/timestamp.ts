@@ -1,18 +1,18 @@
-/** An instant as exactly as it was written. */
+/** An instant, as exact as it was written. */
 export interface Timestamp {
   /** Whole milliseconds since 1970-01-01T00:00:00Z, rounded down. */
   readonly milliseconds: number
-  /** Whether the written time lies after that millisecond, by a fraction of it. */
+  /** Whether the instant is later than that millisecond, by a fraction of one. */
   readonly fraction: boolean
 }
 
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})?$/
 
 /**
- * Reads a date-time of RFC 3339, section 5.6; one without an offset is UTC. A leap second is the first instant of
- * the minute after it.
+ * Parses a date-time of RFC 3339, section 5.6. Without an offset, it is in UTC. A leap second is the first instant of
+ * the next minute.
  *
- * @returns `undefined` if the text is not a date-time or names a day or time that does not exist
+ * @returns `undefined` if the text is not a date-time, or the day or time does not exist
  */
 export function parseTimestamp(text: string): Timestamp | undefined {
   const match = RFC_3339.exec(text)
@@ -30,8 +30,8 @@ export function parseTimestamp(text: string): Timestamp | undefined {
 
   const offset = readOffset(match[8])
   if (offset === undefined) return undefined
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999, setUTCFullYear does not. A second 60 would carry over into
-  // the next day, whose date setUTCFullYear then takes back: it is added at the end instead.
+  // Date.UTC maps the years 0 to 99 to 1900 to 1999; setUTCFullYear does not. Second 60 would carry into the next
+  // day, and setUTCFullYear would undo that, so the leap second is added at the end.
   const leap = second === 60
   const date = new Date(Date.UTC(2000, month - 1, day, hour, minute, leap ? 59 : second))
   date.setUTCFullYear(year, month - 1, day)
@@ -44,13 +44,13 @@ export function parseTimestamp(text: string): Timestamp | undefined {
   }
 }
 
-/** Leap seconds come at the end of a day of UTC alone (RFC 3339, section 5.7). */
+/** Leap seconds occur only at the end of a UTC day (RFC 3339, section 5.7). */
 function isEndOfDay(milliseconds: number): boolean {
   const date = new Date(milliseconds)
   return date.getUTCHours() === 23 && date.getUTCMinutes() === 59
 }
 
-/** Minutes that the offset is ahead of UTC. */
+/** The offset in minutes ahead of UTC. */
 function readOffset(text: string | undefined): number | undefined {
   if (text === undefined || text === 'Z' || text === 'z') return 0
   const hours = Number(text.slice(1, 3))
@@ -64,7 +64,7 @@ function daysInMonth(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** The form of every date that the service sends: UTC, with milliseconds and `Z`. */
+/** The format of every date in a response: UTC, with milliseconds and `Z`. */
 export function formatTimestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }

@@ -1,23 +1,23 @@
-/** One thing that is wrong, and where. */
+/** One error in the input, and its place. */
 export interface Fault {
-  /** The file as the user named it; `-` is standard input. */
+  /** The file name as the user gave it; `-` is standard input. */
   readonly file?: string
-  /** From 1: the line on which the record starts. */
+  /** The line on which the record starts, from 1. */
   readonly line?: number
-  /** The field's path in the record, such as `minorGroups[0].minorGroup.code`. */
+  /** The path of the field in the record, such as `minorGroups[0].minorGroup.code`. */
   readonly field?: string
-  /** What is wrong and what is allowed, as one sentence without a full stop. */
+  /** What is wrong and what is allowed: one sentence without a full stop. */
   readonly message: string
 }
 
 /**
- * A failure that the person who ran a command can act on: its faults are printed as they are. Every other error is a
- * defect of Mahi, and is printed with its stack.
+ * An error that the user can fix. Its faults are printed without a stack trace. Every other error is a bug in Mahi,
+ * and is printed with its stack trace.
  */
 export class UserError extends Error {
   readonly faults: readonly Fault[]
 
-  /** @param what the message, or each fault */
+  /** @param what the message, or the faults */
   constructor(what: string | readonly Fault[], options?: ErrorOptions) {
     const faults = typeof what === 'string' ? [{ message: what }] : what
     super(faults.map(formatFault).join('\n'), options)
@@ -26,12 +26,12 @@ export class UserError extends Error {
   }
 }
 
-/** Ends a command for a single reason. */
+/** Throws a `UserError` with a single fault. */
 export function fail(fault: Fault): never {
   throw new UserError([fault])
 }
 
-/** `file:line: field: message`, without the parts that the fault does not have. */
+/** Formats a fault as `file:line: field: message`, without the parts that it lacks. */
 export function formatFault({ file, line, field, message }: Fault): string {
   const place = file === undefined ? [] : [line === undefined ? file : `${file}:${line}`]
   return [...place, ...(field === undefined ? [] : [field]), message].join(': ')

@@ -2,19 +2,19 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Backup, backUp } from './backup.ts'
 
-/** What a series names its files, so that nothing else in the folder is ever removed. */
+/** The names of a series' files; nothing else in the folder is ever removed. */
 const NAME = /^mahi-\d{8}T\d{6}Z\.backup$/
 
 export interface SeriesBackup extends Backup {
-  /** Older backups of the series that were removed. */
+  /** The removed older backups of the series. */
   readonly removed: readonly string[]
 }
 
 /**
- * Writes a backup that is named after the time into a folder, and then removes all but the newest of the series. A
- * backup that fails removes nothing.
+ * Writes a backup with a timestamp in its name into a folder, then removes all but the newest ones of the series. A
+ * failed backup removes nothing.
  *
- * @param keep how many stay, from 1
+ * @param keep how many backups to keep, at least 1
  */
 export async function backUpSeries(
   url: string,

@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { chmodSync, closeSync, existsSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
 import Sqlite from 'better-sqlite3'
 import { type Database, DatabaseUnusable } from '../database/database.ts'
 import { connectDatabase, openDatabase } from '../database/open.ts'
 
-/** What begins every dump of `pg_dump --format=custom`. */
+/** The first bytes of every dump by `pg_dump --format=custom`. */
 const DUMP = 'PGDMP'
 
 export interface Backup {
@@ -14,8 +15,8 @@ export interface Backup {
 }
 
 /**
- * Writes everything that a database holds into one file, as it is at one moment, while it is in use. The file is there
- * whole or not at all, and only its owner may read it.
+ * Writes a consistent copy of a database into one file while the database is in use. The file is written completely
+ * or not at all, and only its owner can read it.
  *
  * @throws {DatabaseUnusable}
  */
@@ -48,10 +49,10 @@ export async function backUp(url: string, file: string): Promise<Backup> {
 }
 
 /**
- * Puts a backup in place of what a database holds, also while it is in use: readers see the old state until the new one
- * is complete. A backup of an older version is brought up to date.
+ * Replaces the content of a database with a backup, even while it is in use: readers see the old state until the new
+ * one is complete. A backup of an older version is migrated.
  *
- * @param replace whether a database that holds data may be replaced
+ * @param replace whether a database with data may be replaced
  * @throws {DatabaseUnusable}
  */
 export async function restore(url: string, file: string, replace: boolean): Promise<void> {
@@ -66,6 +67,7 @@ export async function restore(url: string, file: string, replace: boolean): Prom
   if (toSqlite) checkSqlite(file)
   const target = await openDatabase(url)
   const schema = toSqlite ? '' : await schemaOf(target)
+  const tables = await target.all<{ name: string }>(target.dialect.tables)
   try {
     if (!replace && (await holdsData(target)))
       throw new DatabaseUnusable(`${target.address} holds data: give --replace to replace all of it`)
@@ -74,18 +76,11 @@ export async function restore(url: string, file: string, replace: boolean): Prom
   }
   if (toSqlite) await copyPages(file, pathOf(url))
   else {
-    await run('pg_restore', url, [
-      ...[
-        '--clean',
-        '--if-exists',
-        '--no-owner',
-        '--no-privileges',
-        '--single-transaction',
-        '--exit-on-error',
-      ],
-      `--schema=${schema}`,
-      file,
-    ])
+    await replaceTables(
+      url,
+      tables.map(({ name }) => `"${schema}"."${name}"`),
+      ['--clean', '--if-exists', '--no-owner', '--no-privileges', `--schema=${schema}`, '--file=-', file],
+    )
   }
   await (await openDatabase(url)).close()
 }
@@ -107,7 +102,7 @@ async function schemaOf(database: Database): Promise<string> {
 
 async function backUpSqlite(path: string, file: string): Promise<void> {
   await copyPages(path, file)
-  // One file, without a -wal and a -shm beside it whenever somebody looks into it.
+  // One file, without a -wal and a -shm beside it while it is inspected.
   const backup = new Sqlite(file)
   backup.pragma('journal_mode = delete')
   backup.close()
@@ -115,7 +110,7 @@ async function backUpSqlite(path: string, file: string): Promise<void> {
   checkSqlite(file)
 }
 
-/** SQLite's online backup: it copies the pages of one moment, and is one transaction for whoever reads the target. */
+/** SQLite's online backup copies a consistent state, and appears as one transaction to readers of the target. */
 async function copyPages(from: string, to: string): Promise<void> {
   const source = new Sqlite(from, { readonly: true, fileMustExist: true })
   try {
@@ -125,7 +120,7 @@ async function copyPages(from: string, to: string): Promise<void> {
   }
 }
 
-/** @throws {DatabaseUnusable} if a file is not a whole database of Mahi */
+/** @throws {DatabaseUnusable} if a file is not an intact database of Mahi */
 function checkSqlite(file: string): void {
   const backup = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
@@ -157,14 +152,53 @@ function explainFile(error: unknown, file: string): unknown {
   return error
 }
 
-/** Runs a program of PostgreSQL; the password goes to it in its environment, which other users cannot see. */
-async function run(program: string, url: string | undefined, parameters: readonly string[]): Promise<void> {
+/**
+ * Drops tables and restores a dump in one transaction. With `--clean` alone, tables that the dump of an older version
+ * does not have would stay, and the migration that creates them would fail.
+ */
+async function replaceTables(url: string, tables: readonly string[], dump: readonly string[]): Promise<void> {
+  const script = new PassThrough()
+  script.write(`begin;\n${tables.map((name) => `drop table if exists ${name} cascade;\n`).join('')}`)
+  const applied = run(
+    'psql',
+    url,
+    ['--quiet', '--no-psqlrc', '--output=/dev/null', '--set=ON_ERROR_STOP=1', '--file=-'],
+    { input: script },
+  )
+  // A dump that cannot be read to its end is rolled back.
+  const read = run('pg_restore', undefined, dump, { output: script }).then(
+    () => void script.end('commit;\n'),
+    (error: unknown) => {
+      script.end('rollback;\n')
+      throw error
+    },
+  )
+  // If psql fails, pg_restore would write to nobody.
+  applied.catch(() => script.resume())
+  const [first, second] = await Promise.allSettled([applied, read])
+  for (const each of [first, second]) if (each.status === 'rejected') throw each.reason
+}
+
+/** Runs a program of PostgreSQL. Its password is passed in the environment, which other users cannot see. */
+async function run(
+  program: string,
+  url: string | undefined,
+  parameters: readonly string[],
+  { input, output }: { readonly input?: Readable; readonly output?: Writable } = {},
+): Promise<void> {
   const address = url === undefined ? undefined : new URL(url)
   const password = address?.password ?? ''
   if (address !== undefined) address.password = ''
   const connection = address === undefined ? [] : [`--dbname=${address}`]
   const env = { ...process.env, ...(password !== '' && { PGPASSWORD: decodeURIComponent(password) }) }
-  const child = spawn(program, [...connection, ...parameters], { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(program, [...connection, ...parameters], {
+    env,
+    stdio: [input === undefined ? 'ignore' : 'pipe', output === undefined ? 'ignore' : 'pipe', 'pipe'],
+  }) as ChildProcessByStdio<Writable | null, Readable | null, Readable>
+  // A program that fails stops reading.
+  child.stdin?.on('error', () => undefined)
+  if (child.stdin !== null) input?.pipe(child.stdin)
+  if (output !== undefined) child.stdout?.pipe(output, { end: false })
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-2_000)

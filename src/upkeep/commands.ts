@@ -23,7 +23,7 @@ export interface UpkeepOptions {
   readonly program: readonly string[]
 }
 
-/** Adds the commands of an operator. */
+/** Adds the operator's commands. */
 export function addUpkeepCommands(program: Command, options: UpkeepOptions): void {
   program
     .command('init')

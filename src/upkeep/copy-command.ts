@@ -31,7 +31,7 @@ export function addCopyCommand(program: Command): void {
 }
 
 /**
- * Copies one database into another, by their addresses. The source is only read.
+ * Copies one database to another, by their URLs. The source is only read.
  *
  * @throws {DatabaseUnusable}
  */
@@ -41,7 +41,7 @@ export async function copyBetween(
   onTable?: (table: CopiedTable) => void,
 ): Promise<CopiedTable[]> {
   if (from === to) throw new DatabaseUnusable('--from and --to name the same database')
-  // Without migrations: the source stays as it is.
+  // Without migrations, so that the source is not changed.
   const source = await connectDatabase(from, { existing: true })
   try {
     if (!(await isMigrated(source)))
@@ -64,7 +64,7 @@ export async function copyBetween(
   }
 }
 
-/** The tables of the source, each of which the target has with the same columns. */
+/** The tables of the source; the target must have each of them with the same columns. */
 async function matchTables(source: Database, target: Database): Promise<Table[]> {
   const [tables, others] = [await listTables(source), await listTables(target)]
   const describe = ({ name, columns }: Table) => `${name} ${[...columns].sort().join(' ')}`
@@ -77,7 +77,7 @@ async function matchTables(source: Database, target: Database): Promise<Table[]>
   return tables
 }
 
-/** How many rows each table has right after the migrations, which the target must not exceed. */
+/** The number of rows of each table right after the migrations, which the target must not exceed. */
 async function countPristine(tables: readonly Table[]): Promise<Map<string, number>> {
   const folder = mkdtempSync(join(tmpdir(), 'mahi-copy-'))
   try {

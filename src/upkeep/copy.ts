@@ -6,28 +6,28 @@ import { nameRow, type Range, readRows, type Table } from './tables.ts'
 export interface CopiedTable {
   readonly name: string
   readonly rows: number
-  /** SHA-256 over the rows in the order of their key, in hexadecimal: the same in both databases. */
+  /** SHA-256 of the rows in key order, in hexadecimal: the same in both databases. */
   readonly digest: string
 }
 
 export interface CopyOptions {
-  /** The tables, in the order in which they are copied. */
+  /** The tables, in the order of copying. */
   readonly tables: readonly Table[]
-  /** How many rows each table has right after the migrations. */
+  /** The number of rows of each table right after the migrations. */
   readonly pristine: ReadonlyMap<string, number>
-  /** Called when a table has been copied and compared. */
+  /** Called after a table was copied and compared. */
   readonly onTable?: (table: CopiedTable) => void
 }
 
-/** The table that says which copy is under way is completed last. */
+/** This table records the copy in progress and is completed last. */
 const INSTANCE = 'instance'
 const OWN_ROWS = `name <> '${COPYING}'`
 
 /**
- * Copies everything from one database into an empty one: as it was at one moment, whatever is written meanwhile. A copy
- * that was interrupted is continued: rows that are there already are compared and kept.
+ * Copies a consistent state of a database into an empty one. An interrupted copy is continued: existing rows are
+ * compared and kept.
  *
- * @throws {DatabaseUnusable} if the target holds anything else, or what was copied differs from its source
+ * @throws {DatabaseUnusable} if the target has other data, or a copied table differs from its source
  */
 export async function copyDatabase(
   source: Database,
@@ -54,7 +54,7 @@ export async function copyDatabase(
   })
 }
 
-/** Marks an empty target, and takes out of it what the migrations have put there. */
+/** Marks an empty target as incomplete, and deletes the rows that the migrations inserted. */
 async function begin(
   reader: Reader,
   target: Database,
@@ -78,19 +78,19 @@ async function begin(
   })
 }
 
-/** Names the source without telling anything of it. */
+/** Identifies the source without revealing anything about it. */
 async function identify(reader: Reader): Promise<string> {
   const row = await reader.get<{ value: string }>(`select value from instance where name = 'hash-key'`)
   return createHash('sha256').update(`copy of ${row?.value}`).digest('hex')
 }
 
-/** Copies the rows that the target lacks; answers what the source holds. */
+/** Copies the rows that the target lacks; returns the digest of the source. */
 async function copyTable(reader: Reader, target: Database, table: Table): Promise<CopiedTable> {
   let state = { hash: createHash('sha256'), rows: 0 }
   let after: readonly Value[] | undefined
   const last = table.name === INSTANCE ? undefined : await findLast(target, table)
   if (last !== undefined) {
-    // What an interrupted copy has left is kept where it is still what the source holds up to there.
+    // Rows from an interrupted copy are kept if they still match the source.
     const there = await digest(target, table, {})
     const here = await fold(reader, table, { upTo: last })
     if (there.rows === here.rows && there.digest === here.hash.copy().digest('hex')) {
@@ -129,7 +129,7 @@ async function fold(reader: Reader, table: Table, range: Range): Promise<{ hash:
   return { hash, rows }
 }
 
-/** What a table holds: how many rows, and a digest of them. */
+/** The number of rows of a table, and their digest. */
 export async function digest(reader: Reader, table: Table, range: Range = {}): Promise<CopiedTable> {
   const { hash, rows } = await fold(reader, table, range)
   return { name: table.name, rows, digest: hash.digest('hex') }
@@ -140,7 +140,7 @@ export async function count(reader: Reader, table: string): Promise<number> {
   return row?.count ?? 0
 }
 
-/** Lets the target number its rows on from those that were copied, and be used. */
+/** Sets the target's row numbers to continue after the copied ones, and marks it as complete. */
 async function end(target: Database, tables: readonly Table[]): Promise<void> {
   await target.write('schema', async (writer) => {
     if (writer.dialect.name === 'postgres') {

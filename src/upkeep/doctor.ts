@@ -2,14 +2,19 @@ import { statSync } from 'node:fs'
 import { connect as connectTcp, createServer } from 'node:net'
 import { hasTables, isMigrated } from '../database/migrate.ts'
 import { connectDatabase } from '../database/open.ts'
+import type { SealKey } from '../database/seal.ts'
+import { createSealer } from '../database/seal-keys.ts'
+import { countByKey } from '../submissions/reencrypt.ts'
 import { readStatus } from './status.ts'
 
-/** The settings that can be tried. */
+/** The settings that can be tested. */
 export interface TriedSettings {
   readonly DATABASE_URL: string
   readonly DATABASE_READ_URL?: string
   readonly REDIS_URL?: string
   readonly JWT_JWKS_URL?: string
+  readonly ENCRYPTION_KEYS?: readonly SealKey[]
+  readonly ENCRYPTION_KEYS_FILE?: readonly SealKey[]
   readonly HOST: string
   readonly PORT: number
   readonly METRICS_HOST: string
@@ -20,7 +25,7 @@ export interface TriedSettings {
 export interface Finding {
   readonly name: string
   readonly state: 'good' | 'warning' | 'bad'
-  /** What was found and, where it is not good, what to do. */
+  /** The result and, if it is a fault, what to do. */
   readonly message: string
 }
 
@@ -29,15 +34,16 @@ const good = (message: string): Outcome => ({ state: 'good', message })
 const warning = (message: string): Outcome => ({ state: 'warning', message })
 const bad = (message: string): Outcome => ({ state: 'bad', message })
 
-/** How long something outside may take to answer, in milliseconds. */
+/** How long a remote service may take to respond, in milliseconds. */
 const PATIENCE = 3_000
 
-/** Tries everything that the settings name, changes nothing, and says what to do. */
+/** Tests everything that the settings refer to, without changing anything, and says what to do. */
 export async function examine(settings: TriedSettings): Promise<Finding[]> {
   const checks: [string, () => Promise<Outcome> | Outcome][] = [
     ['Node.js', () => good(process.version)],
     ['DATABASE_URL', () => tryDatabase(settings.DATABASE_URL)],
     ['SQLite file', () => examineFile(settings.DATABASE_URL)],
+    ['ENCRYPTION_KEYS', () => examineEncryption(settings)],
     ['DATABASE_READ_URL', () => tryOptional(settings.DATABASE_READ_URL, tryDatabase)],
     ['REDIS_URL', () => tryOptional(settings.REDIS_URL, tryPort)],
     ['JWT_JWKS_URL', () => tryOptional(settings.JWT_JWKS_URL, tryWeb)],
@@ -75,6 +81,27 @@ async function tryDatabase(url: string): Promise<Outcome> {
         `Key ${first.id} expires on ${first.expires.slice(0, 10)}: run "mahi keys rotate ${first.id}".`,
       )
     return good('It answers, and its tables are up to date.')
+  } finally {
+    await database.close()
+  }
+}
+
+async function examineEncryption(settings: TriedSettings): Promise<Outcome> {
+  const { keyId, keyIds } = createSealer(settings)
+  const database = await connectDatabase(settings.DATABASE_URL, { existing: true })
+  try {
+    if (!(await hasTables(database)) || !(await isMigrated(database))) return good('Nothing to decrypt.')
+    const stored = await countByKey(database)
+    const missing = stored.find(({ id }) => id !== null && !keyIds.includes(id))
+    if (missing !== undefined)
+      return bad(`${missing.count} files or runs are encrypted with "${missing.id}". Add this key.`)
+    if (keyId === null) return good('Not used.')
+    const others = stored.filter(({ id }) => id !== keyId)
+    const count = others.reduce((sum, each) => sum + each.count, 0)
+    if (count === 0) return good(`"${keyId}" encrypts everything.`)
+    return warning(
+      `${count} files or runs are encrypted with another key or not at all: run "mahi submissions reencrypt".`,
+    )
   } finally {
     await database.close()
   }

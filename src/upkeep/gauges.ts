@@ -2,7 +2,7 @@ import type { Database, Reader } from '../database/database.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { EXPIRING_DAYS } from './status.ts'
 
-/** How long what was read is reported, in milliseconds: the gauges of one scrape share a read. */
+/** How long a reading is reused, in milliseconds: the gauges of one scrape share a query. */
 const FRESH = 1_000
 
 const DAY = 86_400_000
@@ -18,8 +18,8 @@ interface State {
 }
 
 /**
- * Reports the queue and the keys, as the database has them at the moment of a scrape: every process of the database
- * reports the same. While the database is unavailable, they are `NaN` or absent.
+ * Reports the queue and the keys from the database at each scrape; all processes of a database report the same. While
+ * the database is unavailable, the values are `NaN` or absent.
  */
 export function reportState(database: Database, metrics: Metrics): void {
   let read: { readonly at: number; readonly state: Promise<State | undefined> } | undefined
@@ -65,7 +65,7 @@ async function readState(reader: Reader): Promise<State> {
     [now],
   )
   const byKind = (value: (job: (typeof jobs)[number]) => number) =>
-    // The series begin at 0, with a job or without one.
+    // Each series starts at 0, even without jobs.
     ({ run: 0, purge: 0, retention: 0, ...Object.fromEntries(jobs.map((job) => [job.kind, value(job)])) })
   const keys = await reader.get<{ valid: number; expiring: number }>(
     `select count(*) as valid, count(case when expires <= $2 then 1 end) as expiring

@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { UserError } from '../text/user-error.ts'
 
-/** A setting as the file of settings shows it. */
+/** A setting in the settings file. */
 export interface DescribedSetting {
   readonly name: string
   readonly value: string
@@ -15,11 +15,11 @@ export const BACKUP_UNIT_FILE = 'mahi-backup.service'
 export const BACKUP_TIMER_FILE = 'mahi-backup.timer'
 
 /**
- * Writes a commented settings file, a systemd unit, and a unit and a timer for backups into a folder. What is there already
- * is kept.
+ * Writes a commented settings file, a systemd unit, and a unit and a timer for backups into a folder. Existing files
+ * are not changed.
  *
  * @param program the command line that starts Mahi, with absolute paths
- * @throws {UserError} if one of the files is there, or cannot be written
+ * @throws {UserError} if one of the files exists or cannot be written
  */
 export function writeFiles(
   folder: string,
@@ -51,7 +51,7 @@ export function writeFiles(
 
 function renderSettings(settings: readonly DescribedSetting[]): string {
   const lines = settings.map(({ name, value, meaning }) => {
-    // The unit's StateDirectory.
+    // The StateDirectory of the unit.
     const set = name === 'DATABASE_URL' ? `DATABASE_URL=sqlite:/var/lib/mahi/mahi.db` : `#${name}=${value}`
     return `# ${meaning}\n${set}\n`
   })
@@ -77,7 +77,7 @@ WantedBy=multi-user.target
 `
 }
 
-/** The newest two weeks stay. They are on the disk of the database: copying them to another machine is up to the operator. */
+/** Keeps two weeks of backups on the disk of the database; copying them to another machine is up to the operator. */
 function renderBackupUnit(program: readonly string[]): string {
   return `[Unit]
 Description=Backup of Mahi's database
@@ -91,7 +91,7 @@ IOSchedulingClass=idle
 ${hardened('mahi mahi/backups')}`
 }
 
-/** Persistent: a machine that was off at that time makes the backup when it is on again. */
+/** Persistent: a machine that was off at that time makes the backup after it starts. */
 const BACKUP_TIMER = `[Unit]
 Description=Daily backup of Mahi's database
 
@@ -104,7 +104,7 @@ Persistent=yes
 WantedBy=timers.target
 `
 
-/** A user of its own, a read-only system, and one folder that it may write to. */
+/** A dedicated user, a read-only system, and one writable folder. */
 function hardened(stateDirectory: string): string {
   return `DynamicUser=yes
 User=mahi

@@ -4,19 +4,20 @@ import { listKeys } from '../access/keys.ts'
 import type { Database, Reader } from '../database/database.ts'
 import { readRevisions } from '../database/revisions.ts'
 import { VERSION } from '../package/root.ts'
+import { countByKey } from '../submissions/reencrypt.ts'
 import { formatTimestamp } from '../text/timestamp.ts'
 import { listTables } from './tables.ts'
 
 const DAY = 86_400_000
 
-/** Days before its end from which a key is listed as expiring. */
+/** Days before its expiry from which a key is listed as expiring. */
 export const EXPIRING_DAYS = 30
 
 export interface Status {
   readonly version: string
   readonly database: string
   readonly bytes: number
-  /** Bytes that are free where a SQLite file lies. */
+  /** Free bytes on the disk of a SQLite file. */
   readonly free: number | null
   readonly occupations: number
   readonly lastImport: string | null
@@ -24,6 +25,8 @@ export interface Status {
   readonly submissions: { readonly total: number; readonly byState: Readonly<Record<string, number>> }
   readonly queue: { readonly waiting: number; readonly running: number; readonly oldest: string | null }
   readonly workers: number
+  /** Files and runs by the key that encrypts them; those with `null` are not, or not completely. */
+  readonly encryption: readonly { readonly id: string | null; readonly count: number }[]
   readonly keys: {
     readonly valid: number
     readonly expired: number
@@ -52,6 +55,7 @@ export async function readStatus(database: Database, now = Date.now()): Promise<
         byState: tables.has('submission_run') ? await readStates(reader) : {},
       },
       ...(tables.has('job') ? await readQueue(reader, now) : NO_QUEUE),
+      encryption: tables.has('file_version') ? await countByKey(reader) : [],
       keys: await readKeys(reader, now),
     }
   })
@@ -82,14 +86,17 @@ async function readStates(reader: Reader): Promise<Record<string, number>> {
 }
 
 async function readQueue(reader: Reader, now: number): Promise<Pick<Status, 'queue' | 'workers'>> {
-  const row = await reader.get<{ total: number; running: number; workers: number; oldest: number | null }>(
-    `select count(*) as total, count(case when lease > $1 then 1 end) as running,
-       count(distinct case when lease > $1 then worker end) as workers, min(queued) as oldest from job`,
+  // A job that is not due yet, such as the next deletion of expired data, does not wait for a worker.
+  const row = await reader.get<{ waiting: number; running: number; workers: number; oldest: number | null }>(
+    `select count(case when due <= $1 and coalesce(lease, 0) <= $1 then 1 end) as waiting,
+       count(case when lease > $1 then 1 end) as running,
+       count(distinct case when lease > $1 then worker end) as workers,
+       min(case when due <= $1 and coalesce(lease, 0) <= $1 then queued end) as oldest from job`,
     [now],
   )
-  const { total = 0, running = 0, workers = 0, oldest = null } = row ?? {}
+  const { waiting = 0, running = 0, workers = 0, oldest = null } = row ?? {}
   return {
-    queue: { waiting: total - running, running, oldest: oldest === null ? null : formatTimestamp(oldest) },
+    queue: { waiting, running, oldest: oldest === null ? null : formatTimestamp(oldest) },
     workers,
   }
 }
@@ -109,17 +116,22 @@ async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
   }
 }
 
-/** The same for people, a line for each. */
+/** The status as text, with one item per line. */
 export function describeStatus(status: Status): string {
-  const { submissions, queue, keys } = status
+  const { submissions, queue, encryption, keys } = status
   const states = Object.entries(submissions.byState).map(([state, count]) => `${count} ${state}`)
+  const encrypted = encryption.map(({ id, count }) => `${count} ${id === null ? 'not' : `with ${id}`}`)
   const lines: [string, string][] = [
     ['Version', status.version],
     ['Database', `${status.database}, ${formatBytes(status.bytes)}`],
     ...(status.free === null ? [] : ([['Disk', `${formatBytes(status.free)} free`]] as [string, string][])),
     ['Occupations', `${status.occupations}; last import ${status.lastImport ?? 'never'}`],
     ['Submissions', `${submissions.total}${states.length > 0 ? `; runs: ${states.join(', ')}` : ''}`],
-    ['Queue', `${queue.waiting} waiting, ${queue.running} running on ${status.workers} workers`],
+    [
+      'Queue',
+      `${queue.waiting} waiting, ${queue.running} running${queue.running === 0 ? '' : ` on ${status.workers} workers`}`,
+    ],
+    ['Encryption', `files and runs: ${encrypted.join(', ') || 'none'}`],
     ['Keys', `${keys.valid} valid, ${keys.expired} expired, ${keys.revoked} revoked`],
     ...keys.expiring.map(
       ({ id, clientId, expires }) =>
@@ -134,7 +146,7 @@ function formatBytes(bytes: number): string {
   return mebibytes < 1024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`
 }
 
-/** What somebody who starts a server at a terminal sees: where it is, and what is missing. */
+/** The text for somebody who starts a server in a terminal: its URL, and what is missing. */
 export async function describeServer(url: string, database: Database): Promise<string> {
   const { occupations, keys } = await readStatus(database)
   const missing = [

@@ -1,17 +1,17 @@
 import type { Reader, Value } from '../database/database.ts'
 
-/** A table as the database describes it: nothing here has to be kept up to date when a migration adds one. */
+/** A table as the database describes it, so that new migrations need no change here. */
 export interface Table {
   readonly name: string
   readonly columns: readonly string[]
-  /** The columns of its primary key, in their order; every column where it has none. */
+  /** The columns of its primary key in order; all columns if it has none. */
   readonly key: readonly string[]
 }
 
-/** The bookkeeping of the migrations, which each database has for itself. */
+/** The table of applied migrations, which is not copied. */
 const OWN = 'migration'
 
-/** Every table, in the order in which they were made. */
+/** All tables, in the order of their creation. */
 export async function listTables(reader: Reader): Promise<Table[]> {
   const { tables, columns } = STATEMENTS[reader.dialect.name]
   const names = await reader.all<{ name: string }>(tables)
@@ -47,19 +47,19 @@ const STATEMENTS = {
   },
 }
 
-/** Bytes that a batch of rows should hold, and the most rows in one. */
+/** The target size of a batch in bytes, and its most rows. */
 const BATCH_BYTES = 8 * 2 ** 20
 const BATCH_ROWS = 5_000
 
 export interface Range {
-  /** The key after which to begin, and the one to end with. */
+  /** The key to start after, and the last key. */
   readonly after?: readonly Value[]
   readonly upTo?: readonly Value[]
   /** A condition on the rows, without parameters. */
   readonly where?: string
 }
 
-/** The rows of a table in the order of its key, as the values of its columns, several at a time. */
+/** Reads the rows of a table in key order, in batches of column values. */
 export async function* readRows(
   reader: Reader,
   { name, columns, key }: Table,
@@ -101,7 +101,7 @@ function weigh(row: readonly Value[]): number {
   )
 }
 
-/** A row as text that is the same whichever engine it was read from. */
+/** Renders a row as text that is the same for both engines. */
 export function nameRow(row: readonly Value[]): string {
   return `${JSON.stringify(row.map((value) => (value instanceof Uint8Array ? { bytes: Buffer.from(value).toString('base64') } : value)))}\n`
 }

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { Reader } from '../database/database.ts'
 import { describeDocument } from '../http/describe.ts'
+import { count, oneOf, text } from '../http/fields.ts'
 import { Problem } from '../http/problems.ts'
 import { declare, document, type Operation } from '../operation.ts'
 import { PageCache } from '../pages/page-cache.ts'
@@ -11,20 +12,19 @@ import type { Submission } from './queries.ts'
 import { findRun, type Run, readRun } from './runs.ts'
 import { ValidationEntry } from './schema.ts'
 
-const text = (description: string) => Type.Optional(Type.String({ description }))
-const count = (description: string) => Type.Optional(Type.Integer({ description, minimum: 0 }))
+const STATUSES = ['new', 'fixed', 'open'] as const
 
 const ChangedEntry = Type.Object(
   {
     ...ValidationEntry.properties,
-    status: text('`new`, `fixed` or `open`.'),
+    status: oneOf(STATUSES, 'Whether the earlier run, the later run or both have the finding.'),
     file: text('The file of the record.'),
     line: Type.Optional(Type.Integer({ description: 'The line on which the record starts.', minimum: 1 })),
     field: text('The field concerned.'),
     value: text('Its value.'),
-    findingKey: text('Stays the same while the finding does, whatever the order of the records.'),
+    findingKey: text('Identifies the same finding in other runs, whatever the order of the records.'),
   },
-  { description: 'A finding, and how it stands between two runs.' },
+  { description: 'A finding, and whether it is new, fixed or open.' },
 )
 
 export const ResultsChanges = Type.Object(
@@ -64,8 +64,7 @@ interface ChangesQuery {
   readonly pageSize: number
 }
 
-const STATUSES = ['new', 'fixed', 'open'] as const
-/** Bytes of comparisons that are kept in memory. */
+/** Memory for cached comparisons, in bytes. */
 const KEPT = 16 * 2 ** 20
 
 const runNumber = (description: string) =>
@@ -93,7 +92,7 @@ export function getChanges({ access, reader, primary, sealer, limits }: ResultsO
         schema: Type.Object({
           from: runNumber('The `runId` of the earlier run. Required.'),
           to: runNumber('The `runId` of the later run; the current one where absent.'),
-          status: text(`Only findings with this status: ${STATUSES.join(', ')}.`),
+          status: oneOf(STATUSES, 'Only findings with this status.'),
           page: Type.Optional(
             Type.Integer({ description: 'Page number, from 1.', minimum: 1, default: 1, format: 'int32' }),
           ),
@@ -112,12 +111,12 @@ export function getChanges({ access, reader, primary, sealer, limits }: ResultsO
     schemas: { ResultsChanges },
     responses: { 200: describeDocument('ResultsChanges', 'A page of the comparison.', EXAMPLE) },
     problems: {
-      'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
+      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
       unauthorized:
         'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
-      'not-found': 'The submission has no such run, or it is not kept any more.',
+      'not-found': 'The submission has no such run, or it is no longer stored.',
       gone: 'The submission was cancelled, and its data was deleted.',
-      'too-many-requests': 'The limit of requests is used up for now.',
+      'too-many-requests': 'The rate limit is exceeded.',
     },
     authorize: ({ request, path }) =>
       findOwnSubmission(access, readers, request, path.submissionToken, 'results-changes'),
@@ -167,24 +166,22 @@ function weigh(comparison: Comparison): Weighed {
   return { comparison, weight: added.weight + fixed.weight + open.weight }
 }
 
-function toReference({ run, total, sealed }: Run) {
-  return { run, totalCount: total, sealed }
+function toReference({ run, total }: Run) {
+  return { run, totalCount: total }
 }
 
 async function findRuns(
   reader: Reader,
   { token, run }: Submission,
-  { from, to, status }: ChangesQuery,
+  { from, to }: ChangesQuery,
 ): Promise<{ from: Run; to: Run }> {
   if (from === undefined) throw new Problem('invalid-parameters', 'from is missing: name the earlier run.')
-  if (status !== undefined && !STATUSES.some((each) => each === status))
-    throw new Problem('invalid-parameters', `status must be one of ${STATUSES.join(', ')}.`)
   const earlier = await findRun(reader, token, from)
   const later = to === undefined ? await readRun(reader, run) : await findRun(reader, token, to)
   if (earlier?.status === 'Processed' && later?.status === 'Processed') return { from: earlier, to: later }
   throw new Problem(
     'not-found',
-    'The submission has no finished run with this ID, or it is not kept any more.',
+    'The submission has no finished run with this ID, or it is no longer stored.',
   )
 }
 
@@ -202,7 +199,7 @@ function refuseGone(error: unknown): never {
   throw error
 }
 
-/** The ordinals of a page that goes through several selections, one after the other. */
+/** The ordinals of a page across several selections in sequence. */
 function* slice(
   parts: readonly { status: string; selection: Selection; run: Run }[],
   first: number,

@@ -7,6 +7,7 @@ import {
   waitingNotice,
 } from '../command-line/command.ts'
 import { Progress, say, writeOut } from '../command-line/terminal.ts'
+import type { Sealer } from '../database/seal.ts'
 import { readRecords } from '../input/read-records.ts'
 import { PUBLISHED_COLUMNS, publishResults } from './publish.ts'
 
@@ -17,8 +18,20 @@ interface PublishFlags {
   json?: true
 }
 
-/** Adds `results publish`, and answers `results`, to which more may be added. */
-export function addResultsCommands(program: Command, withDatabase: WithDatabase): Command {
+/** How findings are stored. */
+export interface StorageSettings {
+  /** Encrypts if there is a key. */
+  readonly sealer: Sealer
+  /** The number of runs of a submission to keep. */
+  readonly keep: number
+}
+
+/** Adds `results publish`, and returns `results` so that others can add subcommands. */
+export function addResultsCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  readStorage: () => StorageSettings,
+): Command {
   const results = program.command('results').description('publish and fetch validation results')
   results
     .command('publish')
@@ -37,6 +50,7 @@ export function addResultsCommands(program: Command, withDatabase: WithDatabase)
           publishResults(database, entries, {
             eid,
             returnId,
+            ...readStorage(),
             ...(token === undefined ? {} : { token }),
             onProgress: progress.onRecords,
             onWait: waitingNotice(),

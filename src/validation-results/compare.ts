@@ -2,19 +2,19 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Reader } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
 import { type RunReference, Selection } from './filters.ts'
-import { BLOCK, KEY_FIELD } from './postings.ts'
+import { BLOCK, KEY_FIELD, keysContext } from './postings.ts'
 
 /** How the findings of two runs differ. */
 export interface Comparison {
-  /** Findings of the later run that the earlier one does not have. */
+  /** Findings that only the later run has. */
   readonly added: Selection
-  /** Findings of the earlier run that the later one does not have. */
+  /** Findings that only the earlier run has. */
   readonly fixed: Selection
-  /** Findings of the later run that the earlier one has as well. */
+  /** Findings of the later run that the earlier run also has. */
   readonly open: Selection
 }
 
-/** Compares two runs of a submission by the keys of their findings; equal findings are matched one by one. */
+/** Compares two runs of a submission by the keys of their findings; identical findings are matched one to one. */
 export async function compareRuns(
   reader: Reader,
   from: RunReference,
@@ -44,8 +44,8 @@ async function* readKeys(reader: Reader, { run, totalCount }: RunReference, seal
       [run, KEY_FIELD, '', block],
     )
     if (row === undefined) continue
-    const bytes = sealer.open(row.ordinals, `keys/${run}/${block}`)
-    // Copied, for the words have to be aligned.
+    const bytes = sealer.open(row.ordinals, keysContext(run, block))
+    // Copied, because the words must be aligned.
     yield { block, keys: new Uint32Array(new Uint8Array(bytes).buffer) }
     await yieldToOthers()
   }
@@ -56,16 +56,16 @@ function setBit(bits: Uint8Array, offset: number): void {
 }
 
 /**
- * Keys with their ordinals, in an open hash table of typed arrays: a million of them take 32 MB. The ordinals of one key
- * form a list, so that many equal findings cost no more than others.
+ * Maps keys to ordinals in an open-addressing hash table of typed arrays: a million keys take 32 MB. The ordinals of
+ * a key form a linked list, so that many identical findings cost no more than others.
  */
 class KeyTable {
   readonly #mask: number
   readonly #high: Uint32Array
   readonly #low: Uint32Array
-  /** Whether a place is taken, and by a key that has ordinals left: the last one plus one, or `EMPTY`. */
+  /** The last ordinal of each slot's key plus one, `EMPTY` if none are left, or 0 for a free slot. */
   readonly #heads: Int32Array
-  /** For each ordinal the next one of its key, plus one. */
+  /** For each ordinal, the next one of the same key plus one. */
   readonly #next: Int32Array
 
   constructor(count: number) {
@@ -90,7 +90,7 @@ class KeyTable {
     }
   }
 
-  /** Whether there is an unmatched finding with this key, which counts as matched then. */
+  /** Whether an unmatched finding has this key, which is then marked as matched. */
   take(high: number, low: number): boolean {
     const at = this.#find(high, low)
     const head = this.#heads[at] ?? 0
@@ -99,7 +99,7 @@ class KeyTable {
     return true
   }
 
-  /** The ordinals that were not matched, as bitmaps. */
+  /** The unmatched ordinals as bitmaps. */
   left(): Map<number, Uint8Array> {
     const blocks = new Map<number, Uint8Array>()
     for (const head of this.#heads) {
@@ -113,7 +113,7 @@ class KeyTable {
     return blocks
   }
 
-  /** The place of a key, or the free one where it belongs. */
+  /** The slot of a key, or the free slot where it belongs. */
   #find(high: number, low: number): number {
     let at = (low ^ high) & this.#mask
     while (this.#heads[at] !== 0 && (this.#high[at] !== high || this.#low[at] !== low))
@@ -122,5 +122,5 @@ class KeyTable {
   }
 }
 
-/** A place whose key has no ordinals left. */
+/** A slot whose key has no ordinals left. */
 const EMPTY = -1

@@ -1,6 +1,6 @@
 import { readSample } from '../package/samples.ts'
 
-/** An answer of the demo, for the reference. */
+/** A response of the demo, for the API reference. */
 export const EXAMPLE_PAGE = {
   page: 1,
   pageSize: 2,
@@ -8,7 +8,7 @@ export const EXAMPLE_PAGE = {
   totalCount: 258,
 }
 
-/** What the extended 400 of section 2.10 of the interface says, for the reference. */
+/** An example of the extended 400 of section 2.10 of the interface, for the API reference. */
 export const EXAMPLE_BAD_REQUEST = {
   schemaName: 'ResultsProblem',
   detail: 'pageSize must be a whole number from 1 to 1000, not "5000".',

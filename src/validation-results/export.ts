@@ -10,10 +10,10 @@ import type { Submission } from './queries.ts'
 export const CSV = 'text/csv'
 export const NDJSON = 'application/x-ndjson'
 
-/** Entries that are read at a time. */
-const READ = 500
+/** Entries read at once. Each stopped reader keeps up to three batches in memory, with up to 4 KiB for an entry. */
+const READ = 50
 
-/** All entries of a run, or those selected, in their order. Memory holds as many as are read at a time. */
+/** Streams all or the selected entries of a run in order. Memory holds one batch of them. */
 export function streamEntries(
   type: string,
   reader: Reader,
@@ -31,7 +31,11 @@ export function streamEntries(
       yield render(await readDocuments(reader, submission, ordinals, sealer))
     }
   }
-  return stream(`${type}; charset=utf-8`, content(), { etag, 'total-count': String(total) })
+  return stream(`${type}; charset=utf-8`, content(), {
+    etag,
+    'total-count': String(total),
+    'content-disposition': `attachment; filename="findings.${type === CSV ? 'csv' : 'ndjson'}"`,
+  })
 }
 
 function renderNdjson(documents: readonly string[]): string {

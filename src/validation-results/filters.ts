@@ -1,20 +1,19 @@
 import type { Reader } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
 import { toBuffer, type Utf8 } from '../database/utf8.ts'
-import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValue } from './postings.ts'
+import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValues } from './postings.ts'
 import type { ValidationEntry } from './schema.ts'
-import { entryContext } from './store-run.ts'
+import { detailContext, entryContext } from './store-run.ts'
 
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
 
-/** A run whose findings are read. */
+/** The run whose findings are read. */
 export interface RunReference {
   readonly run: number
   readonly totalCount: number
-  readonly sealed: string | null
 }
 
-/** A set of ordinals of a run: a bitmap for each block that has any. */
+/** A set of ordinals of a run: a bitmap for each non-empty block. */
 export class Selection {
   readonly #blocks: readonly { readonly block: number; readonly bits: Uint8Array; readonly before: number }[]
   readonly total: number
@@ -31,12 +30,12 @@ export class Selection {
     this.total = before
   }
 
-  /** Bytes held. */
+  /** The memory in bytes. */
   get weight(): number {
     return 200 + this.#blocks.length * (BLOCK / 8 + 100)
   }
 
-  /** The ordinals from the `first`-th on, at most `count` of them: finding the place costs the same everywhere. */
+  /** At most `count` ordinals from the `first`-th on. Seeking costs the same everywhere. */
   slice(first: number, count: number): number[] {
     const ordinals: number[] = []
     let at = this.#blocks.findLastIndex(({ before }) => before <= first)
@@ -70,7 +69,7 @@ function countBits(bits: Uint8Array): number {
   return count
 }
 
-/** Finds the findings of a run that match all of the filters. */
+/** Selects the findings of a run that match all filters. */
 export async function selectEntries(
   reader: Reader,
   reference: RunReference,
@@ -82,11 +81,13 @@ export async function selectEntries(
   let blocks: Map<number, Uint8Array> | undefined
   for (const name of names) {
     const field = FILTER_FIELDS[name]
-    const value = nameValue(sealer, reference.sealed, reference.run, field, filters[name] ?? '')
+    // PostgreSQL accepts no NUL in text, so no stored value contains one.
+    const given = filters[name]?.replaceAll('\0', '\ufffd') ?? ''
+    const values = nameValues(sealer, reference.run, field, given)
     const rows = await reader.all<{ block: number; ordinals: Uint8Array }>(
-      'select block, ordinals from result_posting where run = $1 and field = $2 and value = $3',
-      // PostgreSQL accepts no NUL in a text: no stored value has one.
-      [reference.run, field, value.replaceAll('\0', '\ufffd')],
+      `select block, ordinals from result_posting
+       where run = $1 and field = $2 and value in (${values.map((_, index) => `$${index + 3}`)})`,
+      [reference.run, field, ...values],
     )
     const found = new Map(rows.map(({ block, ordinals }) => [block, decodeOffsets(ordinals)]))
     blocks = blocks === undefined ? found : intersect(blocks, found)
@@ -107,7 +108,7 @@ function intersect(one: ReadonlyMap<number, Uint8Array>, other: ReadonlyMap<numb
   return both
 }
 
-/** A run that was published by an earlier version has no postings; its findings are read instead. */
+/** Runs published by earlier versions have no postings; their findings are read instead. */
 async function hasPostings(reader: Reader, run: number): Promise<boolean> {
   return (await reader.get('select run from submission_run where run = $1', [run])) !== undefined
 }
@@ -145,11 +146,11 @@ async function scan(
 
 const SCANNED = 1000
 
-/** A run is not there any more, though it was a moment ago: it was deleted, or replaced. */
+/** The run was deleted or replaced between two reads. */
 export class RunGone extends Error {}
 
 /**
- * The documents with the given ordinals, in their order, decrypted.
+ * Reads the decrypted documents with the given ordinals, in order.
  *
  * @throws {RunGone} if one is missing
  */
@@ -164,7 +165,7 @@ export async function readDocuments(
   )
 }
 
-/** The same, with the details that the specified operation does not send. */
+/** The same, with the details that the specified operation does not return. */
 export async function readDetails(
   reader: Reader,
   { run }: RunReference,
@@ -174,7 +175,7 @@ export async function readDetails(
   return (await readRows(reader, run, ordinals, 'document, detail')).map(({ ordinal, document, detail }) => {
     const context = entryContext(run, ordinal)
     const entry = JSON.parse(sealer.openText(String(document), context)) as object
-    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, `detail/${context}`)) as object)
+    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, detailContext(context))) as object)
     return { ...entry, ...rest }
   })
 }
@@ -182,8 +183,9 @@ export async function readDetails(
 async function readRows(reader: Reader, run: number, ordinals: readonly number[], columns: string) {
   if (ordinals.length === 0) return []
   const rows = await reader.all<{ ordinal: number; document: Utf8; detail?: string | null }>(
-    `select ordinal, ${columns} from ${reader.dialect.elements('$2', 'wanted')}
-     join result_entry on run = $1 and ordinal = cast(wanted.value as bigint) order by ordinal`,
+    // As a join, SQLite would compare every entry of the run with every ordinal.
+    `select ordinal, ${columns} from result_entry where run = $1 and ordinal in
+       (select cast(wanted.value as bigint) from ${reader.dialect.elements('$2', 'wanted')}) order by ordinal`,
     [run, JSON.stringify(ordinals)],
   )
   if (rows.length !== ordinals.length) throw new RunGone()

@@ -9,15 +9,14 @@ import { declare, notModified, type Operation, page } from '../operation.ts'
 import { digestQuery, makeEtag, Page, surround } from '../pages/page.ts'
 import { PageCache } from '../pages/page-cache.ts'
 import { SharedReads } from '../pages/shared-reads.ts'
-import { suggest } from '../text/suggest.ts'
 import { getChanges } from './changes-operation.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, type Selection, selectEntries } from './filters.ts'
 import { assertThere, EID_HEADER, findOwnSubmission, nameRun, type Own, type ResultsOptions } from './own.ts'
-import { FILTER_NAMES, type FilterName } from './postings.ts'
+import { FILTER_NAMES } from './postings.ts'
 import { readEntries, readSelected, type Submission } from './queries.ts'
-import { ERROR_TYPES, FILE_TYPES, resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
+import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
 import { getSummary } from './summary-operation.ts'
 
 interface Pagination {
@@ -29,7 +28,7 @@ export function resultsOperations(options: ResultsOptions): readonly Operation[]
   return [getValidationResults(options), getSummary(options), getChanges(options)]
 }
 
-/** Bytes of the sets of filtered entries that are kept in memory. */
+/** Memory for cached selections, in bytes. */
 const SELECTIONS = 16 * 2 ** 20
 
 function describeResults() {
@@ -80,7 +79,7 @@ function getValidationResults({
       unauthorized:
         'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
       gone: 'The submission was cancelled, and its data was deleted.',
-      'too-many-requests': 'The limit of requests is used up for now.',
+      'too-many-requests': 'The rate limit is exceeded.',
       'precondition-failed': 'The submission has not reached the run that X-Min-Revision names.',
     },
     badRequest: EXAMPLE_BAD_REQUEST,
@@ -94,7 +93,6 @@ function getValidationResults({
       if (own.submission.run < least) throw revisionNotReached()
       for (let { submission } = own; ; submission = (await find(own.reader)).submission) {
         assertThere(submission)
-        assertFilters(query, submission, received)
         const selected = await select(selections, own.reader, submission, query, sealer)
         if (accepted !== 'application/json') {
           assertWhole(submission, received)
@@ -104,8 +102,8 @@ function getValidationResults({
         }
         const matching = { ...submission, totalCount: selected?.total ?? submission.totalCount }
         assertWithin(query, matching, received)
-        // With the time of its publishing: a database that was restored, or a standby that took over, may give the
-        // number of a run that it has lost to another one, even of another organisation.
+        // The key includes the publishing time: after a restore or a failover, the database may reuse the number of a
+        // lost run, even for another organisation.
         const key = `${nameRun(submission)}/${query.page}/${query.pageSize}${nameFilters(query)}`
         const etag = makeEtag(nameRun(submission), digestQuery(key))
         if (isFresh(etag)) return notModified(etag)
@@ -114,7 +112,7 @@ function getValidationResults({
         kept?.join()
         const read = () => readResultsPage(own.reader, matching, selected, query, etag, sealer)
         const found = kept ?? (await readings.get(key, read))
-        // A publish came between the two reads: the next round reads the new run.
+        // A publish happened between the two reads: the next iteration reads the new run.
         if (found === undefined) continue
         if (kept === undefined) pages.set(key, found)
         return page(found, () => pages.set(key, found))
@@ -140,7 +138,7 @@ function assertWithin(
   )
 }
 
-/** The members that the 400 has besides (section 2.10 of the API specification). */
+/** Further members of the 400 (section 2.10 of the interface). */
 function describePaginationFaults(
   errorCode: 'PR1' | 'PR2',
   faults: readonly ParameterFault[],
@@ -185,13 +183,13 @@ async function readResultsPage(
   return new Page(parts, etag)
 }
 
-/** The filters of a query, in a fixed order; the empty text without any. */
+/** The filters of a query in a fixed order; an empty string without filters. */
 function nameFilters(query: Filters): string {
   const given = FILTER_NAMES.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]]))
   return given.length === 0 ? '' : `/${JSON.stringify(given)}`
 }
 
-/** The entries that match the filters; `undefined` without any. */
+/** The entries that match the filters; `undefined` without filters. */
 async function select(
   kept: PageCache<Selection>,
   reader: Reader,
@@ -209,31 +207,7 @@ async function select(
   return selection
 }
 
-const ALLOWED: Partial<Record<FilterName, readonly string[]>> = {
-  'Filter.ErrorType': ERROR_TYPES,
-  'Filter.FileType': FILE_TYPES,
-}
-
-/** @throws {Problem} the extended 400 of section 2.10, for a filter that nothing can match */
-function assertFilters(
-  query: Filters,
-  submission: Submission,
-  received: Readonly<Record<string, string>>,
-): void {
-  const faults = Object.entries(ALLOWED).flatMap(([name, allowed]) => {
-    const value = query[name as FilterName]
-    if (value === undefined || allowed.includes(value)) return []
-    return [{ parameter: name, message: `must be one of ${allowed.join(', ')}${suggest(value, allowed)}` }]
-  })
-  if (faults.length === 0) return
-  throw new Problem(
-    'invalid-parameters',
-    describeFaults(faults),
-    describePaginationFaults('PR1', faults, submission, received),
-  )
-}
-
-/** @throws {Problem} the extended 400 of section 2.10, for a page of a representation that has none */
+/** @throws {Problem} the extended 400 of section 2.10, if a page of an unpaged representation is requested */
 function assertWhole(submission: Submission, received: Readonly<Record<string, string>>): void {
   const faults = ['page', 'pageSize']
     .filter((parameter) => (received[parameter] ?? '') !== '')

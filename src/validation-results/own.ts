@@ -11,19 +11,19 @@ import { findSubmissionOf, type Submission } from './queries.ts'
 
 export interface ResultsOptions {
   readonly access: Access
-  /** Where the entries are read: the database, or standbys of it. */
+  /** The database of the entries, or standbys of it. */
   readonly reader: Reader
-  /** Asked before a request is refused: a standby may not know a new submission yet. */
+  /** Checked before a request is refused, because a standby may not have a new submission yet. */
   readonly primary: Reader
   readonly pages: PageCache<Page>
   readonly unread: UnreadResponses
-  /** Entries a page. */
+  /** Entries per page. */
   readonly limits: { readonly default: number; readonly max: number }
-  /** Opens what was encrypted. */
+  /** Decrypts stored data. */
   readonly sealer: Sealer
 }
 
-/** A submission that the caller may see, and where it was found. */
+/** A submission that the caller may see, and the database in which it was found. */
 export interface Own {
   readonly submission: Submission
   readonly reader: Reader
@@ -34,8 +34,8 @@ export const EID_HEADER = Type.Object({
 })
 
 /**
- * The submission, if the caller may see it. Every refusal is the same answer after the same work, so that neither
- * tells a wrong token from another organisation's.
+ * Returns the submission if the caller may see it. Every refusal is the same response after the same work, so that it
+ * does not reveal whether the token exists.
  *
  * @throws {Problem} `unauthorized`
  */
@@ -63,7 +63,7 @@ export function assertThere({ ended }: Submission): void {
     throw new Problem('gone', 'The submission was cancelled, and its data was deleted.')
 }
 
-/** The publishing time tells the run from one of the same number in a database that was restored. */
+/** The publishing time distinguishes the run from one with the same number in a restored database. */
 export function nameRun({ run, published }: Submission): string {
   return `r${run}.${published.toString(36)}`
 }

@@ -2,11 +2,11 @@ import type { Value } from '../database/database.ts'
 import type { Sealer, Sealing } from '../database/seal.ts'
 import type { ValidationEntry } from './schema.ts'
 
-/** Ordinals that one posting covers: a bitmap of them is 8 KB. */
+/** The number of ordinals in a posting: a bitmap of them takes 8 KB. */
 export const BLOCK = 65_536
 const BITMAP_BYTES = BLOCK / 8
 
-/** The fields of an entry that a filter can name, and the parameter that names each. */
+/** The fields of an entry that can be filtered, with their parameters. */
 export const FILTER_FIELDS = {
   'Filter.ErrorType': 'errorType',
   'Filter.FileType': 'fileType',
@@ -17,24 +17,39 @@ export const FILTER_FIELDS = {
 export type FilterName = keyof typeof FILTER_FIELDS
 export const FILTER_NAMES = Object.keys(FILTER_FIELDS) as FilterName[]
 
-/** The posting that holds the hash of each finding's key, by ordinal. */
+/** The name of the posting with the hash of each finding's key, by ordinal. */
 export const KEY_FIELD = 'key'
 
-/** About people, and so not stored as it is where data is encrypted. */
-const PERSONAL: ReadonlySet<string> = new Set(['studentId', 'courseCode'])
+/** Personal fields, which are not stored in plain text if encryption is on. */
+export const PERSONAL_FIELDS = ['studentId', 'courseCode'] as const satisfies (keyof ValidationEntry)[]
+const PERSONAL: ReadonlySet<string> = new Set(PERSONAL_FIELDS)
 
-/** The value under which entries are posted. */
-export function nameValue(sealer: Sealer, keyId: string | null, run: number, field: string, value: string) {
-  return PERSONAL.has(field) ? sealer.blind(keyId, value, `posting/${run}/${field}`) : value
+/** The value under which new entries are posted. */
+export function nameValue(sealer: Sealer, run: number, field: string, value: string): string {
+  return PERSONAL.has(field) ? sealer.hash(sealer.keyId, value, postingContext(run, field)) : value
 }
 
-/** Gathers the postings of one block of a run: which of its ordinals have which value of which field. */
+/** The values under which stored entries may be posted: the key changes while they are encrypted again. */
+export function nameValues(sealer: Sealer, run: number, field: string, value: string): string[] {
+  return PERSONAL.has(field) ? sealer.hashes(value, postingContext(run, field)) : [value]
+}
+
+function postingContext(run: number, field: string): string {
+  return `posting/${run}/${field}`
+}
+
+/** The position of a block's keys, to which their encryption is bound. */
+export function keysContext(run: number, block: number): string {
+  return `keys/${run}/${block}`
+}
+
+/** Collects the postings of one block of a run: the ordinals that have each value of each field. */
 export class PostingBlock {
   readonly #lists = new Map<string, Map<string, number[]>>()
   readonly #keys: number[] = []
   #count = 0
 
-  /** @param key what stays the same when the finding appears in another run */
+  /** @param key identifies the same finding in another run */
   add(entry: ValidationEntry, key: string): void {
     for (const field of Object.values(FILTER_FIELDS)) {
       const value = entry[field]
@@ -56,17 +71,17 @@ export class PostingBlock {
   *rows(run: number, block: number, sealer: Sealer, sealing: Sealing): Generator<readonly Value[]> {
     for (const [field, lists] of this.#lists) {
       for (const [value, offsets] of lists) {
-        const name = nameValue(sealer, sealer.keyId, run, field, value)
+        const name = nameValue(sealer, run, field, value)
         yield [run, field, name, block, offsets.length, encodeOffsets(offsets)]
       }
     }
     if (this.#count === 0) return
     const keys = Buffer.from(Uint32Array.from(this.#keys).buffer)
-    yield [run, KEY_FIELD, '', block, this.#count, sealing.seal(keys, `keys/${run}/${block}`)]
+    yield [run, KEY_FIELD, '', block, this.#count, sealing.seal(keys, keysContext(run, block))]
   }
 }
 
-/** Ascending offsets as differences in base 128, or as a bitmap where that is shorter. */
+/** Encodes ascending offsets as differences in base 128, or as a bitmap if that is shorter. */
 function encodeOffsets(offsets: readonly number[]): Buffer {
   const bytes: number[] = [0]
   let last = -1
@@ -87,7 +102,7 @@ function encodeOffsets(offsets: readonly number[]): Buffer {
   return bitmap
 }
 
-/** The bitmap of a posting, one bit for each ordinal of its block. */
+/** Decodes a posting to a bitmap with one bit for each ordinal of its block. */
 export function decodeOffsets(data: Uint8Array): Uint8Array {
   if (data[0] === 1) return data.slice(1)
   const bitmap = new Uint8Array(BITMAP_BYTES)
@@ -105,7 +120,7 @@ export function decodeOffsets(data: Uint8Array): Uint8Array {
   return bitmap
 }
 
-/** 64 bits of a text, as two words: enough to tell the findings of a run apart, and cheaper than a digest. */
+/** A 64-bit hash of a text, as two words: enough to distinguish the findings of a run, and cheaper than a digest. */
 function hashKey(text: string): [number, number] {
   let high = 0xdeadbeef
   let low = 0x41c6ce57

@@ -14,19 +14,19 @@ import { type Finding, type StoredRun, storeFindings } from './store-run.ts'
 import { createToken } from './token.ts'
 
 export interface Publication {
-  /** The organisation that made the submission. */
+  /** The organisation of the submission. */
   readonly eid: string
   /** The return that the submission belongs to. */
   readonly returnId: string
-  /** The token of a submission that exists or is to exist; without it a new one is made. */
+  /** The token of a new or existing submission; generated if absent. */
   readonly token?: string
-  /** Encrypts what is stored, where there is a key. */
+  /** Encrypts the stored data if there is a key. */
   readonly sealer?: Sealer
-  /** Runs of the submission that are kept, this one included. */
+  /** The number of runs of the submission to keep, including this one. */
   readonly keep?: number
-  /** Called with the number of entries read so far, now and then. */
+  /** Called from time to time with the number of entries read so far. */
   readonly onProgress?: (entries: number) => void
-  /** Called once if another transaction has to finish first. */
+  /** Called once if another transaction must finish first. */
   readonly onWait?: () => void
 }
 
@@ -38,19 +38,19 @@ export interface PublicationSummary {
   readonly totalCount: number
 }
 
-/** The columns of a run of validation results as CSV. */
+/** The CSV columns of validation results. */
 export const ENTRY_COLUMNS = listColumns(ValidationEntry)
 
-/** The columns that a publish accepts: with the details that `mahi check` writes. */
+/** The columns that a publish accepts, including the details that `mahi check` writes. */
 export const PUBLISHED_COLUMNS = listColumns(PublishedFinding)
 
 const readShape = compileShape(PublishedFinding, { personal: true })
 
 /**
- * Stores a complete run of validation results and makes it the submission's current one, in one transaction: readers
- * see the old run or the new one. The order of the entries is kept. Memory does not grow with their number.
+ * Stores a complete run of validation results and makes it the submission's current run, in one transaction. The
+ * order of the entries is kept. Memory use does not depend on their number.
  *
- * @throws {InputRefused} with every fault found, up to MAX_FAULTS; nothing is stored then
+ * @throws {InputRefused} with all faults found, up to MAX_FAULTS; nothing is stored then
  */
 export async function publishResults(
   database: Database,
@@ -68,7 +68,7 @@ export async function publishResults(
   const faults = findPublicationFaults({ eid, returnId, token })
   if (faults.length > 0) throw new InputRefused(faults)
 
-  // Numbered beforehand, so that publishes of different submissions need not wait for each other.
+  // Numbered in a separate transaction, so that publishes of different submissions do not wait for each other.
   const { number: runId } = await database.write('run', (writer) => bumpRevision(writer, 'run'), onWait)
   return await database.write(
     `submission:${token}`,
@@ -101,7 +101,7 @@ export async function publishResults(
         [runId, now, token],
       )
       await writer.run('update submission set runs = runs + 1 where token = $1', [token])
-      // A run from before runs were kept has no row of its own, and nothing to compare.
+      // A run of an early version has no row of its own, and cannot be compared.
       if (before !== undefined && !(await hasRun(writer, before.run)))
         await deleteFindings(writer, before.run)
       await makeCurrent(writer, { token, run: runId, stored, notRun: [] }, sealer, keep)
@@ -117,7 +117,7 @@ async function hasRun(writer: Writer, run: number): Promise<boolean> {
 
 /**
  * Makes a run whose findings were stored in this transaction the current one of its submission, and deletes the runs
- * that are not kept any more.
+ * that are no longer kept.
  */
 export async function makeCurrent(
   writer: Writer,
@@ -173,7 +173,7 @@ function findPublicationFaults({
   ]
   return checks.flatMap(([field, value, pattern, right]) => {
     if (pattern.test(value)) return []
-    // A token grants access, and messages end up in logs.
+    // A token grants access, and messages are often logged.
     const shown = field === '--token' ? `; it has ${value.length} characters` : `, not ${quote(value)}`
     return [{ field, message: `must be ${right}${shown}` }]
   })
@@ -199,7 +199,7 @@ async function loadEntries(
         if (++count % 1000 === 0) onProgress?.(count)
       }
     } catch (error) {
-      // What could not be read at all is one more fault of the input, after those of the entries before it.
+      // Unreadable input is one more fault, after those of the entries before it.
       if (!(error instanceof InputRefused)) throw error
       faults.add(error.faults)
     }
@@ -210,7 +210,7 @@ async function loadEntries(
   return stored
 }
 
-/** The specified operation sends the entry; the detail is for filters and comparisons. */
+/** The specified operation returns the entry; the detail is for filters and comparisons. */
 function splitFinding({ file, line, field, value, findingKey, ...entry }: PublishedFinding): Finding {
   const detail = Object.entries({ file, line, field, value, findingKey }).filter(
     ([, each]) => each !== undefined,

@@ -8,14 +8,14 @@ export interface Submission {
   readonly token: string
   readonly eid: string
   readonly returnId: string
-  /** The current run: a new one has a new number. */
+  /** The number of the current run, which changes with each new run. */
   readonly run: number
   readonly totalCount: number
-  /** Milliseconds since 1970: when the run was published. */
+  /** When the run was published, in milliseconds since 1970. */
   readonly published: number
-  /** The key that the current run is encrypted with. */
+  /** `null` if the current run is not encrypted; otherwise its findings may be, with any key. */
   readonly sealed: string | null
-  /** How the submission ended: nothing about it changes any more. */
+  /** How the submission ended, after which it no longer changes. */
   readonly ended: 'Submitted' | 'Cancelled' | null
 }
 
@@ -33,23 +33,23 @@ interface SubmissionRow {
 const SUBMISSION =
   'select token, eid, return_id, run, total, published, sealed, ended from submission where token = $1'
 
-/** Finds a submission by its token alone, for those who may see all of them. */
+/** Finds a submission by its token only, for callers that may see all of them. */
 export async function findSubmission(reader: Reader, token: string): Promise<Submission | undefined> {
   return await readSubmission(reader, SUBMISSION, [token])
 }
 
 /**
- * Finds an organisation's submission. That of another one takes as long as one that there is not: in neither case
- * does the database hand over a row.
+ * Finds an organisation's submission. One of another organisation takes as long as one that does not exist: in both
+ * cases the database returns no row.
  *
- * @param eid the organisation, if the caller may ask for it; the empty text is none
+ * @param eid the organisation, if the caller may act for it, otherwise an empty string
  */
 export async function findSubmissionOf(
   reader: Reader,
   eid: string,
   token: string,
 ): Promise<Submission | undefined> {
-  // PostgreSQL takes no NUL in a text: another character that no token has makes the same query of it.
+  // PostgreSQL accepts no NUL in text; another character that no token contains has the same result.
   return await readSubmission(reader, `${SUBMISSION} and eid = $2`, [token.replaceAll('\0', '\ufffd'), eid])
 }
 
@@ -67,10 +67,9 @@ export function toSubmission({ return_id, total, ...rest }: SubmissionRow): Subm
 }
 
 /**
- * Reads the entries of a page: a range of ordinals, so that every page costs what the first does.
+ * Reads the entries of a page by a range of ordinals, so that all pages cost the same.
  *
- * @returns the stored documents joined by commas, if there are any; `undefined` if another run has become current
- *   meanwhile
+ * @returns the stored documents joined by commas, if there are any; `undefined` if another run has become current, or this one is encrypted now
  */
 export async function readEntries(
   reader: Reader,
@@ -85,8 +84,9 @@ export async function readEntries(
     const ordinals = Array.from({ length: count }, (_, index) => first + index)
     return await readSelected(reader, submission, ordinals, sealer)
   }
-  const row = await reader.get<{ run: number; documents: Utf8 | null }>(
-    `select run, (
+  const row = await reader.get<{ run: number | null; documents: Utf8 | null }>(
+    // The run may have been encrypted since it was found.
+    `select case when sealed is null then run end as run, (
        select ${reader.dialect.utf8(`string_agg(document, ',')`)} from (
          select document from result_entry
          where run = $2 and ordinal >= $3 and ordinal < $4 order by ordinal
@@ -99,7 +99,7 @@ export async function readEntries(
   return { documents: row.documents === null ? undefined : toBuffer(row.documents) }
 }
 
-/** Reads the entries with the given ordinals, as `readEntries` does. */
+/** Reads the entries with the given ordinals, like `readEntries`. */
 export async function readSelected(
   reader: Reader,
   submission: Submission,

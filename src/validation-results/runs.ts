@@ -2,7 +2,7 @@ import type { Reader, Writer } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
 import type { CodeCount } from './store-run.ts'
 
-/** Runs of a submission that are kept unless a setting says otherwise. */
+/** The default number of runs of a submission to keep. */
 export const RUNS_KEPT = 10
 
 export const RUN_STATUSES = [
@@ -15,12 +15,12 @@ export const RUN_STATUSES = [
 ] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
-/** The files of a run as they were when it was requested. */
+/** A file as it was when the run was requested. */
 export interface RunFile {
   readonly resource: string
   readonly version: string
   readonly format: string
-  /** Stored chunks that belong to the file then: later batches add more. */
+  /** The number of stored chunks at that time; later batches add more. */
   readonly chunks: number
   readonly batches: number
   readonly records: number
@@ -28,20 +28,20 @@ export interface RunFile {
   readonly sha256: string
 }
 
-/** How far a run has got. */
+/** The progress of a run. */
 export interface RunProgress {
   readonly stage: string
   readonly done?: number
   readonly total?: number
 }
 
-/** A check that could not be run, or ran only in part. */
+/** A check that was not run, or only in part. */
 export interface NotRun {
   readonly code: string
   readonly reason: string
 }
 
-/** What is known of a run besides its findings; it may hold personal data. */
+/** The results of a run besides its findings; they may contain personal data. */
 export interface RunSummary {
   readonly codes: readonly CodeCount[]
   readonly notRun: readonly NotRun[]
@@ -66,15 +66,15 @@ export interface CheckedFile {
 export interface Run {
   readonly run: number
   readonly token: string
-  /** Its number within the submission, from 1: the `runId` of the API. */
+  /** The run's number within the submission, from 1: the `runId` of the API. */
   readonly number: number
   readonly eid: string
   readonly status: RunStatus
-  /** Milliseconds since 1970, as are the following. */
+  /** Milliseconds since 1970, like the following. */
   readonly received: number
   readonly started: number | null
   readonly completed: number | null
-  /** The state of the files that the run covers. */
+  /** The revision of the files that the run covers. */
   readonly revision: number
   readonly total: number
   readonly errors: number
@@ -82,9 +82,9 @@ export interface Run {
   readonly definition: string | null
   readonly files: readonly RunFile[]
   readonly progress: RunProgress | undefined
-  /** Why a run did not succeed: never a part of the data. */
+  /** Why the run failed, without any of the data. */
   readonly reason: string | null
-  /** The key that its findings are encrypted with. */
+  /** The id of the key that encrypts its findings; `null` without encryption, and empty while they are encrypted. */
   readonly sealed: string | null
 }
 
@@ -105,7 +105,7 @@ export async function listRuns(reader: Reader, token: string): Promise<Run[]> {
   return rows.map(toRun)
 }
 
-/** A run of a submission by its number within it. */
+/** Finds a run of a submission by its number within it. */
 export async function findRun(reader: Reader, token: string, number: number): Promise<Run | undefined> {
   const row = await reader.get<RunRow>(
     `select ${COLUMNS} from submission_run where token = $1 and number = $2`,
@@ -114,7 +114,7 @@ export async function findRun(reader: Reader, token: string, number: number): Pr
   return row === undefined ? undefined : toRun(row)
 }
 
-/** A run by its number among all runs. */
+/** Reads a run by its number among all runs. */
 export async function readRun(reader: Reader, run: number): Promise<Run | undefined> {
   const row = await reader.get<RunRow>(`select ${COLUMNS} from submission_run where run = $1`, [run])
   return row === undefined ? undefined : toRun(row)
@@ -128,7 +128,7 @@ function toRun({ files, progress, ...row }: RunRow): Run {
   }
 }
 
-/** What a finished run found, by code; `undefined` for a run from before summaries were kept. */
+/** The findings of a finished run by code; `undefined` for a run of an early version without a summary. */
 export async function readSummary(
   reader: Reader,
   run: number,
@@ -147,8 +147,8 @@ export function summaryContext(run: number): string {
 }
 
 /**
- * Deletes the runs of a submission but for the last ones and the current one, with all of their findings. Runs that wait
- * or are in progress stay.
+ * Deletes the runs of a submission, with all their findings, except the latest ones, the current one, and those that
+ * are queued or in progress.
  */
 export async function deleteOldRuns(writer: Writer, token: string, keep: number): Promise<void> {
   const current = await writer.get<{ run: number }>('select run from submission where token = $1', [token])
@@ -160,7 +160,7 @@ export async function deleteOldRuns(writer: Writer, token: string, keep: number)
   for (const run of old) if (run !== current?.run) await deleteRun(writer, run)
 }
 
-/** Deletes a run and everything that was found in it. */
+/** Deletes a run and all its findings. */
 export async function deleteRun(writer: Writer, run: number): Promise<void> {
   await deleteFindings(writer, run)
   await writer.run('delete from submission_run where run = $1', [run])

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { int32Count, oneOf } from '../http/fields.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
 
@@ -42,7 +43,10 @@ export const ValidationEntry = Type.Object(
 )
 export type ValidationEntry = Static<typeof ValidationEntry>
 
-/** What a publish accepts: an entry, and what `mahi check` adds to it. The specified operation never sends the rest. */
+/**
+ * The input of a publish: an entry with the details that `mahi check` adds, which the specified operation never
+ * returns.
+ */
 export const PublishedFinding = Type.Object({
   ...ValidationEntry.properties,
   file: text('Name of the file that holds the record.'),
@@ -59,20 +63,17 @@ export const PublishedFinding = Type.Object({
 })
 export type PublishedFinding = Static<typeof PublishedFinding>
 
-const count = (description: string) =>
-  Type.Optional(Type.Integer({ description, format: 'int32', minimum: 0 }))
-
 /** Section 2.8 of the interface. */
 export const ValidationResultsPage = Type.Object(
   {
-    page: count('Page number of this page, from 1.'),
-    pageSize: count('Page size of this page.'),
+    page: int32Count('Page number of this page, from 1.'),
+    pageSize: int32Count('Page size of this page.'),
     results: Type.Optional(
       Type.Array(Type.Unsafe<ValidationEntry>(Type.Ref('ValidationEntry#')), {
         description: 'Validation entries, in the order they were published.',
       }),
     ),
-    totalCount: count('Total number of entries of the submission.'),
+    totalCount: int32Count('Total number of entries of the submission.'),
   },
   { description: 'A page of the current validation results of a submission.' },
 )
@@ -99,8 +100,8 @@ export function resultsQuery(limits: { default: number; max: number }) {
         format: 'int32',
       }),
     ),
-    'Filter.ErrorType': filter(`Only ${ERROR_TYPES.join(' or ')} entries.`),
-    'Filter.FileType': filter(`Only entries of this file: ${FILE_TYPES.join(', ')}.`),
+    'Filter.ErrorType': oneOf(ERROR_TYPES, 'Only entries of this type.'),
+    'Filter.FileType': oneOf(FILE_TYPES, 'Only entries of this file.'),
     'Filter.ErrorCode': filter('Only entries with this code.'),
     'Filter.StudentId': filter('Only entries about this student.'),
     'Filter.CourseCode': filter('Only entries about this course.'),

@@ -3,14 +3,14 @@ import type { Sealer } from '../database/seal.ts'
 import { BLOCK, PostingBlock } from './postings.ts'
 import type { ValidationEntry } from './schema.ts'
 
-/** Where a finding comes from; stored beside its document, and not part of the specified operation. */
+/** The source of a finding, stored beside its document; the specified operation does not include it. */
 export interface FindingDetail {
   readonly file?: string
-  /** From 1: the first line of the record. */
+  /** The first line of the record, from 1. */
   readonly line?: number
   readonly field?: string
   readonly value?: string
-  /** Stays the same while the finding does, whatever the order of the records. */
+  /** Identifies the same finding in other runs, whatever the order of the records. */
   readonly findingKey?: string
 }
 
@@ -19,15 +19,15 @@ export interface Finding {
   readonly detail?: FindingDetail
 }
 
-/** How often a code occurs in a run. */
+/** The number of findings of a code in a run. */
 export interface CodeCount {
   readonly errorCode: string
   readonly errorType?: string
   readonly fileType?: string
   readonly count: number
-  /** Findings that are stored, where that is not all of them. */
+  /** The number of stored findings, if not all are stored. */
   readonly stored?: number
-  /** Different `studentId` values. */
+  /** The number of distinct `studentId` values. */
   readonly students: number
   readonly first: ValidationEntry
 }
@@ -40,8 +40,8 @@ export interface StoredRun {
 }
 
 /**
- * Stores the findings of a run in their order, with what filters and comparisons need. Memory holds the postings of one
- * block and the number of each student once per code.
+ * Stores the findings of a run in order, with the data for filters and comparisons. Memory holds the postings of one
+ * block, and the number of each student once per code.
  */
 export async function storeFindings(
   writer: Writer,
@@ -71,7 +71,7 @@ export async function storeFindings(
           const context = entryContext(run, ordinal)
           const document = sealing.sealText(JSON.stringify(entry), context)
           const rest =
-            detail === undefined ? null : sealing.sealText(JSON.stringify(detail), `detail/${context}`)
+            detail === undefined ? null : sealing.sealText(JSON.stringify(detail), detailContext(context))
           yield [run, ordinal++, document, rest]
         }
       }
@@ -85,12 +85,16 @@ export async function storeFindings(
   return { totalCount: ordinal, ...counts.summarise() }
 }
 
-/** The place of a finding, which its encryption is bound to. */
+/** The position of a finding, to which its encryption is bound. */
 export function entryContext(run: number, ordinal: number): string {
   return `entry/${run}/${ordinal}`
 }
 
-/** What a finding without a key is recognised by in another run. */
+export function detailContext(entry: string): string {
+  return `detail/${entry}`
+}
+
+/** Identifies a finding without a key in other runs. */
 function keyOf({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry): string {
   return JSON.stringify([localId, errorCode, fileType, courseCode, studentId])
 }

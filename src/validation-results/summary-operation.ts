@@ -2,19 +2,17 @@ import Type, { type TSchema } from 'typebox'
 import type { Reader } from '../database/database.ts'
 import type { Sealer } from '../database/seal.ts'
 import { describeDocument } from '../http/describe.ts'
+import { count, text } from '../http/fields.ts'
 import { declare, document, type Operation } from '../operation.ts'
 import { assertThere, EID_HEADER, findOwnSubmission, type Own, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
 import { readRun, readSummary } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
 
-const text = (description: string) => Type.Optional(Type.String({ description }))
-const count = (description: string) => Type.Optional(Type.Integer({ description, minimum: 0 }))
-
 export const ResultsSummary = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
-    returnId: text('The return that the submission is for.'),
+    returnId: text('The return of the submission.'),
     runId: count('The current run; absent before the first.'),
     errorCount: count('Errors in all.'),
     warningCount: count('Warnings in all.'),
@@ -23,8 +21,8 @@ export const ResultsSummary = Type.Object(
       Type.Object({
         name: text('Name of the definition.'),
         version: text('Its version.'),
-        title: text('What it describes.'),
-        notice: text('What everybody should know about it.'),
+        title: text('The data that it describes.'),
+        notice: text('A notice that reports show.'),
       }),
     ),
     codes: Type.Optional(
@@ -95,11 +93,11 @@ export function getSummary({ access, reader, primary, sealer }: ResultsOptions):
     schemas: { ValidationEntry, ResultsSummary },
     responses: { 200: describeDocument('ResultsSummary', 'The summary.', EXAMPLE) },
     problems: {
-      'invalid-parameters': 'A parameter is wrong, or the version is not supported.',
+      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
       unauthorized:
         'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
       gone: 'The submission was cancelled, and its data was deleted.',
-      'too-many-requests': 'The limit of requests is used up for now.',
+      'too-many-requests': 'The rate limit is exceeded.',
     },
     authorize: ({ request, path }) =>
       findOwnSubmission(access, readers, request, path.submissionToken, 'results-summary'),

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
-/** A token of 192 random bits that does not begin with a hyphen: on a command line that would be an option. */
+/**
+ * Creates a token of 192 random bits. It never starts with a hyphen, which would make it an option on a command line.
+ */
 export function createToken(): string {
   for (;;) {
     const token = randomBytes(24).toString('base64url')

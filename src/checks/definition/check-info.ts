@@ -1,7 +1,7 @@
 import type { Check } from './definition.ts'
 import type { Node } from './node.ts'
 
-/** The properties that describe a check, wherever a definition can state them. */
+/** The properties that describe a check, wherever a definition contains one. */
 export const CHECK_PROPERTIES = [
   'code',
   'severity',
@@ -16,7 +16,7 @@ export const CHECK_PROPERTIES = [
   'status',
 ]
 
-/** Reads the properties of a check; what is absent keeps its default. */
+/** Reads the properties of a check; absent ones keep their defaults. */
 export function readCheck(
   node: Node,
   { code, kind, fields }: { code: string; kind: string; fields: readonly string[] },

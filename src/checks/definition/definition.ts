@@ -1,4 +1,4 @@
-/** A definition as it is used: read from its folder, complete and free of faults. See docs/definitions.md. */
+/** A loaded definition, complete and without faults. See docs/definitions.md. */
 export interface Definition {
   readonly folder: string
   readonly name: string
@@ -19,19 +19,19 @@ export type FileType =
   | 'Learner'
   | 'Unknown'
 
-/** One check. Its position in `checks` of its resource is also its position in the order of the findings. */
+/** A check. Its position in `checks` of its resource determines the order of findings. */
 export interface Check {
   readonly code: string
   readonly kind: string
   readonly severity: Severity
   /** The fields concerned; a finding reports the first one and its value. */
   readonly fields: readonly string[]
-  /** Template of the message; without one, the kind of check has its own wording. */
+  /** The template of the message; without one, the kind of check has default wording. */
   readonly message: string | undefined
   readonly why: string | undefined
   readonly fix: string | undefined
   readonly source: string | undefined
-  /** The publisher's own number. */
+  /** The publisher's number of the check. */
   readonly replaces: string | undefined
   readonly basis: 'stated' | 'inferred' | 'own' | undefined
   readonly since: string | undefined
@@ -47,7 +47,7 @@ export interface Resource {
   readonly title: string
   readonly prefix: string
   readonly fileType: FileType
-  /** Positions of the fields that fill the properties of a finding. */
+  /** The positions of the fields that identify a record in findings. */
   readonly record: { readonly localId?: number; readonly courseCode?: number; readonly studentId?: number }
   readonly fileNames: readonly string[]
   readonly optional: boolean
@@ -57,13 +57,13 @@ export interface Resource {
   readonly fileCheck: Check
   readonly headerCheck: Check
   readonly recordCheck: Check
-  /** The primary key first, if `hasPrimaryKey`, then the unique keys. */
+  /** The primary key, if `hasPrimaryKey`, then the unique keys. */
   readonly keys: readonly Key[]
   readonly hasPrimaryKey: boolean
   readonly foreignKeys: readonly ForeignKey[]
   readonly recordChecks: readonly RecordCheck[]
   readonly rules: readonly SqlRule[]
-  /** All of the above, in the order of the findings. */
+  /** All checks of the resource, in the order of findings. */
   readonly checks: readonly Check[]
 }
 
@@ -123,12 +123,12 @@ export interface PermittedValue {
   readonly until: string | undefined
 }
 
-/** At least one of the alternatives holds; an alternative holds if all of its tests do. */
+/** Alternatives, at least one of which must hold; an alternative holds if all its tests do. */
 export type Condition = readonly (readonly FieldTest[])[]
 
 export interface FieldTest {
   readonly field: number
-  /** The values of which one must be present, or whether there is a value. */
+  /** The values, one of which must be present, or whether there must be a value. */
   readonly is: readonly string[] | 'present' | 'absent'
 }
 
@@ -145,7 +145,7 @@ export interface ForeignKey {
   readonly matches: readonly Match[]
 }
 
-/** Where the referenced record exists, `field` equals its `reference`. */
+/** If the referenced record exists, `field` must equal its `reference`. */
 export interface Match {
   readonly field: number
   readonly reference: number
@@ -201,16 +201,16 @@ export interface RuleExample {
   readonly name: string
   /** Partial records by the name of their resource. */
   readonly records: Readonly<Record<string, readonly ExampleRecord[]>>
-  /** Positions, from 1, of the records of the rule's file that it finds. */
+  /** Positions, from 1, of the records in the rule's file that it must find. */
   readonly finds: readonly number[]
   readonly returnId: string | undefined
   readonly asOf: string | undefined
 }
 
-/** The values of a record by field; a list may be given as its items. */
+/** The values of a record by field; a list may be given as an array. */
 export type ExampleRecord = Readonly<Record<string, string | readonly string[]>>
 
-/** Every check of a definition with its resource, in the order of the findings. */
+/** All checks of a definition with their resources, in the order of findings. */
 export function* listChecks(definition: Definition): Generator<{ resource: Resource; check: Check }> {
   for (const resource of definition.resources) {
     for (const check of resource.checks) yield { resource, check }

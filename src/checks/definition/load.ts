@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PACKAGE_ROOT } from '../../package/root.ts'
 import type { Fault } from '../../text/user-error.ts'
@@ -11,10 +11,10 @@ import { readRule } from './read-rule.ts'
 
 const DESCRIPTOR = 'datapackage.json'
 
-/** The folder of the definitions that come with Mahi. */
+/** The folder of the built-in definitions. */
 export const OWN_DEFINITIONS: string = fileURLToPath(new URL('definitions', PACKAGE_ROOT))
 
-/** The names of the definitions that come with Mahi. */
+/** The names of the built-in definitions. */
 export function listOwnDefinitions(): string[] {
   if (!existsSync(OWN_DEFINITIONS)) return []
   return readdirSync(OWN_DEFINITIONS)
@@ -22,10 +22,15 @@ export function listOwnDefinitions(): string[] {
     .sort()
 }
 
-/** The folder of a definition: one of Mahi's by its name, or any folder. */
+/** The folder of a built-in definition by its name, or any other folder. */
 export function findDefinition(nameOrFolder: string): string {
   const own = listOwnDefinitions().includes(nameOrFolder)
   return own ? join(OWN_DEFINITIONS, nameOrFolder) : resolve(nameOrFolder)
+}
+
+/** Whether a folder is that of a definition that comes with Mahi. */
+export function isOwnDefinition(folder: string): boolean {
+  return dirname(folder) === OWN_DEFINITIONS
 }
 
 /**

@@ -1,7 +1,7 @@
-/** A query in which one comparison has been changed. */
+/** A query with one changed comparison. */
 export interface Mutant {
   readonly sql: string
-  /** What was changed, for people. */
+  /** Describes the change. */
   readonly change: string
 }
 
@@ -24,11 +24,11 @@ const CHANGES: Record<string, readonly string[]> = {
   'not between': ['between'],
 }
 
-/** Strings, quoted names and comments are passed over; `->` and `<<` are not comparisons. */
+/** Strings, quoted names and comments are skipped; `->` and `<<` are not comparisons. */
 const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|->>?|<<|>>|<=|>=|<>|!=|==|[=<>]|\b(?:is\s+not|not\s+in|not\s+exists|not\s+between|is|in|exists|between)\b/gi
 
-/** Every query that differs from the given one in one comparison. */
+/** Returns every variant of a query with one changed comparison. */
 export function mutateComparisons(sql: string): Mutant[] {
   return [...sql.matchAll(TOKEN)].flatMap((match) => {
     const token = match[0]

@@ -3,10 +3,10 @@ import { quote } from '../../text/quote.ts'
 import { suggest } from '../../text/suggest.ts'
 import { type Fault, UserError } from '../../text/user-error.ts'
 
-/** A definition has faults; none of it is used. */
+/** A definition has faults, and none of it is used. */
 export class DefinitionRefused extends UserError {}
 
-/** A value of a JSON or YAML document with its location, which reports what is wrong with it. */
+/** A value in a JSON or YAML document with its location; reports faults at that location. */
 export class Node {
   readonly value: unknown
   readonly #file: string
@@ -36,7 +36,7 @@ export class Node {
     return new Node(value, this.#file, this.#faults, this.#path + step)
   }
 
-  /** Reports every property that is not known; where only `mahi:` properties are checked, the others are accepted. */
+  /** Reports all unknown properties, or unless `strict`, only unknown `mahi:` properties. */
   knows(names: readonly string[], { strict = false } = {}): void {
     if (!isObject(this.value)) return
     for (const name of Object.keys(this.value)) {
@@ -67,7 +67,7 @@ export class Node {
     return new Node(item, this.#file, this.#faults, `${this.#path}[${index}]`)
   }
 
-  /** A list, or one value that stands for a list of one. */
+  /** A list, or a single value as a list with one item. */
   listOrOne(): Node[] {
     return this.present && !Array.isArray(this.value) ? [this] : this.list()
   }
@@ -85,7 +85,7 @@ export class Node {
     return ''
   }
 
-  /** Text or a number, as text: the standard accepts either for minimum and enum. */
+  /** Text, or a number as text: the standard accepts either for minimum and enum. */
   scalar(): string | undefined {
     if (!this.present) return undefined
     const { value } = this
@@ -137,7 +137,7 @@ export class Node {
   }
 }
 
-/** A pattern applies to the whole value, as in XML Schema. */
+/** Compiles a pattern that must match the whole value, as in XML Schema. */
 export function compilePattern(pattern: string): RegExp {
   return new RegExp(`^(?:${pattern})$`, 'u')
 }

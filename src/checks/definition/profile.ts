@@ -115,7 +115,7 @@ const tableSchema = {
   },
 }
 
-/** A path within the package, or a URL: never absolute, never upward. */
+/** A path within the package, or a URL: neither absolute nor with parent folders. */
 const path = { type: 'string', pattern: '^(?:https?://|(?![/~.]))(?!.*\\.\\./)' }
 const source = {
   type: 'object',
@@ -167,14 +167,14 @@ const PACKAGE = {
 }
 
 /**
- * What other software for Data Package would find wrong with a descriptor. The loader checks everything that Mahi
- * uses; this also checks the properties of the standard that Mahi passes over.
+ * Finds the faults that other software for Data Package would report. The loader checks everything that Mahi uses;
+ * this also checks properties of the standard that Mahi ignores.
  */
 export function findProfileFaults(folder: string): Fault[] {
   const validate = new Ajv({ allErrors: true, strict: false }).compile(PACKAGE)
   const descriptor = JSON.parse(readFileSync(join(folder, 'datapackage.json'), 'utf8'))
   if (validate(descriptor)) return []
-  // Every alternative that fails is an error of its own: the last one of each place says enough.
+  // Each failed alternative is a separate error; the last one for each location is enough.
   const places = new Map((validate.errors ?? []).map((error) => [error.instancePath, error]))
   return [...places.values()].map(({ instancePath, message }) => ({
     file: 'datapackage.json',

@@ -40,7 +40,7 @@ const CONSTRAINTS = [
   'enum',
 ]
 
-/** The kinds of field checks, in the order of their findings. */
+/** The kinds of field checks, in the order of findings. */
 export const FIELD_KINDS = [
   'required',
   'empty',
@@ -56,7 +56,7 @@ export const FIELD_KINDS = [
 ] as const
 export type FieldKind = (typeof FIELD_KINDS)[number]
 
-/** What the fields of a schema have in common. */
+/** The context that the fields of a schema share. */
 export interface FieldContext {
   readonly prefix: string
   readonly names: readonly string[]

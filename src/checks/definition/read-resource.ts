@@ -31,14 +31,14 @@ const FILE_TYPES: readonly FileType[] = [
   'Unknown',
 ]
 
-/** What a resource needs from the rest of the definition. */
+/** The parts of a definition that a resource needs. */
 export interface ResourceContext {
   readonly fieldsOf: (resource: string) => readonly string[] | undefined
   readonly readCodelist: (name: string, node: Node) => readonly PermittedValue[]
   readonly rulesOf: (resource: string) => readonly SqlRule[]
 }
 
-/** The names of the fields that a resource's schema lists, before anything else about it is read. */
+/** The field names in a resource's schema, before the rest of the resource is read. */
 export function listFieldNames(resource: Node): string[] {
   return resource
     .get('schema')
@@ -138,7 +138,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
   }
 }
 
-/** The column of the local ID may be absent: the record's line number then replaces it. */
+/** The column of the local ID may be absent, in which case the line number replaces it. */
 function markLocalId(fields: readonly Field[], localId: unknown): Field[] {
   return fields.map((field) => (field.name === localId ? { ...field, mayBeAbsent: true } : field))
 }
@@ -162,7 +162,7 @@ function readKeys(
   const nodes = [...(primary.present ? [primary] : []), ...schema.get('uniqueKeys').list()]
   return nodes.map((node, index) => {
     const fields = readFieldPositions(node, names)
-    // The kind of the first unique key is key2, also without a primary key: the standard's order decides.
+    // The kind of the first unique key is key2, even without a primary key, as in the standard.
     const place = primary.present ? index + 1 : index + 2
     const kind = place === 1 ? 'key' : `key${place}`
     return { fields, check: derive(kind, toNames(fields, names)) }

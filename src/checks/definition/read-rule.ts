@@ -3,6 +3,7 @@ import type { Fault } from '../../text/user-error.ts'
 import { CHECK_PROPERTIES, listPlaceholders, readCheck } from './check-info.ts'
 import type { RuleExample, SqlRule } from './definition.ts'
 import { Node } from './node.ts'
+import { stripSql } from './strip-sql.ts'
 
 /**
  * Reads a rule: a comment that holds YAML, then one query. The examples are most of the comment, and nothing but the
@@ -84,13 +85,6 @@ function checkQuery(
     if (['returnId', 'returnYear', 'asOf'].includes(name)) continue
     node.fault(`the message uses {${name}}, which is neither a field of the file nor a column of the query`)
   }
-}
-
-/** A query without its comments, and with empty strings. */
-export function stripSql(sql: string): string {
-  return sql.replace(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'/g, (part) =>
-    part.startsWith("'") ? "''" : ' ',
-  )
 }
 
 function readExample(

@@ -6,7 +6,7 @@ import { resolveParameters } from '../parameters.ts'
 import type { Definition, Resource, RuleExample, SqlRule } from './definition.ts'
 import { mutateComparisons } from './mutate.ts'
 
-/** What a test of a definition's rules has done. */
+/** The result of testing a definition's rules. */
 export interface RuleTestResult {
   readonly rules: number
   readonly examples: number
@@ -14,7 +14,7 @@ export interface RuleTestResult {
   readonly faults: readonly Fault[]
 }
 
-/** Runs the examples of every rule, also with each comparison changed. */
+/** Runs the examples of all rules, and again with each comparison changed. */
 export function testRules(definition: Definition): RuleTestResult {
   const database = new Database(':memory:')
   try {
@@ -68,7 +68,7 @@ class RuleTest {
         fault(`${example.name}: finds ${format(found)}, but the example expects ${format(example.finds)}`)
     }
     for (const mutant of mutateComparisons(rule.sql)) {
-      // A change that is not SQL, such as in the frame of a window, is no comparison.
+      // A change that is not valid SQL, such as in a window frame, is not a comparison.
       const changed = this.#prepare(mutant.sql, () => undefined)
       if (changed === undefined) continue
       this.#mutants++
@@ -83,7 +83,7 @@ class RuleTest {
     }
   }
 
-  /** Two rules that find the same in every example of both are one rule, or lack an example. */
+  /** Two rules with the same findings in all examples are duplicates, or lack an example. */
   #comparePairs({ rules }: Resource): void {
     const queries = rules.map((rule) => this.#prepare(rule.sql, () => undefined))
     for (const [index, one] of rules.entries()) {

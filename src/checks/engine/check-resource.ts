@@ -7,11 +7,11 @@ import type { OpenFile } from './read-file.ts'
 import { compileCondition, compileRecordCheck, type RecordTest } from './record-checks.ts'
 import type { RecordStep } from './references.ts'
 
-/** Where the records of a file are, and what is wrong with those that cannot be read. */
+/** The positions of a file's records, and the faults of unreadable ones. */
 export class RecordIndex {
-  /** Offsets by the number of the record, from 1; at 0 that of the header. */
+  /** Offsets by record number from 1; entry 0 is that of the header. */
   readonly offsets = new NumberList()
-  /** Lines differ from the numbers of the records only after empty lines and quoted line ends. */
+  /** Line numbers, which differ from record numbers only after empty lines and quoted line breaks. */
   readonly #lines = new NumberList()
   readonly #linesFrom: NumberList = new NumberList()
   #shift = 1
@@ -54,18 +54,18 @@ export interface ResourceRun {
   readonly file: OpenFile
   readonly found: Found
   readonly parameters: Parameters
-  /** The position of a check, or -1 where it does not run. */
+  /** The position of a check, or -1 if it does not run. */
   readonly position: (check: Check | undefined) => number
   readonly steps: readonly RecordStep[]
   readonly store: ((record: number, values: readonly string[]) => void) | undefined
-  /** Called after every so many records. */
+  /** Called from time to time with the number of records. */
   readonly onRecords: (records: number) => void
 }
 
-/** Faults of single records whose text is kept; more are counted, with the same code. */
+/** The most record faults whose text is kept; more are counted under the same code. */
 const MOST_FAULT_TEXTS = 100_000
 
-/** Reads a file and checks each record by itself; what other files need of it goes to `steps` and `store`. */
+/** Reads a file and checks each record; passes data that other files need to `steps` and `store`. */
 export function checkResource(run: ResourceRun): RecordIndex {
   const { resource, file, found, position, steps, store } = run
   const { reader, columns } = file
@@ -125,7 +125,7 @@ function compileChecks({ resource, file, found, parameters, position }: Resource
       const applies = compileCondition(field.requiredWhen)
       const cell = file.columns.positions[index] ?? -1
       const { cells } = file.reader
-      // A value that fails its type is a finding of its own, and not an empty one.
+      // A value of the wrong type is a separate finding, and does not count as empty.
       tests.push((values) => {
         if (values[index] === '' && isEmpty(cell === -1 ? '' : cells[cell]) && applies(values))
           report(required)

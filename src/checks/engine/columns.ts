@@ -1,15 +1,15 @@
 import { suggest } from '../../text/suggest.ts'
 import type { Resource } from '../definition/definition.ts'
 
-/** Where the fields of a schema are in a file. */
+/** The positions of a schema's fields in a file. */
 export interface Columns {
   /** The cell of each field; -1 if the file has no such column. */
   readonly positions: readonly number[]
   /** How many cells each record must have. */
   readonly width: number
-  /** What is wrong with the header, as full sentences. */
+  /** The faults of the header, as full sentences. */
   readonly faults: readonly { readonly message: string; readonly field?: string }[]
-  /** Fields whose column is missing and may not be. */
+  /** Fields whose required column is missing. */
   readonly missing: ReadonlySet<number>
 }
 

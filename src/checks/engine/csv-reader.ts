@@ -1,20 +1,20 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** A record may have this many bytes; a longer one is a fault. */
+/** The longest record, in bytes; a longer one is a fault. */
 export const MAX_RECORD_BYTES = 256 * 1024
 
-/** Gives the records of a file one by one. Its properties describe the current record. */
+/** Reads the records of a file one by one. Its properties describe the current record. */
 export interface RecordReader {
   /** Moves to the next record; false after the last one. */
   next(): boolean
   close(): void
-  /** The values of the record, of which the first `count` count. */
+  /** The values of the record are the first `count` cells. */
   readonly cells: string[]
   readonly count: number
-  /** Where the record starts in the file, in bytes. */
+  /** The offset of the record in the file, in bytes. */
   readonly offset: number
-  /** From 1: the line on which the record starts. */
+  /** The line on which the record starts, from 1. */
   readonly line: number
   /** Why the record cannot be read, as a full sentence. */
   readonly fault: string | undefined
@@ -34,11 +34,11 @@ const LF = 10
 const CR = 13
 
 /**
- * Reads the records of a CSV file (RFC 4180) and keeps nothing but the current one. The bytes are seen as Latin-1, so
- * that an index into the text is an offset in the file; only records with bytes from 0x80 are decoded as UTF-8. That
- * makes it four times as fast as decoding everything.
+ * Reads the records of a CSV file (RFC 4180), holding only the current one. The bytes are decoded as Latin-1, so that
+ * an index into the text is an offset in the file; only records with bytes from 0x80 are decoded as UTF-8. This is
+ * four times as fast as decoding everything.
  *
- * A record with a misplaced quote ends at the end of its first line: what follows is read again as records, so one
+ * A record with a misplaced quote ends with its first line. The following lines are read as records, so that one
  * quote does not hide the rest of the file.
  */
 export class CsvReader implements RecordReader {
@@ -54,17 +54,17 @@ export class CsvReader implements RecordReader {
   readonly #separator: string
   readonly #separatorCode: number
   readonly #hasNul: boolean
-  /** What the buffer holds, as Latin-1. */
+  /** The content of the buffer, as Latin-1. */
   #text = ''
   #ascii = true
-  /** Offset in the file of the start of the buffer. */
+  /** The file offset of the start of the buffer. */
   #base = 0
   #filled = 0
   #at = 0
   #ended = false
   #position = 0
   #nextLine = 1
-  /** Where the next quote is; looked up once, not for every record without one. */
+  /** The position of the next quote, looked up once instead of for every record. */
   #quote = -1
 
   constructor(path: string, { separator = ',', chunk = 1 << 20, hasNul = false }: CsvOptions = {}) {
@@ -82,7 +82,7 @@ export class CsvReader implements RecordReader {
     closeSync(this.#file)
   }
 
-  /** Moves what is unread to the start of the buffer, and reads on; false at the end of the file. */
+  /** Moves unread bytes to the start of the buffer, and reads more; false at the end of the file. */
   #fill(): boolean {
     const rest = this.#filled - this.#at
     if (this.#at > 0) this.#buffer.copy(this.#buffer, 0, this.#at, this.#filled)
@@ -169,7 +169,7 @@ export class CsvReader implements RecordReader {
     }
   }
 
-  /** Reads a record that has a quote on its first line; false where more has to be read first. */
+  /** Reads a record with a quote on its first line; false if more input is needed. */
   #readQuoted(start: number, lineEnd: number): boolean {
     const text = this.#text
     const limit = start + MAX_RECORD_BYTES
@@ -192,7 +192,7 @@ export class CsvReader implements RecordReader {
               `A quote that opens in this record, on line ${this.#nextLine + lines - 1}, is not closed.`,
             )
           }
-          // Whether the quote is doubled is known only with the next byte.
+          // Only the next byte shows whether the quote is doubled.
           if (close + 1 >= this.#filled && !this.#ended) return false
           for (let lf = text.indexOf('\n', at); lf !== -1 && lf < close; lf = text.indexOf('\n', lf + 1))
             lines++
@@ -237,7 +237,7 @@ export class CsvReader implements RecordReader {
     }
   }
 
-  /** The first line of a record is the fault; what follows is read again. */
+  /** Reports the first line of a record as a fault; the following lines are read again. */
   #refuse(start: number, lineEnd: number, fault: string): true {
     this.fault = fault
     this.count = 0
@@ -247,7 +247,7 @@ export class CsvReader implements RecordReader {
     return true
   }
 
-  /** Passes over a line that is too long, however long it is. */
+  /** Skips an overlong line of any length. */
   #skipLine(): true {
     const offset = this.#base + this.#at
     for (;;) {

@@ -3,22 +3,22 @@ import { compilePattern } from '../definition/node.ts'
 import { SLOTS, slotOf } from './recent.ts'
 import { compileValues } from './values.ts'
 
-/** Reports a finding of a check, by its position, in the current record. */
+/** Reports a finding of a check, given by its position, in the current record. */
 export type Report = (check: number) => void
 
-/** Checks a value and gives the one by which it is used further: without spaces, and empty if it is not valid. */
+/** Checks a value, and returns it for further use: without spaces, and empty if invalid. */
 export type FieldCheck = (cell: string) => string
 
 type Test = (value: string) => boolean
 
 export interface FieldContext {
-  /** The position of a check of this kind, or -1 where it does not apply. */
+  /** The position of a check of this kind, or -1 if it does not apply. */
   readonly at: (kind: string) => number
   readonly report: Report
   readonly asOf: string
 }
 
-/** Compiles the checks of a field that need nothing but its value. */
+/** Compiles the checks of a field that need only its value. */
 export function compileField(field: Field, { at, report, asOf }: FieldContext): FieldCheck {
   const { isValid } = compileValues(field)
   const required = field.required ? at('required') : -1
@@ -31,7 +31,7 @@ export function compileField(field: Field, { at, report, asOf }: FieldContext): 
     .map(([kind, holds]) => ({ check: at(kind), holds }))
     .filter(({ check }) => check !== -1)
   const count = tests.length
-  // Codes, dates and amounts repeat: a cell like one that was found good is not tested again.
+  // Codes, dates and amounts repeat: a cell equal to a valid one is not tested again.
   const remembers = hasType || field.permitted !== undefined
   const good: string[] = remembers ? new Array(SLOTS).fill('') : []
   return (cell) => {
@@ -44,7 +44,7 @@ export function compileField(field: Field, { at, report, asOf }: FieldContext): 
       const last = value.charCodeAt(length - 1)
       if (first <= 32 || last <= 32 || first >= 160 || last >= 160) {
         value = value.trim()
-        // Nothing but spaces is an empty value.
+        // A value of only spaces is empty.
         if (value.length !== length && value !== '' && spaces !== -1) report(spaces)
       }
     }
@@ -88,7 +88,7 @@ function testLength({ minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Lim
   return (value) => {
     const { length } = value
     if (length >= minLength && length <= maxLength && (length < minLength * 2 || minLength < 2)) return true
-    // Characters beyond U+FFFF have two units.
+    // Characters beyond U+FFFF have two UTF-16 code units.
     const characters = [...value].length
     return characters >= minLength && characters <= maxLength
   }
@@ -112,8 +112,8 @@ function testRegularExpression(pattern: RegExp): Test {
 }
 
 /**
- * A pattern that repeats one class of ASCII characters, such as `[A-Za-z0-9]+` or `[0-9]{8,9}`, as a table. Most
- * patterns of identifiers are like this, and the table takes a third of the time of the regular expression.
+ * Compiles a pattern that repeats one class of ASCII characters, such as `[A-Za-z0-9]+` or `[0-9]{8,9}`, to a table.
+ * Most patterns of identifiers have this form, and the table takes a third of the time of the regular expression.
  */
 function compileRepeatedClass(source: string): Test | undefined {
   const match = /^(\[(?:[A-Za-z0-9_ ](?:-[A-Za-z0-9])?)+\])(?:([+*])|\{(\d+)(?:,(\d+))?\})$/.exec(source)

@@ -1,14 +1,14 @@
 import { NumberList } from './interner.ts'
 
-/** Room for the number of a check beside the number of a record in one finding. */
+/** Findings encode a record number and a check number below this in one number. */
 const CHECKS = 65_536
 
-/** What a rule's query says about a record beyond its number: the values of its other columns. */
+/** The values of a rule's columns besides the record number. */
 export type Extras = Readonly<Record<string, string>>
 
 /**
- * The findings of one file. A finding is one number until it is written. Each check is counted exactly; beyond the cap
- * its findings are counted only.
+ * The findings of one file, each as one number until it is written. Counts are exact for each check, but findings
+ * beyond the cap are only counted.
  */
 export class Found {
   readonly counts: Float64Array
@@ -31,12 +31,12 @@ export class Found {
     if (extras !== undefined) this.#extras.set(number, extras)
   }
 
-  /** How many findings of a check are kept. */
+  /** The number of kept findings of a check. */
   kept(check: number): number {
     return Math.min(this.counts[check] ?? 0, this.#cap)
   }
 
-  /** The kept findings in the order record, check. */
+  /** The kept findings ordered by record and check. */
   *sorted(): Generator<{ record: number; check: number; extras: Extras | undefined }> {
     const numbers = new Float64Array(this.#list.size)
     for (let index = 0; index < numbers.length; index++) numbers[index] = this.#list.get(index)

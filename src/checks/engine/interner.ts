@@ -1,6 +1,6 @@
 /**
- * Gives each distinct text a number, from 0. The texts are kept as bytes beside each other, which takes a third of the
- * memory of a Map with ten million texts and has no upper bound of 16 million. All texts together may have 4 GiB.
+ * Numbers distinct texts from 0. The texts are stored as adjacent bytes, which takes a third of the memory of a Map
+ * with ten million texts, and has no limit of 16 million entries. All texts together may have 4 GiB.
  */
 export class Interner {
   size = 0
@@ -80,14 +80,14 @@ export class Interner {
   }
 }
 
-/** Gives each distinct pair of numbers a number, from 0. */
+/** Numbers distinct pairs of numbers from 0. */
 export class PairTable {
   size = 0
   #slots = new Int32Array(1 << 12).fill(-1)
   #first = new Int32Array(1 << 11)
   #second = new Int32Array(1 << 11)
 
-  /** The number of a pair, which is new if it is `size` before the call. */
+  /** The number of a pair; the pair is new if this equals the previous `size`. */
   intern(first: number, second: number): number {
     const slot = this.#find(first, second)
     const known = this.#slots[slot] as number
@@ -128,7 +128,7 @@ export class PairTable {
   }
 }
 
-/** Gives each distinct list of three or more numbers a number, from 0. */
+/** Numbers distinct lists of three or more numbers from 0. */
 export class TupleTable {
   size = 0
   readonly #width: number
@@ -157,7 +157,7 @@ export class TupleTable {
     return id
   }
 
-  /** The slot of the list that starts somewhere among numbers, or a free one. */
+  /** The slot of the list that starts at `start`, or a free slot. */
   #find(numbers: Int32Array, start: number): number {
     let hash = numbers[start] as number
     for (let index = 1; index < this.#width; index++) hash = hashPair(hash, numbers[start + index] as number)
@@ -182,9 +182,9 @@ export class TupleTable {
   }
 }
 
-/** For each small number, the other numbers that belong to it; nearly always it is one. */
+/** Links each small number with other numbers, nearly always exactly one. */
 export class NumberLinks {
-  /** The first of each number; -2 where there is none. */
+  /** The first link of each number; -2 if there is none. */
   #first = new Int32Array(1 << 12).fill(NONE)
   #more: PairTable | undefined
 
@@ -217,7 +217,7 @@ export class NumberSet {
     return ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0
   }
 
-  /** Whether the number was not in the set before. */
+  /** Returns whether the number is new. */
   add(number: number): boolean {
     const at = number >> 3
     while (at >= this.#bits.length) this.#bits = enlarge(this.#bits, new Uint8Array(this.#bits.length * 2))
@@ -229,7 +229,7 @@ export class NumberSet {
   }
 }
 
-/** A list of numbers that grows without copying what it holds. */
+/** A list of numbers that grows without copying its content. */
 export class NumberList {
   size = 0
   readonly #blocks: Float64Array[] = []

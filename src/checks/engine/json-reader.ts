@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { MAX_RECORD_BYTES, type RecordReader } from './csv-reader.ts'
 
-/** Where the values of an NDJSON file go: a cell for each field, in the order of the schema. */
+/** The cells for the values of an NDJSON file: one for each field, in schema order. */
 export interface JsonColumns {
   readonly names: readonly string[]
-  /** What joins the items of a list, for each field. */
+  /** The separator of list items for each field. */
   readonly delimiters: readonly string[]
 }
 
@@ -16,7 +16,7 @@ export class JsonReader implements RecordReader {
   offset = 0
   line = 0
   fault: string | undefined
-  /** Names in the file that no field has, with the line on which each is first. */
+  /** Unknown names in the file, with the line of their first occurrence. */
   readonly unknown = new Map<string, number>()
 
   readonly #file: number
@@ -121,7 +121,7 @@ export class JsonReader implements RecordReader {
   }
 }
 
-/** A JSON value as the text that a CSV file would have. */
+/** Converts a JSON value to the text that a CSV file would contain. */
 export function toCell(value: unknown, delimiter: string): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''

@@ -4,17 +4,17 @@ import { SLOTS, slotOf } from './recent.ts'
 import type { Values } from './record-checks.ts'
 import { compileValues } from './values.ts'
 
-/** The number of a record's key, or -1 where a part of it is empty. */
+/** Returns the number of a record's key, or -1 if a part of it is empty. */
 export type KeyReader = (values: Values) => number
 
-/** Numbers for the keys of all files: equal keys have the same number, in whichever file they are. */
+/** Numbers the keys of all files: equal keys have the same number, whatever their file. */
 export class KeySpace {
   readonly #texts = new Interner()
   readonly #pairs = new PairTable()
   readonly #tuples = new Map<number, TupleTable>()
   readonly #readers = new Map<string, KeyReader>()
 
-  /** Compiles the reading of a key over some fields of a resource. */
+  /** Compiles a reader for a key over some fields of a resource. */
   compile(resource: Resource, fields: readonly number[]): KeyReader {
     const readers = fields.map((field) => this.#readerOf(resource, field))
     const [first, second] = readers
@@ -39,7 +39,7 @@ export class KeySpace {
     }
   }
 
-  /** One reader for each field: most fields are in several keys, and often equal to that of the record before. */
+  /** One reader for each field: most fields belong to several keys, and often equal the previous record's. */
   #readerOf(resource: Resource, field: number): KeyReader {
     const name = `${resource.name}\n${field}`
     const known = this.#readers.get(name)
@@ -78,10 +78,10 @@ export class KeySpace {
   }
 }
 
-/** The keys of a referenced file, and the values beside them that must agree. */
+/** The keys of a referenced file, and the values that must match them. */
 export class ReferencedKeys {
   readonly keys = new NumberSet()
-  /** For each match: the values of each key, where -1 is an empty one. */
+  /** For each match: the values of each key, with -1 for an empty one. */
   readonly matches: readonly NumberLinks[]
 
   constructor(matches: number) {
@@ -89,7 +89,7 @@ export class ReferencedKeys {
   }
 }
 
-/** The order in which files are read: a referenced one first, as far as the references make no circle. */
+/** The order in which files are read: referenced ones first, unless references form a cycle. */
 export function orderResources(definition: Definition): Resource[] {
   const ordered: Resource[] = []
   const visited = new Set<Resource>()

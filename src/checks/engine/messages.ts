@@ -7,7 +7,7 @@ import type { Extras } from './found.ts'
 import { compileSpread } from './spread.ts'
 import { compileValues } from './values.ts'
 
-/** Says what is wrong with a record, as full sentences. */
+/** Describes the fault of a record in full sentences. */
 export type MessageWriter = (cells: (field: number) => string, extras: Extras | undefined) => string
 
 /** Compiles the message of a check's findings. */
@@ -38,7 +38,7 @@ export function compileMessage(check: Check, resource: Resource, parameters: Par
   return () => plain
 }
 
-/** The month of a `spread` check that is wrong, which a message may name: found again, as a finding is a number. */
+/** Finds the wrong month of a `spread` check again for its message, because a finding is only a number. */
 function compileExtras(
   check: Check,
   { fields, recordChecks }: Resource,
@@ -78,7 +78,7 @@ function shorten(value: string): string {
   return value.length > 60 ? `${value.slice(0, 60)}…` : value
 }
 
-/** The end of a sentence that starts with the name of the field. */
+/** Compiles the end of a sentence that starts with the name of the field. */
 function compileFieldMessage(kind: string, field: Field, parameters: Parameters): (value: string) => string {
   switch (kind) {
     case 'required':

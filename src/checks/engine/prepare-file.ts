@@ -6,9 +6,9 @@ import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 
-/** A file as plain UTF-8 that can be read at any offset. */
+/** A file in plain UTF-8 that can be read at any offset. */
 export interface PreparedFile {
-  /** The file itself, or its unpacked or converted copy. */
+  /** The file itself, or its decompressed or converted copy. */
   readonly path: string
   readonly bytes: number
   readonly sha256: string
@@ -22,7 +22,7 @@ export interface PreparedFile {
 
 export type Encoding = 'UTF-8' | 'UTF-16' | 'Windows-1252'
 
-/** The disk space for copies is used up. */
+/** The disk space for copies is exhausted. */
 export class NoRoom extends Error {}
 
 interface Look {
@@ -32,14 +32,14 @@ interface Look {
   readonly hasNul: boolean
   readonly hasLf: boolean
   readonly hasCr: boolean
-  /** Sequences of UTF-8 with more than one byte, and bytes that belong to none; counted only where there are any. */
+  /** The number of multi-byte UTF-8 sequences and of invalid bytes; only counted if there are any. */
   readonly sequences: number
   readonly strays: number
 }
 
 /**
- * Looks at a whole file once: digest, encoding, line ends. Files in gzip, UTF-16 or Windows-1252 are copied to plain
- * UTF-8, so that everything after reads one form.
+ * Scans a whole file once for its digest, encoding and line endings. Files in gzip, UTF-16 or Windows-1252 are copied
+ * to plain UTF-8, the only format that later steps read.
  *
  * @throws {NoRoom} if a copy needs more than `room` bytes
  */
@@ -138,7 +138,7 @@ function inspect(path: string): Look {
   }
 }
 
-/** How many bytes at the end of a chunk are the start of a character that continues in the next one. */
+/** The number of bytes at the end of a chunk that begin a character continued in the next one. */
 function countCutBytes(chunk: Buffer): number {
   for (let back = 1; back <= Math.min(3, chunk.length); back++) {
     const byte = chunk[chunk.length - back] ?? 0
@@ -167,7 +167,7 @@ function countSequences(bytes: Buffer, sequences: number, strays: number): [numb
   return [sequences, strays]
 }
 
-/** Names a file that is certainly not text. */
+/** Names the format of a file that is certainly not text. */
 function nameFormat(start: Buffer): string | undefined {
   const signature = start.subarray(0, 8).toString('latin1')
   if (signature.startsWith('PK\x03\x04')) {
@@ -208,7 +208,7 @@ async function convert(path: string, copy: string, encoding: string, room: numbe
   await pipeline(createReadStream(path), toUtf8, limit(room), createWriteStream(copy))
 }
 
-/** Fails once more bytes have passed than there is room for. */
+/** Fails after more than `room` bytes. */
 function limit(room: number): Transform {
   let passed = 0
   return new Transform({

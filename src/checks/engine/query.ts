@@ -2,10 +2,10 @@ import type Database from 'better-sqlite3'
 import type { SqlRule } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 
-/** A rule's query, ready to run. */
+/** The query of a rule, ready to run. */
 export interface Query {
   readonly statement: Database.Statement
-  /** The names of its columns; the first is the number of the record. */
+  /** The column names; the first column is the record number. */
   readonly columns: readonly string[]
 }
 
@@ -13,13 +13,13 @@ export interface Query {
 export class QueryRefused extends Error {}
 
 /**
- * Prepares the query of a rule on a database that only it may read.
+ * Prepares the query of a rule on a read-only database.
  *
- * @throws {QueryRefused} if it is not one query that only reads and whose first column is `row`
+ * @throws {QueryRefused} unless it is a single read-only query whose first column is `row`
  */
 export function prepareQuery(database: Database.Database, { sql }: Pick<SqlRule, 'sql'>): Query {
   const statement = prepare(database, sql)
-  // SQLite counts attach and some pragmas as reading; they are not queries, so the text must start like one.
+  // SQLite considers attach and some pragmas read-only; the text must also start like a query.
   if (!statement.reader || !statement.readonly || !startsLikeQuery(sql))
     throw new QueryRefused('The query must be one select that only reads.')
   const columns = statement.columns().map(({ name }) => name)
@@ -35,7 +35,7 @@ function prepare(database: Database.Database, sql: string): Database.Statement {
   }
 }
 
-/** Whether a text starts like a query. SQLite carries out some pragmas as soon as they are prepared. */
+/** Whether a text starts like a query. SQLite executes some pragmas as soon as they are prepared. */
 export function startsLikeQuery(sql: string): boolean {
   return /^(?:select|with)\b/i.test(withoutLeadingComments(sql))
 }
@@ -45,8 +45,8 @@ function withoutLeadingComments(sql: string): string {
 }
 
 /**
- * The parameters that a query may use, by their names without the colon. better-sqlite3 binds a number as REAL,
- * which makes every division exact; a query expects the year and the month to be integers.
+ * The parameters that a query may use, by name without the colon. better-sqlite3 binds numbers as REAL, which would
+ * make every division exact; queries expect the year and the month as integers.
  */
 export function bindings(parameters: Parameters): Record<string, string | bigint | null> {
   return Object.fromEntries(

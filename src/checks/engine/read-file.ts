@@ -5,21 +5,21 @@ import { CsvReader, type RecordReader } from './csv-reader.ts'
 import { JsonReader } from './json-reader.ts'
 import type { PreparedFile } from './prepare-file.ts'
 
-/** A file whose header has been read, ready for its records. */
+/** A file whose header has been read. */
 export interface OpenFile {
   readonly reader: RecordReader
   readonly columns: Columns
-  /** How a record's text is split into values. */
+  /** How to split the text of a record into values. */
   readonly format: { readonly kind: 'csv'; readonly separator: string } | { readonly kind: 'ndjson' }
-  /** Where the header is, for findings of the whole file; NDJSON has none. */
+  /** The offset of the header, for findings about the whole file; NDJSON has none. */
   readonly headerOffset: number | undefined
-  /** Why there are no records to read. */
+  /** Why there are no readable records. */
   readonly fault: string | undefined
   /** Faults that are known only after the last record. */
   readonly lateFaults: () => Columns['faults']
 }
 
-/** Opens a file, CSV or NDJSON by its name or its first character. */
+/** Opens a file as CSV or NDJSON, according to its name or first character. */
 export function openFile(
   { path, hasNul }: PreparedFile,
   name: string,

@@ -1,10 +1,10 @@
-/** Slots of a table of recent texts. A text that needs a slot takes it from the one before. */
+/** The slots of a table of recent texts. A text replaces the previous one in its slot. */
 export const SLOTS = 4096
 
-/** V8 keeps the whole block that was read as long as a longer part of it is referenced. */
+/** V8 keeps the whole block in memory while a longer part of it is referenced. */
 const MOST_CHARACTERS = 12
 
-/** The slot of a text, by its last characters, in which codes, dates and amounts differ; -1 if it is too long. */
+/** The slot of a text by its last characters, in which codes, dates and amounts differ; -1 if it is too long. */
 export function slotOf(text: string): number {
   const { length } = text
   if (length > MOST_CHARACTERS) return -1

@@ -5,11 +5,11 @@ import { toMillionths } from './millionths.ts'
 import { compileSpread } from './spread.ts'
 import { compileValues } from './values.ts'
 
-/** The valid values of a record, by the position of their field; the others are empty. */
+/** The valid values of a record by field position; invalid ones are empty. */
 export type Values = readonly string[]
 export type RecordTest = (values: Values) => void
 
-/** Compiles whether a condition holds for a record. */
+/** Compiles a condition on a record. */
 export function compileCondition(condition: Condition): (values: Values) => boolean {
   const alternatives = condition.map((tests) =>
     tests.map(({ field, is }) => {
@@ -22,7 +22,7 @@ export function compileCondition(condition: Condition): (values: Values) => bool
   return (values) => alternatives.some((tests) => tests.every((test) => test(values)))
 }
 
-/** Compiles a check across the fields of a record, other than `referenced`, which needs other files. */
+/** Compiles a check across the fields of a record, except `referenced`, which needs other files. */
 export function compileRecordCheck(
   check: RecordCheck,
   position: number,

@@ -1,10 +1,10 @@
 import { readSync } from 'node:fs'
 import { MAX_RECORD_BYTES } from './csv-reader.ts'
 
-/** A record that is longer is shown cut: it is a finding itself. */
+/** Longer records are truncated; they are findings themselves. */
 const SHOWN_BYTES = 4096
 
-/** Reads records again at growing offsets of a file, a block at a time. */
+/** Reads records again in ascending order of offset, in blocks. */
 export class RecordTexts {
   readonly #file: number
   readonly #buffer = Buffer.allocUnsafe(1 << 20)
@@ -15,7 +15,7 @@ export class RecordTexts {
     this.#file = file
   }
 
-  /** The exact text of the record at an offset; `next` is the offset of the record after it, if there is one. */
+  /** The exact text of the record at an offset; `next` is the offset of the next record, if any. */
   read(offset: number, next: number | undefined): string {
     let end = Math.min(next ?? Number.MAX_SAFE_INTEGER, offset + MAX_RECORD_BYTES + SHOWN_BYTES)
     if (offset < this.#base || end > this.#base + this.#filled) {
@@ -37,7 +37,7 @@ export class RecordTexts {
   }
 }
 
-/** The values of a record's text, which has been read before. */
+/** Splits the text of a record that was read before into values. */
 export function splitRecord(text: string, separator: string): string[] {
   if (!text.includes('"')) return text.split(separator)
   const cells: string[] = []

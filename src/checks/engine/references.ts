@@ -6,7 +6,7 @@ import type { Values } from './record-checks.ts'
 import { SeenTexts } from './seen-texts.ts'
 import { compileValues } from './values.ts'
 
-/** What happens with the keys of each record of a file. */
+/** Processes the keys of each record of a file. */
 export type RecordStep = (values: Values, record: number) => void
 
 interface Link {
@@ -15,7 +15,7 @@ interface Link {
   readonly target: ReferencedKeys
 }
 
-/** Where findings of a check go, or why it does not run. */
+/** The destination of a check's findings, or why it does not run. */
 export interface Outcome {
   readonly position: (check: Check) => number
   readonly found: (resource: Resource) => Found
@@ -25,8 +25,8 @@ export interface Outcome {
 }
 
 /**
- * Keys and references across files, over interned keys. A reference to a file that has been read is checked at once;
- * for one that has not, the keys are kept until the end.
+ * Checks keys and references across files, over interned keys. A reference to a file that has already been read is
+ * checked at once; otherwise the keys are kept until the end.
  */
 export class References {
   readonly #definition: Definition
@@ -47,7 +47,7 @@ export class References {
     )
   }
 
-  /** The steps for the records of a file. */
+  /** Returns the steps for the records of a file. */
   start(resource: Resource): RecordStep[] {
     return [
       ...this.#compileKeys(resource),
@@ -59,12 +59,12 @@ export class References {
     ]
   }
 
-  /** A file has been read to its end. */
+  /** Called after a file has been read completely. */
   end(resource: Resource): void {
     this.#read.add(resource.name)
   }
 
-  /** Checks what had to wait. */
+  /** Runs the checks that had to wait for other files. */
   finish(): void {
     for (const check of this.#atEnd) check()
   }
@@ -117,7 +117,7 @@ export class References {
     return keys.some((fields) => fields.includes(field))
   }
 
-  /** Remembers the keys of a file that another refers to. */
+  /** Collects the keys of a file that another file refers to. */
   #collect({ key, target }: Link, resource: Resource): RecordStep {
     const read = this.#space.compile(resource, key.references)
     const others = key.matches.map(({ reference }) => this.#space.compile(resource, [reference]))
@@ -179,7 +179,7 @@ export class References {
     return -1
   }
 
-  /** Checks a key at once, or at the end if the file that it refers to has not been read. */
+  /** Checks a key at once, or at the end if the referenced file has not been read. */
   #whenRead(
     later: boolean,
     read: KeyReader,
@@ -206,7 +206,7 @@ export class References {
     }
   }
 
-  /** Records that no other file refers to: known only at the end, unless the others come first. */
+  /** Finds unreferenced records: known only at the end, unless the referring files come first. */
   #compileReferenced(resource: Resource): RecordStep[] {
     const steps: RecordStep[] = []
     for (const target of this.#definition.resources) {

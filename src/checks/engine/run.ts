@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Check, Definition, Operand, RecordCheck, Resource, SqlRule } from '../definition/definition.ts'
-import { loadDefinition } from '../definition/load.ts'
 import { describeCheck } from '../explain.ts'
 import { type Parameters, resolveParameters } from '../parameters.ts'
 import { checkResource } from './check-resource.ts'
@@ -13,29 +12,31 @@ import { openFile } from './read-file.ts'
 import { type RecordStep, References } from './references.ts'
 import { compilePositions, selectChecks } from './selection.ts'
 import { listUses, SqlStore } from './sql-store.ts'
+import { FileFull } from './sqlite-file.ts'
 import type { CheckSummary, FileSummary } from './summary.ts'
 import { type CheckedFile, FindingsWriter } from './write-findings.ts'
 
 /** A file to check. */
 export interface InputFile {
-  /** Name of the resource that it is. */
+  /** Name of its resource. */
   readonly resource: string
   readonly path: string
-  /** Name as findings show it, such as `enrolments.csv`; its ending tells the format. */
+  /** File name in findings, such as `enrolments.csv`; its extension determines the format. */
   readonly name: string
 }
 
 export interface EngineInput {
-  readonly definition: string
+  /** The definition, or its folder. */
+  readonly definition: Definition | string
   readonly files: readonly InputFile[]
-  /** Whether a file that is absent is missing; otherwise only the given files are checked. */
+  /** Whether an absent file is a finding; otherwise only the given files are checked. */
   readonly complete: boolean
   readonly returnId?: string | undefined
   readonly asOf?: string | undefined
   readonly only: readonly string[]
-  /** Most findings of each code that are written. */
+  /** The maximum number of findings written for each code. */
   readonly cap: number
-  /** Most bytes of temporary files. */
+  /** The maximum size of temporary files, in bytes. */
   readonly diskBytes: number
   /** Rules that must not run, with the reason. */
   readonly skip: Readonly<Record<string, string>>
@@ -43,15 +44,18 @@ export interface EngineInput {
   readonly folder: string
   /** Where the findings are written, as NDJSON. */
   readonly output: string
-  /** Bytes that are read at once. */
+  /** The number of bytes to read at once. */
   readonly chunk?: number
 }
 
-/** What the engine is doing. */
+/** The current step of the engine. */
 export type EngineProgress =
   | { readonly phase: 'read'; readonly file: string; readonly records: number }
   | { readonly phase: 'rule'; readonly code: string }
   | { readonly phase: 'write' }
+
+/** The number of bytes to read at once. V8 frees their text late, so larger blocks use much more memory and save no time. */
+const CHUNK = 1 << 18
 
 interface Opened {
   readonly input: InputFile
@@ -59,16 +63,16 @@ interface Opened {
 }
 
 /**
- * Checks files against a definition and writes the findings. Runs in a process of its own: it blocks, and a rule may
- * never end. Everything but `seconds` depends on the input only.
+ * Checks files against a definition and writes the findings. It runs in a separate process, because it blocks and a
+ * rule may never end. Everything except `seconds` depends only on the input.
  */
 export async function runEngine(
   input: EngineInput,
   onProgress: (progress: EngineProgress) => void,
 ): Promise<CheckSummary> {
   const started = performance.now()
-  // Whoever starts a check has read the definition with its examples, and refused it if it has faults.
-  const definition = loadDefinition(input.definition, { examples: false })
+  const definition =
+    typeof input.definition === 'string' ? await readDefinition(input.definition) : input.definition
   const parameters = resolveParameters(definition, input)
   mkdirSync(input.folder, { recursive: true })
   const run = new Run(definition, parameters, input, onProgress)
@@ -77,6 +81,12 @@ export async function runEngine(
   run.runRules()
   const writer = run.write()
   return run.summarise(writer, Math.round(performance.now() - started) / 1000)
+}
+
+/** Most callers have already read the definition, so the modules that read YAML are loaded only if needed. */
+async function readDefinition(folder: string): Promise<Definition> {
+  const { loadDefinition } = await import('../definition/load.ts')
+  return loadDefinition(folder)
 }
 
 class Run {
@@ -126,7 +136,7 @@ class Run {
     if (!this.#notRun.has(check)) this.#notRun.set(check, reason)
   }
 
-  /** Looks at every file before the first record is read. */
+  /** Examines every file before any record is read. */
   async prepare(): Promise<void> {
     let room = this.#input.diskBytes
     for (const resource of this.#definition.resources) {
@@ -198,7 +208,7 @@ class Run {
     })
   }
 
-  /** Reads every file once, with all checks but the rules in SQL. */
+  /** Reads every file once and runs all checks except the SQL rules. */
   check(): void {
     const order = orderResources(this.#definition)
     const files = new Map<Resource, ReturnType<typeof openFile>>()
@@ -209,7 +219,7 @@ class Run {
         this.#unreadable(resource, input, prepared.faults[0] ?? '', facts)
         continue
       }
-      const file = openFile(prepared, input.name, resource, this.#input.chunk ?? 1 << 20)
+      const file = openFile(prepared, input.name, resource, this.#input.chunk ?? CHUNK)
       if (file.fault !== undefined) {
         file.reader.close()
         this.#unreadable(resource, input, file.fault, facts)
@@ -283,7 +293,7 @@ class Run {
     })
   }
 
-  /** Why a check over these files and fields cannot run. */
+  /** The reason why a check of these files and fields cannot run, if any. */
   #obstacle(uses: readonly { resource: string; fields: readonly number[] }[]): string | undefined {
     for (const { resource: name, fields } of uses) {
       const absent = this.#absent.get(name)
@@ -327,7 +337,7 @@ class Run {
     return reason === undefined
   }
 
-  /** Loads a file for the rules. Without room on the disk only the rules do not run. */
+  /** Loads a file for the SQL rules. If the disk is full, only these rules do not run. */
   #loadTable(resource: Resource): ReturnType<SqlStore['load']> {
     const table = this.#try(() => this.#store?.load(resource))
     if (table === undefined) return undefined
@@ -356,11 +366,13 @@ class Run {
   }
 
   #noteStoreFault(error: unknown): void {
-    if (!/^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')) throw error
+    const isFull =
+      error instanceof FileFull || /^SQLITE_(?:FULL|IOERR)/.test((error as { code?: string }).code ?? '')
+    if (!isFull) throw error
     this.#storeFault = 'The rules need more disk space than is allowed.'
   }
 
-  /** Runs the rules in SQL, one after the other. */
+  /** Runs the SQL rules one after another. */
   runRules(): void {
     const store = this.#store
     if (store === undefined) return
@@ -432,7 +444,7 @@ function explainRuleFailure(error: unknown): string {
   return `SQLite stopped the rule: ${message}.`
 }
 
-/** The fields that a record check reads, its condition included. */
+/** The fields that a record check reads, including those of its condition. */
 function listFields(check: RecordCheck): number[] {
   const ofCondition = (check.when ?? []).flatMap((tests) => tests.map(({ field }) => field))
   const ofOperands = (operands: readonly Operand[]) =>

@@ -1,13 +1,13 @@
 import { Interner, NumberSet } from './interner.ts'
 
-/** Digits at the end of a text that count as its number. */
+/** The most trailing digits that form the number of a text. */
 const DIGITS = 7
-/** Each may take 1.2 MB. */
+/** Each family may take 1.2 MB. */
 const MOST_FAMILIES = 16
 
 /**
- * Tells texts that were seen before from new ones. Most record numbers count up after a prefix, such as E0000017: of
- * these, only a bit is kept, which takes a fortieth of the memory of the text and a quarter of the time.
+ * Detects repeated texts. Most record numbers count up after a prefix, such as E0000017. For these, only one bit is
+ * kept, which takes a fortieth of the memory of the text and a quarter of the time.
  */
 export class SeenTexts {
   readonly #texts = new Interner()
@@ -16,7 +16,7 @@ export class SeenTexts {
   #length = 0
   #family: NumberSet | undefined
 
-  /** Whether the text was not seen before. */
+  /** Returns whether the text is new. */
   add(text: string): boolean {
     const { length } = text
     let at = length
@@ -34,7 +34,7 @@ export class SeenTexts {
     return this.#texts.intern(text) === before
   }
 
-  /** Texts of one family have the same prefix and length, so the number alone tells them apart. */
+  /** Texts of a family have the same prefix and length, so their numbers identify them. */
   #enter(prefix: string, length: number): void {
     this.#prefix = prefix
     this.#length = length

@@ -1,12 +1,12 @@
 import type { Check, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 
-/** Which checks of a definition run. */
+/** The checks of a definition that run. */
 export interface Selection {
   isActive(check: Check): boolean
 }
 
-/** The checks that are in force on the as-of date; with `only`, those codes, of which drafts run too. */
+/** Selects the checks in force on the as-of date; with `only`, just these codes, including drafts. */
 export function selectChecks({ asOf }: Parameters, only: readonly string[]): Selection {
   const codes = new Set(only)
   return {
@@ -17,7 +17,7 @@ export function selectChecks({ asOf }: Parameters, only: readonly string[]): Sel
   }
 }
 
-/** The positions of a resource's checks, each -1 if it does not run. */
+/** The positions of a resource's checks, -1 for those that do not run. */
 export function compilePositions(
   resource: Resource,
   selection: Selection,

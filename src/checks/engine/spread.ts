@@ -4,7 +4,7 @@ import { compileValues } from './values.ts'
 
 export type Spread = Extract<RecordCheck, { kind: 'spread' }>
 
-/** A month whose part is not what the total and the period make it. */
+/** A month whose part differs from the total divided over the period. */
 export interface SpreadFault {
   /** From 1. */
   readonly month: number
@@ -15,7 +15,7 @@ export interface SpreadFault {
 
 /**
  * Compiles the search for the first wrong month of a `spread` check. A month belongs to the period if any of its days
- * does; months are counted from January of the return's year, so 0 is the December before it.
+ * does. Months are counted from January of the return's year, so 0 is the preceding December.
  */
 export function compileSpread(
   check: Spread,
@@ -27,7 +27,7 @@ export function compileSpread(
   const firstMonth = compileMonth(fields[check.from], year)
   const lastMonth = compileMonth(fields[check.to], year)
   const none = (0).toFixed(decimals)
-  // Few courses have many enrolments, so the same division comes up again and again.
+  // Cached, because few courses have many enrolments, so the same division recurs.
   const shares = new Map<string, Map<number, string>>()
   const shareOf = (text: string, count: number): string => {
     let known = shares.get(text)
@@ -58,7 +58,7 @@ export function compileSpread(
       const inside = index + 1 >= first && index + 1 <= last
       if (inside !== (months === 'within')) continue
       const value = values[parts[index] as number] ?? ''
-      // Mostly the same text; another way to write the number is as good.
+      // Usually the same text; other spellings of the number are also correct.
       if (value === expected || value === '' || toMillionths(value) === toMillionths(expected)) continue
       return { month: index + 1, value, share }
     }

@@ -1,20 +1,21 @@
 import { rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Definition, Resource, SqlRule } from '../definition/definition.ts'
-import { stripSql } from '../definition/read-rule.ts'
+import { stripSql } from '../definition/strip-sql.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Extras } from './found.ts'
 import { bindings, prepareQuery, startsLikeQuery } from './query.ts'
 import type { Values } from './record-checks.ts'
+import { PAGE, SqliteFile, TableWriter } from './sqlite-file.ts'
 import { compileValues, sqlType } from './values.ts'
 
-/** The tables and columns that a query names. */
+/** The tables and columns of a query. */
 export interface Use {
   readonly resource: Resource
   readonly fields: readonly number[]
 }
 
-/** What a query uses, by the words in it: at least what it needs. */
+/** Finds the tables and columns of a query by its words: at least those that it needs. */
 export function listUses(definition: Definition, { sql }: SqlRule): Use[] {
   const words = new Set(stripSql(sql).toLowerCase().match(/\w+/g) ?? [])
   return definition.resources
@@ -34,29 +35,21 @@ const NO_PARAMETERS = {
   asOf: null,
 }
 
-/** Rows that are inserted by one statement. */
-const BATCH = 50
-
-/** A temporary SQLite file with the columns that the rules use. */
+/** A temporary SQLite file with the columns that rules use. */
 export class SqlStore {
   readonly #path: string
-  readonly #database: Database.Database
+  readonly #mostBytes: number
   readonly #columns = new Map<string, number[]>()
   readonly #rules: readonly { rule: SqlRule; uses: readonly Use[] }[]
   readonly #indexes: readonly string[]
+  readonly #roots: ReadonlyMap<string, number>
+  readonly #file: SqliteFile
   #reader: Database.Database | undefined
 
   constructor(definition: Definition, rules: readonly SqlRule[], path: string, mostBytes: number) {
     this.#path = path
+    this.#mostBytes = Math.max(16 * PAGE, mostBytes)
     rmSync(path, { force: true })
-    this.#database = new Database(path)
-    // The file is gone after the check: nothing needs to survive a crash.
-    this.#database.pragma('page_size = 16384')
-    this.#database.pragma('journal_mode = off')
-    this.#database.pragma('synchronous = off')
-    this.#database.pragma('locking_mode = exclusive')
-    this.#database.pragma('cache_size = -32768')
-    this.#database.pragma(`max_page_count = ${Math.max(16, Math.floor(mostBytes / 16_384))}`)
     this.#rules = rules.map((rule) => ({ rule, uses: listUses(definition, rule) }))
     for (const { uses } of this.#rules) {
       for (const { resource, fields } of uses) {
@@ -67,21 +60,42 @@ export class SqlStore {
         )
       }
     }
-    for (const { name, table, fields } of definition.resources) {
-      const columns = (this.#columns.get(name) ?? []).flatMap((index) => {
-        const field = fields[index]
-        return field === undefined ? [] : [`, "${field.name}" ${sqlType(field)}`]
-      })
-      this.#database.exec(`create table ${table} (row integer primary key${columns.join('')})`)
+    const database = this.#openForWriting()
+    try {
+      for (const { name, table, fields } of definition.resources) {
+        const columns = (this.#columns.get(name) ?? []).flatMap((index) => {
+          const field = fields[index]
+          return field === undefined ? [] : [`, "${field.name}" ${sqlType(field)}`]
+        })
+        database.exec(`create table ${table} (row integer primary key${columns.join('')})`)
+      }
+      this.#indexes = this.#chooseIndexes(database, definition)
+      this.#roots = new Map(
+        database.prepare<[], [string, number]>('select name, rootpage from sqlite_schema').raw().all(),
+      )
+    } finally {
+      database.close()
     }
-    this.#indexes = this.#chooseIndexes(definition)
+    this.#file = new SqliteFile(path, this.#mostBytes)
+  }
+
+  #openForWriting(): Database.Database {
+    const database = new Database(this.#path)
+    // The file is temporary and need not survive a crash.
+    database.pragma(`page_size = ${PAGE}`)
+    database.pragma('journal_mode = memory')
+    database.pragma('synchronous = off')
+    database.pragma('locking_mode = exclusive')
+    database.pragma('cache_size = -32768')
+    database.pragma(`max_page_count = ${Math.floor(this.#mostBytes / PAGE)}`)
+    return database
   }
 
   /**
-   * The indexes that at least one rule uses, as statements. Without statistics, SQLite plans a query for empty tables
-   * as for full ones, so the plans are known before the first record: an index that no rule uses is never built.
+   * The indexes that at least one rule uses, as statements. Without statistics, SQLite plans queries for empty tables
+   * as for full ones, so the plans are known before the first record, and unused indexes are never built.
    */
-  #chooseIndexes(definition: Definition): string[] {
+  #chooseIndexes(database: Database.Database, definition: Definition): string[] {
     const indexes = definition.resources.flatMap((resource) =>
       this.#listIndexes(definition, resource).map((columns, index) => {
         const names = columns.map((column) => `"${resource.fields[column]?.name}"`)
@@ -89,27 +103,17 @@ export class SqlStore {
         return { name, sql: `create index ${name} on ${resource.table} (${names.join(', ')})` }
       }),
     )
-    for (const { sql } of indexes) this.#database.exec(sql)
-    const plans = this.#rules.map(({ rule }) => this.#explain(rule)).join('\n')
-    for (const { name } of indexes) this.#database.exec(`drop index ${name}`)
+    database.exec('begin')
+    for (const { sql } of indexes) database.exec(sql)
+    const plans = this.#rules.map(({ rule }) => explain(database, rule)).join('\n')
+    database.exec('rollback')
     return indexes.filter(({ name }) => new RegExp(`INDEX ${name}\\b`).test(plans)).map(({ sql }) => sql)
   }
 
-  /** A query that SQLite refuses has no plan; running it says why. */
-  #explain({ sql }: SqlRule): string {
-    if (!startsLikeQuery(sql)) return ''
-    try {
-      const plan = this.#database.prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
-      return plan
-        .all(NO_PARAMETERS)
-        .map(({ detail }) => detail)
-        .join('\n')
-    } catch {
-      return ''
-    }
-  }
-
-  /** Starts loading a file; gives a function for each record, and one for the end. `undefined`: no rule uses it. */
+  /**
+   * Starts loading a file; returns a function for each record and one for the end, or `undefined` if no rule uses the
+   * file.
+   */
   load({
     name,
     table,
@@ -119,44 +123,44 @@ export class SqlStore {
     if (columns === undefined) return undefined
     const readers = columns.map((index) => {
       const field = fields[index]
-      return field === undefined ? String : compileValues(field).toSql
+      if (field === undefined) throw new Error(`${name} has no field ${index}`)
+      return { index, toSql: compileValues(field).toSql, isReal: sqlType(field) === 'real' }
     })
-    const width = columns.length + 1
-    const tuple = `(${Array(width).fill('?').join(',')})`
-    const one = this.#database.prepare(`insert into ${table} values ${tuple}`)
-    const many = this.#database.prepare(`insert into ${table} values ${Array(BATCH).fill(tuple).join(',')}`)
-    const rows: (string | number | null)[] = new Array(BATCH * width)
-    let filled = 0
-    this.#database.exec('begin')
+    const writer = new TableWriter(this.#file, this.#roots.get(table) ?? 0, columns.length)
     return {
       add: (record, values) => {
-        rows[filled++] = record
-        for (let index = 0; index < columns.length; index++) {
-          const value = values[columns[index] as number] as string
-          rows[filled++] = value === '' ? null : (readers[index] as (value: string) => string | number)(value)
+        for (let column = 0; column < readers.length; column++) {
+          const { index, toSql, isReal } = readers[column] as (typeof readers)[number]
+          const text = values[index] as string
+          if (text === '') {
+            writer.addNull()
+            continue
+          }
+          const value = toSql(text)
+          if (typeof value === 'string') writer.addText(value)
+          else writer.addNumber(value, isReal)
         }
-        if (filled === rows.length) {
-          many.run(rows)
-          filled = 0
-        }
+        writer.endRow(record)
       },
-      end: () => {
-        for (let at = 0; at < filled; at += width) one.run(rows.slice(at, at + width))
-        this.#database.exec('commit')
-      },
+      end: () => writer.end(),
     }
   }
 
-  /** Builds the indexes and opens the file for reading only. */
+  /** Builds the indexes and opens the file read-only. */
   finish(): void {
-    for (const sql of this.#indexes) this.#database.exec(sql)
-    this.#database.close()
+    this.#file.finish()
+    const database = this.#openForWriting()
+    try {
+      for (const sql of this.#indexes) database.exec(sql)
+    } finally {
+      database.close()
+    }
     this.#reader = new Database(this.#path, { readonly: true, fileMustExist: true })
     this.#reader.pragma('cache_size = -32768')
     this.#reader.pragma('query_only = on')
   }
 
-  /** Keys and foreign keys of tables that a rule uses together with another, or twice. */
+  /** The keys and foreign keys of tables that a rule joins with another table or with themselves. */
   #listIndexes(definition: Definition, resource: Resource): number[][] {
     const loaded = this.#columns.get(resource.name) ?? []
     const joined = this.#rules.some(
@@ -178,7 +182,7 @@ export class SqlStore {
         return fields.slice(0, gap === -1 ? fields.length : gap)
       })
       .filter((fields) => fields.length > 0)
-    // An index also serves as one on its first columns.
+    // An index also serves lookups by its first columns.
     return lists.filter(
       (list, at) =>
         !lists.some(
@@ -190,7 +194,7 @@ export class SqlStore {
     )
   }
 
-  /** Runs a rule; each record that it finds is reported once, in ascending order. */
+  /** Runs a rule and reports each record found once, in ascending order. */
   run(
     rule: SqlRule,
     parameters: Parameters,
@@ -210,8 +214,22 @@ export class SqlStore {
 
   close(): void {
     this.#reader?.close()
-    if (this.#database.open) this.#database.close()
+    this.#file.close()
     rmSync(this.#path, { force: true })
+  }
+}
+
+/** A query that SQLite rejects has no plan; running it reports why. */
+function explain(database: Database.Database, { sql }: SqlRule): string {
+  if (!startsLikeQuery(sql)) return ''
+  try {
+    const plan = database.prepare<unknown[], { detail: string }>(`explain query plan ${sql}`)
+    return plan
+      .all(NO_PARAMETERS)
+      .map(({ detail }) => detail)
+      .join('\n')
+  } catch {
+    return ''
   }
 }
 

@@ -34,6 +34,9 @@ export interface WrittenCode {
 
 /** Longest value that a finding repeats. */
 const MOST_VALUE = 1000
+/** The most characters of a record's text and of its identifiers: a page has a thousand of them in memory. */
+const MOST_TEXT = 4096
+const MOST_ID = 300
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these may be in no published text.
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 
@@ -107,7 +110,7 @@ export class FindingsWriter {
     _extras: Extras | undefined,
   ): void {
     const cell = record === 0 ? '' : view.cellOf(field)
-    const value = cell.length > MOST_VALUE ? `${cell.slice(0, MOST_VALUE)}…` : cell
+    const value = cut(cell, MOST_VALUE)
     const keyed = `${check.code}\n${view.key}\n${field ?? ''}\n${record === 0 ? message : cell}`
     const { localId, courseCode, studentId } = view
     const line =
@@ -157,6 +160,10 @@ export class FindingsWriter {
     this.#size = 0
     for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at)
   }
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text
 }
 
 /** Text as a finding may show it: control characters would make it unfit to be published. */
@@ -221,14 +228,14 @@ class RecordView {
     const unreadable = record === 0 || index.faults.has(record)
     this.#show(text, unreadable ? [] : this.#split(text))
     const { localId, courseCode, studentId } = resource.record
-    this.localId = record === 0 ? '' : this.#get(localId) || String(this.line)
-    this.courseCode = this.#get(courseCode)
-    this.studentId = this.#get(studentId)
+    this.localId = record === 0 ? '' : cut(this.#get(localId), MOST_ID) || String(this.line)
+    this.courseCode = cut(this.#get(courseCode), MOST_ID)
+    this.studentId = cut(this.#get(studentId), MOST_ID)
   }
 
   #show(text: string, cells: readonly string[]): void {
     this.text = text
-    this.jsonText = json(text)
+    this.jsonText = json(cut(text, MOST_TEXT))
     this.#cells = cells
     this.localId = ''
     this.courseCode = ''

@@ -1,6 +1,7 @@
-// The process in which a check runs. It is started by `check-files.ts`, does one check, and ends.
+// The child process of a check, which `check-files.ts` starts. It runs one check and exits.
 import { rmSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
+import { isDiskFull } from './limits.ts'
 import type { Answer, Order } from './messages.ts'
 
 enableCompileCache()
@@ -8,7 +9,7 @@ const parent = process.ppid
 
 process.once('message', ({ input }: Order) => {
   void check(input).then((answer) => {
-    // The channel is closed once the answer is through.
+    // Closes the channel once the answer has been sent.
     process.send?.(answer, () => process.disconnect())
   })
 })
@@ -18,7 +19,7 @@ async function check(input: Order['input']): Promise<Answer> {
   const { UserError } = await import('../../text/user-error.ts')
   try {
     const summary = await runEngine(input, (progress) => {
-      // The event loop does not turn during a check: a parent that was killed is noticed here.
+      // The event loop is blocked during a check, so a killed parent is detected here.
       if (process.ppid !== parent) abandon(input.folder)
       process.send?.({ kind: 'progress', progress } satisfies Answer)
     })
@@ -28,11 +29,6 @@ async function check(input: Order['input']): Promise<Answer> {
     if (isDiskFull(error)) return { kind: 'disk' }
     throw error
   }
-}
-
-function isDiskFull(error: unknown): boolean {
-  const { code = '' } = error as NodeJS.ErrnoException
-  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code) || code.startsWith('SQLITE_FULL')
 }
 
 function abandon(folder: string): never {

@@ -2,12 +2,12 @@ import type { Fault } from '../../text/user-error.ts'
 import type { EngineInput, EngineProgress } from '../engine/run.ts'
 import type { CheckSummary } from '../engine/summary.ts'
 
-/** What the parent sends to the process that checks. */
+/** The message from the parent to the child process. */
 export interface Order {
   readonly input: EngineInput
 }
 
-/** What that process sends back. */
+/** The messages from the child process. */
 export type Answer =
   | { readonly kind: 'progress'; readonly progress: EngineProgress }
   | { readonly kind: 'done'; readonly summary: CheckSummary }

@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url'
 import { UserError } from '../../text/user-error.ts'
 import type { EngineInput, EngineProgress } from '../engine/run.ts'
 import type { CheckSummary } from '../engine/summary.ts'
-import type { Limits } from './limits.ts'
+import { DISK_FULL, type Limits } from './limits.ts'
 import type { Answer, Order } from './messages.ts'
 import { readDiskUse, readMemory } from './watch.ts'
 
 /** The files could not be checked; the message says why. */
 export class CheckFailed extends UserError {}
 
-/** A rule took longer than it may. */
+/** A rule exceeded its time limit. */
 export class RuleTooSlow extends Error {
   readonly code: string
 
@@ -22,7 +22,7 @@ export class RuleTooSlow extends Error {
   }
 }
 
-/** The sources run as they are; the package holds them compiled. */
+/** The sources run directly; the package contains compiled files. */
 const ENTRY = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './child.ts' : './child.js', import.meta.url),
 )
@@ -30,14 +30,14 @@ const WATCH_MS = 200
 
 export interface ChildOptions {
   readonly limits: Limits
-  /** When the whole check must have ended, by `performance.now()`. */
+  /** When the whole check must have ended, in milliseconds of `performance.now()`. */
   readonly deadline: number
   readonly signal: AbortSignal | undefined
   readonly onProgress: ((progress: EngineProgress) => void) | undefined
 }
 
 /**
- * Runs the engine in a process of its own and ends that process whatever happens.
+ * Runs the engine in a child process, which never outlives the call.
  *
  * @throws {RuleTooSlow} if a rule exceeds its time
  * @throws {CheckFailed} if the process exceeds another limit or ends without a result
@@ -47,9 +47,9 @@ export async function runChild(input: EngineInput, options: ChildOptions): Promi
   options.signal?.throwIfAborted()
   const heap = Math.max(64, Math.floor(options.limits.memoryBytes / 1024 ** 2))
   const child = fork(ENTRY, [], {
-    // Nearly all that a check makes is soon garbage: a larger space for new objects only holds more of it.
+    // Nearly all objects of a check are short-lived, so a larger young generation would only hold more garbage.
     execArgv: [`--max-old-space-size=${heap}`, '--max-semi-space-size=8'],
-    // SQLite puts what it sorts into this folder. Nothing else of the environment is the engine's concern.
+    // SQLite sorts in this folder. The engine needs no other environment variables.
     env: { SQLITE_TMPDIR: input.folder, TMPDIR: tmpdir() },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -61,7 +61,7 @@ export async function runChild(input: EngineInput, options: ChildOptions): Promi
   }
 }
 
-/** Ends the process, if it has not ended, and waits until it has: its files can be deleted only then. */
+/** Kills the process if necessary and waits for its exit, because its files can be deleted only then. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
@@ -112,7 +112,7 @@ function waitForResult(
         case 'refused':
           return end(() => reject(new UserError(answer.faults)))
         case 'disk':
-          return fail('The disk has no room left for the check. Free some, and run it again.')
+          return fail(DISK_FULL)
       }
     })
     child.on('error', (error) => end(() => reject(error)))

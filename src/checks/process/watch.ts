@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Bytes of memory that a process holds; `undefined` where the system does not show them. */
+/** The memory of a process in bytes; `undefined` if the system does not report it. */
 export function readMemory(pid: number): number | undefined {
   try {
     const pages = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]
@@ -12,8 +12,8 @@ export function readMemory(pid: number): number | undefined {
 }
 
 /**
- * Bytes of the temporary files of a process: those in its folder, and those that it has deleted but still uses, as
- * SQLite does when it sorts.
+ * The bytes of a process's temporary files: those in its folder, and deleted ones that are still open, as SQLite uses
+ * for sorting.
  */
 export function readDiskUse(pid: number, folder: string): number {
   const sizes = new Map<string, number>()
@@ -22,7 +22,7 @@ export function readDiskUse(pid: number, folder: string): number {
       const { dev, ino, size } = statSync(path)
       sizes.set(`${dev}:${ino}`, size)
     } catch {
-      // It is gone.
+      // The file is gone.
     }
   }
   for (const name of list(folder)) add(join(folder, name))
@@ -31,7 +31,7 @@ export function readDiskUse(pid: number, folder: string): number {
     try {
       if (readlinkSync(join(open, name)).startsWith(folder)) add(join(open, name))
     } catch {
-      // It is closed.
+      // The file is closed.
     }
   }
   return [...sizes.values()].reduce((sum, size) => sum + size, 0)

@@ -3,10 +3,10 @@ import { UserError } from '../../text/user-error.ts'
 import { readLines } from '../check-files.ts'
 import type { Finding } from '../engine/summary.ts'
 
-/** How a finding compares with an earlier run. */
+/** The comparison of a finding with an earlier run. */
 export type Standing = 'new' | 'open'
 
-/** How many findings have changed since an earlier run. */
+/** The number of changed findings since an earlier run. */
 export interface Change {
   fresh: number
   open: number
@@ -18,7 +18,7 @@ interface Known {
   readonly count: number
 }
 
-/** The findings of an earlier run, by their keys. */
+/** The findings of an earlier run by key. */
 export class Baseline {
   readonly #known = new Map<string, Known>()
 
@@ -41,7 +41,7 @@ export class Baseline {
     return baseline
   }
 
-  /** Starts a comparison: findings of the same key are found again as often as the earlier run has them. */
+  /** Starts a comparison. Findings of the same key match as many times as they occur in the earlier run. */
   compare(): (finding: Finding) => Standing {
     const again = new Map<string, number>()
     return ({ findingKey }) => {
@@ -53,7 +53,7 @@ export class Baseline {
     }
   }
 
-  /** Counts the changes from the earlier run to these findings, for each code. */
+  /** Counts the changes from the earlier run to these findings by code. */
   async countChanges(findings: AsyncIterable<Finding>): Promise<Map<string, Change>> {
     const changes = new Map<string, Change>()
     const changeOf = (code: string): Change => {
@@ -75,7 +75,7 @@ export class Baseline {
   }
 }
 
-/** The sum over all codes. */
+/** Adds up the changes of all codes. */
 export function sumChanges(changes: ReadonlyMap<string, Change>): Change {
   const total: Change = { fresh: 0, open: 0, fixed: 0 }
   for (const { fresh, open, fixed } of changes.values()) {

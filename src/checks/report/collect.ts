@@ -1,6 +1,6 @@
 import { type ReportedFinding, type ReportInput, SHOWN_OF_CODE } from './report.ts'
 
-/** The first findings of each code, by code. */
+/** Collects the first findings of each code. */
 export async function collectFirst({ findings }: ReportInput): Promise<Map<string, ReportedFinding[]>> {
   const first = new Map<string, ReportedFinding[]>()
   for await (const finding of findings()) {

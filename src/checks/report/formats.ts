@@ -4,7 +4,7 @@ import type { Finding } from '../engine/summary.ts'
 import type { ReportWriter } from './report.ts'
 import { writeTable } from './table.ts'
 
-/** The findings, one JSON object on each line; `results publish` accepts them as they are. */
+/** Writes the findings as NDJSON, which `results publish` accepts. */
 const writeNdjson: ReportWriter = async ({ path }, append) => {
   const text = createReadStream(path, { encoding: 'utf8', highWaterMark: 1 << 18 })
   for await (const chunk of text as AsyncIterable<string>) await append(chunk)
@@ -26,7 +26,7 @@ const COLUMNS: readonly (keyof Finding)[] = [
   'findingKey',
 ]
 
-/** For spreadsheets: a byte order mark, and an apostrophe before what would be a formula. */
+/** For spreadsheets: a byte order mark, and an apostrophe before cells that would be formulas. */
 const writeCsv: ReportWriter = async ({ findings, changes }, append) => {
   const columns = changes === undefined ? COLUMNS : ['standing', ...COLUMNS]
   await append(`\ufeff${stringify([columns])}`)
@@ -40,7 +40,7 @@ const writeCsv: ReportWriter = async ({ findings, changes }, append) => {
   }
 }
 
-/** Every format of a report by its name; those with more to load are loaded when they are used. */
+/** The report formats by name; larger ones are loaded on demand. */
 export const FORMATS = {
   table: async () => writeTable,
   ndjson: async () => writeNdjson,

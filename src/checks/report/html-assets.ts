@@ -15,7 +15,7 @@ article p { margin: 0 }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0; font-size: .85rem }
 `
 
-/** Shows the records page by page. Values are set as text, never as HTML. */
+/** Shows the records in pages. Values are set as text, never as HTML. */
 export const SCRIPT = `
 'use strict'
 const all = JSON.parse(document.getElementById('data').textContent)

@@ -17,9 +17,9 @@ import {
 import { escapeText } from './xml.ts'
 
 /**
- * One HTML file that a person can forward: the verdict, the codes by count, search, and the records one page at a
- * time. It loads nothing, and can load nothing: its policy forbids it. The counts are complete; of each code it has the
- * first findings only.
+ * Writes a self-contained HTML file: the verdict, the codes by count, a search, and the records in pages. It loads
+ * nothing, which its policy also forbids. The counts are complete, but only the first findings of each code are
+ * included.
  */
 export const writeHtml: ReportWriter = async (input, append) => {
   const { summary } = input
@@ -114,7 +114,7 @@ function renderGaps({ summary }: ReportInput): string {
   return `<section><h2>Not complete</h2><ul>${gaps.map((gap) => `<li>${escapeText(gap)}</li>`).join('')}</ul></section>\n`
 }
 
-/** As JSON that cannot end the script element it is in. */
+/** JSON that cannot close the script element around it. */
 function toScript(finding: ReportedFinding): string {
   const { errorCode, errorDescription, errorType, file, line, studentId, courseCode, recordText, standing } =
     finding

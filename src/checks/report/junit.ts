@@ -3,12 +3,12 @@ import { collectFirst } from './collect.ts'
 import { listGaps, type ReportedFinding, type ReportWriter } from './report.ts'
 import { escapeText } from './xml.ts'
 
-/** Findings that a test case lists. */
+/** The findings listed in a test case. */
 const LISTED = 100
 
 /**
- * JUnit XML, for build servers: a test suite for each file, a test case for each code. Errors are failures; warnings
- * pass and say so in their output; checks that did not run are skipped.
+ * Writes JUnit XML for build servers: a test suite for each file, a test case for each code. Errors are failures.
+ * Warnings pass, with their text as output. Checks that did not run are skipped.
  */
 export const writeJunit: ReportWriter = async (input, append) => {
   const { summary } = input
@@ -26,7 +26,7 @@ export const writeJunit: ReportWriter = async (input, append) => {
     await append(
       `  <testsuite name="${escapeText(file.file)}" tests="${codes.length + 1}" failures="${failed}" errors="0" skipped="0">\n`,
     )
-    // A file without findings is a test that passes.
+    // A file without findings is a passed test.
     await append(`    <testcase classname="${escapeText(file.resource)}" name="checked"/>\n`)
     for (const code of codes) await append(renderCase(code, first.get(code.code) ?? []))
     await append('  </testsuite>\n')

@@ -1,23 +1,23 @@
 import type { CheckSummary, Finding } from '../engine/summary.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
 
-/** A finding, and how it compares with an earlier run if there is one. */
+/** A finding and, if there is an earlier run, its comparison with that. */
 export type ReportedFinding = Finding & { readonly standing?: Standing }
 
-/** What a report is made from. */
+/** The input of a report. */
 export interface ReportInput {
   readonly summary: CheckSummary
   readonly findings: () => AsyncIterable<ReportedFinding>
   /** The findings as NDJSON. */
   readonly path: string
-  /** The changes since an earlier run for each code, if there is one to compare with. */
+  /** The changes since an earlier run by code, if there is one. */
   readonly changes: ReadonlyMap<string, Change> | undefined
 }
 
 export type Append = (text: string) => Promise<void>
 export type ReportWriter = (input: ReportInput, append: Append) => Promise<void>
 
-/** Findings of each code that a report with records shows; the counts are always complete. */
+/** The findings of each code shown in a report with records; the counts are always complete. */
 export const SHOWN_OF_CODE = 1000
 
 /** `1 error`, `2,431 errors`. */
@@ -29,13 +29,13 @@ export function formatNumber(number: number): string {
   return number.toLocaleString('en-NZ')
 }
 
-/** The verdict of a check in one sentence. */
+/** The verdict in one sentence. */
 export function describeVerdict({ errors, warnings }: CheckSummary): string {
   if (errors + warnings === 0) return 'No findings.'
   return `${count(errors, 'error')} and ${count(warnings, 'warning')}.`
 }
 
-/** What was checked, against what. */
+/** The checked files, the definition and its parameters. */
 export function describeSubject({ files, definition, parameters }: CheckSummary): string {
   const checked = files.filter(({ state }) => state === 'checked')
   const records = checked.reduce((sum, file) => sum + file.records, 0)
@@ -43,13 +43,13 @@ export function describeSubject({ files, definition, parameters }: CheckSummary)
   return `${count(checked.length, 'file')} with ${count(records, 'record')}, checked against ${definition.name} ${definition.version}${forReturn} as of ${parameters.asOf}.`
 }
 
-/** The changes since an earlier run in one sentence. */
+/** Describes the changes since an earlier run in one sentence. */
 export function describeChanges(changes: ReadonlyMap<string, Change>): string {
   const { fresh, fixed, open } = sumChanges(changes)
   return `Since the earlier run: ${formatNumber(fresh)} new, ${formatNumber(fixed)} fixed, ${formatNumber(open)} still open.`
 }
 
-/** Every way in which a report is not complete, as sentences. */
+/** Lists all parts that a report lacks, as sentences. */
 export function listGaps({ codes, notRun, files }: CheckSummary): string[] {
   return [
     ...files
@@ -65,7 +65,7 @@ export function listGaps({ codes, notRun, files }: CheckSummary): string[] {
   ]
 }
 
-/** The share of a file's records that a code concerns, such as `0.6 %`. */
+/** The percentage of a file's records that a code concerns, such as `0.6 %`. */
 export function describeShare(
   { file, count: number }: { file: string; count: number },
   { files }: CheckSummary,
@@ -76,7 +76,7 @@ export function describeShare(
   return `${share < 0.05 ? '<0.1' : Math.min(share, 100).toFixed(1)} %`
 }
 
-/** One sentence for each reason: a missing file can be the reason of many. */
+/** One sentence for each reason, because one missing file can affect many rules. */
 function groupByReason(notRun: CheckSummary['notRun']): string[] {
   const groups = new Map<string, string[]>()
   for (const { code, reason } of notRun) {

@@ -10,7 +10,7 @@ import {
   SHOWN_OF_CODE,
 } from './report.ts'
 
-/** SARIF 2.1.0, for code scanning. It has the first findings of each code; the rules have the exact counts. */
+/** Writes SARIF 2.1.0 for code scanning, with the first findings of each code; the rules contain the exact counts. */
 export const writeSarif: ReportWriter = async ({ summary, findings }, append) => {
   const codes = summary.codes.map(({ code }) => code)
   const partial = summary.codes.filter(({ count }) => count > SHOWN_OF_CODE)

@@ -10,7 +10,7 @@ import {
   type ReportWriter,
 } from './report.ts'
 
-/** A report for a terminal: the verdict, then one line for each code, most frequent first. */
+/** A report for a terminal: the verdict, then one line per code, most frequent first. */
 export const writeTable: ReportWriter = async ({ summary, changes }, append) => {
   await append(`${describeVerdict(summary)} ${describeSubject(summary)}\n`)
   if (summary.definition.notice !== undefined) await append(`${summary.definition.notice}\n`)

@@ -6,12 +6,12 @@ const ESCAPES: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** Text as it may be in XML and HTML, also in attributes; characters that XML does not allow are replaced. */
+/** Escapes text for XML and HTML, including attributes, and replaces characters that XML does not allow. */
 export function escapeText(text: string): string {
   return (
     text
       .replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 has no place for them.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 does not allow them.
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
   )
 }

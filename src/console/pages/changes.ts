@@ -1,5 +1,6 @@
 import { compareFields } from '../../occupations/history/fields.ts'
 import { assertKept, listDifferences, RevisionUnknown } from '../../occupations/history/past.ts'
+import { readRemoved } from '../../occupations/history/replacements.ts'
 import { type CatalogueRevision, listRevisions } from '../../occupations/history/revision-log.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
@@ -12,10 +13,10 @@ export const changesPages: readonly Route[] = [
 ]
 
 const REVISIONS = 200
-/** Most records of a revision that its page shows. */
+/** The most records shown on the page of a revision. */
 const RECORDS = 200
 
-/** Everybody who may list occupations may see what changed in them. */
+/** Callers that can list occupations can also see their changes. */
 async function assertReader({ api }: Context): Promise<void> {
   await api.call('/occupations', { query: { Limit: 1 } })
 }
@@ -32,7 +33,7 @@ async function showRevisions(context: Context): Promise<Shown> {
         <tbody>${revisions.map(
           (revision) => html`<tr>
             <th scope="row"><a href=${`/console/changes/${revision.number}`}>${revision.number}</a></th>
-            <td>${when(revision)}</td><td>${revision.command}${revision.files.map(({ name }) => html` <span class="soft">${name}</span>`)}</td>
+            <td class="when">${when(revision)}</td><td>${revision.command}${revision.files.map(({ name }) => html` <span class="soft">${name}</span>`)}</td>
             <td class="number">${revision.created}</td><td class="number">${revision.updated}</td><td class="number">${revision.deleted}</td><td class="number">${revision.total}</td>
           </tr>`,
         )}</tbody>
@@ -46,7 +47,7 @@ async function showRevision(context: Context): Promise<Shown> {
   await assertReader(context)
   const { database } = context.services
   const number = Number((context.request.params as { number: string }).number)
-  const before = Number(context.query.get('since') ?? number - 1)
+  const before = Number(context.query.get('since') || number - 1)
   if (![number, before].every((each) => Number.isSafeInteger(each) && each >= 0)) return unknown(number)
   const changes: {
     code: string
@@ -75,6 +76,10 @@ async function showRevision(context: Context): Promise<Shown> {
     if (!(error instanceof RevisionUnknown)) throw error
     return unknown(number, error.message)
   }
+  const successors = new Map<string, readonly string[]>()
+  for (const { code, after } of changes) {
+    if (after === undefined) successors.set(code, (await readRemoved(database, code))?.replacedBy ?? [])
+  }
   const kinds = [
     { title: 'New', found: changes.filter((each) => each.before === undefined) },
     {
@@ -96,7 +101,7 @@ async function showRevision(context: Context): Promise<Shown> {
           html`<h2>${title} <span class="soft">(${count(found.length, 'occupation')})</span></h2>
             ${found.map(({ code, after, before: old, fields }) =>
               fields.length === 0
-                ? html`<p><a href=${occupationLink(code)}>${nameOf(after ?? old ?? {})}</a> <span class="soft">${code}</span></p>`
+                ? html`<p><a href=${occupationLink(code)}>${nameOf(after ?? old ?? {})}</a> <span class="soft">${code}</span>${showSuccessors(successors.get(code))}</p>`
                 : html`<details open=${found.length <= 5}><summary>${nameOf(after ?? {})} <span class="soft">${code}, ${count(fields.length, 'field')}</span></summary>
                     <p><a href=${occupationLink(code)}>Open the occupation</a></p>${showFields(fields)}</details>`,
             )}`,
@@ -104,8 +109,16 @@ async function showRevision(context: Context): Promise<Shown> {
   }
 }
 
+function showSuccessors(codes: readonly string[] = []): VNode | false {
+  if (codes.length === 0) return false
+  const links = codes.map(
+    (code, index) => html`${index > 0 && ', '}<a href=${occupationLink(code)}>${code}</a>`,
+  )
+  return html` replaced by ${links}`
+}
+
 function showFields(fields: ReturnType<typeof compareFields>): VNode {
-  return html`<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Changed fields"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
     <tbody>${fields.map(({ field, before, after }) => html`<tr><th scope="row">${field}</th><td>${showValue(before)}</td><td>${showValue(after)}</td></tr>`)}</tbody></table></div>`
 }
 

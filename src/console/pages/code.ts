@@ -10,7 +10,7 @@ interface Candidate {
   readonly certainty: number
 }
 
-/** One text as `/v1/codings` codes it. */
+/** A text coded by `/v1/codings`. */
 interface Coding {
   readonly id?: string
   readonly code?: string
@@ -22,13 +22,13 @@ interface Coding {
 interface Coded {
   readonly title: string
   readonly coding: Coding
-  /** The code that a person has chosen, or the one that is certain enough. */
+  /** The code chosen by the user, or one with enough certainty. */
   readonly chosen: string
 }
 
-/** Texts that one request may have. */
+/** The most texts per request. */
 const BATCH = 300
-/** Titles that one list may have. */
+/** The most titles per list. */
 const MOST = 3_000
 
 export const codePages: readonly Route[] = [
@@ -57,7 +57,7 @@ async function codeList({ api, request }: Context): Promise<Outcome> {
     .split(/\r\n|\r|\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '')
-  if (titles.length === 0) return showForm('', 'The list is empty. Paste one title a line.')
+  if (titles.length === 0) return showForm('', 'The list is empty. Paste one title per line.')
   if (titles.length > MOST) {
     return showForm(
       '',
@@ -86,7 +86,7 @@ function download(coded: readonly Coded[]): Outcome {
     coding.candidates.find(({ occupationCode }) => occupationCode === chosen)?.titleEnglish ?? '',
     coding.certainty.toFixed(2),
   ])
-  // A spreadsheet would run a cell that begins like a formula.
+  // A spreadsheet would execute such a cell as a formula.
   const safe = rows.map((row) => row.map((cell) => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell)))
   return {
     download: 'coded-titles.csv',
@@ -107,7 +107,7 @@ function showCoded(titles: readonly string[], coded: readonly Coded[]): Shown {
         <textarea hidden name="titles">${titles.join('\n')}</textarea>
         <p><button type="submit" name="download" value="csv">Download as CSV</button> <a href="/console/code">Another list</a></p>
         <div class="scroll" tabindex="0" role="region" aria-label="Titles and codes"><table data-choices>
-          <thead><tr><th scope="col">Title</th><th scope="col">Certainty</th><th scope="col">Occupation</th></tr></thead>
+          <thead><tr><th scope="col">Title</th><th scope="col" class="number">Certainty</th><th scope="col">Occupation</th></tr></thead>
           <tbody>${coded.map((each, index) => showRow(each, index))}</tbody>
         </table></div>
         <p><button type="submit" name="download" value="csv">Download as CSV</button></p>

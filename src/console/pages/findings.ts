@@ -1,4 +1,3 @@
-import { summariseMessage } from '../../checks/explain.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
@@ -43,7 +42,7 @@ interface Summary {
   readonly notRun?: readonly { readonly errorCode: string; readonly reason: string }[]
 }
 
-const PAGE_SIZE = 50
+const PAGE_SIZE = 25
 const FILTERS = {
   type: 'Filter.ErrorType',
   file: 'Filter.FileType',
@@ -79,7 +78,7 @@ async function showFindings(context: Context): Promise<Shown> {
     api.call<Submission>(`/submissions/${encodeURIComponent(token)}`),
   ])
   const definition = submission.definition ?? 'sdr'
-  const columns = await readColumns(api, token, results.results, definition)
+  const columns = await readColumns(api, submission, results.results)
   const pages = Math.max(1, Math.ceil(results.totalCount / PAGE_SIZE))
   const toPage = (number: number) =>
     link(submissionLink(token, '/findings'), {
@@ -93,13 +92,13 @@ async function showFindings(context: Context): Promise<Shown> {
     content: html`<p class="soft"><a href=${link('/console/submissions', { eid })}>Submissions</a> › <a href=${link(submissionLink(token), { eid })}>${submission.returnId}</a></p>
       <h1>Findings</h1>
       ${showVerdict(summary)}
-      <p><a href="#records">Go to the records</a></p>
-      ${showCodes(summary, token, eid, definition)}
+      <p class="no-print"><a href="#records">Go to the records</a></p>
+      ${showCodes(summary, token, eid, definition, query.has('all-codes'))}
       ${(summary.notRun ?? []).length > 0 && html`<details><summary>${count(summary.notRun?.length ?? 0, 'rule')} could not run</summary><ul>${summary.notRun?.map(({ errorCode: code, reason }) => html`<li><a href=${ruleLink(definition, code)}>${code}</a>: ${reason}</li>`)}</ul></details>`}
       <h2 id="records">Records</h2>
       ${showFilters(query, token, eid, summary)}
-      <p role="status">${count(results.totalCount, 'finding')}${isFiltered && ' with these filters'}. <a href=${link(submissionLink(token, '/findings.csv'), { ...Object.fromEntries(Object.keys(FILTERS).map((name) => [name, query.get(name) ?? undefined])), eid })}>Download as CSV</a></p>
-      ${results.results.map((entry) => showEntry(entry, columns, definition))}
+      <p role="status" data-results>${count(results.totalCount, 'finding')}${isFiltered && ' with these filters'}. <a href=${link(submissionLink(token, '/findings.csv'), { ...Object.fromEntries(Object.keys(FILTERS).map((name) => [name, query.get(name) ?? undefined])), eid })}>Download as CSV</a></p>
+      <div data-results>${results.results.map((entry) => showEntry(entry, columns, definition))}
       ${
         pages > 1 &&
         html`<nav class="pager" aria-label="Pages">
@@ -108,9 +107,12 @@ async function showFindings(context: Context): Promise<Shown> {
         ${page < pages && html`<a rel="next" href=${`${toPage(page + 1)}#records`}>Next</a>`}
         ${page < pages && html`<a href=${`${toPage(pages)}#records`}>Last</a>`}
       </nav>`
-      }`,
+      }</div>`,
   }
 }
+
+/** The codes shown at first: a definition may have thousands. */
+const CODES_SHOWN = 25
 
 function showVerdict({ errorCount = 0, warningCount = 0, codes = [] }: Summary): VNode {
   const kinds = codes.filter(({ errorType }) => errorType === 'Error').length
@@ -126,25 +128,29 @@ function showCodes(
   token: string,
   eid: string | undefined,
   definition: string,
+  isComplete: boolean,
 ): VNode | false {
   if (codes.length === 0) return false
-  const rules = new Map(readRules(definition)?.checks.map((check) => [check.code, check]))
+  const rules = readRules(definition)?.byCode
   const most = Math.max(...codes.map((each) => each.count))
   const ordered = codes.toSorted((a, b) => b.count - a.count || (a.errorCode < b.errorCode ? -1 : 1))
+  const shown = isComplete ? ordered : ordered.slice(0, CODES_SHOWN)
+  const rest = ordered.length - shown.length
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Findings by code"><table>
     <caption>Most frequent first</caption>
-    <thead><tr><th scope="col">Code</th><th scope="col">Severity</th><th scope="col">File</th><th scope="col" class="number">Findings</th><th scope="col"><span class="visually-hidden">Share</span></th><th scope="col" class="number">Learners</th><th scope="col">What is wrong</th><th scope="col">How to fix it</th></tr></thead>
-    <tbody>${ordered.map(({ errorCode, errorType = '', fileType, count: number, students }) => {
-      const rule = rules.get(errorCode)
+    <thead><tr><th scope="col">Code</th><th scope="col">Severity</th><th scope="col" class="number">Findings</th><th scope="col" class="share"><span class="visually-hidden">Share</span></th><th scope="col">What is wrong</th><th scope="col">How to fix it</th><th scope="col" class="number">Learners</th><th scope="col">File</th></tr></thead>
+    <tbody>${shown.map(({ errorCode, errorType = '', fileType, count: number, students }) => {
+      const rule = rules?.get(errorCode)
       return html`<tr>
         <th scope="row"><a href=${`${link(submissionLink(token, '/findings'), { eid, code: errorCode })}#records`}>${errorCode}</a>${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}</th>
-        <td class=${errorType.toLowerCase()}>${errorType}</td><td>${fileType}</td>
+        <td class=${errorType.toLowerCase()}>${errorType}</td>
         <td class="number">${number.toLocaleString('en-NZ')}</td>
-        <td><svg class="chart" viewBox="0 0 100 12" width="100" aria-hidden="true"><rect class=${errorType === 'Error' ? 'errors' : 'warnings'} width=${Math.max(1, (number / most) * 100)} height="12" /></svg></td>
-        <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td>
-        <td>${summariseMessage(rule?.message ?? '')}${rule?.why !== undefined && html`<details><summary>Why</summary><p>${rule.why}</p><p><a href=${ruleLink(definition, errorCode)}>The rule and its examples</a></p></details>`}</td>
-        <td>${rule?.fix}</td></tr>`
-    })}</tbody></table></div>`
+        <td class="share"><svg class="chart" viewBox="0 0 100 12" width="100" aria-hidden="true"><rect class=${errorType === 'Error' ? 'errors' : 'warnings'} width=${Math.max(1, (number / most) * 100)} height="12" /></svg></td>
+        <td>${rule?.summary}${rule?.why !== undefined && html`<details><summary>Why</summary><p>${rule.why}</p><p><a href=${ruleLink(definition, errorCode)}>The rule and its examples</a></p></details>`}</td>
+        <td>${rule?.fix}</td>
+        <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td><td>${fileType}</td></tr>`
+    })}</tbody></table></div>
+    ${rest > 0 && html`<p><a href=${link(submissionLink(token, '/findings'), { eid, 'all-codes': 'yes' })}>Show ${count(rest, 'more code')}</a></p>`}`
 }
 
 function showFilters(
@@ -168,9 +174,9 @@ function showFilters(
   </form>`
 }
 
-/** A finding with its whole record, the faulty fields marked. */
+/** Shows a finding with its whole record, and marks the faulty fields. */
 function showEntry(entry: Entry, columns: ReadonlyMap<string, readonly string[]>, definition: string): VNode {
-  const rule = readRules(definition)?.checks.find(({ code }) => code === entry.errorCode)
+  const rule = readRules(definition)?.byCode.get(entry.errorCode ?? '')
   const { errorType = 'Error' } = entry
   return html`<details class="finding">
     <summary><span class=${errorType.toLowerCase()}>${errorType}</span> <strong>${entry.errorCode}</strong> ${entry.errorDescription}${' '}<span class="soft">${[entry.fileType, entry.localId, entry.studentId && `student ${entry.studentId}`, entry.courseCode && `course ${entry.courseCode}`].filter(Boolean).join(' · ')}</span></summary>
@@ -179,28 +185,40 @@ function showEntry(entry: Entry, columns: ReadonlyMap<string, readonly string[]>
   </details>`
 }
 
-/** The column names of the files that the entries are about. */
+/** The column names by the SHA-256 of a file, because a page of findings is requested many times. */
+const knownColumns = new Map<string, readonly string[]>()
+const MOST_KNOWN = 1_000
+
+/** The column names of the files with these entries, by file type. */
 async function readColumns(
   api: Api,
-  token: string,
+  { submissionToken, files = [] }: Submission,
   entries: readonly Entry[],
-  definition: string,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const resources = readRules(definition)?.definition.resources ?? []
   const types = new Set(entries.map(({ fileType }) => fileType))
   const columns = new Map<string, readonly string[]>()
-  for (const { fileType, name } of resources) {
+  for (const { fileType, file, sha256 = '' } of files) {
     if (!types.has(fileType)) continue
-    const first = await readFirstLine(api, `/submissions/${encodeURIComponent(token)}/files/${name}`)
-    if (first !== undefined) columns.set(fileType, findColumns(first))
+    let names = knownColumns.get(sha256)
+    if (names === undefined) {
+      const first = await readFirstLine(
+        api,
+        `/submissions/${encodeURIComponent(submissionToken)}/files/${file}`,
+      )
+      if (first === undefined) continue
+      names = findColumns(first)
+      if (knownColumns.size >= MOST_KNOWN) knownColumns.clear()
+      if (sha256 !== '') knownColumns.set(sha256, names)
+    }
+    columns.set(fileType, names)
   }
   return columns
 }
 
-/** Longest header row, in characters. */
+/** The longest header row, in characters. */
 const LONGEST_HEADER = 16_384
 
-/** The first line of a file, without reading the rest of it. */
+/** Reads only the first line of a file. */
 async function readFirstLine(api: Api, path: string): Promise<string | undefined> {
   const response = await api.stream(path, { headers: { accept: 'text/csv' } })
   if (response.statusCode !== 200) {
@@ -238,7 +256,7 @@ interface Changes {
   readonly results?: readonly Entry[]
 }
 
-/** Findings of each kind that the comparison shows. */
+/** The most findings of each kind in the comparison. */
 const COMPARED = 50
 
 async function compareRuns(context: Context): Promise<Shown> {

@@ -9,7 +9,7 @@ export const occupationPages: readonly Route[] = [
   { method: 'GET', path: '/occupations/:code', handle: showOccupation },
 ]
 
-/** Most records of its group that an occupation is compared with. */
+/** The most records of its group with which an occupation is compared. */
 const NEIGHBOURS = 100
 
 async function showOccupation(context: Context): Promise<Shown> {
@@ -47,8 +47,8 @@ async function showOccupation(context: Context): Promise<Shown> {
         <dt>Code</dt><dd class="mono">${record.occupationCode}</dd>
         <dt>Last change</dt><dd>${showTime(record.lastUpdatedDate)}</dd>
       </dl>
-      <pre tabindex="0">curl -H "X-API-Key: $MAHI_API_KEY" "${context.request.protocol}://${context.request.host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}"</pre>
-      <details><summary>The record as JSON</summary><pre tabindex="0">${JSON.stringify(record, null, 2)}</pre></details>
+      <pre tabindex="0" data-copy="Copy the command">curl -H "X-API-Key: $MAHI_API_KEY" "${context.request.protocol}://${context.request.host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}"</pre>
+      <details class="no-print"><summary>The record as JSON</summary><pre tabindex="0" data-copy="Copy the JSON">${JSON.stringify(record, null, 2)}</pre></details>
     `,
   }
 }
@@ -117,7 +117,7 @@ function rangeOf(pays: readonly Pay[]): Pay {
 
 type Text = string | readonly string[] | undefined
 
-/** A heading over both languages side by side; nothing where neither has anything. */
+/** A heading above both languages side by side; nothing if both are empty. */
 function bilingual(heading: string, english: Text, te_reo: Text): VNode | false {
   if (english === undefined && te_reo === undefined) return false
   return html`<h2>${heading}</h2><div class="languages">

@@ -3,10 +3,10 @@ import type { Context, Route, Shown } from '../context.ts'
 import { type Group, listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
 import { count, link, occupationLink } from '../links.ts'
-import { payChart, payScale } from '../pay.ts'
-import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
+import { payBands, payChart, payDistribution, payScale } from '../pay.ts'
+import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
 
-/** One result of a search, as `/v1/occupations/search` sends it. */
+/** A result of `/v1/occupations/search`. */
 interface Match {
   readonly occupationCode: string
   readonly titleEnglish?: string
@@ -24,7 +24,7 @@ interface SearchResponse {
 }
 
 const PAGE_SIZE = 20
-/** The search serves this many pages. */
+/** The most pages that the search serves. */
 const LAST_PAGE = 10
 
 export const occupationsPages: readonly Route[] = [
@@ -114,7 +114,7 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
   `
 }
 
-/** Pay of the occupations on the page, read with one request. */
+/** Reads the pay of all occupations on the page with one request. */
 async function readPay(api: Api, codes: readonly string[]): Promise<ReadonlyMap<string, Occupation>> {
   if (codes.length === 0) return new Map()
   const page = await api.call<OccupationPage>('/occupations', {
@@ -148,7 +148,7 @@ function showMatch(match: Match, record: Occupation | undefined, scale: readonly
   </li>`
 }
 
-/** Text with the ranges that matched marked; the ranges are in UTF-16 units and in order. */
+/** Marks the matching ranges of a text; they are ordered, in UTF-16 code units. */
 function markRanges(text: string, ranges: readonly (readonly [number, number])[]): (VNode | string)[] {
   const parts: (VNode | string)[] = []
   let at = 0
@@ -166,8 +166,9 @@ function shorten(text: string | undefined): string {
 }
 
 async function browse(api: Api, group: string | undefined, cursor: string | undefined): Promise<VNode> {
-  const [groups, page] = await Promise.all([
+  const [groups, pays, page] = await Promise.all([
     listGroups(api),
+    group === undefined || cursor !== undefined ? [] : readGroupPay(api, group),
     api.call<OccupationPage>('/occupations', {
       query: {
         'Filter.MajorGroupCode': group,
@@ -180,9 +181,11 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
   const records = page.data ?? []
   const scale = payScale(records.map(({ renumeration }) => renumeration))
   const chosen = groups.find(({ code }) => code === group)
+  const bands = payBands(pays)
   return html`<div class="columns">
     <section aria-labelledby="list">
       <h2 id="list">${chosen?.nameEnglish ?? 'All occupations'} <span class="soft">(${page.totalCount ?? 0})</span></h2>
+      ${bands.length > 1 && payDistribution(bands, chosen?.nameEnglish ?? group ?? '')}
       ${records.length === 0 && html`<p>There are no occupations here yet. The operator imports them with <code>mahi occupations import</code>.</p>`}
       <ul class="results">${records.map(
         (record) => html`<li>
@@ -210,7 +213,31 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
   </div>`
 }
 
-/** What the search box offers while somebody types. */
+/** The most pages of a group that its chart reads: 1,000 occupations. */
+const CHARTED_PAGES = 10
+
+/** The pay of the occupations of a major group. */
+async function readGroupPay(api: Api, group: string): Promise<Pay[]> {
+  const pays: Pay[] = []
+  let cursor: string | undefined
+  for (let page = 0; page < CHARTED_PAGES; page++) {
+    const { data = [], nextCursor } = await api.call<OccupationPage>('/occupations', {
+      query: {
+        'Filter.MajorGroupCode': group,
+        'Filter.GroupRelation': 'Primary',
+        Fields: 'renumeration',
+        Limit: 100,
+        Cursor: cursor,
+      },
+    })
+    pays.push(...data.flatMap(({ renumeration }) => (renumeration === undefined ? [] : [renumeration])))
+    cursor = nextCursor
+    if (cursor === undefined) break
+  }
+  return pays
+}
+
+/** Suggestions for the search box while the user types. */
 async function suggest({ api, query }: Context) {
   return { data: await api.call<object>('/occupations/suggestions', { query: { q: query.get('q') ?? '' } }) }
 }

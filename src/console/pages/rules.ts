@@ -12,23 +12,35 @@ export const rulesPages: readonly Route[] = [
 
 interface Catalogue {
   readonly definition: Definition
-  readonly checks: readonly CheckDescription[]
+  readonly checks: readonly Rule[]
+  readonly byCode: ReadonlyMap<string, Rule>
 }
+
+interface Rule extends CheckDescription {
+  /** The message in a few words. */
+  readonly summary: string
+  /** Everything that a search finds, in lower case. */
+  readonly words: string
+}
+
+/** The rules shown at first. */
+const RULES_SHOWN = 50
 
 const catalogues = new Map<string, Catalogue>()
 
-/** The definition by its name, which comes with Mahi; `undefined` if there is none. */
+/** The built-in definition with a name; `undefined` if there is none. */
 export function readRules(name: string): Catalogue | undefined {
+  const known = catalogues.get(name)
+  if (known !== undefined) return known
   if (!listOwnDefinitions().includes(name)) return undefined
-  let catalogue = catalogues.get(name)
-  if (catalogue === undefined) {
-    const definition = loadDefinition(findDefinition(name))
-    const checks = [...listChecks(definition)].map(({ resource, check }) =>
-      describeCheck(definition, resource, check),
-    )
-    catalogue = { definition, checks }
-    catalogues.set(name, catalogue)
-  }
+  const definition = loadDefinition(findDefinition(name))
+  const checks = [...listChecks(definition)].map(({ resource, check }) => {
+    const described = describeCheck(definition, resource, check)
+    const summary = summariseMessage(described.message)
+    return { ...described, summary, words: JSON.stringify(described).toLowerCase() }
+  })
+  const catalogue = { definition, checks, byCode: new Map(checks.map((check) => [check.code, check])) }
+  catalogues.set(name, catalogue)
   return catalogue
 }
 
@@ -47,8 +59,9 @@ function showRules({ query }: Context): Shown {
     (check) =>
       (file === '' || check.file === file) &&
       (severity === '' || check.severity === severity) &&
-      words.split(/\s+/).every((word) => JSON.stringify(check).toLowerCase().includes(word)),
+      words.split(/\s+/).every((word) => check.words.includes(word)),
   )
+  const shown = query.has('all') ? found : found.slice(0, RULES_SHOWN)
   const files = rules.definition.resources.map((resource) => resource.name)
   return {
     title: 'Rules',
@@ -62,23 +75,24 @@ function showRules({ query }: Context): Shown {
         <label>Severity<select name="severity"><option value="">All</option>${['Error', 'Warning'].map((each) => html`<option selected=${each === severity}>${each}</option>`)}</select></label>
         <button type="submit">Show</button>
       </form>
-      <p role="status">${count(found.length, 'rule')}.</p>
-      <div class="scroll" tabindex="0" role="region" aria-label="Rules"><table>
+      <p role="status" data-results>${count(found.length, 'rule')}.</p>
+      <div data-results><div class="scroll" tabindex="0" role="region" aria-label="Rules"><table>
         <thead><tr><th scope="col">Code</th><th scope="col">Severity</th><th scope="col">File</th><th scope="col">What it finds</th><th scope="col">How to fix it</th></tr></thead>
-        <tbody>${found.map(
+        <tbody>${shown.map(
           (check) => html`<tr>
           <th scope="row"><a href=${ruleLink(name, check.code)}>${check.code}</a>${check.replaces !== undefined && html`<br /><span class="soft">official ${check.replaces}</span>`}</th>
-          <td class=${check.severity.toLowerCase()}>${check.severity}</td><td>${check.file}</td><td>${summariseMessage(check.message)}</td><td>${check.fix}</td>
+          <td class=${check.severity.toLowerCase()}>${check.severity}</td><td>${check.file}</td><td>${check.summary}</td><td>${check.fix}</td>
         </tr>`,
         )}</tbody>
-      </table></div>`,
+      </table></div>
+      ${found.length > shown.length && html`<p><a href=${link('/console/rules', { definition: name, q: words, file, severity, all: 'yes' })}>Show ${count(found.length - shown.length, 'more rule')}</a></p>`}</div>`,
   }
 }
 
 function showRule({ request }: Context): Shown {
   const { definition: name, code } = request.params as { definition: string; code: string }
   const rules = readRules(name)
-  const check = rules?.checks.find((each) => each.code === code)
+  const check = rules?.byCode.get(code)
   if (rules === undefined || check === undefined) return noSuchRule()
   const rule = rules.definition.resources
     .flatMap((resource) => resource.rules)
@@ -112,7 +126,7 @@ function showExample({ name, records, finds }: RuleExample): VNode {
     <p class="soft">${finds.length === 0 ? 'Finds nothing.' : `Finds record ${finds.join(', ')}.`}</p>
     ${Object.entries(records).map(([file, rows]) => {
       const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
-      return html`<div class="scroll" tabindex="0" role="region" aria-label=${file}><table><caption>${file}</caption>
+      return html`<div class="scroll" tabindex="0" role="group" aria-label=${file}><table><caption>${file}</caption>
         <thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
         <tbody>${rows.map((row) => html`<tr>${columns.map((column) => html`<td>${String(row[column] ?? '')}</td>`)}</tr>`)}</tbody>
       </table></div>`

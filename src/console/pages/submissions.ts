@@ -7,7 +7,7 @@ import { html, type VNode } from '../html.ts'
 import { count, link, showTime, submissionLink } from '../links.ts'
 import { readRules } from './rules.ts'
 
-/** A submission as `/v1/submissions/{token}` sends it. */
+/** A submission from `/v1/submissions/{token}`. */
 export interface Submission {
   readonly submissionToken: string
   readonly tokenExpiry?: string
@@ -21,6 +21,10 @@ export interface Submission {
 
 interface SubmittedFile {
   readonly fileType: string
+  /** The name of its resource, such as `learners`. */
+  readonly file: string
+  /** Absent for a file that arrived in batches. */
+  readonly sha256?: string
   readonly records: number
   readonly bytes: number
   readonly received: string
@@ -62,7 +66,7 @@ export const submissionPages: readonly Route[] = [
   { method: 'POST', path: '/submissions/:token/delete', handle: deleteSubmission },
 ]
 
-/** Forms that carry files are read part by part. */
+/** Registers the multipart parser for forms with files. */
 export async function registerUploads(app: FastifyInstance): Promise<void> {
   await app.register(multipart, {
     limits: { fileSize: Number.POSITIVE_INFINITY, files: 20 },
@@ -114,7 +118,7 @@ async function listSubmissions({ api, principal, query, eid }: Context): Promise
             <th scope="row"><a href=${link(submissionLink(each.submissionToken), { eid })} class="mono">${each.submissionToken}</a></th>
             <td>${each.returnId}</td><td>${each.submissionStatus}</td>
             <td class="number">${each.validationRun?.errorCount ?? ''}</td><td class="number">${each.validationRun?.warningCount ?? ''}</td>
-            <td>${showTime(each.validationRun?.dateCompleted)}</td></tr>`,
+            <td class="when">${showTime(each.validationRun?.dateCompleted)}</td></tr>`,
         )}</tbody></table></div>`
       }
       ${
@@ -136,7 +140,7 @@ async function createSubmission({ api, request, eid }: Context): Promise<Outcome
   return { redirect: link(submissionLink(created.submissionToken), { eid }) }
 }
 
-/** The notices that a redirect can lead to. */
+/** Notices shown after a redirect. */
 const NOTICES: Readonly<Record<string, string>> = {
   received: 'The files have arrived. Check them now.',
   cancelled: 'The check was cancelled.',
@@ -155,7 +159,6 @@ async function showSubmission(context: Context): Promise<Shown> {
   return {
     title: `Submission ${submission.submissionToken}`,
     notice: NOTICES[query.get('notice') ?? ''],
-    refresh: going ? 2 : undefined,
     content: html`<p class="soft"><a href=${link('/console/submissions', { eid })}>Submissions</a></p>
       <h1>Return ${submission.returnId}</h1>
       <dl class="pairs">
@@ -185,7 +188,7 @@ function showRun(run: Run, at: string, eid: string | undefined, going: boolean, 
     return html`<div data-follow=${link(`${at}/progress`, { eid })}>
       <p class="verdict" data-text role="status">${describeProgress(run)}</p>
       <progress aria-label="Progress of the check"></progress>
-      <noscript><p>This page refreshes itself. <a href=${link(at, { eid })}>Refresh now</a></p></noscript>
+      <noscript><p><a href=${link(at, { eid })}>Refresh</a></p></noscript>
       ${mayWrite && html`<form method="post" action=${`${at}/cancel-run`}><input type="hidden" name="eid" value=${eid} /><input type="hidden" name="run" value=${run.runId} /><button type="submit" class="quiet">Cancel the check</button></form>`}
     </div>`
   }
@@ -220,21 +223,22 @@ function showFiles(
     const file = received.get(resource.fileType)
     return html`<tr>
       <th scope="row">${resource.title}</th>
-      <td class="number">${file === undefined ? '–' : file.records.toLocaleString('en-NZ')}</td>
-      <td>${showTime(file?.received)}</td>
       ${
         mayWrite &&
         html`<td><input type="file" name=${resource.name} aria-label=${`File for ${resource.title}`} accept=".csv,.ndjson,.gz"
         data-put=${link(`${at}/files/${resource.name}`, { eid })} data-names=${[resource.name, ...resource.fileNames].join(' ').toLowerCase()} /></td>`
       }
+      <td class="number">${file === undefined ? '–' : file.records.toLocaleString('en-NZ')}</td>
+      <td class="when">${showTime(file?.received)}</td>
     </tr>`
   })
-  const table = html`<table><thead><tr><th scope="col">File</th><th scope="col" class="number">Records</th><th scope="col">Received</th>${mayWrite && html`<th scope="col">${files.length > 0 ? 'Replace' : 'Choose'}</th>`}</tr></thead><tbody>${rows}</tbody></table>`
-  if (!mayWrite) return html`<h2>Files</h2><div class="scroll">${table}</div>`
+  const table = html`<table><thead><tr><th scope="col">File</th>${mayWrite && html`<th scope="col">${files.length > 0 ? 'Replace' : 'Choose'}</th>`}<th scope="col" class="number">Records</th><th scope="col">Received</th></tr></thead><tbody>${rows}</tbody></table>`
+  if (!mayWrite)
+    return html`<h2>Files</h2><div class="scroll" tabindex="0" role="group" aria-label="Files">${table}</div>`
   return html`<h2>Files</h2>
     <form class="drop" method="post" enctype="multipart/form-data" action=${link(`${at}/files`, { eid })} data-upload data-then="check">
       <p>Choose the files, or drop them here. CSV or NDJSON, also compressed with gzip.</p>
-      <div class="scroll">${table}</div>
+      <div class="scroll" tabindex="0" role="group" aria-label="Files">${table}</div>
       <p role="status" data-text></p>
       <progress hidden value="0" aria-label="Progress of the upload"></progress>
       <p><button type="submit">Send the files</button></p>
@@ -244,17 +248,17 @@ function showFiles(
 }
 
 function runTable(runs: readonly Run[], at: string, eid: string | undefined): VNode {
-  return html`<div class="scroll"><table><thead><tr><th scope="col">Check</th><th scope="col">When</th><th scope="col">Status</th><th scope="col" class="number">Errors</th><th scope="col" class="number">Warnings</th><th scope="col"></th></tr></thead>
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Earlier checks"><table><thead><tr><th scope="col">Check</th><th scope="col">When</th><th scope="col">Status</th><th scope="col" class="number">Errors</th><th scope="col" class="number">Warnings</th><th scope="col"><span class="visually-hidden">Comparison</span></th></tr></thead>
     <tbody>${runs.map(
       (
         run,
         index,
-      ) => html`<tr><th scope="row">${run.runId}</th><td>${showTime(run.dateCompleted ?? run.dateReceived)}</td><td>${run.status}</td><td class="number">${run.errorCount ?? ''}</td><td class="number">${run.warningCount ?? ''}</td>
+      ) => html`<tr><th scope="row">${run.runId}</th><td class="when">${showTime(run.dateCompleted ?? run.dateReceived)}</td><td>${run.status}</td><td class="number">${run.errorCount ?? ''}</td><td class="number">${run.warningCount ?? ''}</td>
       <td>${index > 0 && run.status === 'Processed' && html`<a href=${link(`${at}/compare`, { eid, from: run.runId })}>compare with the newest</a>`}</td></tr>`,
     )}</tbody></table></div>`
 }
 
-/** Errors and warnings of each check, oldest first. */
+/** Errors and warnings of each run, oldest first. */
 function runChart(runs: readonly Run[]): VNode {
   const done = runs.filter(({ status }) => status === 'Processed').toReversed()
   const most = Math.max(1, ...done.map(({ errorCount = 0, warningCount = 0 }) => errorCount + warningCount))
@@ -324,7 +328,7 @@ async function requestRun(context: Context): Promise<Outcome> {
   return returnTo(context)
 }
 
-/** The state of the newest run, for the page that follows it. */
+/** The state of the latest run, for the script of the page. */
 async function followRun(context: Context): Promise<Outcome> {
   const { validationRun: run } = await context.api.call<Submission>(pathOf(context))
   if (run === undefined) return { data: { state: 'None', text: '' } }

@@ -1,4 +1,6 @@
-/** Lets the keys 1, 2 and 3 choose in a row of radio buttons, and 0 none; the focus moves on to the next row. */
+/**
+ * In a row of radio buttons, the keys 1, 2 and 3 choose, and 0 chooses none; the focus then moves to the next row.
+ */
 export function attachChoices(table) {
   table.addEventListener('keydown', (event) => {
     if (!/^[0-3]$/.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return

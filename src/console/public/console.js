@@ -1,10 +1,10 @@
-// Additions to pages that work without them. Each part looks for its own elements.
+// Enhances pages that also work without scripts. Each part finds its own elements.
 
 let made = 0
 
 for (const form of document.querySelectorAll('form[data-submit="now"]')) form.requestSubmit()
 for (const input of document.querySelectorAll('input[data-suggest]')) attachCombobox(input)
-// Few pages need these.
+// Loaded only by the few pages that need them.
 for (const table of document.querySelectorAll('table[data-choices]')) {
   import('./choices.js').then(({ attachChoices }) => attachChoices(table))
 }
@@ -12,7 +12,7 @@ for (const form of document.querySelectorAll('form[data-upload]')) {
   import('./upload.js').then(({ attachUpload }) => attachUpload(form))
 }
 
-// "/" moves to the search box, as on many sites; not while somebody types.
+// "/" focuses the search box, as on many sites, except while the user types.
 document.addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return
   if (event.target.closest('input, textarea, select, [contenteditable]')) return
@@ -39,14 +39,61 @@ function firstCell(line) {
   return quoted ? quoted[1].replaceAll('""', '"') : line.split(/[,;\t]/, 1)[0].trim()
 }
 
-// Filters that show their result at once: the form is sent when a choice is made.
+// Submits filter forms as soon as a choice changes, and filters while the user types.
 for (const form of document.querySelectorAll('form[data-live]')) {
   form.addEventListener('change', (event) => {
     if (event.target.matches('select')) form.requestSubmit()
   })
+  let pause
+  form.addEventListener('input', (event) => {
+    clearTimeout(pause)
+    if (event.target.matches('input')) pause = setTimeout(() => filter(form), 300)
+  })
 }
 
-// A page about work that goes on replaces its part with the newest state, until it says that the work has ended.
+let filtered
+
+/** Replaces the results by those of the form's current values, without moving the focus. */
+function filter(form) {
+  const url = `${form.action}?${new URLSearchParams(new FormData(form))}`
+  filtered?.abort()
+  filtered = new XMLHttpRequest()
+  // Parses the page without running anything in it, which the policy allows.
+  filtered.responseType = 'document'
+  filtered.open('GET', url)
+  filtered.addEventListener('load', ({ target: { status, response } }) => {
+    // The page of an error says what is wrong.
+    if (status !== 200) return form.requestSubmit()
+    const results = response.querySelectorAll('[data-results]')
+    // Their elements stay, so that screen readers announce the new count.
+    for (const [index, element] of document.querySelectorAll('[data-results]').entries()) {
+      element.replaceChildren(...(results[index]?.childNodes ?? []))
+    }
+    history.replaceState(null, '', url)
+  })
+  filtered.send()
+}
+
+// Text that can be copied gets a button, where the browser allows it.
+for (const text of document.querySelectorAll('pre[data-copy]')) {
+  if (!navigator.clipboard) break
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'quiet no-print'
+  button.textContent = text.dataset.copy
+  const status = document.createElement('span')
+  status.setAttribute('role', 'status')
+  button.addEventListener('click', async () => {
+    const copied = navigator.clipboard.writeText(text.textContent)
+    status.textContent = await copied.then(
+      () => ' Copied.',
+      () => ' The browser does not allow copying. Select the text instead.',
+    )
+  })
+  text.after(button, status)
+}
+
+// Replaces part of a page with the current state until the work has ended.
 const following = document.querySelector('[data-follow]')
 if (following) follow(following)
 
@@ -65,7 +112,7 @@ async function follow(element) {
 
 // A combobox with a list of suggestions, after the ARIA Authoring Practices (editable combobox, list autocomplete).
 
-/** Offers suggestions below a search box while somebody types. */
+/** Offers suggestions below a search box while the user types. */
 function attachCombobox(input) {
   const list = document.createElement('ul')
   list.id = `suggestions-${++made}`
@@ -107,7 +154,7 @@ function attachCombobox(input) {
     const response = await fetch(`${input.dataset.suggest}?q=${encodeURIComponent(words)}`, {
       headers: { accept: 'application/json' },
     })
-    // A later keystroke has asked again.
+    // A later keystroke has sent another request.
     if (turn !== asked || !response.ok) return
     const { suggestions } = await response.json()
     list.replaceChildren(

@@ -1,4 +1,4 @@
-/** Sends the files of a form one by one, with progress; they can also be dropped on it. */
+/** Uploads the files of a form one by one, with progress; files can also be dropped on the form. */
 export function attachUpload(form) {
   const inputs = [...form.querySelectorAll('input[type="file"]')]
   const status = form.querySelector('[data-text]')
@@ -53,7 +53,7 @@ export function attachUpload(form) {
   })
 }
 
-/** Whether a file belongs to an input: by the name of its file type or the names that the definition lists. */
+/** Whether a file belongs to an input: by the name of its file type, or by the names in the definition. */
 function matches(name, input) {
   const base = name.toLowerCase().replace(/\.(csv|ndjson|txt)(\.gz)?$/, '')
   return input.dataset.names.split(' ').some((known) => base === known || base.startsWith(known))

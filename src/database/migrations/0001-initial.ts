@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** The tables as `docs/data-model.md` describes them. */
+/** The tables that `docs/data-model.md` describes. */
 export const initial: Migration = {
   name: '0001-initial',
   statements: ({ text, identity, clustered, compress }) => [

@@ -1,10 +1,10 @@
 import type { Migration } from './migration.ts'
 
-/** Submissions that are uploaded, their files, their runs and the queue: `docs/data-model.md` describes the tables. */
+/** Uploaded submissions, their files and runs, and the queue: see `docs/data-model.md`. */
 export const submissions: Migration = {
   name: '0003-submissions',
   statements: ({ text, bytes, identity, clustered, compress }) => [
-    // A submission that was only published has no `created`: its columns keep these defaults.
+    // A submission that was only published has no `created`; these columns keep their defaults.
     `alter table submission add column definition ${text}`,
     `alter table submission add column type ${text}`,
     'alter table submission add column created bigint',

@@ -1,13 +1,13 @@
 import type { Migration } from './migration.ts'
 
 /**
- * The history of the catalogue. `occupation` stays the current catalogue; every content that it held before is in
- * `occupation_past`. A catalogue from before this migration is the first revision that can be returned to.
+ * The history of the catalogue. `occupation` remains the current catalogue; `occupation_past` holds all earlier
+ * versions of records. The catalogue at the time of this migration is the first revision that can be restored.
  */
 export const history: Migration = {
   name: '0004-history',
   statements: ({ text, compress, randomId }) => [
-    // 0 in a record from before: every revision of the history begins after it.
+    // 0 for existing records: every revision of the history is later.
     'alter table occupation add column revision bigint not null default 0',
     'create index occupation_by_revision on occupation (revision, code)',
 

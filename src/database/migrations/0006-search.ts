@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What the search finds beside the records: names that no record shows, synonyms, and the index of a revision. */
+/** Data of the search besides the records: additional names, synonyms, and the index of a revision. */
 export const search: Migration = {
   name: '0006-search',
   statements: ({ text, bytes, clustered }) => [
@@ -16,7 +16,7 @@ export const search: Migration = {
       phrases ${text} not null
     )`,
 
-    // In parts, for no driver is good at values of many megabytes.
+    // In parts, because drivers handle values of many megabytes badly.
     `create table search_index (
       number bigint not null,
       changed bigint not null,

@@ -1,15 +1,18 @@
 import type { Dialect } from '../dialect.ts'
 import type { Migration } from './migration.ts'
 
-/** What `src/occupations/primary.ts` puts before a code, and the width of spans in `src/occupations/merge.ts`, then. */
+/**
+ * The prefix from `src/occupations/primary.ts`, and the width of spans from `src/occupations/merge.ts`, at the time
+ * of this migration.
+ */
 const PRIMARY = `'\u0001'`
 const SPAN_BITS = 26
 
 const IS_PRIMARY = `(substr(f.major, 1, 1) = ${PRIMARY} or substr(f.minor, 1, 1) = ${PRIMARY})`
 
 /**
- * Filters by Primary groups alone, posted and counted like those by any group: of each record its Primary minor group,
- * the Primary major group of that, and both. The documents hold them.
+ * Filters by Primary groups only, stored and counted like those by any group: the Primary minor group of each record,
+ * that group's Primary major group, and both together. The documents contain them.
  */
 export const primaryGroups: Migration = {
   name: '0007-primary-groups',
@@ -46,7 +49,7 @@ export const primaryGroups: Migration = {
   ],
 }
 
-/** The pairs that a row's filters lack, as JSON behind commas. */
+/** The pairs that are missing from a row's filters, as JSON with a leading comma each. */
 function listPairs({ elements, json, jsonText }: Dialect): string {
   const pair = (major: string, minor: string) =>
     `',[' || ${major === '' ? `'""'` : jsonText(`${PRIMARY} || ${major}`)} || ',' || ${minor === '' ? `'""'` : jsonText(`${PRIMARY} || ${minor}`)} || ']'`

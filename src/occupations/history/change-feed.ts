@@ -8,13 +8,13 @@ import { formatTimestamp } from '../../text/timestamp.ts'
 import { nameRevision } from '../catalogue.ts'
 import { type Change, type ChangePage, readChanges, type Since, TokenExpired } from './changes.ts'
 
-/** The parameters of the change feed, read and checked. */
+/** The checked parameters of the change feed. */
 export interface ChangesQuery {
   readonly Since?: string
   readonly Limit: number
 }
 
-/** A query with what names it. */
+/** A query and its names. */
 export interface NamedChanges {
   readonly since: Since
   readonly limit: number
@@ -22,7 +22,7 @@ export interface NamedChanges {
   readonly digest: string
 }
 
-/** The value of `Since` that asks only for the token of the current state. */
+/** The value of `Since` that requests only the token of the current state. */
 export const LATEST = 'latest'
 
 export function nameChanges({ Since, Limit }: ChangesQuery): NamedChanges {
@@ -32,7 +32,7 @@ export function nameChanges({ Since, Limit }: ChangesQuery): NamedChanges {
   return { since, limit: Limit, key, digest: digestQuery(key) }
 }
 
-/** The pages of the change feed. They are read for each request: few callers are at the same position. */
+/** The pages of the change feed. They are read for each request, because few callers are at the same position. */
 export class ChangeFeed {
   readonly #reader: Reader
   readonly #primary: Reader
@@ -41,7 +41,7 @@ export class ChangeFeed {
   readonly #readings: SharedReads<Page>
   #revision: Revision
 
-  /** @param path of the catalogue, for links */
+  /** @param path the path of the catalogue, for links */
   constructor(
     { reader, primary }: { reader: Reader; primary: Reader },
     revision: Revision,
@@ -61,12 +61,12 @@ export class ChangeFeed {
     this.#revision = revision
   }
 
-  /** The ETag that a page has now, as far as this process knows. */
+  /** The current ETag of a page, as far as this process knows. */
   etag({ digest }: NamedChanges): string {
     return makeEtag(nameRevision(this.#revision), digest)
   }
 
-  /** @throws {Problem} `gone` where the token is no longer valid */
+  /** @throws {Problem} `gone` if the token is no longer valid */
   page(query: NamedChanges): Promise<Page> {
     return this.#readings.get(query.key, () => this.#readPage(query))
   }
@@ -98,7 +98,7 @@ function renderChanges({ next, delta, revision, totalCount, changes }: ChangePag
   return [Buffer.from(`${head.slice(0, -1)},"changes":[${entries}],"resultsCount":${changes.length}}`)]
 }
 
-/** The stored document goes out as it is. */
+/** The stored document is sent unchanged. */
 function renderChange({ code, document, existed, removed, replacedBy }: Change): string {
   if (document !== undefined) {
     const head = JSON.stringify({ change: existed ? 'updated' : 'created', occupationCode: code })

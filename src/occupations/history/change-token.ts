@@ -1,33 +1,33 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Where a reader of the changes is. */
+/** The position of a reader of changes. */
 export interface Position {
-  /** The newest revision that the reader's service had when it made the token. */
+  /** The newest revision known when the token was created. */
   readonly head: number
-  /** The revision whose catalogue the reader had when this walk over the changes began; -1 is none. */
+  /** The revision of the reader's catalogue when this walk over the changes began; -1 for none. */
   readonly base: number
   /** The newest revision when this walk began; `undefined` if it begins now. */
   readonly start: number | undefined
-  /** Everything up to this code of this revision has been read; `''` is before its first. */
+  /** Everything up to this code of this revision has been read; `''` means before its first. */
   readonly revision: number
   readonly code: string
 }
 
-/** Before everything: a first load. */
+/** Before all changes: a first load. */
 export const BEGINNING: Omit<Position, 'head'> = { base: -1, start: undefined, revision: -1, code: '' }
 
-/** The position of a reader that has everything up to a revision. */
+/** The position of a reader that has read everything up to a revision. */
 export function atEndOf(revision: number): Position {
   return { head: revision, base: revision, start: undefined, revision: revision + 1, code: '' }
 }
 
-/** Characters of the checksum: 96 bits. */
+/** Characters of the checksum, which has 96 bits. */
 const CHECK_LENGTH = 16
 
 /**
- * A position as callers carry it.
+ * Encodes a position as a token.
  *
- * @param id of the revision `head`: another installation, or one that was restored and has gone on since, has another
+ * @param id the id of revision `head`, which differs in another installation and after a restore
  */
 export function writeToken(position: Position, id: string): string {
   const { head, base, start, revision, code } = position
@@ -36,14 +36,14 @@ export function writeToken(position: Position, id: string): string {
   return `${payload}.${check(payload, id)}`
 }
 
-/** A token that is yet to be compared with the revision that it names. */
+/** A token that has not yet been compared with the revision that it names. */
 export interface UncheckedToken {
   readonly position: Position
-  /** Whether the revision `head` has this id here. */
+  /** Whether revision `head` has this id here. */
   belongsTo(id: string): boolean
 }
 
-/** Reads a token; `undefined` if it is none. */
+/** Parses a token; `undefined` if it is malformed. */
 export function readToken(token: string): UncheckedToken | undefined {
   const [payload = '', given = '', ...others] = token.split('.')
   if (others.length > 0 || given.length !== CHECK_LENGTH) return undefined

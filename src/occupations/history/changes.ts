@@ -6,7 +6,7 @@ import { readKept } from './revision-log.ts'
 /** An entry of the change feed. */
 export interface Change {
   readonly code: string
-  /** The record's JSON; `undefined` for a removed code. */
+  /** The record as JSON; `undefined` for a removed code. */
   readonly document: string | undefined
   /** Whether the reader's catalogue had the code when the walk began. */
   readonly existed: boolean
@@ -15,29 +15,29 @@ export interface Change {
   readonly replacedBy: readonly string[]
 }
 
-/** A page of the change feed, read from one state of the database. */
+/** A page of the change feed, read from a consistent state of the database. */
 export interface ChangePage {
   readonly revision: Revision
   /** Records in the catalogue. */
   readonly totalCount: number
   readonly changes: readonly Change[]
-  /** Where the next page begins; of the last page absent. */
+  /** The token of the next page; absent on the last page. */
   readonly next: string | undefined
-  /** Where later changes begin; on the last page. */
+  /** The token for later changes, on the last page. */
   readonly delta: string | undefined
 }
 
-/** The token is malformed, of another installation, from before a restore, or too old. */
+/** The token is malformed, from another installation, from before a restore, or too old. */
 export class TokenExpired extends Error {}
 
-/** What to ask for: everything, the changes since a token, or only the token of the current state. */
+/** What is requested: everything, the changes since a token, or only the token of the current state. */
 export type Since = { readonly from: 'beginning' | 'latest' } | { readonly token: string }
 
 /**
- * Reads a page of changes: each code once, in its newest state, ordered by the revision that changed it. A record that
- * changes while a reader pages moves to a later page, so a walk that spans imports neither misses nor repeats anything.
+ * Reads a page of changes: each code once, in its newest state, ordered by the revision that changed it. A record
+ * that changes during a walk moves to a later page, so a walk that spans imports neither misses nor repeats a record.
  *
- * @param primary asked about a token that a lagging standby does not know yet
+ * @param primary consulted about a token that a lagging standby does not know yet
  * @throws {TokenExpired}
  */
 export async function readChanges(
@@ -58,13 +58,13 @@ export async function readChanges(
   if (id === undefined || !token.belongsTo(id)) throw new TokenExpired()
   const { oldest } = await readKept(source)
   const { base, start } = token.position
-  // A first load needs no past, but the removals since it began.
+  // A first load needs no history except the removals since it began.
   if (base >= oldest || (base === -1 && start !== undefined && start >= oldest))
     return await readPage(source, token.position, limit)
   throw new TokenExpired()
 }
 
-/** The token of the catalogue as it is now, for a reader that has it from elsewhere. */
+/** The token of the current catalogue, for a reader that has loaded it in another way. */
 export async function readLatest(reader: Reader): Promise<ChangePage> {
   for (;;) {
     const row = await reader.get<Revision & { total: number }>(
@@ -73,7 +73,7 @@ export async function readLatest(reader: Reader): Promise<ChangePage> {
     )
     if (row === undefined) throw new Error('the database has no revision of the catalogue')
     const id = await readId(reader, row.number)
-    // An import came between, and has named the revision anew.
+    // An import happened in between and renamed the revision.
     if (id === undefined) continue
     return {
       revision: { number: row.number, changed: row.changed },
@@ -86,8 +86,8 @@ export async function readLatest(reader: Reader): Promise<ChangePage> {
 }
 
 /**
- * What names a revision of this installation. One that something else than this version has made is named by its time
- * as long as it is the current one.
+ * The id of a revision of this installation. A revision that another version of Mahi created is identified by its
+ * time while it is current.
  */
 async function readId(reader: Reader, number: number): Promise<string | undefined> {
   const row = await reader.get<{ id: string }>(

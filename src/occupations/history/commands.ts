@@ -139,16 +139,26 @@ export function addHistoryCommands(
     .addOption(jsonOption)
     .action(
       action(async (old: string, flags: Flags & { by: string[]; dryRun?: true }) => {
+        let preview: ChangePreview | undefined
         const summary = await withDatabase((database) =>
           replaceCode(database, old, flags.by, {
             dryRun: flags.dryRun === true,
             retention: retention(),
+            onPreview: (found) => {
+              preview = found
+            },
             onWait: waitingNotice(),
           }),
         )
         const what = summary.removed ? 'removed and replaced' : 'replaced'
         const text = `${quote(old)} ${flags.dryRun ? 'would be' : 'is'} ${what} by ${flags.by.join(', ')}.`
-        await report(flags, summary, flags.dryRun ? `${text} Nothing was changed.` : text)
+        const shown = flags.dryRun ? preview : undefined
+        const lines = shown !== undefined && shown.total > 0 ? `${describePreview(shown)}\n` : ''
+        await report(
+          flags,
+          shown === undefined ? summary : { ...summary, changes: shown.records },
+          flags.dryRun ? `${lines}${text} Nothing was changed.` : text,
+        )
       }),
     )
 }

@@ -4,18 +4,18 @@ import type { FieldDifference } from './fields.ts'
 import { type ChangePreview, MAX_PREVIEWED, type RecordChange } from './preview.ts'
 import type { CatalogueRevision } from './revision-log.ts'
 
-/** Longest value that is shown, in characters. */
+/** The longest value that is shown, in characters. */
 const SHOWN = 60
 
-/** Records that a preview shows to people. */
+/** The most records shown in a preview. */
 const SHOWN_RECORDS = 20
 
-/** Fields that are shown of one record. */
+/** The most fields shown of one record. */
 const SHOWN_FIELDS = 10
 
 const SIGNS = { created: '+', updated: '~', deleted: '-' } as const
 
-/** A changed record as lines for people. */
+/** A changed record as text. */
 export function describeChange({ occupationCode, change, fields = [] }: RecordChange): string {
   const shown = fields.slice(0, SHOWN_FIELDS).map((field) => `    ${describeField(field)}`)
   if (fields.length > shown.length) shown.push(`    and ${fields.length - shown.length} more fields`)
@@ -32,7 +32,7 @@ function describeValue(value: unknown): string {
     : quote(typeof value === 'string' ? value : JSON.stringify(value), SHOWN)
 }
 
-/** What is about to change, as lines for people. */
+/** The changes of a preview as text. */
 export function describePreview({ records, total }: ChangePreview): string {
   const lines = records.slice(0, SHOWN_RECORDS).map(describeChange)
   const more = total - lines.length
@@ -40,7 +40,7 @@ export function describePreview({ records, total }: ChangePreview): string {
   return lines.join('\n')
 }
 
-/** A revision as a line for people, and its files. */
+/** A revision and its files as text. */
 export function describeRevision(revision: CatalogueRevision, current: boolean): string {
   const { number, stored, command, files, created, updated, deleted, total, kept } = revision
   const state = current ? ' (current)' : kept ? '' : ' (no longer kept)'

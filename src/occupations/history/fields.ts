@@ -1,12 +1,12 @@
-/** A field that differs; a side on which it is absent is `undefined`. */
+/** A field that differs; `undefined` on the side where it is absent. */
 export interface FieldDifference {
-  /** Its path, such as `renumeration.payLowerBound`. */
+  /** The path of the field, such as `renumeration.payLowerBound`. */
   readonly field: string
   readonly before?: unknown
   readonly after?: unknown
 }
 
-/** The fields that differ between two texts of a record. Lists are compared as a whole. */
+/** The fields that differ between two versions of a record. Lists are compared as a whole. */
 export function compareFields(before: string, after: string): FieldDifference[] {
   return compare(JSON.parse(before), JSON.parse(after), '')
 }

@@ -1,21 +1,21 @@
-import Negotiator from 'negotiator'
 import { describePage, describeStream, NEXT_LINK, NOT_MODIFIED } from '../../http/describe.ts'
 import { declare, notModified, type Operation, page, stream } from '../../operation.ts'
 import { whenKnown } from '../../pages/maybe-promise.ts'
 import { makeEtag } from '../../pages/page.ts'
+import { listAccepted } from '../../pages/send.ts'
 import { nameRevision } from '../catalogue.ts'
 import { EXAMPLE_PAGE } from '../example.ts'
 import { OccupationRecord } from '../schema.ts'
 import { type ChangeFeed, type NamedChanges, nameChanges } from './change-feed.ts'
 import { changesQuery, OccupationChange, OccupationChanges } from './schema.ts'
-import type { SnapshotEncoding, SnapshotStore } from './snapshot-store.ts'
+import type { SnapshotStore } from './snapshot-store.ts'
 
 export interface HistoryOptions {
   readonly feed: ChangeFeed
   readonly snapshots: SnapshotStore
-  /** Whether the catalogue is open to callers without a credential. */
+  /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean
-  /** Changes a page. */
+  /** Changes per page. */
   readonly limits: { readonly max: number }
 }
 
@@ -117,7 +117,7 @@ function getSnapshot({ snapshots, anonymous }: HistoryOptions): Operation {
     async handle({ request, isFresh }) {
       const known = makeEtag(nameRevision(snapshots.revision), 'snapshot')
       if (isFresh(known)) return notModified(known)
-      const opened = await snapshots.open(acceptedEncodings(request.headers['accept-encoding']))
+      const opened = await snapshots.open([...listAccepted(request.headers['accept-encoding']), 'identity'])
       const { snapshot, encoding, sent } = opened
       const etag = makeEtag(nameRevision(snapshot.revision), 'snapshot')
       const isHead = request.method === 'HEAD'
@@ -141,12 +141,3 @@ function getSnapshot({ snapshots, anonymous }: HistoryOptions): Operation {
 }
 
 async function* nothing(): AsyncGenerator<Buffer> {}
-
-/** The encodings that a caller accepts, smallest first; plain bytes where it excludes them all. */
-function acceptedEncodings(header: string | undefined): SnapshotEncoding[] {
-  if (header === undefined) return ['identity']
-  const accepted = new Negotiator({ headers: { 'accept-encoding': header } }).encodings()
-  const all = accepted.includes('*')
-  const found = (['br', 'gzip'] as const).filter((each) => all || accepted.includes(each))
-  return [...found, 'identity']
-}

@@ -8,14 +8,14 @@ export interface PastRecord {
   readonly document: string
 }
 
-/** There is no such revision, or it is no longer kept; the message names those that are. */
+/** The revision does not exist or is no longer kept; the message lists those that are. */
 export class RevisionUnknown extends UserError {}
 
-/** Codes that are compared at a time. */
+/** Codes compared at once. */
 const BATCH = 200
 
 /**
- * Refuses a revision that can't be read.
+ * Checks that a revision can be read.
  *
  * @throws {RevisionUnknown}
  */
@@ -29,7 +29,7 @@ export async function assertKept(reader: Reader, revision: number): Promise<void
   )
 }
 
-/** A record as it was in a revision that is kept; `undefined` if the catalogue did not have it. */
+/** A record as it was in a kept revision; `undefined` if the catalogue did not contain it. */
 export async function readRecordAt(
   reader: Reader,
   code: string,
@@ -44,14 +44,14 @@ export async function readRecordAt(
   return row?.document
 }
 
-/** A record that differs between two revisions; a side without it is `undefined`. */
+/** A record that differs between two revisions; `undefined` on the side without it. */
 export interface Difference {
   readonly code: string
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-/** The records that differ between two revisions that are kept, by code. */
+/** The records that differ between two kept revisions, ordered by code. */
 export async function* listDifferences(
   reader: Reader,
   before: number,

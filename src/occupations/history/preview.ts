@@ -5,21 +5,21 @@ import { compareFields, type FieldDifference } from './fields.ts'
 export interface RecordChange {
   readonly occupationCode: string
   readonly change: 'created' | 'updated' | 'deleted'
-  /** Of an updated record, without its date. */
+  /** The differing fields of an updated record, without its date. */
   readonly fields?: readonly FieldDifference[]
 }
 
-/** What is about to change. */
+/** The changes that are about to be made. */
 export interface ChangePreview {
   readonly records: readonly RecordChange[]
-  /** Changed records in all, the named ones among them. */
+  /** The number of all changed records, including those listed. */
   readonly total: number
 }
 
-/** Most records that a preview names. */
+/** The most records listed in a preview. */
 export const MAX_PREVIEWED = 100
 
-/** Names the first records that the tables `change` and `staged` list, by code, and their fields. */
+/** Lists the first records in the tables `change` and `staged`, by code, and their fields. */
 export async function previewChanges(reader: Reader): Promise<ChangePreview> {
   const rows = await reader.all<{
     code: string

@@ -3,7 +3,7 @@ import { renderDocument } from '../record.ts'
 
 const BATCH = 500
 
-/** Gives the staged records that change a new date. */
+/** Sets a new date on the staged records that change. */
 export async function redate(writer: Writer, date: number): Promise<void> {
   let last = ''
   for (;;) {
@@ -25,7 +25,7 @@ export async function redate(writer: Writer, date: number): Promise<void> {
   }
 }
 
-/** The content of a stored document; its date is the last field. */
+/** A stored document without its date, which is the last field. */
 function withoutDate(document: string): string {
   return `${document.slice(0, document.lastIndexOf(',"lastUpdatedDate":'))}}`
 }

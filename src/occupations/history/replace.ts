@@ -17,14 +17,14 @@ export interface ReplaceOptions {
 export interface ReplaceSummary {
   readonly occupationCode: string
   readonly replacedBy: readonly string[]
-  /** Whether the catalogue still had the record, which was removed. */
+  /** Whether the catalogue still contained the record, which was removed. */
   readonly removed: boolean
 }
 
 /**
- * Names the codes that replace another, which leaves the catalogue if it is still there.
+ * Sets the codes that replace another code, and removes that code if the catalogue still contains it.
  *
- * @throws {InputRefused} if the catalogue never had one of the codes, or if they lead back to the first
+ * @throws {InputRefused} if the catalogue never contained one of the codes, or if they lead back to the first
  */
 export async function replaceCode(
   database: Database,
@@ -42,7 +42,7 @@ export async function replaceCode(
     ...options,
     origin: () => ({ command: `replace ${code} --by ${by.join(' ')}`, files: [] }),
   }).catch((error: unknown) => {
-    // No file holds what is wrong here.
+    // The faults have no file here.
     if (!(error instanceof InputRefused)) throw error
     throw new InputRefused(error.faults.map(({ message }) => ({ field: '--by', message })))
   })
@@ -53,7 +53,7 @@ async function* oneRecord(value: unknown): AsyncGenerator<SourceRecord> {
   yield { file: 'replace', line: 1, value }
 }
 
-/** The nearest code at or after one that does not exist, as the end of a sentence. */
+/** Suggests the nearest code at or after one that does not exist, as the end of a sentence. */
 async function suggestCode(reader: Reader, code: string): Promise<string> {
   const next = await reader.get<{ code: string }>(
     'select code from occupation where code >= $1 order by code limit 1',

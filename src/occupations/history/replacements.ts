@@ -5,7 +5,7 @@ import { quote } from '../../text/quote.ts'
 import type { Fault } from '../../text/user-error.ts'
 import { MAX_CODE_LENGTH } from '../schema.ts'
 
-/** A code that is removed from the catalogue, and those that succeed it. */
+/** A code that is removed from the catalogue, and its successors. */
 export interface Replacement {
   readonly code: string
   readonly by: readonly string[]
@@ -13,10 +13,10 @@ export interface Replacement {
   readonly line?: number
 }
 
-/** The field of an import that names the successors of a removed code: a list, or codes separated by commas. */
+/** The field of an import with the successors of a removed code: a list, or comma-separated codes. */
 export const REPLACED_BY = 'replacedBy'
 
-/** The same as a column of CSV. */
+/** The same as a CSV column. */
 export const REPLACED_BY_COLUMN: CsvColumn = {
   name: REPLACED_BY,
   path: [REPLACED_BY],
@@ -24,13 +24,13 @@ export const REPLACED_BY_COLUMN: CsvColumn = {
   write: String,
 }
 
-/** Most successors of one code. */
+/** The most successors of one code. */
 const MAX_SUCCESSORS = 100
 
-/** Most codes that one import may replace: they are held in memory. */
+/** The most codes that one import may replace, because they are held in memory. */
 export const MAX_REPLACEMENTS = 100_000
 
-/** Whether a record of an import says that its code is removed, rather than what it is. */
+/** Whether a record of an import marks its code as removed instead of describing it. */
 export function isReplacement({ value }: SourceRecord): boolean {
   return (
     typeof value === 'object' && value !== null && ![undefined, null, ''].includes(read(value, REPLACED_BY))
@@ -41,7 +41,7 @@ function read(value: object, name: string): never {
   return (value as Record<string, unknown>)[name] as never
 }
 
-/** Reads a record that says which codes replace its own. */
+/** Reads a record that lists the successors of its code. */
 export function readReplacement({ file, line, value }: SourceRecord): Replacement | Fault[] {
   const { occupationCode, replacedBy, ...others } = value as Record<string, unknown>
   const faults: Fault[] = []
@@ -81,8 +81,8 @@ function isCode(text: string): boolean {
 }
 
 /**
- * What is wrong with replacements once they have been applied: a successor must be a code that the catalogue has or
- * had, and no chain of replacements may lead back to where it began.
+ * Finds the faults of replacements after they have been applied. A successor must be a code that the catalogue
+ * contains or contained, and no chain of replacements may form a cycle.
  */
 export async function findReplacementFaults(
   writer: Writer,
@@ -108,7 +108,7 @@ export async function findReplacementFaults(
   return faults
 }
 
-/** The successors of each removed code; a code that is in the catalogue has none. */
+/** The successors of each removed code; codes in the catalogue have none. */
 async function readSuccessors(reader: Reader): Promise<Map<string, readonly string[]>> {
   const rows = await reader.all<{ code: string; replaced_by: string }>(
     'select code, replaced_by from occupation_removed',
@@ -121,7 +121,7 @@ async function exists(reader: Reader, code: string): Promise<boolean> {
   return row !== undefined
 }
 
-/** The codes of a chain from a code back to itself, which is first and last. */
+/** The codes of a cycle that starts and ends with a code. */
 function findCycle(code: string, successors: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const seen = new Set<string>()
   const pending: string[][] = [[code]]
@@ -141,11 +141,11 @@ export interface RemovedCode {
   readonly code: string
   /** Milliseconds since 1970. */
   readonly removed: number
-  /** The codes that succeed it. */
+  /** The successors of the code. */
   readonly replacedBy: readonly string[]
 }
 
-/** The tombstone of a code that was removed and has not come back; `undefined` where there is none. */
+/** The tombstone of a code that was removed and has not returned; `undefined` if there is none. */
 export async function readRemoved(reader: Reader, code: string): Promise<RemovedCode | undefined> {
   const row = await reader.get<{ code: string; removed: number; replaced_by: string }>(
     'select code, removed, replaced_by from occupation_removed where code = $1',

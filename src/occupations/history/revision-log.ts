@@ -4,12 +4,12 @@ import { bumpRevision, type Revision, readRevisions } from '../../database/revis
 import type { ReadFile } from '../../input/read-bytes.ts'
 import type { ChangeCounts } from '../merge.ts'
 
-/** How long a revision can be returned to after it was superseded, in days, unless a setting says otherwise. */
+/** The default number of days for which a superseded revision can be restored. */
 export const DEFAULT_HISTORY_DAYS = 90
 
 const DAY = 86_400_000
 
-/** A state that the catalogue was in, and what led to it. */
+/** A revision of the catalogue and its origin. */
 export interface CatalogueRevision {
   readonly number: number
   /** When it was stored. */
@@ -26,25 +26,25 @@ export interface CatalogueRevision {
   readonly kept: boolean
 }
 
-/** What leads to a revision. */
+/** The origin of a revision. */
 export interface Origin {
   readonly command: string
   readonly files: readonly ReadFile[]
 }
 
-/** How long the past is kept. */
+/** How long the history is kept. */
 export interface Retention {
-  /** Days for which a superseded revision stays readable; the one before the current is always kept. */
+  /** Days for which a superseded revision stays readable; the previous revision is always kept. */
   readonly historyDays: number
-  /** Days for which a removed code is reported; `undefined` is for ever. */
+  /** Days for which a removed code is reported; `undefined` means for ever. */
   readonly removedDays?: number | undefined
 }
 
 export const DEFAULT_RETENTION: Retention = { historyDays: DEFAULT_HISTORY_DAYS }
 
 /**
- * The revision that the changes of a transaction make, before they are made. If something that keeps no history has
- * changed the catalogue, such as an older version of Mahi, the history begins again: what was before is not known.
+ * The revision that a transaction is about to create. If the catalogue was changed without recording history, for
+ * example by an older version of Mahi, the history starts again, because the previous state is unknown.
  */
 export async function nextRevision(writer: Writer, changed: number): Promise<Revision> {
   const { catalogue } = await readRevisions(writer)
@@ -59,12 +59,12 @@ async function beginAgain(writer: Writer, catalogue: Revision): Promise<void> {
   await writer.run('delete from occupation_past')
   await writer.run('delete from occupation_removed where code in (select code from occupation)')
   await writer.run('update catalogue_revision set kept = 0')
-  // After a restore by hand, numbers may be taken.
+  // After a manual restore, later numbers may already exist.
   await writer.run('delete from catalogue_revision where number >= $1', [catalogue.number])
   await insertRevision(writer, catalogue, { command: 'not recorded', files: [] }, {})
 }
 
-/** Counts the revision up and records what it consists of, and forgets what is kept no longer. */
+/** Increments the revision, records it, and deletes expired history. */
 export async function recordRevision(
   writer: Writer,
   revision: Revision,
@@ -105,7 +105,7 @@ async function insertRevision(
   )
 }
 
-/** A revision is kept if it was the current one at any time since the cut-off, or is the one before the current. */
+/** Keeps every revision that was current at any time since the cut-off, and the previous revision. */
 async function forget(
   writer: Writer,
   current: number,
@@ -127,7 +127,7 @@ async function forget(
   }
 }
 
-/** The newest revisions, newest first. */
+/** The latest revisions, newest first. */
 export async function listRevisions(reader: Reader, limit: number): Promise<CatalogueRevision[]> {
   const rows = await reader.all<Omit<CatalogueRevision, 'files' | 'kept'> & { files: string; kept: number }>(
     `select number, stored, command, files, created, updated, deleted, total, kept
@@ -141,7 +141,7 @@ export async function listRevisions(reader: Reader, limit: number): Promise<Cata
   }))
 }
 
-/** The numbers of the oldest revision that can be read, and of the current one. */
+/** The numbers of the oldest readable revision and of the current one. */
 export async function readKept(reader: Reader): Promise<{ oldest: number; current: number }> {
   const row = await reader.get<{ oldest: number | null; current: number }>(
     `select r.number as current,

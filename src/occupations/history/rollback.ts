@@ -15,9 +15,9 @@ import { redate } from './redate.ts'
 import { nextRevision, type Retention, recordRevision } from './revision-log.ts'
 
 export interface RollbackOptions {
-  /** Find out what would change, and change nothing. */
+  /** Report what would change, but change nothing. */
   readonly dryRun?: boolean
-  /** Give the records that change a new date, rather than the one that they had. */
+  /** Set a new date on changed records instead of restoring their old one. */
   readonly newDates?: boolean
   readonly retention?: Retention
   readonly onPreview?: (preview: ChangePreview) => void
@@ -25,9 +25,9 @@ export interface RollbackOptions {
 }
 
 export interface RollbackSummary extends Omit<ChangeCounts, 'unchanged'> {
-  /** The new revision; that before where nothing had to change. */
+  /** The new revision, or the current one if nothing changed. */
   readonly revision: number
-  /** The date set on the changed records, where they got a new one. */
+  /** The new date of changed records, if they got one. */
   readonly lastUpdatedDate?: string
 }
 
@@ -41,9 +41,10 @@ class DryRun extends Error {
 }
 
 /**
- * Makes a new revision with the content of an old one, dates included: an export is then the one of that revision.
+ * Creates a new revision with the content of an old one, including its dates: an export is then identical to one of
+ * the old revision.
  *
- * @throws {RevisionUnknown} if it is not kept
+ * @throws {RevisionUnknown} if the revision is not kept
  */
 export async function rollBack(
   database: Database,
@@ -57,7 +58,7 @@ export async function rollBack(
       async (writer) => {
         await assertKept(writer, to)
         const revision = await nextRevision(writer, await nextDate(writer))
-        // The history may just have begun again.
+        // The history may just have started again.
         await assertKept(writer, to)
         await stagePast(writer, to)
         await loadReplacements(writer, [])

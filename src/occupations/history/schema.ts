@@ -54,7 +54,7 @@ export const OccupationChanges = Type.Object(
   { description: 'A page of changes of the catalogue.' },
 )
 
-/** Longest token, in characters: several times what this version makes. */
+/** The longest token, in characters: several times as long as this version creates. */
 const MAX_TOKEN_LENGTH = 1024
 
 /** The query parameters of the change feed. */

@@ -9,23 +9,23 @@ import type { Database, Reader } from '../../database/database.ts'
 import type { Revision } from '../../database/revisions.ts'
 import { readLatest } from './changes.ts'
 
-/** Records read from the database at a time: a batch is read without a pause. */
+/** Records read at once, without yielding to the event loop. */
 const BATCH = 100
 
-/** Bytes, and their SHA-256 in base64. */
+/** The number of bytes, and their SHA-256 in base64. */
 export interface Measured {
   readonly length: number
   readonly digest: string
 }
 
-/** The catalogue of one revision as files, one for each encoding that was asked for. */
+/** The catalogue in one revision as files, one for each requested encoding. */
 export interface Snapshot {
   readonly revision: Revision
-  /** Records. */
+  /** The number of records. */
   readonly total: number
-  /** The token of the change feed that continues from here. */
+  /** The change feed token that continues from here. */
   readonly delta: string
-  /** The NDJSON itself, of which there is no file. */
+  /** The NDJSON, which is not stored as a file. */
   readonly identity: Measured
   readonly gzip: Measured
   readonly br?: Measured | undefined
@@ -34,7 +34,7 @@ export interface Snapshot {
 export type Compression = 'gzip' | 'br'
 const ENDINGS = { gzip: 'gz', br: 'br' } as const
 
-/** The path of a snapshot's file without its ending: the same for every process that serves the same database. */
+/** The path of a snapshot's file without its extension, the same in all processes of a database. */
 export function snapshotPath(folder: string, delta: string): string {
   return join(folder, `snapshot-${createHash('sha256').update(delta).digest('hex').slice(0, 32)}.ndjson`)
 }
@@ -45,7 +45,7 @@ export function compressedPath(folder: string, { delta }: Snapshot, compression:
 
 /**
  * Writes the current catalogue to a gzip file, or finds the file that another process or an earlier run has written.
- * Compression runs on the threads of the runtime, so requests are served meanwhile.
+ * Compression runs on threads, so the process continues to serve requests.
  */
 export async function buildSnapshot(
   database: Database,
@@ -70,7 +70,7 @@ export async function buildSnapshot(
   })
 }
 
-/** Adds the brotli file to a snapshot; it is made from the gzip file. */
+/** Adds the brotli file of a snapshot, converted from its gzip file. */
 export async function addBrotli(folder: string, snapshot: Snapshot, signal: AbortSignal): Promise<Snapshot> {
   const path = snapshotPath(folder, snapshot.delta)
   const params = { [constants.BROTLI_PARAM_QUALITY]: 5 }
@@ -84,7 +84,7 @@ export async function addBrotli(folder: string, snapshot: Snapshot, signal: Abor
   return whole
 }
 
-/** Removes the files of a snapshot. Whoever is reading one reads on to its end. */
+/** Removes the files of a snapshot. Readers that have one open can still read it completely. */
 export async function removeSnapshot(folder: string, { delta }: Snapshot): Promise<void> {
   const path = snapshotPath(folder, delta)
   for (const ending of ['json', 'gz', 'br']) await rm(`${path}.${ending}`, { force: true })
@@ -104,7 +104,7 @@ async function* readLines(reader: Reader): AsyncGenerator<Buffer> {
   }
 }
 
-/** Counts and digests what passes through. */
+/** Counts and hashes the bytes that pass through. */
 class Meter {
   readonly #hash: Hash = createHash('sha256')
   #length = 0
@@ -121,7 +121,7 @@ class Meter {
   }
 }
 
-/** Writes a file beside its place, and puts it there once it is whole. */
+/** Writes a file under a temporary name, and renames it when it is complete. */
 async function writeCompressed(
   path: string,
   streams: readonly (NodeJS.ReadableStream | NodeJS.ReadWriteStream)[],
@@ -146,7 +146,7 @@ async function describeSnapshot(folder: string, snapshot: Snapshot): Promise<voi
   await rename(part, path)
 }
 
-/** The snapshot whose files are there already, if they have the length that they should. */
+/** Returns a snapshot whose files already exist with the expected size. */
 async function findSnapshot(folder: string, delta: string): Promise<Snapshot | undefined> {
   const path = snapshotPath(folder, delta)
   try {

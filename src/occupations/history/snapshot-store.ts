@@ -15,19 +15,19 @@ import {
   type Snapshot,
 } from './snapshot-file.ts'
 
-/** How long a request waits for a snapshot that is being made, in milliseconds. */
+/** How long a request waits for a snapshot to be created, in milliseconds. */
 const PATIENCE = 20_000
 
-/** Bytes of a file that are read at a time. */
+/** Bytes read from a file at once. */
 const CHUNK = 256 * 1024
 
 export type SnapshotEncoding = Compression | 'identity'
 
-/** A snapshot in one encoding, ready to be sent. */
+/** A snapshot in one encoding, ready to send. */
 export interface OpenSnapshot {
   readonly snapshot: Snapshot
   readonly encoding: SnapshotEncoding
-  /** The bytes that are sent. */
+  /** The size and digest of the bytes to send. */
   readonly sent: Measured
   /** Reads the bytes, and closes the file. */
   readonly body: AsyncIterable<Buffer>
@@ -35,12 +35,12 @@ export interface OpenSnapshot {
   close(): Promise<void>
 }
 
-/** Told of a snapshot that could not be made. */
+/** Called when a snapshot could not be created. */
 export type OnSnapshotFailure = (error: unknown) => void
 
 /**
- * The snapshot of the current revision: made when it is first asked for, kept as files, and made again at once for each
- * later revision.
+ * The snapshot of the current revision, stored as files. It is created at the first request, and then again at once
+ * for each new revision.
  */
 export class SnapshotStore {
   readonly #database: Database
@@ -72,10 +72,10 @@ export class SnapshotStore {
   }
 
   /**
-   * Opens the snapshot in the first of the encodings that is ready. Brotli is made once somebody has asked for it.
+   * Opens the snapshot in the first available encoding. Brotli is created after the first request for it.
    *
-   * @param accepted of which gzip or identity is one, in order of preference
-   * @throws {Problem} `unavailable` while it is being made, or if it can't be
+   * @param accepted encodings in order of preference, including gzip or identity
+   * @throws {Problem} `unavailable` while it is being created, or if that failed
    */
   async open(accepted: readonly SnapshotEncoding[]): Promise<OpenSnapshot> {
     this.#wanted = true
@@ -94,7 +94,7 @@ export class SnapshotStore {
           close: () => file.close(),
         }
       } catch (error) {
-        // Somebody has tidied up: once more.
+        // Somebody has deleted the files: create them again.
         this.#current = undefined
         if (attempt === 2) throw this.#explain(error)
       }
@@ -125,7 +125,7 @@ export class SnapshotStore {
     }
   }
 
-  /** One at a time, however many ask. */
+  /** Creates one snapshot at a time, shared by all requests. */
   #build(): Promise<Snapshot> {
     this.#building ??= this.#buildCurrent().finally(() => {
       this.#building = undefined
@@ -146,7 +146,7 @@ export class SnapshotStore {
   }
 
   #explain(error: unknown): unknown {
-    // What is known of a database has an answer of its own.
+    // Known database errors already have a response.
     if (error instanceof Problem || error instanceof UserError) return error
     if (!this.#stopping.signal.aborted) this.#onFailure(error)
     return new Problem('unavailable', 'The snapshot of the catalogue could not be prepared.', {
@@ -161,7 +161,7 @@ export class SnapshotStore {
         if (this.#current?.delta === snapshot.delta) this.#current = whole
       })
       .catch((error: unknown) => {
-        // The files of a revision that was superseded meanwhile are gone.
+        // The files of a superseded revision have been removed.
         if (this.#current?.delta === snapshot.delta) this.#explain(error)
       })
       .finally(() => {
@@ -170,7 +170,7 @@ export class SnapshotStore {
   }
 }
 
-/** The bytes of a file, which is closed at the end: also where the reader leaves before it has begun. */
+/** Reads a file and closes it at the end, even if the reader leaves before it starts. */
 function readFile(file: FileHandle, unpack: boolean): AsyncIterable<Buffer> {
   return {
     [Symbol.asyncIterator]() {

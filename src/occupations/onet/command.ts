@@ -58,7 +58,7 @@ export function addOnetCommand(
         })
         const coverage = countFields(records)
         const files: ReadFile[] = []
-        // One that is missing is reported with everything else that is wrong.
+        // A missing file is reported together with all other faults.
         for (const path of [...RELEASE_FILES.map((name) => join(folder, name)), ...(wages ? [wages] : [])])
           if (existsSync(path)) files.push(await describeFile(path))
         const origin = () => ({ command: 'import-onet', files })

@@ -1,6 +1,6 @@
 import type { SourceRecord } from '../../input/source-record.ts'
 
-/** Passes records on and counts, for each field by its path, the records on which it is present. */
+/** Yields records unchanged, and counts the records in which each field path is present. */
 export function countFields(source: AsyncIterable<SourceRecord>): {
   records: AsyncGenerator<SourceRecord>
   fields(): { field: string; records: number }[]
@@ -21,7 +21,7 @@ export function countFields(source: AsyncIterable<SourceRecord>): {
   }
 }
 
-/** `minorGroups[].minorGroup.code`: the same for each item of a list. */
+/** The items of a list share a path: `minorGroups[].minorGroup.code`. */
 function* listPaths(value: unknown, path = ''): Generator<string> {
   if (Array.isArray(value)) {
     for (const item of value) yield* listPaths(item, `${path}[]`)

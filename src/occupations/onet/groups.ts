@@ -1,6 +1,6 @@
 /**
- * The minor groups of the 2018 Standard Occupational Classification that end in 00; all others end in 000.
- * The OEWS file lists just these three.
+ * The minor groups of the 2018 Standard Occupational Classification that end in 00; all others end in 000. The OEWS
+ * file lists exactly these three.
  */
 const MINOR_GROUPS_IN_HUNDREDS = new Map([
   ['15-1', '15-1200'],
@@ -14,7 +14,7 @@ export function minorGroupOf(code: string): string {
   return MINOR_GROUPS_IN_HUNDREDS.get(start) ?? `${start}000`
 }
 
-/** A minor group within its major group, with those names that are known. */
+/** A minor group within its major group, with their names if known. */
 export function relateMinorGroup(
   relation: 'Primary' | 'Secondary',
   code: string,

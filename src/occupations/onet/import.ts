@@ -13,9 +13,9 @@ import { alternatePicker, findSingular, isPlural } from './titles.ts'
 import { findWageCode, readWages, type Wages } from './wages.ts'
 
 /**
- * What the licence, CC BY 4.0, requires to be shown wherever records made from O*NET are shown.
+ * The attribution that the licence, CC BY 4.0, requires wherever records from O*NET are shown.
  *
- * @param release such as `27.0`; the sentence names none where it is not known
+ * @param release such as `27.0`; omitted from the sentence if unknown
  */
 export function describeSource(release: string | undefined): string {
   const database = release === undefined ? 'O*NET Database' : `O*NET ${release} Database`
@@ -28,47 +28,45 @@ export function describeSource(release: string | undefined): string {
 export interface OnetOptions {
   /** The national OEWS wages, as CSV. */
   readonly wages?: string
-  /** Add the groups of the nearest related occupations as Secondary ones. */
+  /** Add the groups of the nearest related occupations as Secondary groups. */
   readonly relatedGroups?: boolean
-  /** Called for each record with the alternate titles that it has no room for. */
+  /** Called for each record with the alternate titles that do not fit. */
   readonly onOtherTitles?: (occupationCode: string, titles: readonly string[]) => void
-  /** Called for each record whose pay is that of a combined wage code. */
+  /** Called for each record whose pay comes from a combined wage code. */
   readonly onCombinedPay?: (occupationCode: string, wageCode: string) => void
 }
 
 /**
- * Reads an unpacked O*NET text release, and the national OEWS wages where their CSV file is given, as
- * occupation records in the order of their codes. Everything is read and checked before the first record
- * comes.
+ * Reads an unpacked O*NET text release, and optionally the national OEWS wages as CSV, as occupation records ordered
+ * by code. Everything is read and checked before the first record is yielded.
  *
- * - `occupationCode`: O*NET-SOC Code, as it is (`11-1011.00`).
- * - `titleEnglish`: O*NET's own singular of the Title where it has one among the Alternate Titles
- *   (`findSingular`), otherwise the Title as it is.
- * - `titlePluralEnglish`: Title, where it is a plural (`isPlural`).
+ * - `occupationCode`: the O*NET-SOC Code (`11-1011.00`).
+ * - `titleEnglish`: the singular of the Title if the Alternate Titles contain it (`findSingular`), otherwise the
+ *   Title.
+ * - `titlePluralEnglish`: the Title, if it is a plural (`isPlural`).
  * - `altJobTitlesEnglish`: the seven best Alternate Titles (`alternatePicker` defines the order).
- * - `descriptionEnglish`: Description.
- * - `detailedWorkActivitiesEnglish`: the distinct DWA Titles that the occupation's tasks link to; the
- *   tasks in the order of `lifeOnTheJobEnglish`, the links of a task in the order of their file.
- * - `trainingDuration`: Job Training of the job zone.
- * - `lifeOnTheJobEnglish`: the task statements, which tell what a day is made of: Core before Supplemental
- *   before unrated, then by Incumbents Responding, most first, then in the order of their file.
- * - `entryRequirements`, from the job zone: `entrySummaryEnglish` is its Name; `entryYouNeedEnglish` its
- *   Experience, which says what is needed; `entryYouMayNeedEnglish` its Education, which says what some or
- *   most occupations of the zone ask for, and so never what this one requires.
- * - `minorGroups`: the occupation's own, as Primary, with its major group as Primary. The codes follow from
- *   the SOC; the names are those of the wages file, where it has them. Only on request, the groups of the
- *   related occupations of tier Primary-Short follow as Secondary, by Index: they are no groups of the occupation.
- * - `renumeration`: A_PCT10, A_PCT25, A_PCT75 and A_PCT90 of the detailed wage row whose code is the first
- *   seven characters of the occupation's, or where there is none, of the combined code that ends in 0 (31-1120
- *   for 31-1121.00). `#` (top-coded) and `*` (not available) are absent.
- * - `lastUpdatedDate`: the newest Date of a task statement: the first of that month, UTC.
+ * - `descriptionEnglish`: the Description.
+ * - `detailedWorkActivitiesEnglish`: the distinct DWA Titles of the occupation's tasks, with the tasks in the order
+ *   of `lifeOnTheJobEnglish` and the links of a task in file order.
+ * - `trainingDuration`: the Job Training of the job zone.
+ * - `lifeOnTheJobEnglish`: the task statements, which describe the work. Core comes before Supplemental before
+ *   unrated, then more Incumbents Responding before fewer, then file order.
+ * - `entryRequirements`, from the job zone: `entrySummaryEnglish` is its Name. `entryYouNeedEnglish` is its
+ *   Experience, which says what is needed. `entryYouMayNeedEnglish` is its Education, which describes some or most
+ *   occupations of the zone, but not a requirement of this one.
+ * - `minorGroups`: the occupation's own minor group as Primary, with its major group as Primary. The codes follow
+ *   from the SOC code; the names come from the wages file if it has them. Only on request, the groups of related
+ *   occupations of tier Primary-Short follow as Secondary, by Index: the occupation does not belong to them.
+ * - `renumeration`: A_PCT10, A_PCT25, A_PCT75 and A_PCT90 of the detailed wage row whose code is the first seven
+ *   characters of the occupation's code. Otherwise they come from the combined code that ends in 0 (31-1120 for
+ *   31-1121.00). `#` (top-coded) and `*` (not available) are omitted.
+ * - `lastUpdatedDate`: the newest Date of a task statement, as the first day of that month in UTC.
  *
- * Not mapped, for want of a field that means the same: SVP Range and Examples of the job zone, the wider
- * tiers of related occupations, employment and hourly wages. The source holds no te reo Māori and no
- * registration authority.
+ * Not mapped, because no field has the same meaning: SVP Range and Examples of the job zone, wider tiers of related
+ * occupations, employment and hourly wages. The source contains no te reo Māori and no registration authority.
  *
- * @throws {InputRefused} for a missing file or column, a row that cannot be read, or a reference to
- *   something that the release does not hold
+ * @throws {InputRefused} for a missing file or column, an unreadable row, or a reference to something that the
+ *   release does not contain
  */
 export async function* readOnet(folder: string, options: OnetOptions): AsyncGenerator<SourceRecord> {
   const wages = options.wages === undefined ? undefined : await readWages(options.wages)

@@ -13,7 +13,7 @@ const RELATED_FILE = 'Related Occupations.txt'
 const TASK_FILE = 'Task Statements.txt'
 const ZONE_FILE = 'Job Zones.txt'
 const ZONE_TEXT_FILE = 'Job Zone Reference.txt'
-/** The files of a release that an import reads. */
+/** The files of a release that the import reads. */
 export const RELEASE_FILES = [
   OCCUPATION_FILE,
   ALTERNATE_FILE,
@@ -28,13 +28,13 @@ export const RELEASE_FILES = [
 export interface OnetTask {
   readonly line: number
   readonly statement: string
-  /** `Core`, `Supplemental` or, where nobody rated the task, `n/a`. */
+  /** `Core`, `Supplemental` or, if nobody rated the task, `n/a`. */
   readonly type: string
-  /** How many incumbents answered about the task; 0 where nobody was asked. */
+  /** The number of incumbents who responded about the task; 0 if nobody was asked. */
   readonly respondents: number
-  /** The first of the task's month in RFC 3339, or `''`. */
+  /** The first day of the task's month in RFC 3339, or `''`. */
   readonly date: string
-  /** Titles of detailed work activities, in the order of their links. */
+  /** The titles of detailed work activities, in the order of their links. */
   readonly activities: string[]
 }
 
@@ -45,16 +45,16 @@ export interface OnetJobZone {
   readonly training: string
 }
 
-/** What a release holds about an occupation; a text that it does not hold is `''`. */
+/** An occupation in a release; missing texts are `''`. */
 export interface OnetOccupation {
   readonly code: string
   readonly line: number
   readonly title: string
   readonly description: string
   readonly alternates: AlternateTitle[]
-  /** By task ID, in the order of the file. */
+  /** By task ID, in file order. */
   readonly tasks: Map<string, OnetTask>
-  /** Codes of the related occupations of tier Primary-Short, the nearest first. */
+  /** The codes of related occupations of tier Primary-Short, nearest first. */
   nearest: readonly string[]
   zone: OnetJobZone | undefined
 }
@@ -64,8 +64,7 @@ type Occupations = Map<string, OnetOccupation>
 /**
  * Reads an unpacked O*NET text release.
  *
- * @throws {InputRefused} that names every missing file, or the first row that cannot be read or that refers
- *   to something that the release does not hold
+ * @throws {InputRefused} listing every missing file, or the first row that cannot be read or has a dangling reference
  */
 export async function readRelease(folder: string): Promise<ReadonlyMap<string, OnetOccupation>> {
   await checkFolder(folder)
@@ -80,7 +79,7 @@ export async function readRelease(folder: string): Promise<ReadonlyMap<string, O
 
 const READ_ME = 'Read Me.txt'
 
-/** The number of a release, such as `27.0`, from its Read Me; `undefined` where that does not name it. */
+/** The number of a release, such as `27.0`, from its Read Me; `undefined` if the file does not contain it. */
 export async function readReleaseNumber(folder: string): Promise<string | undefined> {
   const text = await readFile(join(folder, READ_ME), 'utf8').catch(() => '')
   return /O\*NET[^\w\n]{0,4} (\d+\.\d+) Database/.exec(text.slice(0, 100_000))?.[1]
@@ -238,7 +237,7 @@ function findOccupation(
   return occupations.get(code) ?? refuseStray(file, line, `occupation ${quote(code)}`, OCCUPATION_FILE)
 }
 
-/** The lines on which the rows of a table came, by what each may have once. */
+/** The lines of a table's rows by a key that must be unique. */
 class Lines {
   readonly #lines = new Map<string, number>()
   readonly #file: string
@@ -249,7 +248,7 @@ class Lines {
     this.#noun = noun
   }
 
-  /** @throws {InputRefused} if there was one with this key */
+  /** @throws {InputRefused} if a row with this key exists */
   add(key: string, line: number): void {
     const earlier = this.#lines.get(key)
     if (earlier !== undefined) refuseRepeat(this.#file, line, `${this.#noun} ${quote(key)}`, earlier)

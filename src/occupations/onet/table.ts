@@ -10,8 +10,7 @@ export interface Row<Column extends string> {
 }
 
 /**
- * Reads a table of an O*NET text release: a header, tabs, no quoting. A double quote is text like any other,
- * so this is not CSV.
+ * Reads a table of an O*NET text release: a header, tabs, no quoting. Unlike in CSV, a double quote is ordinary text.
  *
  * @throws {InputRefused} for a file that cannot be read, a missing column or a row of another width
  */
@@ -32,10 +31,10 @@ export async function* readTable<const Column extends string>(
 }
 
 /**
- * Finds the columns in a table's header by their names.
+ * Finds the columns in a table's header by name.
  *
- * @returns what turns the cells of a line into a row
- * @throws {InputRefused} that names the missing columns and those found; the returned function, for another
+ * @returns a function that converts the cells of a line to a row
+ * @throws {InputRefused} listing the missing columns and those found; the returned function throws it for another
  *   width
  */
 export function locateColumns<Column extends string>(
@@ -60,9 +59,7 @@ export function locateColumns<Column extends string>(
   }
 }
 
-/**
- * Refuses a file that could not be opened or read, in the user's words; passes on what is already a refusal.
- */
+/** Rejects a file that could not be opened or read, with a message for the user; rethrows other refusals. */
 export function refuseUnreadable(file: string, error: unknown): never {
   if (error instanceof InputRefused) throw error
   const code = error instanceof Error && 'code' in error ? error.code : undefined
@@ -72,7 +69,7 @@ export function refuseUnreadable(file: string, error: unknown): never {
   throw error
 }
 
-/** Not `node:readline`, which also ends a line at U+2028 and U+2029, which are text here. */
+/** `node:readline` would also end lines at U+2028 and U+2029, which are text here. */
 async function* readLines(file: string): AsyncGenerator<{ text: string; line: number }> {
   const chunks: AsyncIterable<string> = createReadStream(file, 'utf8')
   let line = 0
@@ -93,7 +90,7 @@ async function* readLines(file: string): AsyncGenerator<{ text: string; line: nu
   if (rest !== '') yield { text: trimLine(rest, ++line), line }
 }
 
-/** Without the carriage return at its end and the byte order mark at the start of the file. */
+/** Without a trailing carriage return, and without the byte order mark of the file. */
 function trimLine(text: string, line: number): string {
   const start = line === 1 && text.startsWith('\uFEFF') ? 1 : 0
   return text.slice(start, text.endsWith('\r') ? -1 : undefined)

@@ -4,13 +4,13 @@ import { MAX_ALT_TITLES } from '../schema.ts'
 const PLURAL_WORD = /[^ius]s$/i
 
 /**
- * Whether an O*NET title is a plural, by its head noun: the last word before the first comma, `--` or `of`
- * (`Managers, All Other`, `Helpers--Roofers`, `First-Line Supervisors of Correctional Officers`). Where a
- * list of modifiers comes first, the head follows its `and`: `Meat, Poultry, and Fish Cutters and Trimmers`.
- * What `Except` or `Including` bring in is no part of the head.
+ * Whether an O*NET title is a plural, judging by its head noun: the last word before the first comma, `--` or `of`
+ * (`Managers, All Other`, `Helpers--Roofers`, `First-Line Supervisors of Correctional Officers`). After a list of
+ * modifiers, the head follows `and`: `Meat, Poultry, and Fish Cutters and Trimmers`. Phrases with `Except` or
+ * `Including` are not part of the head.
  *
- * Of the 1,016 titles of O*NET 27.0 all are plurals but three collective nouns: `Clergy`, `Infantry` and
- * `Transit and Railroad Police`. Where the rule cannot tell, it says no.
+ * Of the 1,016 titles of O*NET 27.0, all are plurals except three collective nouns: `Clergy`, `Infantry` and `Transit
+ * and Railroad Police`. If the rule cannot decide, it returns false.
  */
 export function isPlural(title: string): boolean {
   const parts = title.split(/,|--/).map((part) => part.trim())
@@ -25,11 +25,11 @@ function beforeOf(phrase: string): string {
 
 export interface AlternateTitle {
   readonly title: string
-  /** How many sources O*NET names for it. */
+  /** The number of sources that O*NET lists for it. */
   readonly sources: number
 }
 
-/** An occupation's own words, by which its alternate titles are judged. */
+/** An occupation's texts, against which its alternate titles are ranked. */
 export interface TitledOccupation {
   readonly title: string
   readonly description: string
@@ -37,8 +37,8 @@ export interface TitledOccupation {
 }
 
 /**
- * O*NET's own singular of a title: the alternate title that differs from it by the number of its head noun and by
- * nothing but case otherwise. `Civil Engineer` is one for `Civil Engineers`; none is made up.
+ * Finds O*NET's own singular of a title: the alternate title that differs only in the number of its head noun and in
+ * case. `Civil Engineer` is the singular of `Civil Engineers`; none is invented.
  */
 export function findSingular({ title, alternates }: TitledOccupation): string | undefined {
   return alternates
@@ -58,7 +58,7 @@ function isSingularOf(alternate: string, title: string): boolean {
   )
 }
 
-/** What the singular of a plural may be, as it is spelled; O*NET's own words decide. */
+/** Possible singulars of a plural by its spelling; a candidate counts only if O*NET uses it. */
 function singularsOf(word: string): string[] {
   if (word.endsWith('men')) return [`${word.slice(0, -3)}man`]
   if (!PLURAL_WORD.test(word)) return []
@@ -70,19 +70,19 @@ function singularsOf(word: string): string[] {
 }
 
 /**
- * Makes a function that picks the seven best of an occupation's alternate titles, the best first:
+ * Creates a function that picks the seven best alternate titles of an occupation, best first. They are ordered by:
  *
- * 1. by the number of sources that confirm it plus the number of words that it shares with the occupation's title,
- *    the highest first: most of some occupations' alternates have one source alone;
- * 2. those without a bracketed abbreviation;
- * 3. those that share more words with the title, then with the description;
- * 4. those that fewer other occupations have too;
- * 5. the shorter;
- * 6. by the alphabet.
+ * 1. the number of sources plus the number of words shared with the occupation's title, highest first, because most
+ *    alternates of some occupations have only one source;
+ * 2. titles without a bracketed abbreviation before those with one;
+ * 3. the number of words shared with the title, then with the description, highest first;
+ * 4. the number of other occupations with the same alternate, lowest first;
+ * 5. length, shortest first;
+ * 6. the alphabet.
  *
- * None is the title itself or its singular, and none comes twice, whatever its case.
+ * The title itself, its singular and duplicates in another case are excluded.
  *
- * @param occupations all of the release
+ * @param occupations all occupations of the release
  */
 export function alternatePicker(
   occupations: Iterable<TitledOccupation>,
@@ -131,7 +131,7 @@ function compareRanked(a: RankedTitle, b: RankedTitle): number {
   )
 }
 
-/** How many occupations have each alternate title. */
+/** The number of occupations with each alternate title. */
 function countOccupations(occupations: Iterable<TitledOccupation>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { alternates } of occupations) {
@@ -142,10 +142,10 @@ function countOccupations(occupations: Iterable<TitledOccupation>): ReadonlyMap<
   return counts
 }
 
-/** Words of titles that say nothing about an occupation. */
+/** Words that do not distinguish occupations. */
 const STOP_WORDS = new Set('a all and at by except for in including of on or other the to with'.split(' '))
 
-/** The words of a text, in the singular as far as their spelling shows it. */
+/** The words of a text, in the singular as far as their spelling reveals it. */
 function wordsOf(text: string): ReadonlySet<string> {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
   return new Set(
@@ -153,7 +153,7 @@ function wordsOf(text: string): ReadonlySet<string> {
   )
 }
 
-/** Without a locale: the same order on every machine. */
+/** Independent of the locale: the same order on every machine. */
 function compareText(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1

@@ -12,11 +12,11 @@ import { locateColumns, type Row, refuseUnreadable } from './table.ts'
 type Pay = NonNullable<OccupationRecord['renumeration']>
 
 export interface Wages {
-  /** By SOC code, such as `11-1011`; only occupations with at least one known figure. */
+  /** By SOC code, such as `11-1011`; only occupations with at least one known wage. */
   readonly pay: ReadonlyMap<string, Pay>
-  /** The codes of all detailed rows, those without a figure among them. */
+  /** The codes of all detailed rows, including those without wages. */
   readonly detailed: ReadonlySet<string>
-  /** The codes with a figure of more digits than a double holds. */
+  /** The codes with a wage that has more digits than a double can hold. */
   readonly inexact: ReadonlySet<string>
   /** The titles of the major and minor groups, by code. */
   readonly groupNames: ReadonlyMap<string, string>
@@ -31,14 +31,14 @@ const PERCENTILES = [
 const COLUMNS = ['OCC_CODE', 'OCC_TITLE', 'O_GROUP', ...PERCENTILES.map(([, column]) => column)] as const
 type WageRow = Row<(typeof COLUMNS)[number]>
 
-/** `*` is not available; `#` is the survey's highest figure or more, which is no figure of the occupation. */
+/** `*` is not available; `#` is at or above the survey's highest wage, and therefore not exact. */
 const UNKNOWN = ['', '*', '#']
 
 /**
- * Reads the national file of the Occupational Employment and Wage Statistics, as CSV.
+ * Reads the national file of the Occupational Employment and Wage Statistics as CSV.
  *
- * @throws {InputRefused} for a file that cannot be read, a missing column, a figure that is none, figures
- *   that fall, or a second row for a code (a file by state or by industry)
+ * @throws {InputRefused} for a file that cannot be read, a missing column, an invalid wage, decreasing percentiles,
+ *   or a second row for a code (a file by state or by industry)
  */
 export async function readWages(file: string): Promise<Wages> {
   const pay = new Map<string, Pay>()
@@ -66,8 +66,8 @@ export async function readWages(file: string): Promise<Wages> {
 }
 
 /**
- * The wage code of an O*NET-SOC code: its first seven characters, or where OEWS publishes only an occupation that
- * combines several, the code of that one: 31-1120 for 31-1121.00.
+ * The wage code of an O*NET-SOC code: its first seven characters, or the code of the combined occupation if OEWS
+ * publishes only that: 31-1120 for 31-1121.00.
  */
 export function findWageCode({ detailed }: Wages, code: string): string | undefined {
   return [code.slice(0, 7), `${code.slice(0, 6)}0`].find((each) => detailed.has(each))
@@ -109,7 +109,7 @@ async function* readRows(file: string): AsyncGenerator<WageRow> {
     record_delimiter: ['\r\n', '\n'],
     skip_empty_lines: true,
   })
-  // The callback is there for the types; a failure destroys the parser, and the loop below meets it.
+  // The types require the callback. A failure destroys the parser, and the loop below throws its error.
   pipeline(createReadStream(file), parser, () => {})
   const rows: AsyncIterable<{ record: string[]; info: { lines: number } }> = parser
   let toRow: ((cells: readonly string[], line: number) => WageRow) | undefined

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import { action } from './command-line/command.ts'
+import { say } from './command-line/terminal.ts'
+import { readSettings } from './settings.ts'
+
+/** Adds `mahi serve`. */
+export function addServeCommand(program: Command): void {
+  program
+    .command('serve')
+    .description('migrate the database, then serve it')
+    .option('--host <address>', 'IP address or host name to listen on (HOST)')
+    .option('--port <number>', 'port to listen on (PORT)')
+    .action(
+      action(async ({ host, port }: { host?: string; port?: string }) => {
+        const settings = readSettings({
+          ...process.env,
+          ...(host && { HOST: host }),
+          ...(port && { PORT: port }),
+        })
+        // Imported on demand, because the server is most of the code.
+        const { startServer, stopOnSignal } = await import('./server.ts')
+        const server = await startServer(settings, { workerEnvironment: process.env })
+        stopOnSignal(server)
+        // For programs, the log contains the same information.
+        if (process.stdout.isTTY) {
+          const { describeServer } = await import('./upkeep/status.ts')
+          say(await describeServer(server.url, server.database))
+        }
+      }),
+    )
+}
+
+/** Adds `mahi work`. */
+export function addWorkCommand(program: Command): void {
+  program
+    .command('work')
+    .description('validate submissions and delete expired data until stopped (WORKERS at a time)')
+    .action(
+      action(async () => {
+        const { startWork, stopWorkOnSignal } = await import('./work.ts')
+        stopWorkOnSignal(await startWork(readSettings(process.env)))
+      }),
+    )
+}
