@@ -14,7 +14,7 @@ function auditOf({ log }: Service): Record<string, unknown>[] {
     .map(({ level, time, ...rest }) => rest)
 }
 
-describe('a refusal has a line that says why, which the caller is not told', () => {
+describe('a refusal is logged with its reason, which the caller does not see', () => {
   test('for every way in which a credential can be wrong', async () => {
     const issuer = await Issuer.start()
     const service = await Service.start(issuer.settings)
@@ -34,13 +34,13 @@ describe('a refusal has a line that says why, which the caller is not told', () 
       ['nothing', '/v1/occupations', {}, { reason: 'missing', ...place }],
       ['what is no key', '/v1/occupations', { 'x-api-key': 'wrong' }, { reason: 'unknown', ...place }],
       [
-        'a key that there is not',
+        'an unknown key',
         '/v1/occupations',
         { 'x-api-key': `mahi_000000000000_${'A'.repeat(43)}` },
         { reason: 'unknown', ...place },
       ],
       [
-        'a key with another secret',
+        'a key with a wrong secret',
         '/v1/occupations',
         { 'x-api-key': `${own}_${'A'.repeat(43)}` },
         { reason: 'secret', ...place, key: own, client: 'tests' },
@@ -85,13 +85,13 @@ describe('a refusal has a line that says why, which the caller is not told', () 
       expect([name, response.statusCode]).toEqual([name, 401])
       bodies.add(response.body.replace(/urn:uuid:[\w-]+/, ''))
       // The second key that there is not is counted with the first.
-      const lines = name === 'a key that there is not' ? [] : [{ audit: 'refused', ...line }]
+      const lines = name === 'an unknown key' ? [] : [{ audit: 'refused', ...line }]
       expect([name, auditOf(service)]).toEqual([name, lines])
     }
     expect(bodies.size).toBe(1)
   })
 
-  test('and none where nobody is refused', async () => {
+  test('and none is written without a refusal', async () => {
     const service = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
     await until(() => auditOf(service).length >= 1 || undefined)
     service.log.length = 0
@@ -103,7 +103,7 @@ describe('a refusal has a line that says why, which the caller is not told', () 
   })
 })
 
-describe('a flood of refusals is no flood of lines', () => {
+describe('a flood of refusals does not flood the log', () => {
   const REFUSAL: Refusal = { reason: 'unknown', operation: 'occupations', address: '192.0.2.1' }
 
   function collect() {
@@ -114,7 +114,7 @@ describe('a flood of refusals is no flood of lines', () => {
     return { audit, lines }
   }
 
-  test('what is alike has a line at once, and one that says how many more there were', () => {
+  test('the first of similar refusals is written at once, the number of others later', () => {
     const { audit, lines } = collect()
     for (let index = 0; index < 10_000; index++) audit.refused(REFUSAL)
     expect(lines).toEqual([{ audit: 'refused', ...REFUSAL }])
@@ -122,7 +122,7 @@ describe('a flood of refusals is no flood of lines', () => {
     expect(lines.slice(1)).toEqual([{ audit: 'refused', ...REFUSAL, times: 9_999 }])
   })
 
-  test('what differs is told apart, up to a number of lines that no caller can exceed', () => {
+  test('different refusals have separate lines, up to a limit that no caller can exceed', () => {
     const { audit, lines } = collect()
     for (let index = 0; index < 10_000; index++) audit.refused({ ...REFUSAL, address: `198.51.100.${index}` })
     expect(lines.length).toBe(200)
@@ -130,7 +130,7 @@ describe('a flood of refusals is no flood of lines', () => {
     expect(lines.slice(200)).toEqual([{ audit: 'refused', reason: 'various', times: 9_800 }])
   })
 
-  test('on a service that is asked a thousand times with one wrong key', async () => {
+  test('on a service that gets a thousand requests with one wrong key', async () => {
     const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '30/60' })
     await until(() => auditOf(service).length >= 1 || undefined)
     service.log.length = 0
@@ -142,7 +142,7 @@ describe('a flood of refusals is no flood of lines', () => {
   })
 })
 
-describe('a key that is made or revoked has a line', () => {
+describe('creating or revoking a key is logged', () => {
   test('on the standard error of the command, and in the log of every service that runs', async () => {
     const mahi = new Installation()
     const services = [await Service.start({}, mahi.databaseUrl), await Service.start({}, mahi.databaseUrl)]

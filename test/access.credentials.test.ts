@@ -14,7 +14,7 @@ async function statusOf(headers: Record<string, string>, from = service): Promis
   return (await from.request({ url: '/v1/occupations', headers })).statusCode
 }
 
-describe('a key is taken', () => {
+describe('a key is accepted', () => {
   test('as X-API-Key', async () => {
     expect(await statusOf({ 'x-api-key': service.key })).toBe(200)
   })
@@ -44,7 +44,7 @@ describe('a key is taken', () => {
   })
 })
 
-describe('what is no valid credential is 401', () => {
+describe('an invalid credential gets 401', () => {
   test('nothing at all', async () => {
     const response = await service.request({ url: '/v1/occupations' })
     expect(response.statusCode).toBe(401)
@@ -78,7 +78,7 @@ describe('what is no valid credential is 401', () => {
     expect(await statusOf({ 'x-api-key': service.key })).toBe(200)
   })
 
-  test('a key that is cut, longer, twice there, or in other letters', async () => {
+  test('a key that is truncated, extended, repeated, or in another case', async () => {
     const { key } = service
     const [, id = '', secret = ''] = /^(mahi_\w{12})_(.+)$/.exec(key) ?? []
     const others = [
@@ -99,7 +99,7 @@ describe('what is no valid credential is 401', () => {
     for (const other of others) expect([other, await statusOf({ 'x-api-key': other })]).toEqual([other, 401])
   })
 
-  test('what is empty, blank, very long or not ASCII', async () => {
+  test('an empty, blank, very long or non-ASCII value', async () => {
     const texts = ['', ' ', '\t', '0', 'null', 'x'.repeat(8000), `${service.key}${'x'.repeat(8000)}`, 'ÿþ']
     for (const each of texts) {
       expect(await statusOf({ 'x-api-key': each })).toBe(401)
@@ -108,7 +108,7 @@ describe('what is no valid credential is 401', () => {
     }
   })
 
-  test('another scheme, or a key where none is looked for', async () => {
+  test('another scheme, or a key in another place', async () => {
     const { key } = service
     for (const authorization of [
       key,
@@ -135,7 +135,7 @@ describe('what is no valid credential is 401', () => {
   })
 })
 
-test('a credential is good for what its scopes name, and for nothing else', async () => {
+test('a credential is valid for its scopes only', async () => {
   await service.publish([], { token: 'submission-0001' })
   const url = '/v1/submissions/submission-0001/validation-results'
   const ask = async (key: string) => [
@@ -151,7 +151,7 @@ test('a credential is good for what its scopes name, and for nothing else', asyn
   expect(await ask(await create())).toEqual([401, 401])
 })
 
-test('a public catalogue needs no key, still refuses a wrong one, and opens nothing else', async () => {
+test('a public catalogue needs no key, but refuses a wrong one, and nothing else is public', async () => {
   const open = await Service.start({ OCCUPATIONS_ACCESS: 'public' })
   await open.publish([], { token: 'submission-0001' })
   expect(await statusOf({}, open)).toBe(200)

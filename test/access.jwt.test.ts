@@ -46,7 +46,7 @@ function linesOf(service: Service, text: string): string[] {
 }
 
 describe('signatures', () => {
-  test.each(['RS256', 'ES256', 'EdDSA'])('%s is taken', async (algorithm) => {
+  test.each(['RS256', 'ES256', 'EdDSA'])('%s is accepted', async (algorithm) => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey(algorithm)
     const service = await Service.start(issuer.settings)
@@ -63,7 +63,7 @@ describe('signatures', () => {
     },
   )
 
-  test('a token that is not signed is refused, however "none" is written', async () => {
+  test('an unsigned token is refused, however "none" is spelled', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey('RS256')
     const service = await Service.start(issuer.settings)
@@ -100,7 +100,7 @@ describe('signatures', () => {
     }
   })
 
-  test('HS256 is refused even where the issuer shows a symmetric key', async () => {
+  test('HS256 is refused even if the issuer publishes a symmetric key', async () => {
     const issuer = await Issuer.start()
     const secret = Buffer.from('a secret that should not be shown')
     const jwk = { kty: 'oct', kid: 'shared', alg: 'HS256', k: secret.toString('base64url') }
@@ -110,7 +110,7 @@ describe('signatures', () => {
     expect(await statusOf(service, token)).toBe(401)
   })
 
-  test("a key of somebody else's is refused, also under a known key id or inside the token", async () => {
+  test('another key is refused, even under a known key id or inside the token', async () => {
     const issuer = await Issuer.start()
     const known = await issuer.addKey('RS256')
     const service = await Service.start(issuer.settings)
@@ -137,7 +137,7 @@ describe('signatures', () => {
     expect(await statusOf(service, await issuer.sign({ ...ec, jwk: rsa.jwk }))).toBe(401)
   })
 
-  test('a token without a key id is verified where only one key fits', async () => {
+  test('a token without a key id is verified if only one key fits', async () => {
     const issuer = await Issuer.start()
     await issuer.addKey('ES256')
     const rsa = await issuer.addKey('RS256')
@@ -167,7 +167,7 @@ describe('signatures', () => {
     )
   })
 
-  test('whatever is sent in place of a token is refused', async () => {
+  test('anything other than a token is refused', async () => {
     const issuer = await Issuer.start()
     await issuer.addKey()
     const service = await Service.start(issuer.settings)
@@ -218,14 +218,14 @@ describe('claims', () => {
     ['a scope in scp, a string', () => ({ scope: undefined, scp: 'occupations:read profile' })],
     ['a scope in scp, a list', () => ({ scope: undefined, scp: ['occupations:read'] })],
   ]
-  test.each(taken)('%s is taken', async (_, claims) => {
+  test.each(taken)('%s is accepted', async (_, claims) => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const service = await Service.start(issuer.settings)
     expect(await statusOf(service, await issuer.sign(key, claims()))).toBe(200)
   })
 
-  test('a token of another kind than those for access is refused, though it is signed and for this service', async () => {
+  test('a token other than an access token is refused, even if it is signed and for this service', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const service = await Service.start(issuer.settings)
@@ -253,7 +253,7 @@ describe('claims', () => {
     expect(await statusOf(service, await issuer.sign(key, claims))).toBe(401)
   })
 
-  test('a token is good until it expires, and not longer for being known', async () => {
+  test('a token is valid until it expires, even if it is cached', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const clock = holdClock()
@@ -300,7 +300,7 @@ describe('the caller', () => {
     },
   )
 
-  test('requests are counted by issuer, subject and client, whichever token they bring', async () => {
+  test('requests are counted by issuer, subject and client, whichever token they carry', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const service = await Service.start({ ...issuer.settings, RATE_LIMIT_OCCUPATIONS: '2/600' })
@@ -331,7 +331,7 @@ describe('the caller', () => {
     }
   })
 
-  test('the debug log repeats nothing of the header of a token', async () => {
+  test('the debug log contains nothing from the header of a token', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const service = await Service.start(issuer.settings)
@@ -351,7 +351,7 @@ describe('the caller', () => {
     expect(service.log.join('')).not.toContain('secret-')
   })
 
-  test('the log tells at debug level why a token was refused', async () => {
+  test('the debug log says why a token was refused', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const service = await Service.start(issuer.settings)
@@ -361,8 +361,8 @@ describe('the caller', () => {
   })
 })
 
-describe('where a token is taken', () => {
-  test('a token in X-API-Key is refused, and a key is taken as a bearer', async () => {
+describe('where a token is accepted', () => {
+  test('a token in X-API-Key is refused, and a key is accepted as a bearer token', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const service = await Service.start(issuer.settings)
@@ -397,7 +397,7 @@ describe('organisations', () => {
     return { results }
   }
 
-  test('a token reads the results of an organisation that its claim names', async () => {
+  test('a token can read the results of an organisation in its claim', async () => {
     const { results } = await startWithSubmission()
     const response = await results({ eid: '1001' })
     expect(response.statusCode).toBe(200)
@@ -442,7 +442,7 @@ describe('organisations', () => {
 })
 
 describe('the keys of the issuer', () => {
-  test('they are asked for once, whatever the number of tokens', async () => {
+  test('they are requested once, whatever the number of tokens', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const service = await Service.start(issuer.settings)
@@ -455,7 +455,7 @@ describe('the keys of the issuer', () => {
     expect(issuer.asked).toBe(1)
   })
 
-  test('a new key is followed when a token names it, and the withdrawn one is refused from then on', async () => {
+  test('a new key is fetched when a token names it, and the withdrawn one is refused from then on', async () => {
     const issuer = await Issuer.start()
     const before = await issuer.sign(await issuer.addKey())
     const clock = holdClock()
@@ -494,7 +494,7 @@ describe('the keys of the issuer', () => {
     expect(await statusOf(service, token)).toBe(401)
   })
 
-  test('made-up key ids are not passed on to the issuer', async () => {
+  test('invented key ids cause no requests to the issuer', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const clock = holdClock()
@@ -512,7 +512,7 @@ describe('the keys of the issuer', () => {
     expect(issuer.asked).toBe(2)
   })
 
-  test('a key that makes no sense is no reason to refuse the others', async () => {
+  test('a malformed key does not invalidate the others', async () => {
     const issuer = await Issuer.start()
     issuer.shown.push({ kty: 'RSA', kid: 'broken', alg: 'RS256' }, { kty: 'XYZ', kid: 'odd' })
     const key = await issuer.addKey()
@@ -525,8 +525,8 @@ describe('the keys of the issuer', () => {
   })
 })
 
-describe('a dead JWKS address', () => {
-  test('known keys go on working, unknown ones are 401, and it is said once', async () => {
+describe('an unavailable JWKS URL', () => {
+  test('known keys still work, unknown ones get 401, and the outage is logged once', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     const clock = holdClock()
@@ -551,7 +551,7 @@ describe('a dead JWKS address', () => {
     expect(linesOf(service, 'the JWKS URL returns keys again')).toHaveLength(1)
   })
 
-  test('a service that starts before its issuer takes tokens once there is one', async () => {
+  test('a service that starts before its issuer accepts tokens once the issuer is up', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     await issuer.stop()
@@ -564,7 +564,7 @@ describe('a dead JWKS address', () => {
     expect(await statusOf(service, await issuer.sign(key))).toBe(200)
   })
 
-  test('an address that never answers is given up', async () => {
+  test('a request to a URL that never responds times out', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     issuer.answer = () => undefined
@@ -572,7 +572,7 @@ describe('a dead JWKS address', () => {
     expect(await statusOf(service, await issuer.sign(key))).toBe(503)
   })
 
-  test('a JWK Set without end is given up, and the token may be sent again', async () => {
+  test('an endless JWK Set is aborted, and the token may be sent again', async () => {
     const issuer = await Issuer.start()
     const key = await issuer.addKey()
     let sent = 0
@@ -624,7 +624,7 @@ describe('settings', () => {
     JWT_JWKS_URL: 'https://i.example/keys',
   }
 
-  test('issuer, audience and JWKS address belong together', () => {
+  test('issuer, audience and JWKS URL belong together', () => {
     expect(readSettings(all)).toMatchObject(all)
     for (const left of Object.keys(all)) {
       expect(() => readSettings({ ...all, [left]: '' })).toThrow(`${left} must also be set`)
@@ -632,14 +632,14 @@ describe('settings', () => {
     }
   })
 
-  test('without them the settings do not hold them', () => {
+  test('without them the settings are absent', () => {
     const settings = readSettings({})
     for (const name of Object.keys(all)) expect(settings).not.toHaveProperty(name)
     expect(settings).toHaveProperty('JWT_EID_CLAIM', 'eid')
   })
 
   test.each(['i.example/keys', 'file:///keys', 'https://user:secret@i.example/keys', 'https://'])(
-    '%s is no JWKS address',
+    '%s is not a JWKS URL',
     (address) => {
       expect(() => readSettings({ ...all, JWT_JWKS_URL: address })).toThrow('JWT_JWKS_URL')
     },

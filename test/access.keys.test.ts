@@ -33,7 +33,7 @@ async function dump({ database }: Service): Promise<string> {
   return JSON.stringify(rows)
 }
 
-test('a key of the command works, and lasts 12 months unless asked otherwise', async () => {
+test('a key from the command works, and expires after 12 months by default', async () => {
   const installation = new Installation()
   const service = await Service.start({}, installation.databaseUrl)
   const before = new Date()
@@ -66,7 +66,7 @@ test('a key of the command works, and lasts 12 months unless asked otherwise', a
   expect((await service.get(url, { 'x-api-key': created.key, eid: '1002' })).statusCode).toBe(200)
 })
 
-test('a key can be for one thing alone, and until a day of choice', async () => {
+test('a key can have a single scope and a chosen expiry date', async () => {
   const installation = new Installation()
   const service = await Service.start({}, installation.databaseUrl)
   const year = new Date().getUTCFullYear() + 2
@@ -89,7 +89,7 @@ test('a key can be for one thing alone, and until a day of choice', async () => 
   expect(await statusOf(service, created.key)).toBe(401)
 })
 
-test('a key that another process revokes ends, though it was in use a moment ago', async () => {
+test('a key that another process revokes stops working, even if it was just used', async () => {
   const installation = new Installation()
   const service = await Service.start({}, installation.databaseUrl)
   const { id, key } = await service.createKey({ client: 'vendor' })
@@ -106,7 +106,7 @@ test('a key that another process revokes ends, though it was in use a moment ago
   expect(await statusOf(service, key)).toBe(401)
 })
 
-test('a key that expires ends by itself, though it was in use a moment ago', async () => {
+test('a key that expires stops working, even if it was just used', async () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => {
     vi.useRealTimers()
@@ -127,7 +127,7 @@ test('a key that has expired before it was ever used is not valid', async () => 
   expect(await statusOf(service, key)).toBe(401)
 })
 
-test('every key is another, by its id and by its secret', async () => {
+test('every key has a different id and a different secret', async () => {
   const service = await Service.start()
   const keys = await Promise.all(Array.from({ length: 20 }, async () => await service.createKey({})))
   const parts = keys.map(({ key }) => KEY.exec(key)?.slice(1) ?? [])
@@ -136,7 +136,7 @@ test('every key is another, by its id and by its secret', async () => {
   for (const [, secret = ''] of parts) expect(Buffer.from(secret, 'base64url')).toHaveLength(32)
 })
 
-test('the database holds the hash of a key, and nothing that could be used in its place', async () => {
+test('the database contains the hash of a key, and nothing that could be used instead', async () => {
   const service = await Service.start()
   const { id, key } = await service.createKey({ client: 'vendor', eids: ['1001'] })
   expect(await statusOf(service, key)).toBe(200)

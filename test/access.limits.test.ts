@@ -35,8 +35,8 @@ async function statuses(count: number, ask: () => Promise<Response>): Promise<nu
   return seen
 }
 
-describe('a credential has so many requests for each operation', () => {
-  test('and is told how many are left, and when to come back', async () => {
+describe('a credential has a request limit for each operation', () => {
+  test('and sees how many are left, and when to retry', async () => {
     const service = await Service.start({ RATE_LIMIT_RESULTS: '3/60' })
     await service.publish([], { token: 'submission-0001' })
     const ask = async () => await service.get(RESULTS, { eid: '1001' })
@@ -87,7 +87,7 @@ describe('a credential has so many requests for each operation', () => {
     expect(await ask({ 'x-api-key': service.key, 'x-client-id': 'tests' }, '10.0.0.3')).toBe(429)
   })
 
-  test('whatever they are answered with', async () => {
+  test('whatever the response', async () => {
     const service = await Service.start({ RATE_LIMIT_RESULTS: '5/60' })
     await service.publish([], { token: 'submission-0001' })
     const ask = async (query = '', headers = {}) =>
@@ -120,7 +120,7 @@ describe('a credential has so many requests for each operation', () => {
     expect(answers.filter((status) => status === 429)).toHaveLength(30)
   })
 
-  test('and has them anew when the window is over', async () => {
+  test('and has them again when the window is over', async () => {
     const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '2/1' })
     const ask = async () => await service.get('/v1/occupations')
     const refused = await until(async () => {
@@ -145,7 +145,7 @@ test('without a key a public catalogue is limited by address', async () => {
   expect((await service.get('/v1/occupations')).statusCode).toBe(200)
 })
 
-describe('an address has so many failed credentials', () => {
+describe('an address has a limit of failed credentials', () => {
   const wrong =
     (service: Service, remoteAddress: string, headers: Record<string, string> = {}) =>
     async () =>
@@ -155,7 +155,7 @@ describe('an address has so many failed credentials', () => {
         headers: { 'x-api-key': 'wrong', ...headers },
       })
 
-  test('and is told how many are left, and when to come back', async () => {
+  test('and sees how many are left, and when to retry', async () => {
     const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '2/60' })
     for (const left of [1, 0]) {
       const response = await wrong(service, '10.0.0.1')()
@@ -177,7 +177,7 @@ describe('an address has so many failed credentials', () => {
     expect(await ask('/v1/occupations', { 'x-api-key': '' })).toBe(429)
   })
 
-  test('which does not shut out who has a valid one', async () => {
+  test('which does not affect valid credentials', async () => {
     const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '1/60' })
     expect(await statuses(2, wrong(service, '10.0.0.1'))).toEqual([401, 429])
     const response = await service.request({
@@ -195,7 +195,7 @@ describe('an address has so many failed credentials', () => {
     expect((await service.request({ url: '/v1/occupations' })).statusCode).toBe(401)
   })
 
-  test('where an address of IPv6 is the network that one caller has to itself', async () => {
+  test('where an IPv6 address counts as its /64 network', async () => {
     const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '2/60' })
     const [first, second] = ['2001:db8:0:1::1', '2001:db8:0:1:ffff:2:3:4']
     expect((await wrong(service, first ?? '')()).statusCode).toBe(401)
@@ -206,7 +206,7 @@ describe('an address has so many failed credentials', () => {
     expect((await wrong(service, '::ffff:10.0.0.2')()).statusCode).toBe(401)
   })
 
-  test('and anew when the window is over', async () => {
+  test('and again when the window is over', async () => {
     const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '1/1' })
     const ask = wrong(service, '10.0.0.1')
     for (const status of [429, 401]) {
@@ -224,7 +224,7 @@ describe('an address has so many failed credentials', () => {
     expect(answers).toEqual([401, 401, 429])
   })
 
-  test('by the address that the trusted proxy tells, and not by what the caller says', async () => {
+  test('by the address from the trusted proxy, not from the caller', async () => {
     const service = await Service.start({
       RATE_LIMIT_FAILED_CREDENTIALS: '2/60',
       TRUST_PROXY: '10.0.0.1, 10.1.0.0/16',
@@ -243,7 +243,7 @@ describe('an address has so many failed credentials', () => {
   })
 })
 
-test('a limit that is off counts nothing and says nothing', async () => {
+test('a limit that is off counts nothing and sends no headers', async () => {
   const service = await Service.start({ RATE_LIMIT_RESULTS: '1/60' })
   for (let index = 0; index < 40; index++) {
     for (const headers of [{}, { 'x-api-key': 'wrong' }]) {
@@ -255,7 +255,7 @@ test('a limit that is off counts nothing and says nothing', async () => {
   }
 })
 
-test('whoever is gone before it is counted makes nothing fail', async () => {
+test('a client that disconnects before it is counted causes no error', async () => {
   const service = await Service.start({ RATE_LIMIT_FAILED_CREDENTIALS: '2/60' })
   const request = 'GET /v1/occupations HTTP/1.1\r\nHost: a\r\nX-API-Key: wrong\r\n\r\n'
   service.app.server.prependOnceListener('request', ({ socket }) => socket.destroy())

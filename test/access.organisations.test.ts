@@ -29,7 +29,7 @@ const INSTALLATIONS = [
 ]
 
 test.each(INSTALLATIONS.map((settings, index) => ({ settings, seed: SEED + index })))(
-  'whatever is asked in whatever order, nobody sees what is not theirs: two replicas, $settings, seed $seed',
+  'whatever the sequence of calls, no caller sees data of others: two replicas, $settings, seed $seed',
   async ({ settings, seed }) => {
     // Frozen, and moved by the sequences: what expires is then known to the millisecond.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() })

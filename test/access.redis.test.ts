@@ -13,7 +13,7 @@ import { hasRedisServer, OwnRedis, sharedRedisUrl } from './support/redis.ts'
 import { Served } from './support/served.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
-const LOST = 'Redis is unavailable: this process counts rate limits alone until it is back'
+const LOST = 'Redis is unavailable: this process counts rate limits separately until it is back'
 const BACK = 'Redis is available again: rate limits are shared'
 
 /** Longest that the tests wait for what takes its time. */
@@ -77,7 +77,7 @@ async function waitUntilItSays(served: Served, message: string): Promise<void> {
 describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
   const url = sharedRedisUrl ?? ''
 
-  test('three processes let exactly the limit through between them', async () => {
+  test('three processes together allow exactly the limit', async () => {
     const { processes, ask } = await serve(3, { REDIS_URL: url, RATE_LIMIT_OCCUPATIONS: '50/600' })
     const statuses = await Promise.all(Array.from({ length: 120 }, (_, index) => ask(processes[index % 3])))
     expect(await Promise.all(processes.map((each) => each.stop()))).toEqual([0, 0, 0])
@@ -86,7 +86,7 @@ describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
     expect(count(statuses, 429)).toBe(70)
   })
 
-  test('the headers tell what is left of the shared limit', async () => {
+  test('the headers show the remainder of the shared limit', async () => {
     const { processes } = await serve(2, { REDIS_URL: url, RATE_LIMIT_FAILED_CREDENTIALS: '3/600' })
     const answers = []
     for (const index of [0, 1, 0, 1]) answers.push(await processes[index]?.get('/v1/occupations'))
@@ -97,7 +97,7 @@ describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 
-  test('whatever is asked of whichever limiter, exactly the limit is let through', async () => {
+  test('across several limiters, exactly the limit is allowed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 20 }),
@@ -125,7 +125,7 @@ describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
     )
   })
 
-  test('limits are apart by operation, caller and prefix, and what is off is not counted', async () => {
+  test('limits are separate by operation, caller and prefix, and one that is off is not counted', async () => {
     const limit = { requests: 1, seconds: 600 }
     const limits = { occupations: limit, 'validation-results': limit }
     const prefix = makePrefix()
@@ -159,7 +159,7 @@ describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
 })
 
 describe.skipIf(!hasRedisServer)('when Redis dies', () => {
-  test('processes limit by themselves, say so once each, and share again when it returns', async () => {
+  test('processes limit separately, report it once each, and share again when it returns', async () => {
     const redis = await OwnRedis.start()
     const { processes, ask } = await serve(2, { REDIS_URL: redis.url, RATE_LIMIT_OCCUPATIONS: '5/600' })
     const askBoth = async () =>
@@ -208,7 +208,7 @@ describe.skipIf(!hasRedisServer)('when Redis dies', () => {
     expect(new Set(statuses)).toEqual(new Set([200]))
   })
 
-  test('the metrics tell, also while nobody asks', async () => {
+  test('the metrics show it, even without requests', async () => {
     const redis = await OwnRedis.start()
     const { isUp, messages } = await startLimiter(redis.url, { occupations: { requests: 5, seconds: 600 } })
     expect(await isUp()).toBe(true)
@@ -233,7 +233,7 @@ describe.skipIf(!hasRedisServer)('when Redis dies', () => {
     expect(messages()).toEqual([LOST, BACK])
   })
 
-  test('a Redis that answers but takes no writes counts as lost', async () => {
+  test('a Redis that responds but accepts no writes counts as lost', async () => {
     const redis = await OwnRedis.start()
     const { limiter, isUp, messages } = await startLimiter(redis.url, {
       occupations: { requests: 1, seconds: 600 },
@@ -248,7 +248,7 @@ describe.skipIf(!hasRedisServer)('when Redis dies', () => {
     expect(messages()).toEqual([LOST, BACK])
   })
 
-  test('a service starts without it, and shares once it is there', async () => {
+  test('a service starts without it, and shares limits once it is up', async () => {
     const redis = await OwnRedis.start({ down: true })
     const { processes, ask } = await serve(2, { REDIS_URL: redis.url, RATE_LIMIT_OCCUPATIONS: '2/600' })
     const askEach = async () => [await ask(processes[0]), await ask(processes[1])]
@@ -283,7 +283,7 @@ describe.skipIf(!hasRedisServer)('when Redis dies', () => {
 
 describe('settings', () => {
   test.each(['redis://cache', 'redis://:secret@cache:6379/', 'rediss://mahi:secret@10.0.0.7:6380/2'])(
-    '%s is taken',
+    '%s is accepted',
     (url) => {
       expect(readSettings({ REDIS_URL: url }).REDIS_URL).toBe(url)
     },
@@ -296,7 +296,7 @@ describe('settings', () => {
     },
   )
 
-  test('without one the settings do not hold it', () => {
+  test('without one the setting is absent', () => {
     expect(readSettings({})).not.toHaveProperty('REDIS_URL')
   })
 

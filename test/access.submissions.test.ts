@@ -50,7 +50,7 @@ const call = fc.record({
 })
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
 
-test('no sequence of calls shows one organisation anything of a submission of another', async () => {
+test('no sequence of calls shows one organisation a submission of another', async () => {
   const definition = makeSmallDefinition()
   const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition })
   const worker = await startWorker(service.database, [definition])

@@ -319,3 +319,13 @@ test('a real workbook that is named CSV is recognised', async () => {
   const { found } = await checkMembers(readFileSync(join(folder, 'book.xlsx')))
   expect(found[0]?.[2]).toMatch(/Excel workbook \(XLSX\)/)
 })
+
+test('the texts of a finding have a limit, whatever the length of its record', async () => {
+  const long = 'x'.repeat(100_000)
+  const { findings } = await check({ 'members.csv': `${HEADER}\n${long},${long},soon\n` })
+  expect(findings.length).toBeGreaterThan(0)
+  for (const { recordText = '', localId = '' } of findings) {
+    expect(recordText).toBe(`${'x'.repeat(4096)}…`)
+    expect(localId.length).toBeLessThanOrEqual(301)
+  }
+})

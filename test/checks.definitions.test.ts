@@ -119,6 +119,8 @@ test('two rules that find the same records in every example are reported', () =>
 
 test.each(listOwnDefinitions())('the definition %s is valid and its rules pass their test', (name) => {
   const folder = findDefinition(name)
-  expect(testRules(loadDefinition(folder)).faults).toEqual([])
+  const definition = loadDefinition(folder)
+  expect(definition.name).toBe(name)
+  expect(testRules(definition).faults).toEqual([])
   expect(findProfileFaults(folder)).toEqual([])
 })

@@ -31,7 +31,7 @@ test('pages seen before cost a 304 each, and read the same', async () => {
   expect(front.statuses).toEqual([200, 200, 200, 200, 200, 200, 304, 304, 304, 304, 304, 304])
 })
 
-test('pages that have changed come anew', async () => {
+test('changed pages are fetched again', async () => {
   const { service, front, client, token, readOccupations, readResults } = await startClient()
   await readOccupations()
   await readResults()
@@ -46,7 +46,7 @@ test('pages that have changed come anew', async () => {
   expect(front.statuses.at(-1)).toBe(304)
 })
 
-test('what a caller does to a page does not change the one that is kept', async () => {
+test('changing a returned page does not change the cached one', async () => {
   const { client, front } = await startClient()
   const page = await client.occupations.list()
   page.data?.pop()
@@ -54,13 +54,13 @@ test('what a caller does to a page does not change the one that is kept', async 
   expect(front.statuses).toEqual([200, 304])
 })
 
-test('so many pages are kept as were asked for, those last used', async () => {
+test('the configured number of pages is cached, the last used ones', async () => {
   const { client, front } = await startClient({ cachedPages: 2 })
   for (const cursor of ['A', 'B', 'B', 'A', 'C', 'A', 'B']) await client.occupations.list({ cursor })
   expect(front.statuses).toEqual([200, 200, 304, 304, 200, 304, 200])
 })
 
-test('with none kept, nothing is asked conditionally', async () => {
+test('without a cache, no request is conditional', async () => {
   const { front, client } = await startClient({ cachedPages: 0 })
   await client.occupations.list()
   await client.occupations.list()
@@ -68,7 +68,7 @@ test('with none kept, nothing is asked conditionally', async () => {
   expect(front.received.every(({ headers }) => headers['if-none-match'] === undefined)).toBe(true)
 })
 
-test("a page that is kept is still the service's to refuse", async () => {
+test('the service can still refuse a cached page', async () => {
   const { client, front } = await startClient()
   await client.occupations.list()
   front.meet({ status: 401, body: '{}' })

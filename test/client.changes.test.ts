@@ -76,7 +76,7 @@ test('a snapshot is ended by its signal while it is read', async () => {
   await expect(reading).rejects.toBeInstanceOf(MahiError)
 })
 
-test('what is answered while a snapshot is prepared is tried again, and announced', async () => {
+test('a request is retried, and announced, while a snapshot is prepared', async () => {
   const { service, front } = await startClient(['A'])
   const retries: string[] = []
   const client = createClient({

@@ -31,7 +31,7 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return collected
 }
 
-test('list gives one page as the service answers it', async () => {
+test('list returns one page unchanged', async () => {
   const { client } = await startClient(['A', 'B', 'C'].map((code) => record(code)))
 
   const page = await client.occupations.list({ limit: 2 })
@@ -53,7 +53,7 @@ function clientOf(bodies: readonly unknown[], headers: Record<string, string> = 
   })
 }
 
-test('pages that lead back end the reading', async () => {
+test('pages that form a loop end the iteration', async () => {
   const page = (nextCursor: string) => ({
     data: [{ occupationCode: 'A' }],
     nextCursor,
@@ -72,7 +72,7 @@ test('pages that lead back end the reading', async () => {
     })
 })
 
-test('a 200 that is no page of a catalogue is an error, not an empty catalogue', async () => {
+test('a 200 that is not a catalogue page is an error, not an empty catalogue', async () => {
   const good = { totalCount: 0, data: [], resultsCount: 0 }
   expect(await clientOf([good]).occupations.list()).toEqual(good)
   for (const bad of [
@@ -177,7 +177,7 @@ test('all visits every record once, whatever the limit and the codes', async () 
   )
 })
 
-test('every filter does what the interface says of it', async () => {
+test('every filter works as the interface says', async () => {
   const { client, service } = await startClient([record('A', 'M1', 'J1'), record('B', 'M2', 'J1')])
   const first = (await client.occupations.list()).data?.[0]?.lastUpdatedDate ?? ''
   await service.import([record('C', 'M3', 'J2')])
@@ -198,7 +198,7 @@ test('every filter does what the interface says of it', async () => {
   expect(data).toEqual([{ titleEnglish: 'Title of A' }])
 })
 
-test('a record, the groups and one group are there by code', async () => {
+test('a record, all groups and one group can be read by code', async () => {
   const { client } = await startClient([record('A/ā')])
   expect(await client.occupations.get('A/ā')).toMatchObject({ titleEnglish: 'Title of A/ā' })
   const groups = await client.occupations.groups()
@@ -235,7 +235,7 @@ test('a record that is there all along is neither missed nor repeated while othe
   expect(seen).toEqual(['B', 'D', 'G', 'H', 'I'])
 })
 
-test('a base address may have a path and a slash at its end, and must be absolute', async () => {
+test('a base URL may have a path and a trailing slash, and must be absolute', async () => {
   const { client: _, service, front } = await startClient([record('A')])
   const page = { totalCount: 7, data: [], resultsCount: 0 }
   front.befall = ({ url }) =>
@@ -284,7 +284,7 @@ test('a key and a token are sent, and neither follows a redirect', async () => {
   expect(front.received.length - before).toBe(1)
 })
 
-test("a fetch of one's own sends the requests", async () => {
+test('a custom fetch function sends the requests', async () => {
   const { service, front } = await startClient([record('A')])
   const urls: string[] = []
   const client = createClient({
@@ -297,4 +297,18 @@ test("a fetch of one's own sends the requests", async () => {
   })
   expect((await client.occupations.list({ limit: 1 })).totalCount).toBe(1)
   expect(urls).toEqual([`${front.baseUrl}/v1/occupations?Limit=1`])
+})
+
+test('code codes job titles', async () => {
+  const service = await Service.start()
+  await service.import([{ occupationCode: 'B2', titleEnglish: 'Truck Driver' }])
+  const baseUrl = await service.app.listen({ host: '127.0.0.1', port: 0 })
+  const client = createClient({ baseUrl, apiKey: service.key })
+  const { items } = await client.occupations.code({
+    items: [{ id: '7', title: 'truck driver', tasks: ['Delivers goods'] }, { title: '…' }],
+  })
+  expect(items?.[0]).toMatchObject({ id: '7', code: 'B2' })
+  expect(items?.[1]).toEqual({ certainty: 0, candidates: [] })
+  const refused = client.occupations.code({ items: Array.from({ length: 301 }, () => ({ title: 'x' })) })
+  await expect(refused).rejects.toMatchObject({ status: 400 })
 })

@@ -56,7 +56,7 @@ test('the client is below 6 KB, minified and gzipped', async () => {
   expect(size).toBeLessThan(6144)
 })
 
-test('the client needs nothing but what every runtime has', async () => {
+test('the client uses only APIs that every runtime has', async () => {
   const code = await bundle()
   expect(code).not.toMatch(/\bimport\b|\brequire\(|\bprocess\.|\bBuffer\b/)
   const description = JSON.parse(readFileSync(`${CLIENT}package.json`, 'utf8'))

@@ -29,7 +29,7 @@ async function readWhileReplaced(
   return seen
 }
 
-test('page gives one page as the service answers it', async () => {
+test('page returns one page unchanged', async () => {
   const { client, token } = await startClient(3)
 
   expect(await client.validationResults.page(token, { page: 2, pageSize: 2 })).toEqual({
@@ -51,7 +51,7 @@ test('all reads every entry once, in order, whatever the size of a page', async 
   }
 })
 
-test('all of a submission without findings is nothing', async () => {
+test('a submission without findings has no entries', async () => {
   const { client, token, front } = await startClient(0)
   for await (const entry of client.validationResults.all(token)) throw new Error(`there is ${entry.localId}`)
   expect(front.received).toHaveLength(1)
@@ -91,7 +91,7 @@ test.for([
   expect(seen).toEqual([...entries('a', 2), ...entries('b', count)].map(({ localId }) => localId))
 })
 
-test('what onNewRun throws, at once or later, ends the reading', async () => {
+test('an error from onNewRun, synchronous or not, ends the iteration', async () => {
   const throwing = () => {
     throw new RangeError('enough')
   }
@@ -113,7 +113,7 @@ test('the new run is not read before onNewRun has finished', async () => {
   expect(requests).toEqual([2, 3])
 })
 
-test('a run that is replaced when its last page has been read is whole', async () => {
+test('a run replaced after its last page was read is complete', async () => {
   const started = await startClient(4)
   expect(await readWhileReplaced(started, { after: 3, count: 9 })).toEqual(['a1', 'a2', 'a3', 'a4'])
 })
@@ -167,7 +167,7 @@ test('the problem of wrong pagination is the error, field by field', async () =>
   })
 })
 
-test('a token is one segment of the address, whatever it holds, and what is not authorised is a problem', async () => {
+test('a token is one segment of the URL, whatever its characters, and an unauthorised request is a problem', async () => {
   const { client, front, service, token } = await startClient(3)
 
   await expect(client.validationResults.page('a/b?c#d%')).rejects.toMatchObject({
@@ -183,7 +183,7 @@ test('a token is one segment of the address, whatever it holds, and what is not 
   }).rejects.toMatchObject({ status: 401 })
 })
 
-test('the organisation is named to the operation that asks for it, and to no other', async () => {
+test('the EID header is sent only to operations that require it', async () => {
   const { client, front, token } = await startClient(1)
   await client.occupations.list()
   await client.validationResults.page(token)

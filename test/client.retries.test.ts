@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createClient, MahiError } from '../client/src/index.ts'
 import { choosePause, readRetryAfter } from '../client/src/retry.ts'
 import { Front } from '../client/test/front.ts'
@@ -92,6 +92,17 @@ test('other errors are not retried', async () => {
   expect(front.received).toHaveLength(6)
 })
 
+test('a conflict with Retry-After is retried only after a lost connection of the same call', async () => {
+  const { client, front } = await startClient()
+  const conflict = { status: 409, headers: { 'retry-after': '1' } }
+  const put = () => client.submissions.putFile('token', 'learners', 'localId')
+  front.meet(conflict)
+  expect(await catchFailure(put())).toMatchObject({ kind: 'problem', status: 409 })
+  front.meet('reset', conflict, { status: 200, body: '{"records":1}' })
+  expect(await put()).toEqual({ records: 1 })
+  expect(front.statuses.slice(-2)).toEqual([409, 200])
+})
+
 test('a Retry-After beyond the deadline is not waited for: the problem is the error at once', async () => {
   const { client, front } = await startClient({}, { deadline: 1_000_000 })
   const body = JSON.stringify({
@@ -114,7 +125,7 @@ test('a Retry-After beyond the deadline is not waited for: the problem is the er
   expect(front.received).toHaveLength(1)
 })
 
-test('when nobody answers, the deadline ends the call and says what went wrong before', async () => {
+test('without a response, the deadline ends the call with the last error', async () => {
   const { client, front } = await startClient({}, { deadline: 2_000 })
   front.befall = () => 'reset'
   expect(await catchFailure(client.occupations.list())).toMatchObject({
@@ -145,7 +156,7 @@ test('no deadline is too long for a timer, and no pause', async () => {
   expect(front.received).toHaveLength(2)
 })
 
-test('what a body holds beside the fields of a problem does not hide those of the error', async () => {
+test('further members of a problem body do not hide the properties of the error', async () => {
   const { client, front } = await startClient()
   const body =
     '{"title":"Odd","stack":"x","name":"x","message":"x","kind":"x","status":1,"__proto__":{"a":1}}'
@@ -169,7 +180,7 @@ test('pauses double up to eight seconds, and between half and all of that is a m
   expect(new Set(Array.from({ length: 20 }, () => choosePause(0))).size).toBeGreaterThan(1)
 })
 
-test('Retry-After is seconds, or a date by the clock of the one who set it', () => {
+test("Retry-After is in seconds, or a date by the server's clock", () => {
   const read = (headers: Record<string, string>) => readRetryAfter(new Headers(headers))
   const date = 'Wed, 21 Oct 2015 07:28:00 GMT'
   expect(read({ 'retry-after': '120' })).toBe(120)
@@ -178,4 +189,26 @@ test('Retry-After is seconds, or a date by the clock of the one who set it', () 
   expect(read({ 'retry-after': date })).toBe(0)
   for (const value of ['', 'soon', '-1', '1.5', '1e3']) expect(read({ 'retry-after': value }) ?? 0).toBe(0)
   expect(read({})).toBeUndefined()
+})
+
+test('waiting for a run survives two waits that are cut off late, as in a rolling restart', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  let asked = 0
+  const client = createClient({
+    baseUrl: 'http://replica',
+    apiKey: 'key',
+    eid: '1001',
+    fetch: async () => {
+      const last = ++asked === 3
+      await new Promise((resolve) => setTimeout(resolve, 29_000))
+      if (!last) throw new TypeError('fetch failed', { cause: new Error('other side closed') })
+      return Response.json({ runId: 1, status: 'Processed', dateCompleted: '2026-11-22T00:00:00.000Z' })
+    },
+  })
+  const run = client.submissions.waitForRun('token', 1)
+  run.catch(() => undefined)
+  await vi.advanceTimersByTimeAsync(119_000)
+  expect(await run).toMatchObject({ status: 'Processed' })
+  expect(asked).toBe(3)
 })

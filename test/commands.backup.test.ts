@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { backUpSeries, type SeriesBackup } from '../src/upkeep/backup-series.ts'
@@ -48,15 +48,18 @@ describe('backup and restore, while the service runs', () => {
     await until(async () => ((await count()) === 60 ? true : undefined))
   })
 
-  test('a file that is no backup is refused, and changes nothing', async () => {
+  test('a file that is not a backup is refused, and changes nothing', async () => {
     const mahi = new Installation()
     await fillDatabase(mahi.databaseUrl)
     const before = await describeAll(mahi.databaseUrl)
     const file = join(temporaryFolder(), 'other')
-    for (const text of ['', 'PGDMP and then nothing', 'SQLite format 3\0 and then nothing']) {
+    const whole = join(temporaryFolder(), 'whole.backup')
+    await mahi.runJson(['backup', whole])
+    const half = readFileSync(whole).subarray(0, statSync(whole).size / 2)
+    for (const text of ['', half, 'PGDMP and then nothing', 'SQLite format 3\0 and then nothing']) {
       writeFileSync(file, text)
       const { code, stderr } = await mahi.run(['restore', file, '--replace'])
-      expect([text, code]).toEqual([text, 1])
+      expect([text.length, code]).toEqual([text.length, 1])
       expect(stderr).toMatch(/is damaged|is a backup of|pg_restore failed/)
     }
     expect((await mahi.run(['restore', `${file}.absent`])).stderr).toContain('does not exist')
@@ -85,7 +88,7 @@ describe('backup --keep', () => {
     expect(readdirSync(folder)).toHaveLength(3)
   })
 
-  test('refuses a number that is none', async () => {
+  test('refuses an invalid number', async () => {
     const { code, stderr } = await new Installation().run(['backup', '--keep', '0', 'x'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999999, not "0"')])
   })

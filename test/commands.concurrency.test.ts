@@ -98,7 +98,7 @@ async function walkCatalogue(reader: Reader, versions: Versions, counts: Counts)
   if (new Set(revisions).size > 1) counts.changed++
 }
 
-/** The runs of a submission: each entry tells its run and its place. */
+/** The runs of a submission: each entry contains its run and position. */
 class Runs {
   readonly #totals: number[] = [0]
   /** The run that each ETag names. */
@@ -117,7 +117,7 @@ class Runs {
     }))
   }
 
-  /** Fails unless a page is a page of one run, and answers which; an empty page tells by its ETag alone. */
+  /** Fails unless a page is a page of one run, and returns it; an empty page shows it only in its ETag. */
   assertPage(answer: Answer, page: number, pageSize: number): number {
     const body = JSON.parse(answer.body) as { results: { courseCode: string }[]; totalCount: number }
     const named = this.#names.get(stateOf(answer))
@@ -147,7 +147,7 @@ async function walkResults(reader: Reader, eid: string, runs: Runs, counts: Coun
   for (let page = 1, last = 1; page <= last; page++) {
     const answer = await reader.ask(`${path}&page=${page}`)
     if (answer.status === 400) {
-      // The run that there is now is shorter: it is another, as its first page tells.
+      // The current run is shorter: its first page shows that it is another one.
       expect(JSON.parse(answer.body)).toMatchObject({ errorCode: 'PR2' })
       states.push(stateOf(await reader.ask(`${path}&page=1`)))
       expect(states.at(-1)).not.toBe(states[0])

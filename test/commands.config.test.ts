@@ -76,7 +76,7 @@ describe('the command line', () => {
     expect(stderr).toContain('(mahi --help lists the commands)')
   })
 
-  test('its help is asked for and goes to standard output', async () => {
+  test('its help goes to standard output on request', async () => {
     const { code, stdout, stderr } = await new Installation().run(['--help'])
     expect([code, stderr]).toEqual([0, ''])
     for (const name of ['serve', 'demo', 'occupations', 'results', 'keys', 'migrate', 'config']) {

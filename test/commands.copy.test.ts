@@ -41,7 +41,7 @@ async function addOddities(database: Database): Promise<void> {
 }
 
 describe('copy', () => {
-  test('copies everything, and a server of the copy answers as one of the original', async () => {
+  test('copies everything, and a server of the copy responds like the original', async () => {
     const from = `sqlite:${temporaryFolder()}/from.db`
     const to = temporaryDatabaseUrl()
     const { questions, keyId } = await fillDatabase(from)
@@ -62,7 +62,7 @@ describe('copy', () => {
       const [one, other] = [await ask(before.url + path, headers), await ask(after.url + path, headers)]
       expect([other.status, other.headers.etag, other.body]).toEqual([200, one.headers.etag, one.body])
     }
-    // It goes on from what was copied: a new row gets a number of its own.
+    // Numbering continues after the copied rows: a new row gets its own number.
     const input = '{"occupationCode":"NEW","minorGroups":[{"minorGroup":{"code":"M1"}}]}\n'
     await mahi.runJson(['occupations', 'import', '-'], { input, environment: { DATABASE_URL: to } })
     await mahi.runJson(['keys', 'revoke', keyId], { environment: { DATABASE_URL: to } })
@@ -109,7 +109,7 @@ describe('copy', () => {
     expect(await describeAll(to)).toEqual(whole)
   })
 
-  test('refuses a target that holds data, and a source that is not there', async () => {
+  test('refuses a target with data, and a source that does not exist', async () => {
     const from = `sqlite:${temporaryFolder()}/from.db`
     const to = temporaryDatabaseUrl()
     await fillDatabase(from)

@@ -6,7 +6,7 @@ import { Installation, MAHI, type RunningCommand, toLines, until } from './suppo
 import { engine } from './support/temporary.ts'
 import { testOnSqlite, testWhere } from './support/test-where.ts'
 
-const testSqlite = testOnSqlite('crashes while the file is written, and a disk without room')
+const testSqlite = testOnSqlite('crashes while the file is written, and a full disk')
 
 const OLD = Array.from({ length: 20 }, (_, index) => ({ occupationCode: `A${index}`, titleEnglish: 'old' }))
 const IMPORT = ['occupations', 'import', '--replace', '-']
@@ -95,28 +95,28 @@ testSqlite('SIGKILL while changes are being written leaves the old catalogue or 
 })
 
 const hasLimit = spawnSync('bash', ['--norc', '-c', 'ulimit -f 1000']).status === 0
-testWhere(
-  engine === 'sqlite' && hasLimit,
-  'a disk without room: there is no bash with ulimit to try it with',
-)('an import for which the disk has no room says so, and leaves the old catalogue whole', async () => {
-  const mahi = await new Installation().fill(OLD)
-  const before = await mahi.catalogue()
-  const file = mahi.write('new.ndjson', NEW)
-  const script = `ulimit -f 1000; exec "${process.execPath}" "$0" occupations import --replace ${file}`
-  const { code, stdout, stderr } = await mahi.spawn('bash', ['--norc', '-c', script, MAHI]).ended
-  expect([code, stdout]).toEqual([1, ''])
-  const path = mahi.databaseUrl.slice('sqlite:'.length)
-  expect(stderr.replace(path, 'FILE')).toMatch(
-    /^FILE (?:has no room left on its disk, or on that of temporary files \(SQLITE_TMPDIR\): nothing was changed; free some and run the command again|can't be read or written: the disk reports an error)\n$/,
-  )
-  expect(await mahi.catalogue()).toBe(before)
-})
+testWhere(engine === 'sqlite' && hasLimit, 'a full disk: there is no bash with ulimit to try it with')(
+  'an import for which the disk has no room says so, and leaves the old catalogue whole',
+  async () => {
+    const mahi = await new Installation().fill(OLD)
+    const before = await mahi.catalogue()
+    const file = mahi.write('new.ndjson', NEW)
+    const script = `ulimit -f 1000; exec "${process.execPath}" "$0" occupations import --replace ${file}`
+    const { code, stdout, stderr } = await mahi.spawn('bash', ['--norc', '-c', script, MAHI]).ended
+    expect([code, stdout]).toEqual([1, ''])
+    const path = mahi.databaseUrl.slice('sqlite:'.length)
+    expect(stderr.replace(path, 'FILE')).toMatch(
+      /^FILE (?:has no space left on its disk, or on that of temporary files \(SQLITE_TMPDIR\)\. Nothing was changed\. Free some space and run the command again|cannot be read or written: the disk reports an error)\n$/,
+    )
+    expect(await mahi.catalogue()).toBe(before)
+  },
+)
 
 const hasScript = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0
 describe('on a terminal', () => {
   const testTerminal = testWhere(hasScript, 'the terminal: there is no script (util-linux) to make one with')
 
-  /** Runs a command line on a terminal of its own. */
+  /** Runs a command line on a separate terminal. */
   const onTerminal = (mahi: Installation, line: string, input?: PassThrough) =>
     mahi.spawn('script', ['-qec', `"${process.execPath}" "${MAHI}" ${line}`, '/dev/null'], {
       ...(input && { input }),

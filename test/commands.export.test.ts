@@ -106,7 +106,7 @@ test('CSV names its columns by the fields of the interface', async () => {
   expect(new Set(columns).size).toBe(columns.length)
 })
 
-test('whoever reads no more than the beginning sees no error', async () => {
+test('reading only the beginning causes no error', async () => {
   const records = Array.from({ length: 3000 }, (_, index) => ({
     occupationCode: `A${index}`,
     descriptionEnglish: 'x'.repeat(500),
@@ -119,7 +119,7 @@ test('whoever reads no more than the beginning sees no error', async () => {
 })
 
 testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev/full')(
-  'an output that takes no more is a failure that says so',
+  'a failed write to standard output is reported',
   async () => {
     const mahi = await new Installation().fill(AWKWARD)
     const script = `"${process.execPath}" "$0" occupations export > /dev/full`
@@ -157,7 +157,7 @@ test.each([
   expect([code, stdout, stderr]).toEqual([1, '', `${message}\n`])
 })
 
-test('a form that there is not is refused with those there are', async () => {
+test('an unknown format is refused, and the available ones are listed', async () => {
   const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv.')

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { constants, deflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { Installation, toLines } from './support/command.ts'
 import { makeXlsx } from './support/xlsx.ts'
@@ -199,6 +200,24 @@ describe('a spreadsheet', () => {
         'jobs.xlsx: is not a spreadsheet in the XLSX format, or is damaged',
       )
     }
+  })
+
+  test('that unpacks to far more than its size is rejected', async () => {
+    const mahi = new Installation()
+    // Blocks of a compressed stream that can be repeated: a mebibyte of spaces each.
+    const block = deflateRawSync(Buffer.alloc(2 ** 20, ' '), { finishFlush: constants.Z_FULL_FLUSH })
+    const name = Buffer.from('xl/worksheets/sheet1.xml')
+    const header = Buffer.alloc(30)
+    header.write('PK\u0003\u0004', 'latin1')
+    header.writeUInt16LE(8, 8)
+    header.writeUInt16LE(name.length, 26)
+    const end = deflateRawSync(Buffer.alloc(0))
+    const bomb = Buffer.concat([header, name, ...Array<Buffer>(300).fill(block), end])
+    expect(bomb.length).toBeLessThan(2 ** 20)
+    mahi.write('jobs.xlsx', Buffer.concat([makeXlsx({ Jobs: [['occupationCode'], ['A1']] }), bomb]))
+    expect((await complain(mahi, 'jobs.xlsx'))[0]).toMatch(
+      /^jobs\.xlsx: unpacks to more than 209715200 bytes/,
+    )
   })
 })
 

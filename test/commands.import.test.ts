@@ -13,7 +13,7 @@ const RECORDS = [
   { occupationCode: 'C1', titleEnglish: 'Pilot', titleMaori: 'Kaiurungi' },
 ]
 
-describe('what an import tells', () => {
+describe('the summary of an import', () => {
   test('as one JSON object on standard output, and nothing else', async () => {
     const mahi = new Installation()
     const file = mahi.write(
@@ -102,7 +102,7 @@ test('an input without a record is no fault where nothing is to be deleted', asy
   })
 })
 
-test('--dry-run tells what would change, and changes nothing', async () => {
+test('--dry-run reports what would change, and changes nothing', async () => {
   const mahi = await new Installation().fill(RECORDS)
   const before = await mahi.catalogue()
   const input = toLines([
@@ -186,7 +186,7 @@ describe('text that was decoded with the wrong character set', () => {
   })
 })
 
-test('nothing that comes from a file acts on the terminal', async () => {
+test('control characters from a file never reach the terminal', async () => {
   const mahi = new Installation()
   const file = mahi.write('a\u001b[31m\u202e.csv', 'occupationCode,\u001b[2J\u009b\u2066titleEnglish\nA1,x\n')
   const { stderr } = await mahi.run(['occupations', 'import', file])

@@ -41,7 +41,7 @@ describe('keys create', () => {
     expect(Math.abs(Date.parse(key.expires) - inAYear.getTime())).toBeLessThan(60_000)
   })
 
-  test('takes scopes, organisations and a last day', async () => {
+  test('accepts scopes, organisations and an expiry date', async () => {
     const scope = ['--scope', 'validation-results:read', '--scope', 'validation-results:read']
     const key = await create(new Installation(), ...scope, '--eid', '1001', '1002', '--expires', '2999-06-30')
     expect(key).toMatchObject({
@@ -51,14 +51,14 @@ describe('keys create', () => {
     })
   })
 
-  test('takes organisations comma-separated, and names in any language', async () => {
+  test('accepts comma-separated organisations, and names in any language', async () => {
     const mahi = new Installation()
     const parameters = ['--client', 'Te Pu\u0304kenga', '--eid', '1001,1002', '1003, 1001']
     const key = (await mahi.runJson(['keys', 'create', ...parameters])) as NewKey
     expect([key.clientId, key.eids]).toEqual(['Te Pūkenga', ['1001', '1002', '1003']])
   })
 
-  test('takes a moment, and never', async () => {
+  test('accepts a date-time, and never', async () => {
     const mahi = new Installation()
     expect((await create(mahi, '--expires', '2999-06-30T12:00:00+12:00')).expires).toBe(
       '2999-06-30T00:00:00.000Z',
@@ -74,12 +74,12 @@ describe('keys create', () => {
       'It is in the past.',
     ],
     [
-      'a day that is none',
+      'an invalid date',
       ['keys', 'create', '--client', 'a', '--expires', 'soon'],
       'It must be a date such as',
     ],
     [
-      'a scope that is none',
+      'an unknown scope',
       ['keys', 'create', '--client', 'a', '--scope', 'all'],
       'Allowed choices are occupations:read',
     ],
@@ -114,7 +114,7 @@ describe('keys create', () => {
 })
 
 describe('keys list', () => {
-  test('tells everything but what is secret', async () => {
+  test('shows everything except secrets', async () => {
     const mahi = new Installation()
     const { key: _, ...first } = await create(mahi, '--eid', '1001')
     const { key, ...second } = await create(mahi, '--scope', 'occupations:read')
@@ -145,7 +145,7 @@ describe('keys list', () => {
     ])
   })
 
-  test('says how to make one where there is none', async () => {
+  test('says how to create one if there are none', async () => {
     const mahi = await new Installation().migrate()
     const { code, stdout, stderr } = await mahi.run(['keys', 'list'])
     expect([code, stdout]).toEqual([0, ''])
@@ -174,7 +174,7 @@ test('the help says which options are required', async () => {
   expect(stdout).not.toMatch(/--scope[^\n]*\(required\)/)
 })
 
-test('a key that there is not cannot be revoked', async () => {
+test('an unknown key cannot be revoked', async () => {
   const mahi = await new Installation().migrate()
   const { code, stdout, stderr } = await mahi.run(['keys', 'revoke', 'mahi_000000000000'])
   expect([code, stdout]).toEqual([1, ''])
@@ -242,7 +242,7 @@ describe('keys rotate and rename', () => {
     expect((await mahi.run(['keys', 'rotate', old.id])).stderr).toContain('names no valid key')
   })
 
-  test('a key that ends sooner anyway is not prolonged', async () => {
+  test('a key that expires sooner is not extended', async () => {
     const mahi = new Installation()
     const soon = new Date(Date.now() + 3_600_000).toISOString()
     const old = await create(mahi, '--expires', soon)

@@ -39,7 +39,7 @@ test('two imports at once: the second says that it waits, and then is made on wh
   expect(two && one && two > one).toBe(true)
 })
 
-test('a key and a publish during an import are made, at the latest after it', async () => {
+test('a key and a publish during an import succeed, at the latest after it', async () => {
   const mahi = new Installation()
   const first = await holdImport(mahi)
   const others = [

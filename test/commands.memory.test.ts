@@ -14,7 +14,7 @@ if (!FULL) {
 /** The most memory that a command may take, in bytes. */
 const MOST = 300_000_000
 
-/** Runs a command that has to succeed, and tells its answer and the most memory that it held, in bytes. */
+/** Runs a command that must succeed, and returns its output and peak memory in bytes. */
 async function measure(mahi: Installation, parameters: readonly string[], input: Readable) {
   const { code, stdout, stderr, peak } = await runMeasured(mahi, [...parameters, '--json', '-'], { input })
   expect([code, stderr]).toEqual([0, ''])

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { ask, Installation, toLines } from './support/command.ts'
+import { withDatabase } from './support/filled-database.ts'
 
 const ENTRIES = [
   { localId: 'L1', errorCode: 'E1', errorType: 'Error', fileType: 'Course', recordText: 'a|b' },
@@ -64,7 +65,7 @@ test('a second run takes the place of the first; one without entries is a submis
   expect(await mahi.results(TOKEN)).toEqual([])
 })
 
-test('a faulty run is refused whole, and the run before stays', async () => {
+test('a faulty run is refused completely, and the previous run stays', async () => {
   const mahi = new Installation()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
   const file = mahi.write(
@@ -164,4 +165,38 @@ test('the findings of mahi check are published as they are; what the operation d
   const { code } = await mahi.run(publish('--token', TOKEN, '-'), { input: toLines([finding, ENTRIES[1]]) })
   expect(code).toBe(0)
   expect(await mahi.results(TOKEN)).toEqual(ENTRIES)
+})
+
+test('published findings are encrypted and pruned as those of a validation run are', async () => {
+  const mahi = new Installation()
+  const secret = 'Kereru7391'
+  const environment = {
+    ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    RUNS_KEPT: '2',
+  }
+  const entry = {
+    localId: secret,
+    errorCode: 'E1',
+    errorType: 'Error',
+    studentId: secret,
+    recordText: secret,
+  }
+  for (let run = 0; run < 3; run++)
+    await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines([entry]), environment })
+  await withDatabase(mahi.databaseUrl, async (database) => {
+    expect(await database.all('select number, sealed from submission_run order by number')).toEqual([
+      { number: 2, sealed: 'k1' },
+      { number: 3, sealed: 'k1' },
+    ])
+    expect(await database.all('select ordinal from result_entry')).toHaveLength(2)
+    for (const { name } of await database.all<{ name: string }>(database.dialect.tables))
+      expect(JSON.stringify(await database.all(`select * from ${name}`)), name).not.toContain(secret)
+  })
+  const { url } = await mahi.serve(environment)
+  const { key } = (await mahi.runJson(['keys', 'create', '--client', 'sms', '--eid', '1001'])) as {
+    key: string
+  }
+  const address = `${url}/v1/submissions/${TOKEN}/validation-results?Filter.StudentId=${secret}`
+  const page = (await (await ask(address, { 'x-api-key': key, eid: '1001' })).json()) as object
+  expect(page).toMatchObject({ totalCount: 1, results: [entry] })
 })

@@ -29,7 +29,7 @@ async function takePort(): Promise<number> {
   return address.port
 }
 
-describe('a port that cannot be had is refused in one line', () => {
+describe('an unavailable port is reported in one line', () => {
   test('in use, for requests', async () => {
     const port = await takePort()
     const { code, stdout, stderr } = await new Installation().run(['serve', '--port', `${port}`])
@@ -54,7 +54,7 @@ describe('a port that cannot be had is refused in one line', () => {
   })
 })
 
-test('a port of the metrics that is in use is no reason not to serve: a restore is tried beside the service', async () => {
+test('a metrics port in use does not stop the service, so that a restore can be tested beside it', async () => {
   const port = await takePort()
   const { command, url } = await new Installation().serve({ METRICS_PORT: `${port}` })
   expect((await ask(`${url}/livez`)).status).toBe(200)
@@ -63,7 +63,7 @@ test('a port of the metrics that is in use is no reason not to serve: a restore 
   )
 })
 
-describe('a database that is none is refused in one line, and stays as it is', () => {
+describe('a file that is not a database is refused in one line, and not changed', () => {
   /** What `serve` says of a database. */
   async function refuse(mahi: Installation, name: string): Promise<string> {
     const environment = { DATABASE_URL: `sqlite:${name}` }
@@ -76,7 +76,7 @@ describe('a database that is none is refused in one line, and stays as it is', (
     const mahi = new Installation()
     mahi.write('letter.db', 'Dear reader,\n'.repeat(1000))
     expect(await refuse(mahi, 'letter.db')).toBe(
-      'letter.db is not a SQLite database: name another file in DATABASE_URL, or move this one away\n',
+      'letter.db is not a SQLite database. Name another file in DATABASE_URL, or move this one away\n',
     )
     expect(mahi.read('letter.db')).toBe('Dear reader,\n'.repeat(1000))
   })
@@ -103,7 +103,7 @@ describe('a database that is none is refused in one line, and stays as it is', (
     const mahi = new Installation()
     mahi.write('file', '')
     expect(await refuse(mahi, 'file/mahi.db')).toBe(
-      "file/mahi.db can't be opened: a part of its path is a file, not a folder\n",
+      'file/mahi.db cannot be opened: part of its path is a file, not a folder\n',
     )
   })
 
@@ -113,7 +113,7 @@ describe('a database that is none is refused in one line, and stays as it is', (
     truncateSync(path, 20_000)
     const { code, stderr } = await mahi.run(['occupations', 'export'])
     expect(code).toBe(1)
-    expect(stderr).toBe(`${path} is damaged: restore it from a backup, or move it away and import again\n`)
+    expect(stderr).toBe(`${path} is damaged. Restore it from a backup, or move it away and import again\n`)
   })
 
   const testRights =
@@ -138,13 +138,13 @@ describe('a database that is none is refused in one line, and stays as it is', (
     })
     chmodSync(path, 0o444)
     expect(await complain(path)).toBe(
-      `${path} can't be written: give this user the right to write the file and its folder\n`,
+      `${path} cannot be written. Give this user write permission for the file and its folder\n`,
     )
     expect(await complain('new.db')).toBe(
-      "new.db can't be opened: give this user the right to create the file and its folder\n",
+      'new.db cannot be opened. Give this user permission to create the file and its folder\n',
     )
     expect(await complain('new/new.db')).toBe(
-      "new/new.db can't be opened: give this user the right to create the file and its folder\n",
+      'new/new.db cannot be opened. Give this user permission to create the file and its folder\n',
     )
   })
 
@@ -203,7 +203,7 @@ test('two servers on one database both serve what is imported', async () => {
   }
 })
 
-test('what is logged is JSON, a line each, on standard output', async () => {
+test('the log is one JSON object per line on standard output', async () => {
   const { command, url } = await new Installation().serve()
   await fetch(`${url}/v1/occupations?key=unsaid`)
   await command.output(/"operation":"occupations"/)
@@ -216,7 +216,7 @@ test('what is logged is JSON, a line each, on standard output', async () => {
   expect(command.stdout).not.toContain('unsaid')
 })
 
-test('migrate brings a new database up to date, and one that is stays so', async () => {
+test('migrate brings a new database up to date, and does not change a current one', async () => {
   const mahi = new Installation()
   const database = expect.stringMatching(/^(?:sqlite|postgres(?:ql)?):/)
   expect(await mahi.runJson(['migrate'])).toEqual({ database, current: true })

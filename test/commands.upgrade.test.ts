@@ -1,3 +1,6 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Reader } from '../src/database/database.ts'
 import { connectDatabase, openDatabase } from '../src/database/open.ts'
@@ -9,6 +12,7 @@ import {
   readFirstRelease,
 } from './support/first-release.ts'
 import { ask } from './support/load.ts'
+import { engine, temporaryFolder } from './support/temporary.ts'
 
 const rowsOf = (table: string) => readFirstRelease().flatMap(([name, row]) => (name === table ? [row] : []))
 const documentsOf = (table: string) => rowsOf(table).map(({ document }) => JSON.parse(String(document)))
@@ -42,7 +46,7 @@ test('a database of version 0.1.0 opens, and everything in it is served as it wa
   )
 })
 
-test('what is new works on it: Primary groups, the history, the search', async () => {
+test('new features work on it: Primary groups, the history, the search', async () => {
   const mahi = new Installation()
   await createFirstRelease(mahi.databaseUrl)
   const { url } = await mahi.serve()
@@ -129,4 +133,84 @@ test('a process of version 0.1.0 that still runs reads and writes the new tables
     { client: 'old', revoked: null },
   ])
   await Promise.all([old.close(), next.close()])
+})
+
+/** Every table with its rows, whatever the version. */
+async function readEverything(url: string): Promise<Record<string, unknown[]>> {
+  const database = await connectDatabase(url)
+  try {
+    const tables = await database.all<{ name: string }>(`${database.dialect.tables} order by 1`)
+    const rows: Record<string, unknown[]> = {}
+    for (const { name } of tables)
+      rows[name] = (await database.all<object>(`select * from ${name}`))
+        .map((row) => JSON.stringify(row))
+        .sort()
+    return rows
+  } finally {
+    await database.close()
+  }
+}
+
+/** A database of version 0.1.0, backed up and upgraded, in which this version has then written. */
+async function upgradeFirstRelease() {
+  const mahi = new Installation()
+  await createFirstRelease(mahi.databaseUrl)
+  const before = await readEverything(mahi.databaseUrl)
+  const backup = join(temporaryFolder(), 'mahi.backup')
+  await mahi.runJson(['backup', backup])
+  expect(await readEverything(mahi.databaseUrl)).toEqual(before)
+
+  await mahi.run(['migrate'])
+  await mahi.runJson(['occupations', 'import', '-'], { input: '{"occupationCode":"LATER"}\n' })
+  const findings = '{"localId":"LATER"}\n'
+  const publish = ['results', 'publish', '--eid', '1001', '--return', 'R1', '--token', 'a-later-token', '-']
+  await mahi.runJson(publish, { input: findings })
+  expect(Object.keys(await readEverything(mahi.databaseUrl)).length).toBeGreaterThan(
+    Object.keys(before).length,
+  )
+  return { mahi, before, backup }
+}
+
+/** Follows "Going back" in docs/operations.md. */
+function goBack(url: string, backup: string): void {
+  if (engine === 'sqlite') {
+    const file = url.slice('sqlite:'.length)
+    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true })
+    copyFileSync(backup, file)
+    return
+  }
+  // A test has a schema of its own instead of a database.
+  const schema = new URL(url).searchParams.get('options')?.split('=')[1] ?? ''
+  const drop = `set client_min_messages = warning; drop schema ${schema} cascade; create schema ${schema}`
+  const restore = ['--no-owner', `--schema=${schema}`, '--exit-on-error', `--dbname=${url}`, backup]
+  for (const [program, parameters] of [
+    ['psql', ['--quiet', `--dbname=${url}`, `--command=${drop}`]],
+    ['pg_restore', restore],
+  ] as const) {
+    const { status, stderr } = spawnSync(program, parameters, { encoding: 'utf8' })
+    expect([program, status, stderr]).toEqual([program, 0, ''])
+  }
+}
+
+test('the way back from an upgrade: the restored database is that of version 0.1.0, and can be upgraded again', async () => {
+  const { mahi, before, backup } = await upgradeFirstRelease()
+  goBack(mahi.databaseUrl, backup)
+  expect(await readEverything(mahi.databaseUrl)).toEqual(before)
+  const { url } = await mahi.serve()
+  const list = JSON.parse((await ask(`${url}/v1/occupations`, headers)).body)
+  expect(list.data).toEqual(documentsOf('occupation'))
+})
+
+test('mahi restore brings a backup of version 0.1.0 to this version, without what was written since', async () => {
+  const { mahi, backup } = await upgradeFirstRelease()
+  await mahi.runJson(['restore', '--replace', backup])
+  const restored = await readEverything(mahi.databaseUrl)
+  const upgraded = new Installation()
+  await createFirstRelease(upgraded.databaseUrl)
+  await upgraded.run(['migrate'])
+  expect(Object.keys(restored)).toEqual(Object.keys(await readEverything(upgraded.databaseUrl)))
+  expect(JSON.stringify(restored)).not.toMatch(/LATER|a-later-token/)
+  const { url } = await mahi.serve()
+  const list = JSON.parse((await ask(`${url}/v1/occupations`, headers)).body)
+  expect(list.data).toEqual(documentsOf('occupation'))
 })

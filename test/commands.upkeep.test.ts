@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { enqueue } from '../src/jobs/queue.ts'
 import { SETTINGS } from '../src/settings.ts'
 import { describeServer } from '../src/upkeep/status.ts'
 import { Installation } from './support/command.ts'
@@ -43,7 +44,21 @@ describe('status', () => {
     })
   })
 
-  test('a server that is started at a terminal says where it is, and what is missing', async () => {
+  test('counts a job as waiting once it is due', async () => {
+    const mahi = await new Installation().migrate()
+    await withDatabase(mahi.databaseUrl, (database) =>
+      database.write('schema', async (writer) => {
+        await enqueue(writer, { kind: 'run', subject: '1', eid: '1001', due: Date.now() - 1000 })
+        await enqueue(writer, { kind: 'retention', subject: '', eid: '', due: Date.now() + 86_400_000 })
+      }),
+    )
+    expect(await mahi.runJson(['status'])).toMatchObject({
+      queue: { waiting: 1, running: 0, oldest: expect.stringMatching(/Z$/) },
+    })
+    expect((await mahi.run(['status'])).stdout).toMatch(/^Queue +1 waiting, 0 running$/m)
+  })
+
+  test('a server started in a terminal prints its URL, and what is missing', async () => {
     const mahi = await new Installation().migrate()
     const describe = () =>
       withDatabase(mahi.databaseUrl, (database) => describeServer('http://h:1', database))
@@ -62,7 +77,7 @@ describe('status', () => {
   })
 })
 
-test('doctor names what is bad, says what to do, and fails', async () => {
+test('doctor reports what is wrong, says what to do, and fails', async () => {
   const mahi = new Installation()
   const environment = { REDIS_URL: 'redis://127.0.0.1:1', JWT_JWKS_URL: 'http://127.0.0.1:1/keys' }
   const jwt = { JWT_ISSUER: 'https://i.example', JWT_AUDIENCE: 'mahi' }

@@ -28,10 +28,14 @@ describe.skipIf(chromiumPath === undefined)('signing in with an identity provide
     return { service, publicUrl, page }
   }
 
-  test('leads back to the page that was asked for, as the person of the provider', async () => {
+  test("returns to the requested page, signed in as the provider's user", async () => {
     const { service, publicUrl, page } = await start()
     await page.goto(`${publicUrl}/console/changes`)
     await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
+    await page.locator('input[name="login"]').waitFor()
+    expect(await page.context().cookies(publicUrl)).toContainEqual(
+      expect.objectContaining({ name: 'mahi-signing-in', httpOnly: true, sameSite: 'Lax' }),
+    )
     await page.locator('input[name="login"]').fill('reader')
     await page.locator('input[name="password"]').fill('any')
     await page.locator('button[type="submit"]').click()
@@ -48,7 +52,31 @@ describe.skipIf(chromiumPath === undefined)('signing in with an identity provide
     expect(service.log.join('')).not.toContain('reader')
   })
 
-  test('a callback that nobody has begun is refused', async () => {
+  test('does not begin because another site leads to it, and ends the session before', async () => {
+    const { service } = await start()
+    const begin = (headers: Record<string, string>) =>
+      service.app.inject({ url: '/console/sign-in/provider', headers: { host: '127.0.0.1', ...headers } })
+    for (const site of ['cross-site', 'same-site']) {
+      const { headers } = await begin({ 'sec-fetch-site': site })
+      expect([headers.location, headers['set-cookie']]).toEqual(['/console/sign-in', undefined])
+    }
+    const signedIn = await service.app.inject({
+      method: 'POST',
+      url: '/console/sign-in',
+      payload: `key=${service.key}`,
+      headers: {
+        host: '127.0.0.1',
+        'sec-fetch-site': 'same-origin',
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+    })
+    const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? ''
+    const own = await begin({ 'sec-fetch-site': 'same-origin', cookie })
+    expect(own.headers.location).toContain('code_challenge_method=S256')
+    expect(await service.database.all('select hash from console_session')).toEqual([])
+  })
+
+  test('a callback without a started sign-in is refused', async () => {
     const { publicUrl, page } = await start()
     const response = await page.goto(`${publicUrl}/console/signed-in?code=stolen&state=guessed`)
     expect(response?.status()).toBe(401)

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { createKey, revokeKey } from '../src/access/keys.ts'
 import { SCOPES } from '../src/access/principal.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
+import { Installation } from './support/command.ts'
+import { fillDatabase } from './support/filled-database.ts'
 import { Service } from './support/service.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -83,6 +85,52 @@ describe('a session', () => {
     expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(401)
   })
 
+  test('ends when another begins in the same browser, with a key or a link', async () => {
+    const { service, send, post, cookieOf, signIn } = await startConsole()
+    const { key, id } = await service.createKey({ client: 'another' })
+    const status = async (cookie: string) =>
+      (await send({ url: '/console/changes', headers: { cookie } })).statusCode
+    const first = await signIn()
+    const second = cookieOf(await post('/console/sign-in', { key }, { ...OWN, cookie: first }))
+    expect([await status(first), await status(second)]).toEqual([401, 200])
+    const link = await new Sessions(service.database).createLink(id)
+    const third = cookieOf(await post(`/console/link/${link}`, {}, { ...OWN, cookie: second }))
+    expect([await status(second), await status(third)]).toEqual([401, 200])
+  })
+
+  test('ends with all others at the command of the operator', async () => {
+    const mahi = new Installation()
+    const { headers } = await fillDatabase(mahi.databaseUrl)
+    const { stdout: link } = await mahi.run(['console', '--json'])
+    const { stdout } = await mahi.run(['console', '--end-sessions', '--json'])
+    expect(JSON.parse(stdout)).toEqual({ ended: 0 })
+    const { url } = await mahi.serve({ CONSOLE: 'on' })
+    const send = (path: string, fields: Record<string, string>) =>
+      fetch(url + path, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { ...FORM, ...OWN },
+        body: new URLSearchParams(fields),
+      })
+    expect((await send(new URL(JSON.parse(link).url).pathname, {})).status).toBe(401)
+    const signedIn = await send('/console/sign-in', { key: String(headers['x-api-key']) })
+    const cookie = String(signedIn.headers.get('set-cookie')).split(';', 1)[0] ?? ''
+    const show = async () => (await fetch(`${url}/console/occupations`, { headers: { cookie } })).status
+    expect(await show()).toBe(200)
+    expect((await mahi.run(['console', '--end-sessions'])).stderr).toContain('1 session ended.')
+    expect(await show()).toBe(401)
+  })
+
+  test('can be ended from every page', async () => {
+    const { send, service, signIn } = await startConsole()
+    const { key } = await service.createKey({ client: 'operator', scopes: SCOPES, eids: ['1001'] })
+    const cookie = await signIn(key)
+    for (const page of ['occupations', 'code', 'changes', 'submissions', 'rules', 'operator']) {
+      const { body } = await send({ url: `/console/${page}`, headers: { cookie } })
+      expect(body, page).toContain('action="/console/sign-out"')
+    }
+  })
+
   test('is known to every process of the database', async () => {
     const { service, signIn } = await startConsole()
     const secret = (await signIn()).split('=', 2)[1] ?? ''
@@ -160,7 +208,7 @@ describe('time ends a session', () => {
     expect(await sessions.openLink('guessed')).toBeUndefined()
   })
 
-  test('and of two who open a link at once, one gets in', async () => {
+  test('and if two browsers open a link at once, one is signed in', async () => {
     const { sessions, id } = await startAt()
     const link = await sessions.createLink(id)
     const opened = await Promise.all([1, 2, 3, 4].map(() => sessions.openLink(link)))
@@ -221,6 +269,72 @@ test('a form whose session has ended waits until its sender has signed in again'
   expect(signedIn.body).toMatch(/>Teacher &amp; ("|&quot;)co("|&quot;)</)
 })
 
+test('every page of the console forbids foreign content and frames, and is not stored', async () => {
+  const { send, signIn } = await startConsole()
+  const cookie = await signIn()
+  const statuses: number[] = []
+  for (const [page, headers] of [
+    ['occupations', { cookie }],
+    ['occupations', {}],
+    ['sign-in', {}],
+    ['nowhere', {}],
+    ['occupations', { host: 'mahi.example.nz' }],
+  ] as const) {
+    const response = await send({ url: `/console/${page}`, headers })
+    statuses.push(response.statusCode)
+    expect(response.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    })
+    const policy = String(response.headers['content-security-policy'])
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ])
+      expect(policy).toContain(part)
+    expect(policy).not.toMatch(/https?:|unsafe|\*/)
+  }
+  expect(statuses).toEqual([200, 401, 200, 404, 400])
+})
+
+test('a browser keeps the files of a page only if the replica that sends them has the version of the page', async () => {
+  const { send } = await startConsole()
+  const { body } = await send({ url: '/console/sign-in' })
+  const [own = ''] = /\/console\/assets\/[\w-]+\/console\.css/.exec(body) ?? []
+  const cacheOf = async (url: string, headers = {}) => (await send({ url, headers })).headers['cache-control']
+  expect(await cacheOf(own)).toBe('public, max-age=31536000, immutable')
+  const other = own.replace(/assets\/[\w-]+/, 'assets/another-one')
+  expect(await cacheOf(other)).toBe('no-cache')
+  const { etag } = (await send({ url: own })).headers
+  expect(await cacheOf(other, { 'if-none-match': etag })).toBe('no-cache')
+})
+
+test('a browser without cookies is told to allow them', async () => {
+  const { send, post, cookieOf, service } = await startConsole()
+  const signedIn = await post('/console/sign-in', { key: service.key, to: '/console/changes' })
+  const next = String(signedIn.headers.location)
+  const refused = await send({ url: next })
+  expect(refused.statusCode).toBe(401)
+  expect(refused.body).toContain('Allow cookies for this site and sign in again.')
+  expect(refused.body).toContain('value="/console/changes"')
+  const accepted = await send({ url: next, headers: { cookie: cookieOf(signedIn) } })
+  expect([accepted.statusCode, accepted.headers.location]).toEqual([303, '/console/changes'])
+})
+
+test('the operator sees health and refused credentials by reason', async () => {
+  const { send, signIn, service } = await startConsole()
+  const { key } = await service.createKey({ client: 'operator', scopes: SCOPES, eids: [] })
+  for (let count = 0; count < 3; count++)
+    await service.app.inject({ url: '/v1/occupations', headers: { 'x-api-key': 'nonsense' } })
+  const { body } = await send({ url: '/console/operator', headers: { cookie: await signIn(key) } })
+  expect(body).toContain('Ready: the database responds')
+  expect(body).toContain('<li>Unknown key: 3</li>')
+  expect(body).not.toContain('Missing scope')
+})
+
 test('the console is not there unless it is turned on', async () => {
   const service = await Service.start()
   expect((await service.app.inject({ url: '/console' })).statusCode).toBe(404)
@@ -233,4 +347,23 @@ test('a page that does not exist says so, and a failure of the API is shown in i
   const wrong = await send({ url: `/console/compare?code=${'x'.repeat(100)},b`, headers: { cookie } })
   expect(wrong.statusCode).toBe(400)
   expect(wrong.body).toContain('Filter.Codes')
+})
+
+test('a session continues at another replica when the replica that served it is killed', async () => {
+  const mahi = new Installation()
+  const { headers } = await fillDatabase(mahi.databaseUrl)
+  const settings = { CONSOLE: 'on' }
+  const [one, other] = [await mahi.serve(settings), await mahi.serve(settings)]
+  const signedIn = await fetch(`${one.url}/console/sign-in`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { ...FORM, ...OWN },
+    body: new URLSearchParams({ key: String(headers['x-api-key']) }),
+  })
+  const cookie = String(signedIn.headers.get('set-cookie')).split(';', 1)[0] ?? ''
+  one.command.child.kill('SIGKILL')
+  await one.command.ended
+  const page = await fetch(`${other.url}/console/occupations`, { headers: { cookie } })
+  expect(page.status).toBe(200)
+  expect(await page.text()).toContain('Title of C100')
 })

@@ -2,131 +2,338 @@ import { readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumPath, startBrowser } from './support/browser.ts'
-import { ConsoleService } from './support/console.ts'
+import { type ConsolePage, ConsoleService } from './support/console.ts'
+import { JOURNEY_SCREENS } from './support/screens.ts'
 import { startWorker } from './support/submission-worker.ts'
 
 const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
+/** Starts the submission of a return, or opens the one that it already has. */
+async function startSubmission({ page, url }: ConsolePage): Promise<void> {
+  await page.goto(`${url}/console/submissions`)
+  await page.getByLabel('Return').fill('202512')
+  await page.getByRole('button', { name: 'Start a submission' }).click()
+}
+
 const sample = (set: 'clean' | 'faulty', file: string) =>
   new URL(`../samples/sdr/${set}/${file}.csv`, import.meta.url).pathname
 
-describe.skipIf(chromiumPath === undefined)('submissions in the console', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await startBrowser()
-  })
-  afterAll(() => browser.close())
-
-  async function start() {
-    const console = await ConsoleService.start()
-    await startWorker(console.service.database, ['sdr'])
-    return console
-  }
-
-  test('five files are sent and checked, corrected and checked again, and submitted', {
-    timeout: 180_000,
-  }, async () => {
-    const console = await start()
-    const shown = await console.open(browser)
-    const { page } = shown
-    await shown.goto('/console/submissions')
-    await page.getByLabel('Return').fill('202512')
-    await page.getByRole('button', { name: 'Start a submission' }).click()
-    const send = async (set: 'clean' | 'faulty') => {
-      for (const file of FILES) await page.locator(`input[name="${file}"]`).setInputFiles(sample(set, file))
-      await page.getByRole('button', { name: 'Send the files' }).click()
-    }
-
-    await send('faulty')
-    await page.getByRole('link', { name: 'See the findings' }).click()
-    expect(await page.locator('.verdict').textContent()).toMatch(/\d+ kinds of error to fix/)
-    const path = new URL(page.url()).pathname
-    expect(await shown.findBarriers()).toEqual([])
-
-    await page.getByLabel('Severity').selectOption('Warning')
-    await page.waitForURL(/type=Warning/)
-    const severities = await page.locator('details.finding summary > span:first-child').allTextContents()
-    expect(new Set(severities)).toEqual(new Set(['Warning']))
-    await page.locator('details.finding summary').first().click()
-    expect(await page.locator('details[open] td').count()).toBeGreaterThan(5)
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download as CSV' }).click(),
-    ])
-    const lines = readFileSync(await download.path(), 'utf8')
-      .trim()
-      .split('\n')
-    expect(lines.length).toBeGreaterThan(10)
-
-    await shown.goto(path.replace('/findings', ''))
-    await send('clean')
-    await page.getByText('No findings.').waitFor({ timeout: 60_000 })
-    expect(await page.getByRole('img', { name: /Errors and warnings of each check/ }).count()).toBe(1)
-    await page.getByRole('link', { name: 'compare with the newest' }).click()
-    expect(await page.locator('.verdict').textContent()).toMatch(/New: 0.*Fixed: \d+.*Still open: 0/)
-    expect(await shown.findBarriers()).toEqual([])
-
-    await shown.goto(path.replace('/findings', ''))
-    await page.getByRole('button', { name: 'Submit' }).click()
-    expect(await page.getByRole('status').first().textContent()).toContain('submitted')
-    expect(await page.getByRole('button', { name: 'Send the files' }).count()).toBe(0)
-    expect(shown.troubles).toEqual([])
-    // The log says who looked at findings, and nothing of them.
-    const log = console.service.log.join('')
-    expect(log).toContain('findings viewed')
-    expect(log).not.toContain('S0000')
-  })
-
-  test('all of it works without JavaScript', { timeout: 180_000 }, async () => {
-    const console = await start()
-    const shown = await console.open(browser, { javaScriptEnabled: false })
-    const { page } = shown
-    await shown.goto('/console/submissions')
-    await page.getByLabel('Return').fill('202512')
-    await page.getByRole('button', { name: 'Start a submission' }).click()
-    for (const file of FILES) await page.locator(`input[name="${file}"]`).setInputFiles(sample('clean', file))
-    await page.getByRole('button', { name: 'Send the files' }).click()
-    expect(await page.getByRole('status').first().textContent()).toContain('have arrived')
-    await page.getByRole('button', { name: 'Check the files' }).click()
-    await page.getByText('No findings.').waitFor({ timeout: 60_000 })
-    await page.getByRole('link', { name: 'Delete this submission' }).click()
-    await page.getByRole('button', { name: 'Delete' }).click()
-    expect(await page.locator('tbody').textContent()).toContain('Cancelled')
-  })
-
-  test('a file that is no CSV is refused by its name, and the rest can still be sent', async () => {
-    const console = await start()
-    const shown = await console.open(browser)
-    const { page } = shown
-    await shown.goto('/console/submissions')
-    await page.getByLabel('Return').fill('202512')
-    await page.getByRole('button', { name: 'Start a submission' }).click()
-    await page.locator('input[name="learners"]').setInputFiles({
-      name: 'learners.csv',
-      mimeType: 'text/csv',
-      buffer: Buffer.from('PK\u0003\u0004 this is a spreadsheet\u0000\u0000'),
+describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
+  'submissions in the console: $name',
+  ({ name: _, ...screen }) => {
+    let browser: Browser
+    beforeAll(async () => {
+      browser = await startBrowser()
     })
-    await page.getByRole('button', { name: 'Send the files' }).click()
-    await page.getByText('learners.csv was not accepted.').waitFor()
-    expect(await page.getByRole('button', { name: 'Send the files' }).isEnabled()).toBe(true)
-  })
+    afterAll(() => browser.close())
 
-  test('nothing in a record or a finding becomes an element', async () => {
-    const hostile = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
-    const console = await start()
-    const entry = {
-      localId: hostile,
-      errorCode: '<b>E1</b>',
-      errorDescription: hostile,
-      errorType: 'Error',
-      fileType: 'Learner',
-      courseCode: hostile,
-      studentId: hostile,
-      recordText: hostile,
+    async function start() {
+      const console = await ConsoleService.start({}, screen)
+      await startWorker(console.service.database, ['sdr'])
+      return console
     }
-    await console.service.publish([entry], { token: 'hostile-submission' })
-    const shown = await console.open(browser)
-    expect(await shown.goto('/console/submissions/hostile-submission/findings')).toBe(200)
-    expect(await shown.page.locator('main img, main script, main b, [onerror]').count()).toBe(0)
-    expect(shown.troubles).toEqual([])
-  })
-})
+
+    test('five files are sent and checked, corrected and checked again, and submitted', {
+      timeout: 180_000,
+    }, async () => {
+      const console = await start()
+      const shown = await console.open(browser)
+      const { page } = shown
+      await startSubmission(shown)
+      const send = async (set: 'clean' | 'faulty') => {
+        for (const file of FILES) await page.locator(`input[name="${file}"]`).setInputFiles(sample(set, file))
+        await page.getByRole('button', { name: 'Send the files' }).click()
+      }
+
+      await send('faulty')
+      await page.getByRole('link', { name: 'See the findings' }).click()
+      expect(await page.locator('.verdict').textContent()).toMatch(/\d+ kinds of error to fix/)
+      const path = new URL(page.url()).pathname
+      expect(await shown.findBarriers()).toEqual([])
+
+      await page.getByLabel('Severity').selectOption('Warning')
+      await page.waitForURL(/type=Warning/)
+      const severities = await page.locator('details.finding summary > span:first-child').allTextContents()
+      expect(new Set(severities)).toEqual(new Set(['Warning']))
+      await page.locator('details.finding summary').first().click()
+      expect(await page.locator('details[open] td').count()).toBeGreaterThan(5)
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('link', { name: 'Download as CSV' }).click(),
+      ])
+      const lines = readFileSync(await download.path(), 'utf8')
+        .trim()
+        .split('\n')
+      expect(lines.length).toBeGreaterThan(10)
+
+      await shown.goto(path.replace('/findings', ''))
+      await send('clean')
+      await page.getByText('No findings.').waitFor({ timeout: 60_000 })
+      expect(await page.getByRole('img', { name: /Errors and warnings of each check/ }).count()).toBe(1)
+      await page.getByRole('link', { name: 'compare with the newest' }).click()
+      expect(await page.locator('.verdict').textContent()).toMatch(/New: 0.*Fixed: \d+.*Still open: 0/)
+      expect(await shown.findBarriers()).toEqual([])
+
+      await shown.goto(path.replace('/findings', ''))
+      await page.getByRole('button', { name: 'Submit' }).click()
+      await page.getByRole('status').filter({ hasText: 'submitted' }).waitFor()
+      expect(await page.getByRole('button', { name: 'Send the files' }).count()).toBe(0)
+      expect(shown.troubles).toEqual([])
+      // The log says who looked at findings, and nothing of them.
+      const log = console.service.log.join('')
+      expect(log).toContain('findings viewed')
+      expect(log).not.toContain('S0000')
+    })
+
+    test('all of it works without JavaScript', { timeout: 180_000 }, async () => {
+      const console = await start()
+      const shown = await console.open(browser, { javaScriptEnabled: false })
+      const { page } = shown
+      await startSubmission(shown)
+      for (const file of FILES)
+        await page.locator(`input[name="${file}"]`).setInputFiles(sample('clean', file))
+      await page.getByRole('button', { name: 'Send the files' }).click()
+      await page.getByRole('status').filter({ hasText: 'have arrived' }).waitFor()
+      await page.getByRole('button', { name: 'Check the files' }).click()
+      const verdict = page.getByText('No findings.')
+      await expect
+        .poll(
+          async () => {
+            const refresh = page.getByRole('link', { name: 'Refresh' })
+            if (await refresh.isVisible()) await refresh.click()
+            return await verdict.isVisible()
+          },
+          { timeout: 60_000, interval: 500 },
+        )
+        .toBe(true)
+      await page.getByRole('link', { name: 'Delete this submission' }).click()
+      await page.getByRole('button', { name: 'Delete' }).click()
+      expect(await page.locator('tbody').textContent()).toContain('Cancelled')
+    })
+
+    test('files that are dropped are recognised by name and sent, and the progress is shown', async () => {
+      const console = await start()
+      const shown = await console.open(browser)
+      const { page } = shown
+      await startSubmission(shown)
+      const files = [...FILES.map((file) => `${file}.csv`), 'holiday.csv'].map((name) => ({
+        name,
+        text: name === 'holiday.csv' ? '' : readFileSync(sample('clean', name.replace('.csv', '')), 'utf8'),
+      }))
+      const dropped = await page.evaluateHandle((given) => {
+        const transfer = new DataTransfer()
+        for (const { name, text } of given) transfer.items.add(new File([text], name, { type: 'text/csv' }))
+        return transfer
+      }, files)
+      const form = page.locator('form[data-upload]')
+      await form.dispatchEvent('dragover', { dataTransfer: dropped })
+      expect(await form.getAttribute('class')).toBe('drop over')
+      await form.dispatchEvent('drop', { dataTransfer: dropped })
+      expect(await form.getAttribute('class')).toBe('drop')
+      expect(await form.getByRole('status').textContent()).toBe(
+        'Not recognised by name: holiday.csv. Choose these files in the list.',
+      )
+      const chosen = await page
+        .locator('input[type="file"]')
+        .evaluateAll((inputs) =>
+          inputs.map((input) => [input.getAttribute('name'), (input as HTMLInputElement).files?.[0]?.name]),
+        )
+      expect(chosen.toSorted()).toEqual(FILES.map((file) => [file, `${file}.csv`]).toSorted())
+
+      // The second file waits here, so that the state between two files can be seen.
+      let release = () => {}
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      let requests = 0
+      await page.route('**/files/*', async (route) => {
+        if (++requests === 2) await isReleased
+        await route.continue()
+      })
+      const bar = page.getByRole('progressbar', { name: 'Progress of the upload' })
+      expect(await bar.isVisible()).toBe(false)
+      await page.getByRole('button', { name: 'Send the files' }).click()
+      await expect.poll(() => requests).toBe(2)
+      expect(await form.getByRole('status').textContent()).toMatch(/^Sending [\w-]+\.csv …$/)
+      expect(await page.getByRole('button', { name: 'Send the files' }).isDisabled()).toBe(true)
+      const { value, max } = await bar.evaluate((element) => {
+        const { value, max } = element as HTMLProgressElement
+        return { value, max }
+      })
+      expect(max).toBe(files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0))
+      expect(value).toBeGreaterThan(0)
+      expect(value).toBeLessThan(max)
+      release()
+      await page.getByText('No findings.').waitFor({ timeout: 60_000 })
+      expect(shown.troubles).toEqual([])
+    })
+
+    test('a file that is not CSV is refused by name, and the rest can still be sent', async () => {
+      const console = await start()
+      const shown = await console.open(browser)
+      const { page } = shown
+      await startSubmission(shown)
+      await page.locator('input[name="learners"]').setInputFiles({
+        name: 'learners.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.from('PK\u0003\u0004 this is a spreadsheet\u0000\u0000'),
+      })
+      await page.getByRole('button', { name: 'Send the files' }).click()
+      await page.getByText('learners.csv was not accepted.').waitFor()
+      expect(await page.getByRole('button', { name: 'Send the files' }).isEnabled()).toBe(true)
+    })
+
+    test('a submission goes from nothing to submitted with the keyboard alone', {
+      timeout: 180_000,
+    }, async () => {
+      const console = await start()
+      const shown = await console.open(browser)
+      const { page } = shown
+      /** Moves with the Tab key, and fails if the focus is ever lost or hidden. */
+      const tabTo = async (role: 'button' | 'link' | 'textbox' | 'combobox', name: string | RegExp) => {
+        const wanted = page.getByRole(role, { name }).first()
+        await wanted.waitFor()
+        for (let presses = 0; presses < 200; presses++) {
+          if (await wanted.evaluate((element) => element === document.activeElement)) return
+          await page.keyboard.press('Tab')
+          const focus = await page.evaluate(() => {
+            const element = document.activeElement
+            if (element === null || element === document.body) return 'passing the end of the page'
+            const { top, bottom, width, height } = element.getBoundingClientRect()
+            const isOn = bottom > 0 && top < innerHeight && width > 0 && height > 0
+            const isMarked = getComputedStyle(element).outlineStyle !== 'none'
+            return isOn && isMarked ? 'visible' : `hidden: ${element.outerHTML.slice(0, 100)}`
+          })
+          expect(focus).toMatch(/^(?:visible|passing)/)
+        }
+        throw new Error(`the Tab key does not reach ${name}`)
+      }
+      const press = async (role: 'button' | 'link', name: string | RegExp) => {
+        await tabTo(role, name)
+        await page.keyboard.press('Enter')
+      }
+      await press('link', 'Submissions')
+      await tabTo('textbox', 'Return')
+      await page.keyboard.type('202512')
+      await page.keyboard.press('Enter')
+      // The dialog in which files are chosen is the browser's own.
+      for (const file of FILES)
+        await page.locator(`input[name="${file}"]`).setInputFiles(sample('faulty', file))
+      await press('button', 'Send the files')
+      await press('link', 'See the findings')
+      await press('link', 'Go to the records')
+      await tabTo('combobox', 'Severity')
+      await page.keyboard.press('ArrowDown')
+      await page.waitForURL(/type=/)
+      await shown.goto(new URL(page.url()).pathname.replace('/findings', ''))
+      for (const file of FILES)
+        await page.locator(`input[name="${file}"]`).setInputFiles(sample('clean', file))
+      await press('button', 'Send the files')
+      await page.getByText('No findings.').waitFor({ timeout: 60_000 })
+      await press('link', 'compare with the newest')
+      await page.getByText(/Fixed: \d+/).waitFor()
+      await page.goBack()
+      // A pressed key does not wait for the page that it asks for, as a click does.
+      await press('button', 'Submit')
+      await page.getByRole('status').filter({ hasText: 'submitted' }).waitFor()
+      await press('button', 'Sign out')
+      await page.getByRole('status').filter({ hasText: 'You have signed out.' }).waitFor()
+    })
+
+    test('two tabs of one submission: the second is told what the first has changed', async () => {
+      const console = await start()
+      const shown = await console.open(browser)
+      const { page } = shown
+      await startSubmission(shown)
+      // The same return again leads to the same submission.
+      const first = new URL(page.url()).pathname
+      await startSubmission(shown)
+      expect(new URL(page.url()).pathname).toBe(first)
+
+      const other = await page.context().newPage()
+      await other.goto(`${console.url}${first}/delete`)
+      await page.locator('input[name="learners"]').setInputFiles(sample('clean', 'learners'))
+      await other.getByRole('button', { name: 'Delete' }).click()
+      await other.getByText('Cancelled').waitFor()
+      await page.getByRole('button', { name: 'Send the files' }).click()
+      await page.getByText('learners.csv was not accepted.').waitFor()
+      await page
+        .locator('main')
+        .filter({ hasText: /cancelled/i })
+        .waitFor()
+      // A second press of a button whose work is done says so, and changes nothing.
+      await other.goto(`${console.url}${first}/delete`)
+      await other.getByRole('button', { name: 'Delete' }).click()
+      await other
+        .locator('main')
+        .filter({ hasText: /cancelled/i })
+        .waitFor()
+    })
+
+    test('a million findings are shown one page at a time', { timeout: 600_000 }, async () => {
+      const console = await start()
+      const findings = Array.from({ length: 1_000_000 }, (_, index) => ({
+        localId: `L${index}`,
+        errorCode: `E${index % 12}`,
+        errorType: index % 3 === 0 ? 'Warning' : 'Error',
+        fileType: 'Learner',
+        studentId: `S${index % 1000}`,
+      }))
+      await console.service.publish(findings, { token: 'a-million-findings' })
+      const shown = await console.open(browser)
+      const { page } = shown
+      await shown.goto('/console/submissions/a-million-findings/findings')
+      const sizeOf = async () => Buffer.byteLength(await page.content())
+      const size = await sizeOf()
+      expect(await page.locator('.verdict').textContent()).toContain('666,666 errors')
+      await page.getByRole('link', { name: 'Last' }).click()
+      await page.getByText('L999999').first().waitFor()
+      expect(await sizeOf()).toBeLessThan(size * 1.2)
+      await shown.goto('/console/submissions/a-million-findings/findings?code=E5&type=Error')
+      await page.getByRole('link', { name: 'Last' }).click()
+      await page.getByText(/^83,333 findings with these filters/).waitFor()
+      await shown.goto('/console/submissions/a-million-findings/findings')
+      await page.getByLabel('Student').pressSequentially('S7')
+      await page.getByText(/^1,000 findings with these filters/).waitFor()
+      expect(new URL(page.url()).searchParams.get('student')).toBe('S7')
+      expect(shown.troubles).toEqual([])
+    })
+
+    test('of very many codes, the most frequent are shown first', async () => {
+      const console = await start()
+      const findings = Array.from({ length: 3000 }, (_, index) => ({
+        localId: `L${index}`,
+        errorCode: `E${index % 2000}`,
+        errorType: 'Error',
+        fileType: 'Learner',
+      }))
+      await console.service.publish(findings, { token: 'many-codes' })
+      const shown = await console.open(browser)
+      const rows = shown.page.locator('table tbody tr')
+      await shown.goto('/console/submissions/many-codes/findings')
+      expect(await rows.count()).toBe(25)
+      expect(new Set(await rows.locator('td:nth-child(3)').allTextContents())).toEqual(new Set(['2']))
+      await shown.page.getByRole('link', { name: 'Show 1,975 more codes' }).click()
+      await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(2000)
+    })
+
+    test('nothing in a record or a finding becomes an element', async () => {
+      const hostile = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+      const console = await start()
+      const entry = {
+        localId: hostile,
+        errorCode: '<b>E1</b>',
+        errorDescription: hostile,
+        errorType: 'Error',
+        fileType: 'Learner',
+        courseCode: hostile,
+        studentId: hostile,
+        recordText: hostile,
+      }
+      await console.service.publish([entry], { token: 'hostile-submission' })
+      const shown = await console.open(browser)
+      expect(await shown.goto('/console/submissions/hostile-submission/findings')).toBe(200)
+      expect(await shown.page.locator('main img, main script, main b, [onerror]').count()).toBe(0)
+      expect(shown.troubles).toEqual([])
+    })
+  },
+)

@@ -63,8 +63,8 @@ async function serveSamples() {
   }
 }
 
-test('there are eleven recipes, each in three languages', () => {
-  expect(recipes).toHaveLength(11)
+test('there are seven recipes, each in three languages', () => {
+  expect(recipes).toHaveLength(7)
   for (const recipe of recipes) {
     for (const language of ['sh', 'ts', 'python']) expect(blocksOf(recipe, language)).toHaveLength(1)
   }

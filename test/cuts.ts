@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-/** `npm run cuts`: cuts the power of commands as often as asked for, on one engine or on both. */
+/** `npm run cuts`: kills commands, servers and workers as often as asked for, on one engine or on both. */
 const { values: flags } = parseArgs({
   options: {
     kills: { type: 'string', default: '200' },
@@ -24,6 +24,7 @@ const { status } = spawnSync(
     ...projects,
     'test/faults.cuts.test.ts',
     'test/faults.torn.test.ts',
+    'test/submissions.cuts.test.ts',
   ],
   {
     cwd: root,

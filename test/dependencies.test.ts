@@ -32,7 +32,7 @@ test('every direct dependency is used by the sources', () => {
   ).toEqual([])
 })
 
-test('every package in production has a licence that asks for nothing but a notice', () => {
+test('every package in production has a licence that requires only a notice', () => {
   const production = readLock().filter(({ development }) => !development)
   expect(production.length).toBeGreaterThan(50)
   expect(production.filter(({ license }) => !LICENCES.includes(license))).toEqual([])

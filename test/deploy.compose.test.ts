@@ -59,7 +59,7 @@ function interpolate(source: string, environment: Record<string, string>): strin
   })
 }
 
-test('without a password nothing starts', () => {
+test('nothing starts without a password', () => {
   const given = { POSTGRES_PASSWORD: 'a', OWNER_PASSWORD: 'b', MAHI_PASSWORD: 'c' }
   for (const name of Object.keys(given)) {
     expect(() => interpolate(text, { ...given, [name]: '' })).toThrow(`${name} is missing in .env`)
@@ -88,7 +88,7 @@ describe.each(ours)('%s', (_, { image, build, command = [], environment = {}, en
     expect(env_file).toBe('.env')
   })
 
-  test('has settings that exist, and that the service takes', () => {
+  test('has settings that exist and are valid', () => {
     expect(Object.keys(environment).filter((name) => !isSetting(name))).toEqual([])
     const given = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, `${value}`]))
     const { DATABASE_URL, REDIS_URL } = readSettings(given)

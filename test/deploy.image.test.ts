@@ -137,7 +137,7 @@ test('the command of the image serves, through a file that is there', async () =
   expect(stdout).toMatch(/^Usage: mahi serve /)
 })
 
-test('the health check of the image tells a service that is ready from one that is gone', async () => {
+test('the health check of the image distinguishes a ready service from one that is gone', async () => {
   const [cmd, node, ...given] = wordsOf(image, 'HEALTHCHECK')
   expect([cmd, node]).toEqual(['CMD', '/nodejs/bin/node'])
   const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl() })

@@ -1,8 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import pg from 'pg'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
+import { ask, Installation } from './support/command.ts'
 import {
   isSetting,
   ROOT,
@@ -12,8 +15,10 @@ import {
   STOPPING_SECONDS,
   VERSION,
 } from './support/deploy.ts'
+import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { findPostgres } from './support/find-postgres.ts'
 import { Service } from './support/service.ts'
+import { readState } from './support/state.ts'
 import { temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
@@ -124,7 +129,24 @@ test('every file is applied, or says itself why it is not', () => {
   }
 })
 
-test('every setting in the config map and the secret is one, and the service takes them together', () => {
+test('every manifest is valid by the schemas of Kubernetes', async () => {
+  interface Model {
+    new (manifest: object): { validate(): void }
+  }
+  const folder = 'deploy/kubernetes'
+  const files = readdirSync(`${ROOT}/${folder}`).filter((name) => name !== 'kustomization.yaml')
+  expect(files.length).toBeGreaterThan(10)
+  for (const file of files) {
+    const manifest = readYaml(`${folder}/${file}`) as { apiVersion: string; kind: string; spec?: object }
+    const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Record<string, Model>
+    const Manifest = models[manifest.kind]
+    if (Manifest === undefined) throw new Error(`${file}: no kind ${manifest.kind}`)
+    expect(() => new Manifest(manifest).validate(), file).not.toThrow()
+    expect(() => new Manifest({ ...manifest, metadata: { labels: [1] } }).validate(), file).toThrow()
+  }
+})
+
+test('every setting in the config map and the secret exists, and together they are valid', () => {
   const settings = { ...configMap.data, ...secret.stringData }
   expect(Object.keys(settings).filter((name) => !isSetting(name))).toEqual([])
   expect(readSettings(settings)).toMatchObject({ DRAIN_SECONDS: expect.any(Number) })
@@ -332,26 +354,77 @@ test('the ingress leads to the service, and the backup keeps what it dumps', () 
   expect(containers[0].securityContext).toEqual(server.securityContext)
 })
 
+const testYaml = testWhere(
+  spawnSync('yamllint', ['--version']).status === 0,
+  'yamllint is not installed (Debian has a package of this name): the YAML files of deploy',
+)
+
+testYaml('yamllint has nothing to say against any YAML file of deploy', () => {
+  // Only what changes the meaning of a file: repeated keys, unquoted yes and no, octal numbers, wrong indentation.
+  const rules = ['truthy', 'octal-values', 'key-duplicates', 'indentation']
+  const enabled = rules.map((rule) => `${rule}: enable`).join(', ')
+  const { status, stdout } = spawnSync(
+    'yamllint',
+    ['--strict', '--format=parsable', `--config-data={rules: {${enabled}}}`, 'deploy'],
+    { cwd: ROOT, encoding: 'utf8' },
+  )
+  expect([status, stdout]).toEqual([0, ''])
+})
+
 const postgresUrl = await findPostgres()
 const testDump = testWhere(
   postgresUrl !== undefined && spawnSync('pg_dump', ['--version']).status === 0,
   'there is no PostgreSQL, or pg_dump is not installed: the script of the backup',
 )
 
-testDump('the script of the backup makes a dump, and keeps fourteen', () => {
+testDump('the script of the backup keeps fourteen dumps, and a dump restores everything', async () => {
+  const [original, copy] = [await createDatabase(), await createDatabase()]
+  const { headers } = await fillDatabase(original)
   const backup = read<{ spec: { jobTemplate: { spec: { template: BackupPod } } } }>('backup-cron-job.yaml')
   const { command, args } = backup.spec.jobTemplate.spec.template.spec.containers[0]
   const backups = temporaryFolder()
   for (let day = 10; day < 26; day++) writeFileSync(`${backups}/mahi-202601${day}T023000Z.backup`, '')
   const [shell = '', ...options] = command
   const script = (args[0] ?? '').replace('cd /backups', `cd ${backups}`)
-  const { status, stderr } = spawnSync(shell, [...options, script], {
-    env: { ...process.env, DATABASE_URL: postgresUrl },
-    encoding: 'utf8',
-  })
-  expect([status, stderr]).toEqual([0, ''])
+  const start = async (program: string, parameters: readonly string[]) =>
+    await run(program, parameters, { env: { ...process.env, DATABASE_URL: original } })
+  expect((await start(shell, [...options, script])).stderr).toBe('')
   const kept = readdirSync(backups).sort()
   expect(kept).toHaveLength(14)
   expect(kept[0]).toBe('mahi-20260113T023000Z.backup')
-  expect(readFileSync(`${backups}/${kept.at(-1)}`, 'latin1').slice(0, 5)).toBe('PGDMP')
+  const dump = `${backups}/${kept.at(-1)}`
+
+  // As in "Restoring" of docs/operations.md: into an empty database, and over one that is in use.
+  await start('pg_restore', ['--no-owner', '--exit-on-error', `--dbname=${copy}`, dump])
+  const before = await withDatabase(original, readState)
+  expect(before.catalogue.size).toBe(60)
+  expect(await withDatabase(copy, readState)).toEqual(before)
+  const environment = { DATABASE_URL: copy }
+  const mahi = new Installation()
+  await mahi.runJson(['occupations', 'import', '-'], { environment, input: '{"occupationCode":"LATER"}' })
+  await mahi.runJson(['restore', '--replace', dump], { environment })
+  expect(await withDatabase(copy, readState)).toEqual(before)
+  const { url } = await mahi.serve(environment)
+  expect((await ask(`${url}/v1/occupations`, headers)).status).toBe(200)
+
+  // As in "Going back": a backup of Mahi's own, with the tools of PostgreSQL.
+  const [own, third] = [`${backups}/mahi.backup`, await createDatabase()]
+  await mahi.runJson(['backup', own], { environment })
+  await start('pg_restore', ['--no-owner', '--schema=public', '--exit-on-error', `--dbname=${third}`, own])
+  expect(await withDatabase(third, readState)).toEqual(before)
 })
+
+/** A database of its own, since the backup dumps all of one. */
+async function createDatabase(): Promise<string> {
+  const url = new URL(postgresUrl ?? '')
+  const name = `mahi_backup_${randomBytes(6).toString('hex')}`
+  const admin = new pg.Client({ connectionString: url.href })
+  await admin.connect()
+  await admin.query(`create database ${name}`)
+  onTestFinished(async () => {
+    await admin.query(`drop database ${name} with (force)`)
+    await admin.end()
+  })
+  url.pathname = `/${name}`
+  return url.href
+}

@@ -36,12 +36,12 @@ describe.skipIf(!hasCaddy || !hasCluster)(
       })
     }
 
-    test('the proxy takes its file', () => {
+    test('the proxy accepts its file', () => {
       expect(runCaddy(['validate', '--config', CADDYFILE, '--adapter', 'caddyfile']).status).toBe(0)
       expect(runCaddy(['fmt', CADDYFILE]).stdout).toBe(readRepositoryFile('deploy/Caddyfile.organisations'))
     })
 
-    test('each organisation reads at its own, and goes on while the server of others is gone', async () => {
+    test("each organisation reads from its own server, even while the others' is down", async () => {
       const [one, two] = clusters
       if (one === undefined || two === undefined) throw new Error('two servers are needed')
       const first = await startHome(one, '1001')

@@ -9,20 +9,20 @@ import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const caddyfile = readRepositoryFile('deploy/Caddyfile')
 
-test('the proxy asks for a health that the service tells', async () => {
+test('the proxy polls a health check that the service has', async () => {
   const [, path = ''] = /^\s*health_uri (\S+)$/m.exec(caddyfile) ?? []
   const service = await Service.start()
   expect((await service.request({ url: path })).statusCode).toBe(200)
 })
 
-test('the proxy lets go of idle connections before the service does', async () => {
+test('the proxy closes idle connections before the service does', async () => {
   const [, seconds] = /^\s*keepalive (\d+)s$/m.exec(caddyfile) ?? []
   const service = await Service.start()
   expect(Number(seconds) * 1000).toBeLessThan(service.app.server.timeout)
 })
 
 describe.skipIf(!hasCaddy)('the proxy itself', () => {
-  test.each(['http://', 'mahi.example.nz'])('takes the Caddyfile for %s', (SITE_ADDRESS) => {
+  test.each(['http://', 'mahi.example.nz'])('accepts the Caddyfile for %s', (SITE_ADDRESS) => {
     const { status, stdout } = runCaddy(['validate', '--config', CADDYFILE, '--adapter', 'caddyfile'], {
       SITE_ADDRESS,
       REPLICAS: '127.0.0.1:1 127.0.0.1:2 127.0.0.1:3',
@@ -32,7 +32,7 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
     expect(runCaddy(['fmt', CADDYFILE]).stdout).toBe(caddyfile)
   })
 
-  test('hands answers through as they are', async () => {
+  test('passes responses through unchanged', async () => {
     const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl(), OCCUPATIONS_ACCESS: 'public' })
     const proxy = await startCaddy([new URL(served.url).host])
     const headers = { 'accept-encoding': 'br' }
@@ -51,7 +51,7 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
     expect(JSON.parse(none.body)).toMatchObject({ type: '/problems/invalid-parameters' })
   })
 
-  test('adds nothing that tells what it is', async () => {
+  test('adds nothing that identifies it', async () => {
     const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl() })
     const answers = [
       await ask(await startCaddy([new URL(served.url).host]), '/livez'),
@@ -66,7 +66,7 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
     }
   })
 
-  test('with TLS it has browsers stay with it, and sends nobody on who came without', () => {
+  test('with TLS it sends HSTS, and does not redirect plain HTTP', () => {
     const { status, stdout } = runCaddy(['adapt', '--config', CADDYFILE, '--adapter', 'caddyfile'], {
       SITE_ADDRESS: 'mahi.example.nz',
       REPLICAS: '127.0.0.1:1',
@@ -76,7 +76,7 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
     expect(stdout).toContain('"disable_redirects":true')
   })
 
-  test("tells the service callers' own addresses, whatever they say themselves", async () => {
+  test("passes the callers' real addresses to the service, whatever they claim", async () => {
     const served = await Served.start({
       DATABASE_URL: temporaryDatabaseUrl(),
       TRUST_PROXY: '127.0.0.1',
@@ -90,7 +90,7 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
     expect([await askAs(proxy, '192.0.2.3'), await askAs(proxy, '192.0.2.4')]).toEqual([401, 429])
   })
 
-  test('says that no replica answers as they would say it', async () => {
+  test("reports that no replica is available in the service's own format", async () => {
     const proxy = await startCaddy([`127.0.0.1:${await findFreePort()}`])
     const { status, headers, body } = await ask(proxy, '/v1/occupations')
     expect(status).toBe(503)

@@ -120,7 +120,7 @@ class Replica {
   /** Asks it to stop, and answers its exit status. */
   async stop(): Promise<number | null> {
     const child = this.#process
-    if (child === undefined || child.exitCode !== null) throw new Error('the replica has ended by itself')
+    if (child === undefined || child.exitCode !== null) throw new Error('the replica has ended unexpectedly')
     child.kill('SIGTERM')
     await once(child, 'exit')
     return child.exitCode

@@ -33,7 +33,7 @@ test('a process that is told to stop lets a slow reader finish, and ends though 
   expect(await exit).toBe(0)
 })
 
-test('connections on which nothing is asked, as browsers open in advance, do not hold it up', async () => {
+test('idle connections, which browsers open in advance, do not delay it', async () => {
   const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl(), LOG_LEVEL: 'info' })
   const { hostname, port } = new URL(served.url)
   const silent = connect(Number(port), hostname)

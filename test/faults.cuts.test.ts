@@ -8,6 +8,7 @@ import { Attempts, CUT_COMMANDS, type CutCommand, type Left } from './support/cu
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
 import { Random } from './support/random.ts'
 import { readState, type State } from './support/state.ts'
+import { Tally } from './support/tally.ts'
 import { engine, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
@@ -46,44 +47,12 @@ afterAll(async () => {
   await cluster?.remove()
 })
 
-/** What became of the kills, by what was killed: printed when all are done. */
-class Tally {
-  readonly #lines = new Map<string, Record<'kills' | 'old' | 'new' | 'acknowledged', number>>()
-  kills = 0
-  others = 0
-  /** Kills after which the new state was seen by the next start of the server alone. */
-  late = 0
-
-  count(command: string, victim: Victim, left: Left, acknowledged: boolean): void {
-    const name = `${command}, ${victim}`
-    const line = this.#lines.get(name) ?? { kills: 0, old: 0, new: 0, acknowledged: 0 }
-    this.#lines.set(name, line)
-    // Without the server that runs beside it a command on SQLite goes on: that cuts nothing.
-    if (victim === 'server') this.others++
-    else this.kills++
-    line.kills++
-    line[left]++
-    if (acknowledged) line.acknowledged++
-  }
-
-  print(): void {
-    const lines = [...this.#lines].sort(([one], [other]) => (one < other ? -1 : 1))
-    const text = lines.map(
-      ([name, { kills, old, new: fresh, acknowledged }]) =>
-        `  ${name}: ${kills} kills, ${old} left the old state, ${fresh} the new one (${acknowledged} acknowledged)\n`,
-    )
-    process.stderr.write(
-      `${engine}, seed ${SEED}: ${this.kills} kills in the middle of a command, ${this.others} of a server beside it, ${this.late} left the new state to the next start\n${text.join('')}`,
-    )
-  }
-}
-
 /** One database that is cut again and again, the commands that change it, and a server over it. */
 class World {
   readonly mahi = new Installation()
   readonly random = new Random(SEED)
   readonly attempts = new Attempts(this.mahi.folder, this.random, SIZES)
-  readonly tally = new Tally()
+  readonly tally = new Tally(`${engine}, seed ${SEED}`)
   readonly url: string
   readonly environment: Record<string, string>
   state: State
@@ -157,7 +126,7 @@ class World {
     const before = this.state
     let left = await this.#judge(attempt, outcome)
     if (engine === 'sqlite' && killed && left === 'old') {
-      // A commit may have reached the log, and no process that has the file open been told of it: then it is seen
+      // A commit may be in the log without any process that has the file open noticing it: then it is visible
       // once all of them have ended, if nothing was written meanwhile.
       await this.stopServer()
       this.state = before
@@ -216,7 +185,7 @@ class World {
     return true
   }
 
-  /** Waits until PostgreSQL is there and has noticed that whoever was killed is gone. */
+  /** Waits until PostgreSQL is up and has noticed that the killed client is gone. */
   async #untilQuiet(): Promise<void> {
     await until(async () => {
       const rows = await cluster

@@ -1,10 +1,14 @@
 import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
+import { createClient } from '../client/src/index.ts'
+import { createKey } from '../src/access/keys.ts'
 import { Cluster, hasCluster } from './support/cluster.ts'
-import { ask, Installation, toLines } from './support/command.ts'
+import { ask, Installation, toLines, until } from './support/command.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
+import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { readState } from './support/state.ts'
 import { engine } from './support/temporary.ts'
@@ -17,7 +21,8 @@ const testSqlite = testWhere(
 )
 const testBoth = testWhere(hasSmallDisk && (engine === 'sqlite' || hasCluster), NO_DISK)
 
-const NO_ROOM = /has no room left on its disk.*: nothing was changed; free some and run the command again\n$/
+const NO_ROOM =
+  /has no (?:disk space left|space left on its disk.*)\. Nothing was changed\. Free some space and run the command again\n$/
 const IMPORT = ['occupations', 'import', '--replace', 'big.ndjson']
 const PUBLISH = ['results', 'publish', '--eid', '1001', '--return', 'R1', 'big-run.ndjson']
 
@@ -48,7 +53,7 @@ async function placeDatabase(disk: SmallDisk): Promise<string> {
   return cluster.url('mahi')
 }
 
-describe('a disk without room', () => {
+describe('a full disk', () => {
   testBoth(
     'for the database: commands say so, the old state is served, and with room they work again',
     { timeout: 120_000 },
@@ -96,7 +101,7 @@ describe('a disk without room', () => {
   )
 
   testSqlite(
-    'for the database: a server starts after a crash, and after a stop says what it lacks',
+    'for the database: a server starts after a crash, and after a stop reports what is missing',
     async () => {
       const disk = SmallDisk.create(32)
       const mahi = new Installation()
@@ -118,7 +123,7 @@ describe('a disk without room', () => {
       const third = await mahi.run(['serve'], { environment })
       expect([third.code, third.stderr]).toEqual([
         1,
-        `${disk.folder}/mahi.db can't be opened: there is no room left on its disk; free some and start again\n`,
+        `${disk.folder}/mahi.db cannot be opened: its disk is full. Free some space and start again\n`,
       ])
       disk.empty()
       const fourth = await mahi.serve(environment)
@@ -145,7 +150,7 @@ describe('a disk without room', () => {
     expect(readdirSync(disk.folder).sort()).toEqual(['filler', 'lost+found'])
   })
 
-  testSqlite('for an export: the old file stays, and nothing lies beside it', async () => {
+  testSqlite('for an export: the old file stays, and no other file is left', async () => {
     const disk = SmallDisk.create(8)
     const mahi = await new Installation().fill(
       Array.from({ length: 500 }, (_, index) => ({
@@ -203,12 +208,177 @@ describe('a disk without room', () => {
     }
     expect(await mahi.run(['mirror', url, folder])).toMatchObject({ code: 0 })
     expect(copy()).toBe(await mahi.catalogue())
-    expect(readdirSync(folder).sort()).toEqual(['mirror.json', 'occupations.ndjson'])
+    expect(readdirSync(folder).sort()).toEqual(['mirror.json', 'mirror.lock', 'occupations.ndjson'])
   })
 })
 
+describe('a full disk for submissions', () => {
+  const NAME = 'Kereru7391'
+  const PEOPLE = { before: makePeople(NAME, 200, 100), after: makePeople(NAME, 300, 200) }
+
+  /** Short enough to compare: the difference of two long texts takes minutes to print. */
+  const describeContent = (content: { csv: string; findings: readonly string[] }) => ({
+    bytes: content.csv.length,
+    findings: content.findings.length,
+    sha256: createHash('sha256')
+      .update(JSON.stringify([content.csv, content.findings]))
+      .digest('hex'),
+  })
+
+  /** A service, a worker and a submission with findings. */
+  async function start(given: Record<string, string> = {}) {
+    const disk = SmallDisk.create(64)
+    const url = given.CHECK_FOLDER === undefined ? await placeDatabase(disk) : undefined
+    const mahi = new Installation()
+    const environment = {
+      DEFINITIONS: makeSmallDefinition(),
+      RATE_LIMIT_SUBMISSIONS: 'off',
+      ...UNLIMITED,
+      ...(url === undefined ? { CHECK_FOLDER: disk.folder } : { DATABASE_URL: url }),
+    }
+    const scopes = ['validation-results:read', 'submissions:write'] as const
+    const { key } = await withDatabase(url ?? mahi.databaseUrl, (database) =>
+      createKey(database, { client: 'a', scopes, eids: ['1001'], expires: Date.now() + 86_400_000 }),
+    )
+    const server = await mahi.serve(environment)
+    const headers = { 'x-api-key': key, eid: '1001' }
+    const { submissions } = createClient({ baseUrl: server.url, apiKey: key, eid: '1001', deadline: 60_000 })
+    const { submissionToken: token = '' } = await submissions.create({ returnId: '202512' })
+    await submissions.putFile(token, 'people', PEOPLE.before.csv)
+    const at = `${server.url}/v1/submissions/${token}`
+    /** Exports the file and the findings, completely. */
+    const read = async () => {
+      const file = await (await ask(`${at}/files/people`, headers)).text()
+      const results = await ask(`${at}/validation-results`, { ...headers, accept: 'application/x-ndjson' })
+      const findings = (await results.text()).split('\n').filter((line) => line !== '')
+      expect(results.headers.get('total-count')).toBe(String(findings.length))
+      const localIds = findings.map((line) => (JSON.parse(line) as { localId: string }).localId)
+      return describeContent({ csv: file, findings: localIds })
+    }
+    const work = () => mahi.start(['work'], { environment })
+    const validate = async () => {
+      const { runId = 0 } = await submissions.validate(token)
+      return await submissions.waitForRun(token, runId)
+    }
+    const worker = work()
+    expect(await validate()).toMatchObject({ status: 'Processed' })
+    worker.kill('SIGTERM')
+    await worker.ended
+    expect(await read()).toEqual(describeContent(PEOPLE.before))
+    return {
+      disk,
+      mahi,
+      url: url ?? mahi.databaseUrl,
+      server,
+      headers,
+      submissions,
+      token,
+      at,
+      read,
+      work,
+      validate,
+    }
+  }
+
+  testBoth(
+    'uploads and runs store nothing, exports are complete, and with room everything works again',
+    { timeout: 240_000 },
+    async () => {
+      const { disk, url, server, headers, submissions, token, at, read, work, validate } = await start()
+      // A file that the disk has room for, with more findings than it has room for.
+      const large = makePeople(NAME, 60_000, 60_000)
+      await submissions.putFile(token, 'people', large.csv)
+      const { runId = 0 } = await submissions.validate(token)
+      disk.fill(2_000_000)
+      const worker = work()
+      await worker.output(/"msg":"the job failed"/)
+      expect(await read()).toEqual(describeContent({ ...PEOPLE.before, csv: large.csv }))
+
+      disk.fill()
+      const noise = Buffer.from(randomBytes(12_000_000).toString('base64'))
+      const refused = await fetch(`${at}/files/people`, {
+        method: 'PUT',
+        headers: { ...headers, 'content-type': 'text/csv' },
+        body: `localId,id\n${NAME},${noise}\n`,
+      })
+      expect([refused.status, refused.headers.get('retry-after'), await refused.json()]).toEqual([
+        503,
+        '30',
+        expect.objectContaining({ detail: 'The service has no disk space left. Nothing was changed.' }),
+      ])
+      expect(await read()).toEqual(describeContent({ ...PEOPLE.before, csv: large.csv }))
+      expect((await ask(`${server.url}/readyz`)).status).toBe(200)
+
+      disk.empty()
+      // The run is tried again three times, and may have ended before there was room.
+      const run = await submissions.waitForRun(token, runId)
+      if (run.status !== 'Processed') {
+        expect(run).toMatchObject({ status: 'UnknownError', reason: expect.stringContaining('operator') })
+        expect(await validate()).toMatchObject({ status: 'Processed' })
+      }
+      expect(await read()).toEqual(describeContent(large))
+      // Without room, the refused upload could not give up its claim on the file, which ends after ten seconds.
+      const stored = await until(() =>
+        submissions.putFile(token, 'people', PEOPLE.after.csv).catch((error: { status?: number }) => {
+          if (error.status !== 409) throw error
+          return undefined
+        }),
+      )
+      expect(stored).toMatchObject({ records: 300 })
+      expect(await validate()).toMatchObject({ status: 'Processed', errorCount: 200 })
+      expect(await read()).toEqual(describeContent(PEOPLE.after))
+      // What the refused upload had stored is swept away.
+      await until(() =>
+        withDatabase(url, async (database) => {
+          await database.write('schema', (writer) =>
+            writer.run(`update job set due = 0 where kind = 'retention'`),
+          )
+          const left = await database.all(
+            `select version from file_chunk union select version from file_version
+             except select version from submission_file`,
+          )
+          return left.length === 0 ? true : undefined
+        }),
+      )
+      worker.kill('SIGTERM')
+      server.command.kill('SIGTERM')
+      for (const { command } of [{ command: worker }, server]) {
+        const { code, stdout, stderr } = await command.ended
+        expect([code, (stdout + stderr).includes(NAME)]).toEqual([0, false])
+        expect(stdout).toMatch(/no (?:disk space|space) left/)
+      }
+    },
+  )
+
+  testBoth(
+    'for the files of a check: the run ends with a reason, and the next one works',
+    { timeout: 240_000 },
+    async () => {
+      const { disk, submissions, token, read, work, validate } = await start({ CHECK_FOLDER: '' })
+      const large = makePeople(NAME, 60_000, 60_000)
+      await submissions.putFile(token, 'people', large.csv)
+      disk.fill()
+      const worker = work()
+      for (const left of [0, 500_000]) {
+        disk.fill(left)
+        expect(await validate()).toMatchObject({
+          status: 'Halted',
+          reason: 'The disk has no room left for the check. Free some, and run it again.',
+        })
+        disk.empty()
+      }
+      expect(await read()).toEqual(describeContent({ ...PEOPLE.before, csv: large.csv }))
+      expect(await validate()).toMatchObject({ status: 'Processed', errorCount: 60_000 })
+      worker.kill('SIGTERM')
+      const { stdout, stderr } = await worker.ended
+      expect(stdout + stderr).not.toContain(NAME)
+      expect(readdirSync(disk.folder)).toEqual(['lost+found'])
+    },
+  )
+})
+
 testSqlite(
-  'a read-only disk: everything that would write says so, and works when it may be written again',
+  'a read-only disk: every write reports it, and works once the disk is writable again',
   async () => {
     const disk = SmallDisk.create(16)
     const mahi = installWithInput()
@@ -230,9 +400,10 @@ testSqlite(
       'DISK/new.db cannot be written: its file system is read-only\n',
     )
     expect(await complain(['migrate'], { DATABASE_URL: `sqlite:${disk.folder}/new/new.db` })).toBe(
-      "DISK/new/new.db can't be opened: its folder can't be made\n",
+      'DISK/new/new.db cannot be opened: its folder cannot be created\n',
     )
-    expect(await complain(['occupations', 'export', '--output', `${disk.folder}/out.ndjson`], {})).toBe(
+    const other = { DATABASE_URL: (await new Installation().migrate()).databaseUrl }
+    expect(await complain(['occupations', 'export', '--output', `${disk.folder}/out.ndjson`], other)).toBe(
       'DISK/out.ndjson cannot be written: its file system is read-only\n',
     )
     expect(await complain(['mirror', url, `${disk.folder}/copy`])).toBe(

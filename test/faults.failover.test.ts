@@ -82,7 +82,7 @@ describe.skipIf(!hasCluster)('where the primary goes', () => {
     expect(command.stdout.match(new RegExp(LOST, 'g'))).toHaveLength(1)
   })
 
-  test('where no more connections are allowed, changes are still followed over those that are open', async () => {
+  test('when no more connections are allowed, changes are still followed over the open ones', async () => {
     const primary = await startCluster()
     const { command, mahi } = await serve(primary, () => ({ DATABASE_URL: 'sqlite:unused.db' }))
     command.kill('SIGTERM')

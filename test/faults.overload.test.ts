@@ -25,7 +25,7 @@ async function serve(environment: Record<string, string>) {
   return { ...filled, url, command, databaseUrl: mahi.databaseUrl }
 }
 
-/** Sends a request on a connection of its own and reads the head of the answer, and no more. */
+/** Sends a request on a separate connection and reads only the head of the response. */
 async function beginReading(url: string, path: string, headers: Record<string, string>) {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -49,7 +49,7 @@ function distinctPages(headers: Question['headers']): Question[] {
   }))
 }
 
-test('far more requests than a process can do are answered in part, and the rest turned away; then it is as before', async () => {
+test('under overload a process serves some requests and rejects the rest, then recovers', async () => {
   const { url, headers, command } = await serve({
     PAGE_CACHE_MB: '0',
     OVERLOAD_DELAY_MS: '50',
@@ -68,7 +68,7 @@ test('far more requests than a process can do are answered in part, and the rest
 })
 
 testWhere(engine === 'postgres', 'on SQLite: the queue for connections, which it has none of')(
-  'a process that keeps up turns away those for whom its connections have no room, and nobody else',
+  'a process that keeps up rejects only requests that exceed its connections',
   async () => {
     // Two connections, for each of which 50 may wait. The delay of the process itself turns nobody away.
     const { url, headers } = await serve({
@@ -93,32 +93,29 @@ const limit = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).tri
 testWhere(
   limit === 'unlimited' || Number(limit) > IDLE + 500,
   `${IDLE} connections: this user may open ${limit} files at once`,
-)(
-  `${IDLE} connections on which nothing is asked any more take little memory and keep nobody out`,
-  async () => {
-    const { url, headers, command } = await serve({})
-    const path = '/v1/occupations?Limit=20'
-    expect((await ask(url + path, headers)).status).toBe(200)
-    const before = memoryOf(command)
-    const sockets: Socket[] = []
-    while (sockets.length < IDLE) {
-      const begun = await Promise.all(
-        Array.from({ length: 250 }, () => beginReading(url, path, { ...headers, connection: 'keep-alive' })),
-      )
-      for (const { socket, status } of begun) {
-        expect(status).toBe(200)
-        sockets.push(socket.resume())
-      }
+)(`${IDLE} idle connections take little memory and lock nobody out`, async () => {
+  const { url, headers, command } = await serve({})
+  const path = '/v1/occupations?Limit=20'
+  expect((await ask(url + path, headers)).status).toBe(200)
+  const before = memoryOf(command)
+  const sockets: Socket[] = []
+  while (sockets.length < IDLE) {
+    const begun = await Promise.all(
+      Array.from({ length: 250 }, () => beginReading(url, path, { ...headers, connection: 'keep-alive' })),
+    )
+    for (const { socket, status } of begun) {
+      expect(status).toBe(200)
+      sockets.push(socket.resume())
     }
-    const taken = memoryOf(command) - before
-    process.stdout.write(`${IDLE} idle connections take ${Math.round(taken / MB)} MB\n`)
-    expect(taken).toBeLessThan(300 * MB)
-    expect(sockets.filter(({ destroyed }) => destroyed)).toEqual([])
-    expect((await ask(url + path, headers)).status).toBe(200)
-  },
-)
+  }
+  const taken = memoryOf(command) - before
+  process.stdout.write(`${IDLE} idle connections take ${Math.round(taken / MB)} MB\n`)
+  expect(taken).toBeLessThan(300 * MB)
+  expect(sockets.filter(({ destroyed }) => destroyed)).toEqual([])
+  expect((await ask(url + path, headers)).status).toBe(200)
+})
 
-test('readers that ask for large pages and take none of them do not fill the memory, nor keep others out for long', async () => {
+test('clients that request large pages and read nothing neither fill the memory nor lock others out for long', async () => {
   const { url, headers, command, databaseUrl } = await serve({ PAGE_CACHE_MB: '0' })
   const recordText = 'x'.repeat(20_000)
   const entries = Array.from({ length: 1000 }, (_, index) => ({ localId: String(index), recordText }))

@@ -54,7 +54,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     for (const line of refused) expect(line).toMatch(/^postgres:\/\/[^\n]+\n$/)
   })
 
-  test('a server that is cut off is told of at once after the first requests, and used again when it is back', async () => {
+  test('an unreachable server is reported at once after the first requests, and used again when it is back', async () => {
     const mahi = new Installation()
     const DATABASE_URL = await cluster.createDatabase('cut_off')
     const { questions, headers } = await fillDatabase(DATABASE_URL)
@@ -80,7 +80,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     expect(counts.otherwise).toEqual([])
   })
 
-  test('a process that stood still does not take the server for silent', async () => {
+  test('a stalled process does not consider the server unresponsive', async () => {
     const url = await cluster.createDatabase('stood_still')
     await withDatabase(url, async (database) => {
       const follower = database.follow(() => undefined)
@@ -99,7 +99,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     })
   })
 
-  test('requests take a limited number of connections, and those who would wait in vain are turned away', async () => {
+  test('requests use a limited number of connections, and those that would wait in vain are rejected', async () => {
     const mahi = new Installation()
     const DATABASE_URL = await cluster.createDatabase('busy')
     const { questions, headers } = await fillDatabase(DATABASE_URL)
@@ -118,7 +118,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
 
     const answered = await cluster.session(async (client) => {
       await client.query('begin; lock table occupation in access exclusive mode')
-      // 3 are being worked on, and 150 may wait for them. Each asks for a page of its own: equal questions share one.
+      // 3 are being worked on, and 150 may wait for them. Each requests a different page, because equal requests share a query.
       const statuses: number[] = []
       const asked = Array.from({ length: 400 }, async (_, index) => {
         const { status } = await ask(`${url}/v1/occupations?Limit=1&Cursor=C${index}`, headers)
@@ -139,7 +139,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     expect((await ask(url + questions[0]?.path, headers)).status).toBe(200)
   })
 
-  test('a read that takes too long is given up, and an import that takes longer is not', async () => {
+  test('a slow read is aborted, but a slower import is not', async () => {
     const mahi = new Installation()
     const DATABASE_URL = await cluster.createDatabase('slow')
     const { questions, headers } = await fillDatabase(DATABASE_URL)
@@ -212,7 +212,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
           return await writer.load('result_entry', COLUMNS, losingRows())
         })
         await expect(losing).rejects.toThrow(
-          /^postgres:.*(?:was lost on the way|has ended this connection|did not respond)/,
+          /^postgres:.*(?:disconnected|has closed this connection|did not respond)/,
         )
         expect(await database.write('run', (writer) => writer.load('result_entry', COLUMNS, rows(10)))).toBe(
           10,
@@ -221,7 +221,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       })
     })
 
-    test('takes no memory for what the server has not taken yet', async () => {
+    test('buffers no more than the server accepts', async () => {
       await cluster.createDatabase('slow_load')
       const proxy = await PausableProxy.start(cluster.port)
       await withDatabase(cluster.url('slow_load', proxy.port), async (database) => {
@@ -251,7 +251,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     })
   })
 
-  describe('a command says what is wrong with the server in one line', () => {
+  describe('a command reports what is wrong with the server in one line', () => {
     async function complain(url: string): Promise<string> {
       const { code, stdout, stderr } = await new Installation().run(['migrate'], {
         environment: { DATABASE_URL: url },
@@ -260,7 +260,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       return stderr
     }
 
-    test('nobody listens, or somebody who says nothing', async () => {
+    test('a refused connection, or no response', async () => {
       const proxy = await PausableProxy.start(cluster.port)
       const silent = cluster.url('postgres', proxy.port)
       proxy.pause()
@@ -279,28 +279,28 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       const at = `127.0.0.1:${own.port}/postgres`
       const as = (user: string) => `postgres://${user}@${at}`
       expect(await complain(own.url('absent'))).toBe(
-        `${own.url('absent')} has no such database: create it, or name another in DATABASE_URL\n`,
+        `${own.url('absent')} does not exist. Create the database, or name another in DATABASE_URL\n`,
       )
       for (const user of ['visitor:wrong', 'nobody:right']) {
         const shown = as(user.replace(/:.*/, ':***'))
         expect(await complain(as(user))).toBe(
-          `${shown} refuses the user or the password: check DATABASE_URL\n`,
+          `${shown} rejected the user or the password. Check DATABASE_URL\n`,
         )
       }
       expect(await complain(as('visitor'))).toBe(
-        `${as('visitor')} asks for a password: put one into DATABASE_URL\n`,
+        `${as('visitor')} requires a password. Add it to DATABASE_URL\n`,
       )
       expect(await complain(as('visitor:right'))).toBe(
-        `${as('visitor:***')} does not let this user create or read tables: grant it the rights, or name another user\n`,
+        `${as('visitor:***')} does not let this user create or read tables. Grant it the privileges, or name another user\n`,
       )
       expect(await complain(`${as('mahi')}?options=-c%20search_path%3Dabsent`)).toBe(
-        `${as('mahi')} has no such schema: create it, or change the search path in DATABASE_URL\n`,
+        `${as('mahi')} has no schema of that name. Create it, or change the search path in DATABASE_URL\n`,
       )
     })
 
     test('TLS that it does not offer', async () => {
       expect(await complain(`${cluster.url('postgres')}?sslmode=require`)).toBe(
-        `${cluster.url('postgres')} offers no TLS: turn it on there, or leave sslmode out of DATABASE_URL\n`,
+        `${cluster.url('postgres')} does not support TLS. Enable it on the server, or remove sslmode from DATABASE_URL\n`,
       )
     })
 
@@ -308,7 +308,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
       await cluster.query(`create database crowded connection limit 0`)
       await cluster.query(`create user guest`)
       const url = cluster.url('crowded').replace('mahi@', 'guest@')
-      expect(await complain(url)).toMatch(/ has no connection left: raise its max_connections/)
+      expect(await complain(url)).toMatch(/ has no free connection. Raise its max_connections/)
     })
   })
 })

@@ -50,7 +50,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     })
   })
 
-  test('a replica that is told to stop first says so, goes on answering meanwhile, and ends with 0', async () => {
+  test('a stopping replica first reports it, still responds meanwhile, and exits with 0', async () => {
     const { replicas, headers, questions } = await startReplicas('told_to_stop', 1, { DRAIN_SECONDS: '2' })
     const [{ url, command }] = replicas as [(typeof replicas)[number]]
     const path = questions[0]?.path
@@ -65,7 +65,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     await expect(ask(url + path, headers)).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('a request in flight is answered though its replica is told to stop', async () => {
+  test('a request in flight gets its response although its replica is stopping', async () => {
     const { replicas, headers } = await startReplicas('in_flight', 1)
     const [{ url, command }] = replicas as [(typeof replicas)[number]]
     const asked = await cluster.session(async (client) => {
@@ -93,7 +93,7 @@ describe.skipIf(!hasCluster)('with a PostgreSQL of its own', () => {
     expect(await command.ended).toMatchObject({ code: 0, signal: null, stderr: '' })
   })
 
-  test('a replica that is told to stop while its database is cut off ends with 0 all the same', async () => {
+  test('a replica that stops while its database is unreachable still exits with 0', async () => {
     const { start, headers } = await startReplicas('stopped_cut_off', 0)
     const proxy = await PausableProxy.start(cluster.port)
     const mahi = new Installation()

@@ -4,7 +4,7 @@ import { grow, judgeAlways, judgeTrends, type Window } from '../bench/soak/verdi
 import { engine } from './support/temporary.ts'
 
 // `npm run soak` runs for as long as one likes, and judges trends as well.
-test('a mixed load with imports, publishes and new keys leaves nothing behind', {
+test('a mixed load with imports, publishes, returns, sessions and new keys leaves nothing behind', {
   timeout: 180_000,
 }, async () => {
   const run = await soak({
@@ -18,6 +18,8 @@ test('a mixed load with imports, publishes and new keys leaves nothing behind', 
   expect(judgeAlways(run).filter(({ holds }) => !holds)).toEqual([])
   expect(run.answered - run.turnedAway).toBeGreaterThan(50)
   expect(run.commands.import).toBeGreaterThan(2)
+  expect(run.commands.return).toBeGreaterThan(1)
+  expect(run.commands.session).toBeGreaterThan(1)
 })
 
 /** Windows of a run in which nothing changes, but for what is given. */
@@ -32,6 +34,7 @@ function makeWindows(change: (index: number) => Partial<Window>): Window[] {
     heap: 25e6,
     pages: 10e6,
     handles: 50 + (index % 2),
+    worker: 80e6,
     connections: 11,
     database: 50e6,
     log: 4e6,
@@ -56,16 +59,17 @@ function failing(change: (index: number) => Partial<Window>): string[] {
     handlesBefore: 20,
     handlesAfter: 20,
   }
-  const findings = judgeTrends({ ...run, ...rest, exitCode: 0 })
+  const findings = judgeTrends({ ...run, ...rest, exitCodes: [0, 0] })
   return findings.filter(({ holds }) => !holds).map(({ rule }) => rule.split(/ levels| of the/)[0] ?? '')
 }
 
-test('a run that stays as it is is told from one that leaks or slows down', () => {
+test('a stable run is distinguished from one that leaks or slows down', () => {
   expect(failing(() => ({}))).toEqual([])
   // At the start caches fill and code is compiled.
   expect(failing((index) => ({ memory: index < 8 ? 100e6 + index * 12e6 : 200e6 }))).toEqual([])
   expect(failing((index) => (index === 20 ? { memory: 400e6, p99: 500 } : {}))).toEqual([])
   expect(failing((index) => ({ memory: 200e6 + index * 3e6 }))).toEqual(['memory'])
+  expect(failing((index) => ({ worker: 80e6 + index * 2e6 }))).toEqual(["the worker's memory"])
   expect(failing((index) => ({ heap: 25e6 + index * 1e6 }))).toEqual(['heap'])
   expect(failing((index) => ({ handles: 50 + index }))).toEqual(['the number of handles'])
   expect(failing((index) => ({ database: 50e6 + index * 2e6 }))).toEqual(['the database'])

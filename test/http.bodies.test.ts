@@ -64,3 +64,39 @@ test('a hostile body gets a problem that openapi.json describes, from every oper
     `${WRITING.length} operations with ${BODIES.length * TYPES.length} hostile bodies each\n`,
   )
 })
+
+test('a body that is refused half-read gets its problem over a real connection', async () => {
+  const service = await Service.start()
+  const { key } = await service.createKey({ scopes: ['submissions:write'], eids: ['1001'] })
+  const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
+  const send = async (path: string, method: string, type: string, body: string | Buffer) => {
+    const response = await fetch(`${url}/v1${path}`, {
+      method,
+      headers: { 'x-api-key': key, eid: '1001', 'content-type': type },
+      // A stream has no Content-Length: the service finds the limit while it reads.
+      body: new Blob([Buffer.from(body)]).stream(),
+      duplex: 'half',
+    } as RequestInit)
+    return [
+      response.status,
+      response.headers.get('content-type'),
+      ((await response.json()) as { type?: string }).type,
+    ]
+  }
+  const problem = 'application/problem+json; charset=utf-8'
+  expect(
+    await send('/submissions', 'POST', 'application/json', `{"returnId":"${'x'.repeat(100_000)}"}`),
+  ).toEqual([413, problem, '/problems/content-too-large'])
+  const created = await fetch(`${url}/v1/submissions`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, eid: '1001', 'content-type': 'application/json' },
+    body: '{"returnId":"202512"}',
+  })
+  const { submissionToken } = (await created.json()) as { submissionToken: string }
+  const path = `/submissions/${submissionToken}/files/learners`
+  expect(await send(path, 'PUT', 'text/csv', Buffer.alloc(3_000_000, 0xff))).toEqual([
+    400,
+    problem,
+    expect.stringContaining('/problems/'),
+  ])
+})

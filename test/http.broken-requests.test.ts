@@ -1,7 +1,9 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type Answer, Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
@@ -56,7 +58,7 @@ const MALFORMED: Record<string, string | Buffer> = {
   'a path that ends too soon': `GET /v9/occupations/%E0%A4 HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
 }
 
-test('what is not HTTP as it should be is 400', async () => {
+test('malformed HTTP gets 400', async () => {
   for (const [what, bytes] of Object.entries(MALFORMED)) {
     const answer = await exchange(service, bytes)
     expect([what, answer.status]).toEqual([what, 400])
@@ -114,7 +116,7 @@ test('a broken request does no harm to other connections', async () => {
 })
 
 describe('a connection that has had good requests', () => {
-  test('is told of a broken one in its turn', async () => {
+  test('gets the response to a broken one in turn', async () => {
     const connection = await Connection.open(service)
     for (let index = 0; index < 3; index++) expect((await connection.send(LIVEZ).read()).status).toBe(200)
     assertProblem(await connection.send('nonsense\r\n\r\n').read(), 400, 'malformed-request')
@@ -159,7 +161,7 @@ test('a method of another protocol has its answer in its turn, and the log does 
 })
 
 describe('requests that follow each other without waiting', () => {
-  test('are answered in their order, each by itself', async () => {
+  test('get separate responses in order', async () => {
     const paths = [
       '/livez',
       '/nowhere',
@@ -245,7 +247,7 @@ describe('a connection of which one half is closed', () => {
     expect(await connection.readToEnd()).toBe('')
   })
 
-  test('in the middle of a request is told so, and closed', async () => {
+  test('in the middle of a request gets a response, and is closed', async () => {
     for (const part of [
       'GET /liv',
       `GET /livez HTTP/1.1\r\n${HOST}`,
@@ -309,4 +311,29 @@ test('the log has a line for every broken request too, under its id', async () =
     expect(lines).toHaveLength(1)
     expect(lines[0]).toMatchObject({ level: 'info', status })
   }
+})
+
+test.each([
+  ['CONNECT', 'CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+  ['a malformed request', 'nonsense\r\n\r\n'],
+  ['half a request', `POST /v1/codings HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\nab`],
+])('a client that resets its connection after %s does not end the process', async (_, request) => {
+  const port = await listen(service)
+  const thrown: unknown[] = []
+  const note = (error: unknown) => thrown.push(error)
+  process.prependListener('uncaughtException', note)
+  onTestFinished(() => {
+    process.off('uncaughtException', note)
+  })
+  for (let index = 0; index < 5; index++) {
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
+    await once(socket, 'connect')
+    socket.write(request)
+    await once(socket, 'data')
+    socket.resetAndDestroy()
+  }
+  const connections = () =>
+    new Promise<number>((resolve) => service.app.server.getConnections((_, count) => resolve(count)))
+  await expect.poll(connections).toBe(0)
+  expect(thrown).toEqual([])
 })

@@ -74,7 +74,7 @@ describe('by default any web page may call', () => {
     }
   })
 
-  test('which needs no Origin, so that what is kept of an answer does for all', async () => {
+  test('which needs no Origin, so that a cached response suits all', async () => {
     const service = await Service.start()
     const { headers } = await service.get('/v1/occupations')
     expect(headers['access-control-allow-origin']).toBe('*')
@@ -85,7 +85,7 @@ describe('by default any web page may call', () => {
 describe('with a list of origins', () => {
   const settings = { CORS_ORIGINS: `${ORIGIN}, https://other.example:8443` }
 
-  test('those may call, and are told apart in caches', async () => {
+  test('those may call, and caches distinguish them', async () => {
     const service = await Service.start(settings)
     for (const origin of [ORIGIN, 'https://other.example:8443']) {
       expect((await preflight(service, origin)).headers['access-control-allow-origin']).toBe(origin)

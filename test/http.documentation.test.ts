@@ -6,7 +6,7 @@ import { Service } from './support/service.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-test('/ leads people to the console or to the reference, and tells programs where to go', async () => {
+test('/ redirects people to the console or the reference, and shows programs where to go', async () => {
   const service = await Service.start({ CONSOLE: 'on' })
   const people = await service.request({ url: '/', headers: { accept: BROWSER } })
   expect([people.statusCode, people.headers.location]).toEqual([302, '/console'])
@@ -102,7 +102,7 @@ test('the document has an enum for each set of constants, and a name for each ob
   })
 })
 
-test('the key of the demo is filled in for a browser on the same machine, and for nobody else', async () => {
+test('the key of the demo is filled in only for a browser on the same machine', async () => {
   const demo = { key: 'the-key-of-the-demo', eid: '9999', token: 'sample' }
   const service = await Service.start({}, undefined, { demo })
   const port = await listen(service)

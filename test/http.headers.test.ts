@@ -9,7 +9,7 @@ const POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 /** What would tell which programs and versions answer. */
 const BANNERS = ['server', 'x-powered-by', 'via', 'x-aspnet-version', 'x-runtime', 'x-version']
 
-test('every answer tells browsers what not to do with it, and no caller what answers', async () => {
+test('every response restricts browsers, and does not identify the server', async () => {
   const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '4/60' })
   await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
   const port = await listen(service)
@@ -76,7 +76,7 @@ test('every answer tells browsers what not to do with it, and no caller what ans
   }
 })
 
-test('a page for people may show itself, from this service alone, and may not be framed', async () => {
+test('an HTML page loads content from this service only, and may not be framed', async () => {
   const service = await Service.start()
   for (const [url, accept] of [
     ['/docs/', 'text/html'],
@@ -93,13 +93,13 @@ test('a page for people may show itself, from this service alone, and may not be
   }
 })
 
-test('the OpenAPI document tells the version of the interface, not that of the program', async () => {
+test('the OpenAPI document states the version of the API, not of the program', async () => {
   const service = await Service.start()
   const { info } = (await service.request({ url: '/openapi.json' })).json()
   expect(info.version).toBe('1.0')
 })
 
-test('what the metrics are served with has no banner either', async () => {
+test('the metrics server sends no banner either', async () => {
   const server = await serveMetrics(new Metrics(), 0)
   const { port } = server.address() as { port: number }
   try {

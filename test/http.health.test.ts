@@ -39,7 +39,7 @@ test('readyz says whether the database answers a query', async () => {
   expect((await service.request({ url: '/readyz' })).statusCode).toBe(200)
 })
 
-test('a process that is told to stop is alive, not ready, and asks its connections to end', async () => {
+test('a stopping process is alive, not ready, and closes its connections', async () => {
   const server = await startServer(
     readSettings({
       DATABASE_URL: temporaryDatabaseUrl(),
@@ -128,7 +128,7 @@ describe('the metrics', () => {
     )
   }
 
-  test('are on loopback alone, in the form of Prometheus', async () => {
+  test('are on loopback only, in the Prometheus format', async () => {
     const metrics = new Metrics()
     metrics.count('occupations', 200, 0.002)
     metrics.count('occupations', 200, 0.004)
@@ -143,11 +143,11 @@ describe('the metrics', () => {
     expect((await read(metrics, '/')).status).toBe(404)
   })
 
-  test('tell durations as a histogram of prom-client does', async () => {
+  test('report durations like a histogram of prom-client', async () => {
     const metrics = new Metrics()
     const expected = new Histogram({
       name: 'mahi_http_request_duration_seconds',
-      help: 'From the arrival of a request to the end of its answer.',
+      help: 'From the arrival of a request to the end of its response.',
       labelNames: ['operation'] as const,
       buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
       registers: [],
@@ -169,7 +169,7 @@ describe('the metrics', () => {
     expect(body).toContain(await registry.metrics())
   })
 
-  test('count each answer by its operation and status, and never by what was asked', async () => {
+  test('count each response by operation and status, and never by its URL', async () => {
     const metrics = new Metrics()
     const app = Fastify()
     new ResponseLog(createLog('info', { write: () => undefined }), metrics).watch(app)

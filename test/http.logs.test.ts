@@ -161,7 +161,7 @@ describe('an id that the request came with is logged beside its own', () => {
     const service = await Service.start()
     service.log.length = 0
     const response = await service.get('/v1/occupations', headers)
-    // On PostgreSQL the service has lines of its own meanwhile.
+    // On PostgreSQL, the service writes other lines meanwhile.
     const line = await until(() => linesOf(service).find(({ operation }) => operation !== undefined))
     const { requestId, trace, id } = line
     expect({ ...(requestId !== undefined && { requestId }), ...(trace !== undefined && { trace }) }).toEqual(

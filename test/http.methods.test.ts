@@ -60,7 +60,7 @@ test('HEAD works wherever GET does, and says the same', async () => {
   }
 })
 
-test('any other method is 405, and Allow says what is taken', async () => {
+test('any other method gets 405, and Allow lists the supported ones', async () => {
   const connection = await Connection.open(service)
   for (const path of ADDRESSES) {
     for (const method of OTHER_METHODS) {
@@ -77,7 +77,7 @@ test('any other method is 405, and Allow says what is taken', async () => {
   }
 })
 
-test('so it is whoever asks, and whatever body and type come with it', async () => {
+test('the same applies to any caller, body and type', async () => {
   const json = { 'Content-Type': 'application/json' }
   for (const [headers, body] of [
     [{}, ''],
@@ -111,7 +111,7 @@ test('CONNECT is refused: the service is no proxy', async () => {
   }
 })
 
-test('OPTIONS tells what an address takes, and that there is none', async () => {
+test('OPTIONS lists the methods of a path, or gets 404', async () => {
   const connection = await Connection.open(service)
   for (const path of [...ADDRESSES, '*']) {
     const { status, headers, body } = await connection.send(write('OPTIONS', path)).read()

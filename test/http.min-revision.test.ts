@@ -25,7 +25,7 @@ describe.each(['/v1/occupations', RESULTS])('X-Min-Revision at %s', (path) => {
     expect((await since(path, etag, { 'if-none-match': etag })).statusCode).toBe(304)
   })
 
-  test('is 412 where the data has not reached it, and 400 where it is none', async () => {
+  test('is 412 if the data has not reached it, and 400 if it is malformed', async () => {
     const { etagOf, since } = await startFilled()
     const etag = await etagOf(path)
     const later = etag.replace(/\d+/, (number) => String(Number(number) + 1))

@@ -42,7 +42,7 @@ const BODY_PROBLEMS = [
 ] as const satisfies readonly (keyof typeof PROBLEMS)[]
 
 describe('every error is answered with a problem body', () => {
-  test('whose type is an address that says what it means', async () => {
+  test('whose type is the URL of its explanation', async () => {
     const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '4/60' })
     await service.publish([], { token: 'submission-0001' })
     const get = async (url: string, headers: Record<string, string> = {}) =>
@@ -144,7 +144,7 @@ describe('every error is answered with a problem body', () => {
   })
 })
 
-describe('a failure of the service is 500, and tells nothing of its inside', () => {
+describe('a failure of the service is 500 without internal details', () => {
   test.each(['/v1/occupations', RESULTS])('%s', async (url) => {
     const service = await Service.start()
     await service.publish([], { token: 'submission-0001' })
@@ -172,7 +172,7 @@ describe('a failure of the service is 500, and tells nothing of its inside', () 
     expect(answer).toMatchObject({ level: 'info', status: 500 })
   })
 
-  test('and a database that is gone is 500 or 503, and tells as little', async () => {
+  test('and an unavailable database is 500 or 503 without details', async () => {
     const service = await Service.start()
     await service.publish([], { token: 'submission-0001' })
     await service.get(RESULTS, { eid: '1001' })
@@ -222,7 +222,7 @@ describe('the page of a kind of problem', () => {
     }
   })
 
-  test('that there is not is 404, whatever it is called', async () => {
+  test('that does not exist gets 404, whatever its name', async () => {
     const service = await Service.start()
     for (const slug of ['nothing', 'constructor', '__proto__', 'toString', 'Unauthorized', '%00']) {
       const response = await service.request({ url: `/problems/${slug}` })

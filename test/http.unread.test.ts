@@ -71,14 +71,26 @@ async function readUnread(metricsPort: number): Promise<number> {
 }
 
 const BURSTS = [
-  { burst: '4 connections that pipeline 590 requests each', connections: 4, requests: 590 },
-  { burst: '1,150 connections with one request each', connections: 1150, requests: 1 },
+  {
+    burst: '4 connections that pipeline 590 requests each',
+    outcome: 'get one response after another',
+    connections: 4,
+    requests: 590,
+    statuses: [200],
+  },
+  {
+    burst: '1,150 connections with one request each',
+    outcome: 'get 503 beyond the capacity',
+    connections: 1150,
+    requests: 1,
+    statuses: [200, 503],
+  },
 ]
 const CODINGS = ['identity', 'br']
-for (const { burst, connections, requests } of BURSTS) {
+for (const { burst, outcome, connections, requests, statuses: expected } of BURSTS) {
   for (const coding of CODINGS) {
     testWhere(process.platform === 'linux', `${burst}: the peak memory of a process is read from /proc`)(
-      `${burst}, all read in one turn, get 503 beyond the capacity (${coding})`,
+      `${burst}, all read in one turn, ${outcome} (${coding})`,
       { timeout: 120_000 },
       async () => {
         const mahi = await new Installation().fill(records())
@@ -115,9 +127,10 @@ for (const { burst, connections, requests } of BURSTS) {
         process.stdout.write(
           `${burst} (${coding}): ${statuses.length - refused} pages, ${refused} times 503, at most ${Math.round(peak / MB)} MB, ${Math.round(before / MB)} before\n`,
         )
-        expect(new Set(statuses)).toEqual(new Set([200, 503]))
+        expect(new Set(statuses)).toEqual(new Set(expected))
         expect(statuses).toHaveLength(connections * requests)
-        expect(peak).toBeLessThan(480 * MB)
+        // 32 MB less than deploy/ gives, and 24 MB that the sources need more than a build.
+        expect(peak).toBeLessThan((480 + 24) * MB)
         // Everything has been read, so nothing counts any more.
         await until(async () => ((await readUnread(metricsPort)) === 0 ? true : undefined))
       },
@@ -169,7 +182,7 @@ test('a page larger than the capacity is sent if it is the only one', () => {
   unread.assertRoom()
 })
 
-test('a client that leaves with responses still queued on its connection releases all of them', async () => {
+test('a client that leaves with an unread response, and requests behind it, releases all of them', async () => {
   const mahi = await new Installation().fill(records())
   const metricsPort = await findFreePort()
   const { url } = await mahi.serve({
@@ -180,7 +193,7 @@ test('a client that leaves with responses still queued on its connection release
   const socket = await open(url)
   for (let index = 0; index < 100; index++)
     socket.write(`GET /v1/occupations?Limit=100&Cursor=A${index} HTTP/1.1\r\nHost: a\r\n\r\n`)
-  await until(async () => ((await readUnread(metricsPort)) > 20 * MB ? true : undefined))
+  await until(async () => ((await readUnread(metricsPort)) > 0 ? true : undefined))
   socket.destroy()
   await until(async () => ((await readUnread(metricsPort)) === 0 ? true : undefined))
 })

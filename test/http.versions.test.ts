@@ -98,7 +98,7 @@ test('a refusal names the version, where it came from, and those that are suppor
   expect((await ask('/v9/occupations', '8')).json().detail).toContain('"8" in the header')
 })
 
-test('what is no version at all is refused', async () => {
+test('a malformed version is refused', async () => {
   for (const version of ['one', '1.', '.1', '1.0.0', '01', '1 0', '-1', '+1', '1e0', 'vv1', 'v', '*', '１']) {
     const response = await ask('/v1/occupations', Buffer.from(version).toString('latin1'))
     expect([version, response.statusCode]).toEqual([version, 400])
@@ -139,7 +139,7 @@ test('the header twice is one version when both are the same, and none when they
   }
 })
 
-test('a version and nothing else is no address', async () => {
+test('a version on its own is not a path', async () => {
   for (const path of ['/v1', '/v1/', '/v9', '/v9/', '/v1/livez', '/v1/nowhere', '/V1/occupations']) {
     expect([path, (await ask(path)).statusCode]).toEqual([path, 404])
   }
@@ -201,7 +201,7 @@ test('every response says which versions are supported', async () => {
   }
 })
 
-test('so does the answer to what is no request', async () => {
+test('so does the response to a malformed request', async () => {
   for (const bytes of [
     'nonsense\r\n\r\n',
     'GET /livez HTTP/1.1\r\n\r\n',

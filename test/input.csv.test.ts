@@ -191,7 +191,7 @@ test('a text that is not UTF-8 is refused by its first line that is not', async 
     expect(await complain(text, size)).toEqual(['3: is not UTF-8. Save the file as UTF-8'])
 })
 
-test('a text of empty lines alone is refused', async () => {
+test('a text of only empty lines is refused', async () => {
   expect(await read('\n\r\n\n')).toEqual({
     records: [],
     faults: [

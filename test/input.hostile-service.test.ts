@@ -281,7 +281,7 @@ test('a redirect is not followed, and its target is named', async () => {
   expect(stderr).toBe('URL: HTTP 308 redirects to https://elsewhere.example/v1/occupations/changes\n')
 })
 
-test('a service without a change feed gets a message of its own', async () => {
+test('a service without a change feed gets a specific message', async () => {
   const url = await serve((response) => {
     response.statusCode = 404
     response.end('{"title":"Nothing here"}')
@@ -372,7 +372,7 @@ test('a copy that was damaged is fetched again, and what a first run left behind
   }
 })
 
-describe('findings of a service that is none', () => {
+describe('findings from something other than a service', () => {
   const fetchFrom = async (body: string) => {
     const url = await serve((response) => send(response, body))
     const mahi = new Installation()

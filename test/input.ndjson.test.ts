@@ -38,11 +38,11 @@ test('blank lines are passed over and counted', async () => {
   expect(records.map(({ line }) => line)).toEqual([3, 6])
 })
 
-test('a text without lines, or of blank lines alone, is valid and holds no record', async () => {
+test('a text without lines, or with only blank ones, is valid and has no records', async () => {
   for (const text of ['', '\n', '\n \r\n\n']) expect(await read(text)).toEqual({ records: [], faults: [] })
 })
 
-test('the same is read in whatever chunks the text arrives', async () => {
+test('chunks do not change the result', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.jsonValue(), fc.string({ unit: 'grapheme' })), { minLength: 1, maxLength: 8 }),

@@ -14,7 +14,7 @@ function complain(record: unknown): string[] {
   )
 }
 
-test('a record as it should be stays as it is', () => {
+test('a clean record is not changed', () => {
   const record = {
     occupationCode: 'B1',
     titleMaori: 'Kaimahi',
@@ -52,7 +52,7 @@ test.each([
   expect(normalised).toBe(true)
 })
 
-test('what is empty within a list or an object is left out, and so are they when nothing is left', () => {
+test('empty parts of lists and objects are left out, and empty lists and objects too', () => {
   const { value, faults } = readRecord({
     occupationCode: 'B1',
     altJobTitlesEnglish: ['', null, 'One', '  '],
@@ -92,13 +92,13 @@ describe('text', () => {
     expect(
       complain({ titleEnglish: 'a\ud83d', titleMaori: 'b\u0000', trainingDuration: 'c\u0085d' }),
     ).toEqual([
-      'titleEnglish: has half of a surrogate pair, which is not Unicode text',
+      'titleEnglish: has an unpaired surrogate, which is not valid Unicode',
       'titleMaori: has the control character U+0000 in "b\\u0000"',
       'trainingDuration: has the control character U+0085 in "c\\u0085d": Windows-1252 text, where this byte is …, was probably decoded as Latin-1: export the data again as UTF-8',
     ])
   })
 
-  test('what has been stored is stored again as it is', () => {
+  test('a stored record is not changed when it is stored again', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'aā ̄\u00a0\u202f\t\n\ufeff😀é') }), (text) => {
         const { value } = readRecord({ titleEnglish: text })
@@ -234,7 +234,7 @@ describe('every fault is named by its field', () => {
     ])
   })
 
-  test('a date that is none', () => {
+  test('an invalid date', () => {
     expect(complain({ lastUpdatedDate: '31/01/2026' })).toEqual([
       'lastUpdatedDate: must be an RFC 3339 date-time such as 2026-01-31T09:30:00Z, not "31/01/2026"',
     ])
@@ -258,7 +258,7 @@ test('a date is written in UTC with milliseconds', () => {
   })
 })
 
-test('whatever is given, the reader answers, and what it took it takes again', () => {
+test('the reader handles any value, and accepts what it has accepted before', () => {
   const anything = fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true })
   const field = fc.constantFrom(
     'occupationCode',

@@ -4,7 +4,7 @@ import { openDatabase } from '../src/database/open.ts'
 import { claim, enqueue, extend, finish, type Job, release } from '../src/jobs/queue.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
-test('nobody waits for more than one job of each other organisation', async () => {
+test('no job waits for more than one job of each other organisation', async () => {
   const database = await openDatabase(temporaryDatabaseUrl())
   try {
     const property = async (counts: readonly number[]) => {

@@ -10,7 +10,7 @@ function collect() {
   return { lines, log: logger }
 }
 
-test('an error is its message and where it came from, without what a driver adds', () => {
+test('an error is logged with its message and stack, without details from a driver', () => {
   const { lines, log } = collect()
   const refused = Object.assign(new Error('duplicate key value violates unique constraint'), {
     code: '23505',
@@ -29,7 +29,7 @@ test('an error is its message and where it came from, without what a driver adds
   expect(lines.join('')).not.toContain('secret-')
 })
 
-test('an error that is no error, or one without end, is told of shortly', () => {
+test('a thrown non-error, and an endless error, are logged briefly', () => {
   const { lines, log } = collect()
   log.error({ err: { secret: 'secret-text' } }, 'failed')
   const endless = new Error('x'.repeat(100_000))
@@ -45,7 +45,7 @@ test('what a library writes into its messages of a request names no key, JWT or 
   const address = `/v1/submissions/secret-token/validation-results?key=${KEY}`
   log.warn(`Reply was already sent, did you forget to "return reply" in the "${address}" (GET) route?`)
   log.warn({ err: new Error(`Reply was already sent: ${address} with ${JWT}`) }, 'failed')
-  // Fastify has serializers of its own for these, which tell the address and the sender.
+  // Fastify's own serializers of these show the URL and the sender.
   log.info({ req: { url: address, headers: { authorization: JWT } }, res: { statusCode: 200 } }, 'request')
   for (const secret of ['secret-token', 's'.repeat(43), JWT]) expect(lines.join('')).not.toContain(secret)
   expect(lines[0]).toContain('/submissions/…/validation-results?key=mahi_0123456789ab…')

@@ -156,7 +156,7 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
     environment,
   })
   expect(foreign.code).toBe(1)
-  expect(foreign.stderr).toContain('check the EID and the token')
+  expect(foreign.stderr).toContain('check its scopes')
 })
 
 test('a service that is away or unknown fails soon, with the cause, and so does the fetch of findings', async () => {

@@ -103,7 +103,7 @@ test('the first run fetches a snapshot, and the next only what changed, deletion
   expect(used).toEqual({ pages: 2, snapshots: 0, records: 10 })
 })
 
-test('a service with low limits is asked for the pages that it allows', async () => {
+test('pages are requested within the limits of the service', async () => {
   const { service, mirror, copy, truth } = await startMirrored({
     OCCUPATIONS_LIMIT_DEFAULT: '2',
     OCCUPATIONS_LIMIT_MAX: '3',

@@ -78,7 +78,7 @@ test('a page has a weak ETag that names its query, however the query is written'
   expect(new Set([etag, ...etags]).size).toBe(others.length + 1)
 })
 
-test('the ETag changes with the catalogue, and with nothing else', async () => {
+test('the ETag changes only with the catalogue', async () => {
   const service = await Service.start()
   const now = () => etagOf(service, '/v1/occupations')
   const seen = [await now()]
@@ -114,7 +114,7 @@ test('the ETag is the same for every encoding', async () => {
   }
 })
 
-test('an answer that is not a page has no ETag', async () => {
+test('a response other than a page has no ETag', async () => {
   const service = await Service.start()
   await service.import(recordsOf('A'))
 
@@ -264,7 +264,7 @@ test('Vary names the origin too where the answer depends on it', async () => {
   expect(String(again.vary).toLowerCase().split(/, */).sort()).toEqual(['accept-encoding', 'origin'])
 })
 
-test('a page is sent in the encoding that the caller takes, brotli before gzip', async () => {
+test('a page is sent in an encoding that the caller accepts, brotli before gzip', async () => {
   const service = await Service.start()
   await service.import(LONG)
   const plain = await ask(service, '/v1/occupations')

@@ -93,7 +93,7 @@ test('a dry run dates nothing', async () => {
   expect(await readDates(service)).toEqual(before)
 })
 
-test('the date that a record carries counts with keepDates alone', async () => {
+test('the date of a record counts only with keepDates', async () => {
   const service = await Service.start()
   const written = {
     A: ['2001-01-01T00:00:00Z', '2001-01-01T00:00:00.000Z'],
@@ -115,7 +115,7 @@ test('the date that a record carries counts with keepDates alone', async () => {
   expect(await readDates(service)).toEqual(kept)
 })
 
-test('keepDates refuses a date in the future, and what is no date', async () => {
+test('keepDates refuses future and invalid dates', async () => {
   const service = await Service.start()
   const future = new Date(Date.now() + 3_600_000).toISOString()
 
@@ -182,12 +182,12 @@ class Mirror {
       const first = await ask(this.#service, this.#changes())
       const seen = await this.#walk(this.#changes(), betweenPages)
       const all = await askPage(this.#service, addressOf({}, { limit: 1 }))
-      // Only what was of one version throughout tells how far the copy has got.
+      // Only pages of a single version show how far the copy has got.
       const again = await ask(this.#service, this.#changes(), { 'if-none-match': String(first.headers.etag) })
       if (again.statusCode !== 304) continue
       if (seen.length > 0) this.#newest = seen.sort().at(-1)
       if (all.totalCount === this.records.size) return
-      // Something was deleted: the total tells so, and nothing else does.
+      // Only the total shows that something was deleted.
       this.records.clear()
       this.#newest = undefined
     }

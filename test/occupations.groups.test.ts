@@ -95,7 +95,7 @@ test('more groups than are read at a time all come, in order', async () => {
   expect(minorGroups.map(({ code }) => code)).toEqual(codes)
 })
 
-test('Filter.GroupRelation alone is rejected, and so is another value', async () => {
+test('Filter.GroupRelation on its own is rejected, and so is an unknown value', async () => {
   const service = await Service.start()
   const detailOf = async (query: string) => (await service.get(`/v1/occupations?${query}`)).json().detail
   expect(await detailOf('Filter.GroupRelation=Primary')).toContain('needs Filter.MajorGroupCode')

@@ -11,6 +11,7 @@ import { readRemoved } from '../src/occupations/history/replacements.ts'
 import { listRevisions, readKept } from '../src/occupations/history/revision-log.ts'
 import { rollBack } from '../src/occupations/history/rollback.ts'
 import { type ImportOptions, importOccupations } from '../src/occupations/import.ts'
+import { Installation } from './support/command.ts'
 import { sourceOf } from './support/service.ts'
 import { readState } from './support/state.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
@@ -189,7 +190,7 @@ test('a replacement that leads back to itself, to nothing or to a described reco
   expect(await exported(database)).toBe(before)
 })
 
-test('what is superseded for longer than it is kept is forgotten, but not the revision before', async () => {
+test('expired revisions are deleted, except the previous one', async () => {
   const database = await openEmpty()
   const day = 86_400_000
   const retention = { historyDays: 2, removedDays: 2 }
@@ -286,4 +287,18 @@ test('a catalogue from before the history is its first revision', async () => {
   await rollBack(database, 1)
   expect(await exported(database)).toBe(before)
   await readState(database)
+})
+
+test('a dry run of a replacement shows the record that goes, and changes nothing', async () => {
+  const mahi = await new Installation().fill([record(1, 'One'), record(2, 'Two')])
+  const replace = ['occupations', 'replace', 'O1', '--by', 'O2', '--dry-run']
+  expect(await mahi.runJson(replace)).toEqual({
+    occupationCode: 'O1',
+    replacedBy: ['O2'],
+    removed: true,
+    changes: [{ occupationCode: 'O1', change: 'deleted' }],
+  })
+  const { stdout, stderr } = await mahi.run(replace)
+  expect(stdout + stderr).toMatch(/^- O1$/m)
+  expect((await mahi.run(['occupations', 'export'])).stdout).toContain('"One"')
 })

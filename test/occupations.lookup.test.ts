@@ -79,7 +79,7 @@ describe('a code that the catalogue does not have', () => {
     expect((await service.get(pathOf('nothing like it'))).json()).toMatchObject({ similarCodes: [] })
   })
 
-  test('is 410 with its successors where it was removed, and 200 where it came back', async () => {
+  test('is 410 with its successors after removal, and 200 after its return', async () => {
     const service = await start()
     await service.import([{ occupationCode: 'A0102', replacedBy: ['A0101'] }])
     const response = await service.get(pathOf('A0102'))

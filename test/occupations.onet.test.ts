@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +11,7 @@ import { renderRecord } from '../src/occupations/record.ts'
 import type { OccupationRecord } from '../src/occupations/schema.ts'
 import type { Fault } from '../src/text/user-error.ts'
 import { Installation } from './support/command.ts'
+import { findRealData } from './support/real-data.ts'
 
 /**
  * A small release in O*NET's form. Its occupations are made up, and so are their codes within real groups.
@@ -268,7 +268,7 @@ describe('an O*NET release becomes records', () => {
     expect(await readRecords(folder, wages)).toEqual(before)
   })
 
-  test('that the importer takes as they are, without a fault and with nothing to normalise', async () => {
+  test('that the importer accepts without faults or normalisation', async () => {
     await writeRelease()
     for await (const source of readOnet(folder, { wages: await writeWages() })) {
       expect(renderRecord(source)).toMatchObject({ normalised: false })
@@ -296,7 +296,7 @@ describe('an O*NET release becomes records', () => {
     ])
   })
 
-  test('with the pay of the combined code where the own code has no row', async () => {
+  test('with the pay of the combined code if its own code has no row', async () => {
     await writeRelease()
     const combined: string[] = []
     const options: OnetOptions = { onCombinedPay: (code, wages) => combined.push(`${code} ${wages}`) }
@@ -327,7 +327,7 @@ describe('an O*NET release becomes records', () => {
 describe('import-onet', () => {
   const command = ['occupations', 'import-onet']
 
-  test('refuses to import without wages unless it is told to', async () => {
+  test('refuses to import without wages unless requested', async () => {
     await writeRelease()
     const mahi = new Installation()
     const { code, stderr } = await mahi.run([...command, folder])
@@ -676,17 +676,7 @@ describe('a wages file that cannot be read is refused', () => {
   })
 })
 
-const REAL_DATA = findRealData()
-
-function findRealData(): string | undefined {
-  if (process.env.MAHI_TEST_DATA) return process.env.MAHI_TEST_DATA
-  const beside = join(import.meta.dirname, '../../shared/data')
-  if (existsSync(beside)) return beside
-  process.stderr.write(
-    `Skipping the tests over O*NET 27.0: MAHI_TEST_DATA names no folder, and there is no ${beside}\n`,
-  )
-  return undefined
-}
+const REAL_DATA = findRealData('the tests over O*NET 27.0')
 
 describe.skipIf(REAL_DATA === undefined)('O*NET 27.0 with the wages of May 2023', () => {
   const onet = join(REAL_DATA ?? '', 'onet-27.0')

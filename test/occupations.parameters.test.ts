@@ -369,7 +369,7 @@ function makeCatalogue(): SampleRecord[] {
     }))
 }
 
-test('any query of known parameters, however it is written, gets its page or is told what is wrong', async () => {
+test('any query of known parameters, however it is written, gets its page or a description of its faults', async () => {
   const service = await Service.start()
   const records = makeCatalogue()
   await service.import(records, { keepDates: true })

@@ -156,7 +156,7 @@ test('a field without a value is absent, never null or empty', async () => {
   })
 })
 
-test('no answer holds an empty value, whatever was imported', async () => {
+test('no response contains an empty value, whatever was imported', async () => {
   const service = await Service.start()
   const empty = fc.constantFrom<unknown>(null, '', ' ', '\u00a0', '\t\n', [], {})
   /** The full record with some of its values emptied, at any depth. */

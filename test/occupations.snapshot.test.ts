@@ -99,7 +99,7 @@ test('an empty catalogue has an empty snapshot', async () => {
   expect([response.statusCode, response.body, response.headers['total-count']]).toEqual([200, '', '0'])
 })
 
-test('one snapshot is made for each revision, whoever asks, and the one before is removed', async () => {
+test('each revision has one snapshot, and the previous one is removed', async () => {
   const path = folder()
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
   await service.import(many)

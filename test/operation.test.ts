@@ -19,6 +19,7 @@ import {
   type Operation,
   prepareOperations,
   registerOperation,
+  SCHEMA_CONTROLLER,
   stream,
 } from '../src/operation.ts'
 import { UnreadResponses } from '../src/pages/unread-responses.ts'
@@ -36,7 +37,7 @@ const PRINCIPAL: Principal = {
 
 /** An app that has these operations only, without a database. */
 function serve(...operations: readonly Operation[]) {
-  const app = Fastify()
+  const app = Fastify({ schemaController: SCHEMA_CONTROLLER })
   const versions = new VersionRouter()
   const common = new CommonHeaders({ stopping: false }, new Cors('*'))
   const log = createLog('info', { write: () => undefined })
@@ -169,7 +170,7 @@ describe('a declared operation', () => {
     expect(response.statusCode).toBe(401)
   })
 
-  test('refuses a body where it reads none', async () => {
+  test('refuses a body if it reads none', async () => {
     const touch = declare({
       ...COMMON,
       name: 'touch',
@@ -298,7 +299,7 @@ describe('a declaration without a reader is rejected at startup, with its name',
   })
 
   test('a route beside the declarations', async () => {
-    const app = Fastify()
+    const app = Fastify({ schemaController: SCHEMA_CONTROLLER })
     prepareOperations(app)
     expect(() =>
       app.post('/odd', { config: { operation: 'odd' }, schema: { body: {} } }, async () => 'done'),

@@ -39,7 +39,7 @@ test('what has become popular replaces what no longer is', () => {
   for (let page = 0; page < 9; page++) expect(ask(cache, `new ${page}`)).toBe(true)
 })
 
-test('a page that is asked for again is kept as soon as there is room for it', () => {
+test('a page that is requested again is cached as soon as there is room', () => {
   const cache = new PageCache(2 * 1100)
   expect([ask(cache, 'a'), ask(cache, 'a'), ask(cache, 'b'), ask(cache, 'b')]).toEqual([
     false,

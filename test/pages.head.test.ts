@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { sendsPreparedHead } from '../src/pages/write-head.ts'
 
-test('this Node.js sends a prepared head as it is', () => {
+test('this Node.js sends a prepared head unchanged', () => {
   expect(sendsPreparedHead()).toBe(true)
 })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Database } from '../src/database/database.ts'
+import type { Database, Reader, Value } from '../src/database/database.ts'
 import { openDatabase } from '../src/database/open.ts'
 import { Sealer } from '../src/database/seal.ts'
 import { compareRuns } from '../src/validation-results/compare.ts'
@@ -12,6 +12,7 @@ import { listRuns, readSummary } from '../src/validation-results/runs.ts'
 import type { ValidationEntry } from '../src/validation-results/schema.ts'
 import { sourceOf } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { testOnSqlite } from './support/test-where.ts'
 
 const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
 
@@ -167,3 +168,30 @@ test('nothing of an encrypted finding is stored readably, and another key does n
     await expect(readDocuments(database, submission, [0], other)).rejects.toThrow('cannot be decrypted')
     await expect(readDocuments(database, submission, [0], new Sealer())).rejects.toThrow('"k1"')
   }))
+
+testOnSqlite('the plan of a statement')(
+  'entries with given ordinals are looked up by the primary key, whatever the size of the run',
+  async () => {
+    await withDatabase(async (database) => {
+      const statements: [string, readonly Value[]][] = []
+      const reader: Reader = {
+        dialect: database.dialect,
+        get: (sql, values) => database.get(sql, values),
+        all: (sql, values = []) => {
+          statements.push([sql, values])
+          return database.all(sql, values)
+        },
+      }
+      const entries = Array.from({ length: 3000 }, (_, index) => ({ localId: String(index) }))
+      const publication = { eid: '1001', returnId: 'R1', token: 'looked-up' }
+      const { runId: run } = await publishResults(database, sourceOf(entries), publication)
+      const documents = await readDocuments(reader, { run, totalCount: 3000 }, [7, 2999], new Sealer())
+      expect(documents).toEqual(['{"localId":"7"}', '{"localId":"2999"}'])
+      expect(statements).toHaveLength(1)
+      for (const [sql, values] of statements) {
+        const plan = await database.all<{ detail: string }>(`explain query plan ${sql}`, values)
+        expect(plan.map(({ detail }) => detail).join()).toContain('(run=? AND ordinal=?)')
+      }
+    })
+  },
+)

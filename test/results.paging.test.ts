@@ -22,7 +22,7 @@ test('a page says its number, its size, its entries and how many there are in al
   )
 })
 
-test('an entry comes back as it was published, and what it does not have is absent', async () => {
+test('an entry is returned as published, without absent fields', async () => {
   const service = await Service.start()
   const full = {
     localId: 'A-1',
@@ -154,7 +154,7 @@ test('every address of the operation gives the same page', async () => {
   expect(bodies[0]).toContain('"L1"')
 })
 
-test('a page has a weak ETag of its own, and is not sent to who has it', async () => {
+test('a page has its own weak ETag, and is not sent again to a client that has it', async () => {
   const service = await Service.start()
   const { submissionToken } = await service.publish(numbered(10))
   const queries = ['?pageSize=2', '?pageSize=3', '?pageSize=2&page=2', '?pageSize=3&page=2']
@@ -196,7 +196,7 @@ test('a page is the same in every encoding, whether pages are kept in memory or 
   }
 })
 
-test('HEAD tells what GET would, without the page', async () => {
+test('HEAD responds like GET, without the page', async () => {
   const service = await Service.start()
   const { submissionToken } = await service.publish(numbered(10))
   const url = addressOf(submissionToken, '?pageSize=4')

@@ -60,7 +60,7 @@ test('a page past the last one is PR2, with everything that the interface names'
   })
 })
 
-describe('what is not a whole number in range is PR1', () => {
+describe('a value other than a whole number in range is PR1', () => {
   const NEVER = [
     '0',
     '-1',
@@ -114,12 +114,12 @@ test('the largest page number there can be is past the end, not out of range', a
   expect(await refuse('page=2147483647&pageSize=10')).toMatchObject({ errorCode: 'PR2' })
 })
 
-test('what is wrong in itself is told before what lies past the end', async () => {
+test('an invalid value is reported before a page past the end', async () => {
   const { errorCode, errors } = await refuse('page=999&pageSize=0')
   expect([errorCode, Object.keys(errors)]).toEqual(['PR1', ['pageSize']])
 })
 
-test('every fault is told at once, each under its parameter', async () => {
+test('every fault is reported at once, each under its parameter', async () => {
   const { errors, detail, content } = await refuse('page=x&pageSize=0&pagee=1&page=y')
   expect(errors).toEqual({
     page: ['page must be a whole number from 1, not "x".', 'page must be given only once.'],
@@ -176,13 +176,13 @@ test('a parameter that is unknown is refused, whatever it is called', async () =
   )
 })
 
-test('what is not percent-encoded UTF-8 is told, and repeated as it was sent', async () => {
+test('invalid percent-encoding is reported, and repeated as sent', async () => {
   expect(await refuse('page=%zz')).toMatchObject({ errorCode: 'PR1', content: { page: '%zz' } })
   expect(await refuse('%ff=1')).toMatchObject({ errorCode: 'PR1', content: { '%ff': '1' } })
   expect((await refuse('page=%E0%A4%A')).errors.page).toEqual(['page must be percent-encoded UTF-8.'])
 })
 
-test('long and strange names and values are told without a flood', async () => {
+test('long and strange names and values are reported briefly', async () => {
   const long = 'x'.repeat(7000)
   for (const query of [`page=${long}`, `${long}=1`]) {
     const { errors, detail } = await refuse(query)

@@ -52,7 +52,7 @@ async function captureStatement(
   return captured
 }
 
-test('a database that holds results can be partitioned: it answers as before, and takes new runs', async () => {
+test('a database with results can be partitioned: it responds as before, and accepts new runs', async () => {
   const url = temporaryDatabaseUrl()
   const service = await Service.start({ PAGE_CACHE_MB: '0' }, url)
   const tokens: string[] = []

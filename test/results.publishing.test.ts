@@ -231,7 +231,7 @@ test('a submission stays with its organisation and its return', async () => {
   expect((await read(service)).body.results).toEqual(run('old', 2))
 })
 
-test('without a token each publish makes a submission of its own, with a token that nobody can guess', async () => {
+test('without a token each publish creates a separate submission with an unguessable token', async () => {
   const service = await Service.start()
   const tokens = new Set<string>()
   for (let index = 0; index < 5; index++) {
@@ -244,7 +244,7 @@ test('without a token each publish makes a submission of its own, with a token t
   expect(tokens.size).toBe(5)
 })
 
-test('publishes of one submission at once follow each other: the last one stands, entirely', async () => {
+test('concurrent publishes of one submission run in sequence: the last one applies completely', async () => {
   const service = await Service.start()
   const counts = new Map([1, 2, 3, 4, 5].map((index) => [`run${index}`, index * 10]))
   const runs = await Promise.all(

@@ -65,7 +65,7 @@ test('the refusal is a problem body that says how to authenticate, and nothing o
   expect(response.headers).not.toHaveProperty('etag')
 })
 
-test('whatever it is that does not fit, the answer is the same', async () => {
+test('whatever does not match, the response is the same', async () => {
   const narrow = (await service.createKey({ client: 'reader', eids: ['1001'], scopes: ['occupations:read'] }))
     .key
   const alone = (await service.createKey({ client: 'alone', eids: [] })).key
@@ -141,7 +141,7 @@ async function watchQueries(ask: () => Promise<LightMyRequestResponse>) {
   return queries
 }
 
-test('with a valid key every refusal takes the same work: one look, that finds nothing', async () => {
+test('with a valid key every refusal takes the same work: one query without a result', async () => {
   const narrow = (await service.createKey({ eids: ['1001'], scopes: ['occupations:read'] })).key
   for (const each of [key, narrow]) await ask(OWN, { 'x-api-key': each })
   const reference = await watchQueries(() => ask('unknown-token'))
@@ -161,7 +161,7 @@ test('with a valid key every refusal takes the same work: one look, that finds n
   }
 })
 
-test('every key that is not valid takes the same work: one look, that finds nothing', async () => {
+test('every invalid key takes the same work: one query without a result', async () => {
   const unknown = `mahi_0123456789ab_${'A'.repeat(43)}`
   const reference = await watchQueries(() => ask(OWN, { 'x-api-key': unknown }))
   expect(reference).toEqual([{ sql: expect.stringContaining('from api_key'), found: false }])
@@ -221,7 +221,7 @@ test('a repeated EID header is refused, though each of the two would do', async 
   }
 })
 
-test('no token and no EID is told from another by its refusal', async () => {
+test('refusals do not distinguish tokens or EIDs', async () => {
   const reference = stripped(await ask('unknown-token'))
   const token = fc.oneof(
     fc.constantFrom(FOREIGN, SECOND),

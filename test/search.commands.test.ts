@@ -16,7 +16,7 @@ async function find(mahi: Installation, words: string): Promise<Found> {
 }
 
 describe('mahi occupations find', () => {
-  test('prints the results, and for machines what the service responds', async () => {
+  test('prints the results, and with --json the response of the service', async () => {
     const mahi = await new Installation().fill(RECORDS)
     const { code, stdout } = await mahi.run(['occupations', 'find', 'kohungahunga'])
     expect(code).toBe(0)

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { readOnet } from '../src/occupations/onet/import.ts'
 import type { OccupationRecord } from '../src/occupations/schema.ts'
 import { buildIndex } from '../src/search/build.ts'
 import { codeTitle } from '../src/search/coding.ts'
@@ -8,6 +10,7 @@ import { toSearchDocument } from '../src/search/documents.ts'
 import { fold } from '../src/search/fold.ts'
 import { openIndex, packIndex } from '../src/search/index-file.ts'
 import { OccupationSearch } from '../src/search/search.ts'
+import { findRealData } from './support/real-data.ts'
 
 function searchIn(
   records: readonly OccupationRecord[],
@@ -107,6 +110,62 @@ describe('the exact title comes first', () => {
       }),
       { numRuns: 60 },
     )
+  })
+})
+
+describe('the exact title comes first, for every record', () => {
+  /** Titles that do not bring one of the records that have them. */
+  function findWrong(records: readonly OccupationRecord[], engine: OccupationSearch): string[] {
+    const holders = new Map<string, string[]>()
+    const titlesOf = ({ titleEnglish, titleMaori }: OccupationRecord) =>
+      [titleEnglish, titleMaori].flatMap((title) => (title === undefined ? [] : [fold(title)]))
+    for (const record of records) {
+      for (const title of titlesOf(record)) {
+        holders.set(title, [...(holders.get(title) ?? []), record.occupationCode ?? ''])
+      }
+    }
+    return records.flatMap(({ titleEnglish, titleMaori }) =>
+      [titleEnglish, titleMaori].flatMap((title) => {
+        if (title === undefined) return []
+        const found = first(title, engine)?.occupationCode ?? ''
+        return holders.get(fold(title))?.includes(found) ? [] : [`${title}: ${found}`]
+      }),
+    )
+  }
+
+  const data = findRealData('exact titles of O*NET')
+  test.skipIf(data === undefined)(
+    'of O*NET, with its alternate titles as search-only names',
+    { timeout: 180_000 },
+    async () => {
+      const records: OccupationRecord[] = []
+      const searchOnly: Record<string, string[]> = {}
+      const wages = join(data ?? '', 'oews-2023/national_M2023.csv')
+      const onOtherTitles = (code: string, others: readonly string[]) => {
+        searchOnly[code] = [...others]
+      }
+      for await (const { value } of readOnet(join(data ?? '', 'onet-27.0'), { wages, onOtherTitles })) {
+        records.push(value as OccupationRecord)
+      }
+      expect(records.length).toBeGreaterThan(1000)
+      expect(findWrong(records, searchIn(records, { searchOnly }))).toEqual([])
+    },
+  )
+
+  test('of a catalogue in both languages, with more occupations than are ranked by meaning', () => {
+    const parts = (title: string | undefined) => title?.split(' ') ?? []
+    const english = [...new Set(samples.flatMap(({ titleEnglish }) => parts(titleEnglish)))]
+    const maori = [...new Set(samples.flatMap(({ titleMaori }) => parts(titleMaori)))]
+    const pick = (list: readonly string[], number: number) => list[number % list.length] ?? ''
+    const records = Array.from({ length: 2000 }, (_, at): OccupationRecord => {
+      return {
+        occupationCode: `X${String(at).padStart(5, '0')}`,
+        titleEnglish: `${pick(english, at * 7)} ${pick(english, at * 13 + (at >> 6))} ${pick(english, at * 5)}`,
+        titleMaori: `${pick(maori, at * 11)} ${pick(maori, at * 3 + (at >> 5))}`,
+        altJobTitlesEnglish: [`${pick(english, at * 17)} ${pick(english, at * 19)}`],
+      }
+    })
+    expect(findWrong(records, searchIn(records))).toEqual([])
   })
 })
 

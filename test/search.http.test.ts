@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Service } from './support/service.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+import { testWhere } from './support/test-where.ts'
 
 const RECORDS = [
   {
@@ -142,7 +145,61 @@ describe('GET /v1/occupations/search', () => {
   })
 })
 
-test('GET /v1/occupations/suggestions completes what is typed', async () => {
+test('a search without an index is 503 with Retry-After', async () => {
+  const service = await startWith()
+  await service.database.write('search-index', (writer) => writer.run('drop table search_index'))
+  for (const url of ['/v1/occupations/search?q=truck', '/v1/occupations/suggestions?q=tru']) {
+    const response = await service.get(url)
+    expect(response.statusCode).toBe(503)
+    expect(response.headers['retry-after']).toBe('5')
+    expect(response.json()).toMatchObject({
+      status: 503,
+      detail: 'The search index is being built. Try again in a few seconds.',
+    })
+  }
+  expect(service.log.filter((line) => line.includes('the search index could not be loaded'))).toHaveLength(1)
+})
+
+testWhere(engine === 'postgres', 'on SQLite: the same results as on PostgreSQL')(
+  'SQLite and PostgreSQL give the same results',
+  async () => {
+    const url = new URL('../samples/occupations.ndjson', import.meta.url)
+    const records = (await readFile(url, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const services = [
+      await Service.start(),
+      await Service.start({}, `sqlite:${join(temporaryFolder(), 'same.db')}`),
+    ]
+    for (const service of services) await service.import(records)
+    const queries = [
+      'teacher',
+      'kaiako',
+      'kohungahunga',
+      'enginer',
+      'soft',
+      'maaori',
+      'kai ako',
+      'of the',
+      'x',
+    ]
+    const paths = queries.flatMap((query) => [
+      `search?q=${encodeURIComponent(query)}&Limit=100`,
+      `search?q=${encodeURIComponent(query)}&Lang=mi`,
+      `suggestions?q=${encodeURIComponent(query)}`,
+    ])
+    for (const path of paths) {
+      const [one, other] = await Promise.all(
+        services.map((service) => service.get(`/v1/occupations/${path}`)),
+      )
+      expect(one?.statusCode).toBe(200)
+      expect(other?.body).toBe(one?.body)
+    }
+  },
+)
+
+test('GET /v1/occupations/suggestions completes the input', async () => {
   const service = await startWith()
   const response = await service.get('/v1/occupations/suggestions?q=kinder')
   expect(response.json()).toEqual({

@@ -51,7 +51,7 @@ test('an empty value counts as not given, and white space around a value as noth
   })
 })
 
-test('what the environment holds besides is nobody’s business', () => {
+test('other variables of the environment are ignored', () => {
   expect(readSettings({ PATH: '/bin', PORTS: '1' })).toEqual(readSettings({}))
 })
 
@@ -94,7 +94,7 @@ test('every setting can be faulty at once, and each is named once', () => {
   )
 })
 
-describe('a number is written in digits alone', () => {
+describe('a number must consist of digits', () => {
   test.each(['1e2', '0x10', '+5', '-1', '5.0', '5 0', '٥', '65536', '99999999999'])('PORT=%s', (text) => {
     expect(complain({ PORT: text })).toEqual([
       `PORT must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`,
@@ -229,7 +229,7 @@ describe('a password', () => {
   )
 })
 
-test('the list names every setting with its value and where it comes from', () => {
+test('the list shows every setting with its value and source', () => {
   const list = listSettings({ PORT: '9000', REDIS_URL: '' })
   expect(list.map(({ name }) => name)).toEqual(Object.keys(SETTINGS))
   expect(list.find(({ name }) => name === 'PORT')).toMatchObject({ value: '9000', source: 'environment' })
@@ -245,7 +245,7 @@ describe('a secret in a file', () => {
     return file
   }
 
-  test('is read from where its setting with _FILE says', () => {
+  test('is read from the file in its _FILE setting', () => {
     const url = 'postgres://mahi:secret@db/mahi'
     const environment = { DATABASE_URL_FILE: write(`${url}\n`), REDIS_URL_FILE: write('redis://cache') }
     expect(readSettings(environment)).toMatchObject({ DATABASE_URL: url, REDIS_URL: 'redis://cache' })

@@ -79,7 +79,7 @@ test('a submission goes from nothing to zero errors', async () => {
   expect([again.status, again.body.submissionToken]).toEqual([200, token])
   expect((await ask('POST', `/submissions/${token}/validation-runs`)).body).toMatchObject({
     status: 400,
-    detail: 'No records were uploaded: upload a file first.',
+    detail: 'No records were uploaded. Upload a file first.',
   })
 
   const stored = await put(token, 'people', PEOPLE)
@@ -168,6 +168,7 @@ test('a submission goes from nothing to zero errors', async () => {
   const runs = await ask('GET', `/submissions/${token}/validation-runs`)
   expect(runs.body.results.map(({ runId }: { runId: number }) => runId)).toEqual([3, 2, 1])
   const list = await ask('GET', '/submissions')
+  expect(list.body.results[0]).toEqual((await ask('GET', `/submissions/${token}`)).body)
   expect(list.body).toMatchObject({ page: 1, totalCount: 1, results: [{ submissionStatus: 'Submitted' }] })
 })
 
@@ -217,6 +218,7 @@ test('filters page through the findings, and CSV and NDJSON hold all of them', a
     'localId,errorCode,errorDescription,errorType,fileType,courseCode,studentId,recordText',
   )
   expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8')
+  expect(csv.headers['content-disposition']).toBe('attachment; filename="findings.csv"')
   expect((await ask('GET', base, { headers: { accept: 'text/html' } })).status).toBe(406)
   const wrong = await ask('GET', `${base}?Filter.ErrorType=Errors`)
   expect(wrong.body).toMatchObject({ status: 400, errorCode: 'PR1' })
@@ -250,6 +252,12 @@ test('bad uploads and batches are refused with the right problem', async () => {
     [413, () => put(token, 'people', gzipSync(big), { 'content-encoding': 'gzip' }), {}],
     [413, () => put(token, 'people', big), {}],
     [412, () => put(token, 'people', PEOPLE, { 'if-match': '"other"' }), {}],
+    [400, () => put(token, 'people', PEOPLE, { 'content-range': 'bytes 0-9/100' }), {}],
+    [
+      415,
+      () => put(token, 'people', Buffer.from(`\ufeff${PEOPLE}`, 'utf16le')),
+      { detail: 'The file is UTF-16. Export it as UTF-8.' },
+    ],
     [
       400,
       () => put(token, 'people', Buffer.from('localId\n\xff\n', 'latin1')),
@@ -297,6 +305,30 @@ test('bad uploads and batches are refused with the right problem', async () => {
     expect([got, body]).toEqual([status, expect.objectContaining(members)])
   }
   expect((await ask('GET', at)).body.files).toEqual([])
+})
+
+test('If-None-Match stores a file only if there is none yet', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  expect((await put(token, 'people', PEOPLE, { 'if-none-match': '*' })).status).toBe(200)
+  const { headers } = await ask('GET', `/submissions/${token}/files/people`)
+  for (const etag of ['*', String(headers.etag)])
+    expect((await put(token, 'people', 'localId\n1\n', { 'if-none-match': etag })).status).toBe(412)
+  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
+})
+
+test('a batch that changes nothing leaves a file as it was, and the next batch possible', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', PEOPLE)
+  const remove = (file: string, localId: string) =>
+    ask('DELETE', `/submissions/${token}/records/${file}`, { payload: { content: [{ localId }] } })
+  const unknown = ['No record of this file has this localId.']
+  for (const file of ['people', 'people', 'groups'])
+    expect((await remove(file, '99')).body.content).toEqual([{ localId: '99', errors: unknown }])
+  expect((await ask('GET', `/submissions/${token}/files/people`)).text).toBe(PEOPLE)
+  expect((await ask('GET', `/submissions/${token}/files/groups`)).status).toBe(404)
+  expect((await remove('people', '1')).body.content).toEqual([{ localId: '1', errors: [] }])
 })
 
 test('a caller without the scope, the EID or the token gets the same 401 from every operation', async () => {
@@ -381,7 +413,7 @@ test('a deleted submission is gone at once, and its token is known as cancelled'
   expect(service.log.join('')).not.toContain(token)
 })
 
-test('an expired submission takes nothing more, and what waits in the queue is bounded', async () => {
+test('an expired submission accepts nothing more, and the queue is bounded', async () => {
   const { service, ask, create, put } = await start({ RUNS_WAITING_MAX: '10' })
   const token = await create()
   await put(token, 'people', PEOPLE)
@@ -412,7 +444,21 @@ test('the rules of a definition and the credential itself need no EID', async ()
   expect((await ask('GET', '/rules', { headers: { 'x-api-key': key } })).status).toBe(401)
 })
 
-test('nothing of a record is in the log, whatever is refused', async () => {
+test('the credential shows what is left of its limits, and looking uses up only its own request', async () => {
+  const { ask } = await start({ RATE_LIMIT_SUBMISSIONS: '5/60', RATE_LIMIT_OCCUPATIONS: '7/60' })
+  const left = async () => {
+    const { body } = await ask('GET', '/me')
+    return (body.limits as { name: string; remaining: number; reset: number }[]).flatMap(
+      ({ name, remaining, reset }) => (reset >= 1 && reset <= 60 ? [`${name} ${remaining}`] : []),
+    )
+  }
+  expect((await left()).slice(0, 2)).toEqual(['occupations 7', 'submissions 4'])
+  await ask('GET', '/occupations')
+  await ask('GET', '/submissions')
+  expect((await left()).slice(0, 2)).toEqual(['occupations 6', 'submissions 2'])
+})
+
+test('the log contains nothing from a record, whatever is refused', async () => {
   const { service, ask, create, put, validate, work } = await start()
   const token = await create()
   const secret = 'Kereru7391'
@@ -435,7 +481,11 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
   const token = await create()
   await put(token, 'people', 'localId,id,group,age\n1,"A,1",G1,20\n')
   const at = `/submissions/${token}/files/people`
-  expect((await ask('GET', at)).text).toBe('localId,id,group,age\n1,"A,1",G1,20\n')
+  const csv = await ask('GET', `${at}.ndjson`)
+  expect(csv.text).toBe('localId,id,group,age\n1,"A,1",G1,20\n')
+  // The name is the definition's, whatever the path has.
+  expect(csv.headers['content-disposition']).toBe('attachment; filename="people.csv"')
+  expect(csv.headers['cache-control']).toBe('private, no-store')
   expect((await ask('GET', at, { headers: { accept: 'application/x-ndjson' } })).text).toBe(
     '{"localId":"1","id":"A,1","group":"G1","age":"20"}\n',
   )

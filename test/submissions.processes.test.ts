@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { constants, getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -40,9 +41,10 @@ test('mahi submit uploads a folder, waits, and exits as mahi check does', async 
     expect.objectContaining({ runId: 2, errorCount: 0 }),
   ])
   const { submissions } = (await mahi.runJson(['submissions', 'list'])) as {
-    submissions: { submissionToken: string }[]
+    submissions: { submissionToken: string; submissionStatus: string }[]
   }
-  const [{ submissionToken = '' } = {}] = submissions
+  const [{ submissionToken = '', submissionStatus = '' } = {}] = submissions
+  expect(submissionStatus).toBe('Validated')
   expect(await mahi.runJson(['submissions', 'show', submissionToken])).toMatchObject({
     validationRun: { runId: 2 },
   })
@@ -59,6 +61,7 @@ test('a worker that is killed loses nothing: another one does its run', async ()
   const { runId = 0 } = await client.submissions.validate(token)
   const first = mahi.start(['work'])
   while ((await client.submissions.run(token, runId)).status === 'Queued') await sleep(5)
+  expect(getPriority(first.child.pid)).toBeGreaterThanOrEqual(constants.priority.PRIORITY_BELOW_NORMAL)
   first.kill('SIGKILL')
   await first.ended
   const database = await openDatabase(mahi.databaseUrl)
@@ -73,4 +76,19 @@ test('a worker that is killed loses nothing: another one does its run', async ()
   expect(run).toMatchObject({ status: 'Processed', errorCount: 0 })
   expect(await client.submissions.submit(token)).toMatchObject({ submissionStatus: 'Submitted' })
   await database.close()
+})
+
+test('a server that stops responds to those who wait for a run', async () => {
+  const { url, key, client, command } = await start()
+  const { submissionToken: token = '' } = await client.submissions.create({ returnId: '202512' })
+  await client.submissions.putFile(token, 'courses', readFileSync(`${CLEAN}courses.csv`, 'utf8'))
+  const { runId = 0 } = await client.submissions.validate(token)
+  const waiting = fetch(`${url}/v1/submissions/${token}/validation-runs/${runId}`, {
+    headers: { 'x-api-key': key, eid: '9', prefer: 'wait=30' },
+  })
+  // Long enough for the first request to have arrived.
+  await client.submissions.get(token)
+  command.kill('SIGTERM')
+  expect(await (await waiting).json()).toMatchObject({ runId, status: 'Queued' })
+  expect(await command.ended).toMatchObject({ code: 0 })
 })

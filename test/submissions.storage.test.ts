@@ -88,12 +88,12 @@ class Store {
   }
 
   /** The resulting files, by their names. */
-  async files(token: string): Promise<Map<string, Buffer>> {
+  async files(token: string, sealer = this.sealer): Promise<Map<string, Buffer>> {
     const files = new Map<string, Buffer>()
     for (const file of await listFiles(this.database, token)) {
       const form = this.definitions.formOf('small', file.resource)
       const chunks: Buffer[] = []
-      for await (const chunk of readCurrentFile(this.database, this.sealer, file, form)) chunks.push(chunk)
+      for await (const chunk of readCurrentFile(this.database, sealer, file, form)) chunks.push(chunk)
       files.set(`${file.resource}.${file.format}`, Buffer.concat(chunks))
     }
     return files
@@ -139,6 +139,32 @@ async function* pieces(content: Buffer, size = 1000): AsyncGenerator<Buffer> {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
 }
 
+/** The content of an upload that pauses before its end. */
+class PausedContent {
+  readonly #started = Promise.withResolvers<void>()
+  readonly #resumed = Promise.withResolvers<void>()
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Settles once the upload reads its content. */
+  get started(): Promise<void> {
+    return this.#started.promise
+  }
+
+  resume(): void {
+    this.#resumed.resolve()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    this.#started.resolve()
+    yield Buffer.from(this.#text)
+    await this.#resumed.promise
+  }
+}
+
 const PEOPLE = 'localId,id,group,age\n1,A1,G1,20\n2,A2,G9,12\n'
 
 test('an upload is stored in chunks and read back byte for byte, plain, gzipped or encrypted', async () => {
@@ -167,6 +193,7 @@ test('an upload is stored in chunks and read back byte for byte, plain, gzipped 
       'select count(*) as chunks from file_chunk c join submission_file f on f.version = c.version',
     )
     expect(chunks?.chunks).toBeGreaterThan(1)
+    if (sealer.keyId !== null) await expect(store.files(token, new Sealer())).rejects.toThrow('"k1"')
   }
 })
 
@@ -212,22 +239,35 @@ test('an upload that is refused leaves the file before, and nothing of itself', 
 test('a second upload of a file is refused while the first is in progress', async () => {
   const store = await Store.open()
   const token = await store.create()
-  const waiting = Promise.withResolvers<void>()
-  const started = Promise.withResolvers<void>()
-  const slow = async function* () {
-    started.resolve()
-    yield Buffer.from(PEOPLE)
-    await waiting.promise
-  }
-  const first = store.put(token, 'people', PEOPLE, { content: slow() })
-  await started.promise
+  const content = new PausedContent(PEOPLE)
+  const first = store.put(token, 'people', PEOPLE, { content })
+  await content.started
   const second = { kind: 'conflict', errorCode: 'DS1' }
   await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject(second)
   await expect(store.batch(token, 'people', [{ localId: '1', record: {} }])).rejects.toMatchObject(second)
   await store.put(token, 'groups', 'localId,code\n1,G1\n')
-  waiting.resolve()
+  content.resume()
   expect((await first).records).toBe(2)
   await store.put(token, 'people', PEOPLE)
+})
+
+test('an upload that paused until its data was deleted fails, and leaves the file before', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const before = await store.put(token, 'people', PEOPLE)
+  const content = new PausedContent(PEOPLE)
+  const paused = store.put(token, 'people', PEOPLE, { content })
+  await content.started
+  await store.database.write('schema', (writer) => writer.run('update submission_file set writer_until = 1'))
+  await scheduleRetention(store.database)
+  const job = await claim(store.database, 'test', ['retention'])
+  if (job === undefined) throw new Error('there is no sweep')
+  await sweep(store.database, job, { files: 'off', results: 'off' }, () => undefined)
+  expect(await purgeNow(store.database)).toBe(1)
+  content.resume()
+  await expect(paused).rejects.toMatchObject({ kind: 'conflict', errorCode: 'DS1' })
+  expect((await store.state(token)).files).toMatchObject([{ version: before.version }])
+  expect((await store.put(token, 'people', PEOPLE)).records).toBe(2)
 })
 
 test('a run reads the files as they were when it was requested, and the submission ends only without errors', async () => {
@@ -398,7 +438,7 @@ test('a cancelled run stores nothing, whether it waits or is in progress', async
   expect((await store.validate(token)).status).toBe('Processed')
 })
 
-test('what is older than its retention is deleted, and so is an upload that was never completed', async () => {
+test('expired data is deleted, and so are uploads that were never completed', async () => {
   const store = await Store.open()
   const token = await store.create()
   await store.put(token, 'people', PEOPLE)
@@ -430,4 +470,80 @@ test('what is older than its retention is deleted, and so is an upload that was 
   expect(await store.database.all('select token from file_version')).toEqual([{ token: recent }])
   expect(await store.database.all('select run from result_entry')).toEqual([])
   expect((await store.state(token)).status).toBe('Pending')
+})
+
+test('an organisation has at most eight uploads at once, and a process 24', async () => {
+  const store = await Store.open()
+  const paused: PausedContent[] = []
+  const uploads: Promise<unknown>[] = []
+  const begin = async (eid: string, index: number) => {
+    const content = new PausedContent(PEOPLE)
+    const { submission } = await createSubmission(store.database, {
+      eid,
+      returnId: `R${index}`,
+      definition: 'people',
+      life: 86_400_000,
+    })
+    const upload = { token: submission.token, eid, resource: 'people', format: 'csv', gzip: false } as const
+    const storing = storeFile(store.database, new Sealer(), { ...upload, content, maxBytes: 1e6 })
+    storing.catch(() => undefined)
+    await Promise.race([content.started, storing])
+    paused.push(content)
+    uploads.push(storing)
+  }
+  for (let index = 0; index < 8; index++) await begin('E1', index)
+  await expect(begin('E1', 8)).rejects.toMatchObject({ kind: 'too-many', retryAfter: 5 })
+  for (let index = 0; index < 16; index++) await begin(`E${2 + (index % 4)}`, 10 + index)
+  await expect(begin('E9', 30)).rejects.toMatchObject({ kind: 'busy', retryAfter: 5 })
+  for (const content of paused) content.resume()
+  await Promise.all(uploads)
+  await begin('E1', 31)
+  paused.at(-1)?.resume()
+  await uploads.at(-1)
+})
+
+test('a batch after an upload knows each of many records, however often its id occurs', async () => {
+  const store = await Store.open()
+  const token = await store.create()
+  const rows = Array.from({ length: 12_000 }, (_, index) => `${index % 7_000},P${index},G1,20`)
+  await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
+  const form = store.definitions.formOf('small', 'people')
+  const batch = { token, eid: EID, resource: 'people', maxRecords: 10, form }
+  const operations = ['0', '4999', '6999', '7000'].map((localId) => ({ localId }))
+  const results = await applyBatch(store.database, store.sealer, { ...batch, operations })
+  expect(results.map(({ errors }) => errors.length)).toEqual([0, 0, 0, 1])
+  const file = (await listFiles(store.database, token))[0]
+  // Two records each of the first two ids, and one of the third.
+  expect(file?.records).toBe(12_000 - 5)
+})
+
+test('batches that change more than fits in memory are refused when the file is read, and end a run', async () => {
+  const store = await Store.open()
+  const form = store.definitions.formOf('small', 'people')
+  const wide = await store.create('202511')
+  await store.put(wide, 'people', PEOPLE)
+  const record = Object.fromEntries(Array.from({ length: 2_001 }, (_, index) => [`field${index}`, 'x']))
+  const batch = { eid: EID, resource: 'people', maxRecords: 20_000, form }
+  const operations = [{ localId: '1', record }]
+  await applyBatch(store.database, store.sealer, { ...batch, token: wide, operations })
+
+  const long = await store.create('202512')
+  for (let part = 0; part < 8; part++) {
+    const operations = Array.from({ length: 20_000 }, (_, index) => ({
+      localId: `${part}-${index}-`.padEnd(200, 'x'),
+      record: { id: 'A' },
+    }))
+    await applyBatch(store.database, store.sealer, { ...batch, token: long, operations })
+  }
+  for (const [token, message] of [
+    [wide, 'more than 2000 fields'],
+    [long, 'too many records'],
+  ] as const) {
+    for (let time = 0; time < 2; time++) {
+      const [file] = await listFiles(store.database, token)
+      if (file === undefined) throw new Error('the submission has no file')
+      const reading = readCurrentFile(store.database, store.sealer, file, form).next()
+      await expect(reading).rejects.toThrow(message)
+    }
+  }
 })

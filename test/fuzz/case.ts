@@ -14,6 +14,8 @@ export interface Expected {
   readonly statuses: readonly number[]
   /** The address that openapi.json describes the answer of. */
   readonly path?: string
+  /** The method under which it is described; without it that of a reading request. */
+  readonly described?: 'PUT' | 'POST' | 'DELETE'
   /** Whether 100 may come first. */
   readonly continues?: boolean
   /** Whether the answer may be compressed, and so on: what was asked. */

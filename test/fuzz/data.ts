@@ -1,5 +1,7 @@
 import { createKey } from '../../src/access/keys.ts'
+import type { Scope } from '../../src/access/principal.ts'
 import { importOccupations } from '../../src/occupations/import.ts'
+import { createSubmission } from '../../src/submissions/submission.ts'
 import { publishResults } from '../../src/validation-results/publish.ts'
 import { compareCodes, type SampleRecord } from '../support/catalogue.ts'
 import { withDatabase } from '../support/filled-database.ts'
@@ -22,7 +24,7 @@ export interface Data {
 export interface Submission {
   readonly eid: string
   readonly returnId: string
-  readonly entries: readonly object[]
+  readonly entries: readonly Readonly<Record<string, string>>[]
 }
 
 export const CLIENT = 'fuzz'
@@ -70,7 +72,12 @@ function makeRecords(): Data['records'] {
             minorGroupRelationType: place === 0 ? ('Primary' as const) : ('Secondary' as const),
             minorGroup: {
               code,
-              majorGroups: [{ majorGroup: { code: MAJORS[(index + place) % MAJORS.length] ?? '' } }],
+              majorGroups: [
+                {
+                  majorGroupRelationType: index % 5 === 0 ? ('Secondary' as const) : ('Primary' as const),
+                  majorGroup: { code: MAJORS[(index + place) % MAJORS.length] ?? '' },
+                },
+              ],
             },
           })),
         }),
@@ -86,6 +93,9 @@ const entries = (count: number) =>
     errorCode: `E${index % 7}`,
     errorDescription: 'Kāore he rā \u{1f33f}',
     errorType: index % 2 === 0 ? 'Error' : 'Warning',
+    fileType: index % 3 === 0 ? 'Learner' : 'Course',
+    studentId: `S${index % 5}`,
+    courseCode: index % 4 === 0 ? 'mā&b' : '\u{1f600}',
   }))
 
 /** Values that the data has, by the name of the parameter that finds them. */
@@ -95,7 +105,29 @@ export const KNOWN: Readonly<Record<string, readonly string[]>> = {
   'Filter.MinorGroupCode': MINORS,
   'Filter.LastUpdatedAfter': DATES,
   'Filter.LastUpdatedBefore': DATES,
+  'Filter.Codes': [...CODES, 'C100', 'C150', 'C219'],
+  'Filter.ErrorCode': ['E0', 'E3', 'E6'],
+  'Filter.StudentId': ['S0', 'S4'],
+  'Filter.CourseCode': ['mā&b', '\u{1f600}'],
+  code: [...CODES, 'C100', 'REMOVED', ...MINORS, 'LEA-01-required'],
+  q: ['title', 'kaimahi', 'punaha', 'title of c100', '\u{1f33f}'],
+  Since: ['latest'],
+  fileType: ['learners', 'courses', 'enrolments', 'course-completions', 'Learner'],
+  runId: ['1', '2'],
+  definition: ['sdr'],
+  returnId: ['202512', '202412', 'R1'],
+  type: ['Full', 'Indicative'],
+  title: ['Title of C100', 'kaimahi'],
+  localId: ['L1', 'L2', 'ā'],
+  'X-Min-Revision': ['1', 'W/"1-x"', 'c1', 'r999999'],
+  'If-Match': ['*', '"x"'],
+  'Content-Digest': ['sha-256=:AAAA:', 'md5=:AAAA:'],
+  Prefer: ['wait=0', 'respond-async', 'wait=x'],
 }
+
+/** Submissions that the requests may change; of those that are deleted none is used for anything else. */
+export const OPEN_TOKENS = Array.from({ length: 24 }, (_, index) => `fuzz-open-${index}`)
+export const DELETED_TOKENS = Array.from({ length: 6 }, (_, index) => `fuzz-deleted-${index}`)
 
 /** Fills an empty database. */
 export async function fill(url: string): Promise<Data> {
@@ -113,10 +145,18 @@ export async function fill(url: string): Promise<Data> {
     for (const [token, { eid, returnId, entries }] of submissions)
       await publishResults(database, sourceOf(entries), { token, eid, returnId })
     const day = 86_400_000
-    const key = async (options: { scopes?: []; expires?: number }) =>
+    for (const [index, token] of [...OPEN_TOKENS, ...DELETED_TOKENS].entries())
+      await createSubmission(database, {
+        eid: EID,
+        returnId: `R${index + 100}`,
+        definition: 'sdr',
+        life: day,
+        token,
+      })
+    const key = async (options: { scopes?: readonly Scope[]; expires?: number }) =>
       (await createKey(database, { client: CLIENT, eids: [EID], expires: Date.now() + day, ...options })).key
     const keys = {
-      whole: await key({}),
+      whole: await key({ scopes: ['occupations:read', 'validation-results:read', 'submissions:write'] }),
       none: await key({ scopes: [] }),
       expired: await key({ expires: Date.now() - day }),
     }

@@ -35,11 +35,17 @@ const MOST_GROWTH = { rss: 100 * 2 ** 20, heap: 16 * 2 ** 20, external: 16 * 2 *
 const MOST_FAILURES = 50
 
 const LIMITS: Readonly<Record<Mode['name'], Readonly<Record<string, string>>>> = {
-  open: { RATE_LIMIT_OCCUPATIONS: 'off', RATE_LIMIT_RESULTS: 'off', RATE_LIMIT_FAILED_CREDENTIALS: 'off' },
+  open: {
+    RATE_LIMIT_OCCUPATIONS: 'off',
+    RATE_LIMIT_RESULTS: 'off',
+    RATE_LIMIT_SUBMISSIONS: 'off',
+    RATE_LIMIT_FAILED_CREDENTIALS: 'off',
+  },
   // Some are let through and some are not.
   limited: {
     RATE_LIMIT_OCCUPATIONS: '100/2',
     RATE_LIMIT_RESULTS: '50/2',
+    RATE_LIMIT_SUBMISSIONS: '50/2',
     RATE_LIMIT_FAILED_CREDENTIALS: '20/2',
     OCCUPATIONS_ACCESS: 'public',
   },
@@ -148,8 +154,15 @@ class Fuzzing {
     for (const index of this.#report.slow) {
       const each = makeCase(this.#options.seed, index, this.#world, this.#mode)
       const wire = await Wire.open(this.#service.port)
-      const took = await exchange(each, wire, this.#mode, []).finally(() => wire.destroy())
-      if (took > IN_TIME) this.#report.fail(each, index, [], `takes ${Math.round(took)} ms, alone too`)
+      const answers: Answer[] = []
+      try {
+        const took = await exchange(each, wire, this.#mode, answers)
+        if (took > IN_TIME) this.#report.fail(each, index, answers, `takes ${Math.round(took)} ms, alone too`)
+      } catch (error) {
+        this.#report.fail(each, index, answers, `asked again: ${(error as Error).message}`)
+      } finally {
+        wire.destroy()
+      }
     }
   }
 

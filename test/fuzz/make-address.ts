@@ -60,7 +60,10 @@ const ADDRESSES: readonly ((rest: string, random: Random, request: Request) => s
     request.routed = `/v1${rest}/`
     if (rest.includes(request.token) && random.chance(0.3))
       return `/v1${rest.replace(request.token, `x/${request.token}`)}`
-    return `/v1${rest}${random.pick(['/', '/x', '.json', '%20', '%00', '/..', ';a=1', '/%2e', '%2F'])}`
+    const ending = random.pick(['/', '/x', '.json', '%20', '%00', '/..', ';a=1', '/%2e', '%2F'])
+    // What follows the list of occupations may be a code that no record has.
+    if (rest === '/occupations' && ending.length > 1 && ending.startsWith('/')) request.missing = 'maybe'
+    return `/v1${rest}${ending}`
   },
   (rest, random, request) => {
     // A letter that need not be encoded is the same address: it is taken or not there, but nothing else.

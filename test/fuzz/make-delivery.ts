@@ -118,7 +118,7 @@ const MAKERS: Readonly<Record<string, Making>> = {
   },
 }
 
-function mutate(random: Random, bytes: string): string {
+export function mutate(random: Random, bytes: string): string {
   let text = bytes === '' ? 'GET' : bytes
   for (let count = random.between(1, 5); count > 0; count--) {
     const [start, length] = [random.below(text.length), random.between(1, 8)]

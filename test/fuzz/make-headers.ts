@@ -172,7 +172,7 @@ const accept = choose('Accept', 'excludesJson', [
     'application/json;q=0',
     '*/*;q=0',
     'application/problem+json',
-    'text/*, image/png',
+    'text/plain, image/png',
   ].map((value): [Holds, string] => ['yes', value]),
   ...[
     '',

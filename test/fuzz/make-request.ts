@@ -26,14 +26,14 @@ function queryParameters({ operation }: Request): readonly Parameter[] {
 
 type Pair = readonly [name: string, value: string | undefined]
 
-function setQuery(request: Request, pairs: readonly Pair[]): void {
+export function setQuery(request: Request, pairs: readonly Pair[]): void {
   if (pairs.length === 0) return
   const query = pairs.map(([name, value]) => (value === undefined ? name : `${name}=${value}`)).join('&')
   request.target += `?${query}`
   request.routed += `?${query}`
 }
 
-function valueFor(random: Random, { name, schema }: Parameter): Value {
+export function valueFor(random: Random, { name, schema }: Parameter): Value {
   return makeValue(random, schema, KNOWN[name] ?? ['x'])
 }
 
@@ -251,18 +251,19 @@ const others = (answers: readonly number[], missing: Holds, ...targets: string[]
 const UP = ['%2e%2e%2f%2e%2e%2fpackage.json', '../../package.json', '..%5c..%5cpackage.json', '%00', 'x']
 
 const OTHER: readonly Other[] = [
+  ...others([200, 302, 406], 'no', '/'),
   ...others([200], 'no', '/livez', '/readyz', '/openapi.json', '/docs', '/docs/static/swagger-ui.css'),
   ...others([200], 'no', ...Object.keys(PROBLEMS).map((slug) => `/problems/${slug}`)),
   ...others(
     [404],
     'no',
-    ...['', 'x', '__proto__', '%00', 'toString', '%C4%81'].map((slug) => `/problems/${slug}`),
+    ...['x', '__proto__', '%00', 'toString', '%C4%81'].map((slug) => `/problems/${slug}`),
   ),
-  ...others([404], 'no', ...UP.map((path) => `/docs/static/${path}`)),
+  ...others([404], 'yes', '/problems/'),
+  ...others([404], 'yes', ...UP.map((path) => `/docs/static/${path}`)),
   ...others(
     [404],
     'yes',
-    '/',
     '/nowhere',
     '/docs/x',
     '/metrics',

@@ -12,11 +12,28 @@ function occupationsPage(data: Data, reading: Reading): object {
   const filters = {
     major: meant(reading, 'Filter.MajorGroupCode'),
     minor: meant(reading, 'Filter.MinorGroupCode'),
+    primaryOnly: meant(reading, 'Filter.GroupRelation') === 'Primary',
     after: boundOf(reading, 'Filter.LastUpdatedAfter'),
     before: boundOf(reading, 'Filter.LastUpdatedBefore'),
   }
+  const codes = meant(reading, 'Filter.Codes')?.split(',')
+  const records = data.records.filter(({ occupationCode }) => codes?.includes(occupationCode) ?? true)
   const limit = Number(meant(reading, 'Limit') ?? 20)
-  return pageOf(listMatches(data.records, filters), limit, meant(reading, 'Cursor'))
+  const page = pageOf(listMatches(records, filters), limit, meant(reading, 'Cursor'))
+  const fields = meant(reading, 'Fields')?.split(',')
+  return fields === undefined ? page : { ...page, data: page.data.map((record) => only(record, fields)) }
+}
+
+function only(record: object, fields: readonly string[]): object {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => fields.includes(name)))
+}
+
+/** Whether parameters that are right one by one mean nothing together. */
+export function areUnfit(reading: Reading): boolean {
+  return (
+    meant(reading, 'Filter.GroupRelation') === 'Primary' &&
+    (meant(reading, 'Filter.MajorGroupCode') ?? meant(reading, 'Filter.MinorGroupCode')) === undefined
+  )
 }
 
 function boundOf(reading: Reading, name: string) {
@@ -26,8 +43,21 @@ function boundOf(reading: Reading, name: string) {
   return { milliseconds, digits: rest ? '1' : '', text }
 }
 
+/** The field that each filter looks at. */
+const FILTERS: Readonly<Record<string, string>> = {
+  'Filter.ErrorType': 'errorType',
+  'Filter.FileType': 'fileType',
+  'Filter.ErrorCode': 'errorCode',
+  'Filter.StudentId': 'studentId',
+  'Filter.CourseCode': 'courseCode',
+}
+
 /** The page, or `undefined` where there is none. */
-function resultsPage({ entries }: Submission, reading: Reading): object | undefined {
+function resultsPage(submission: Submission, reading: Reading): object | undefined {
+  const filters = Object.entries(FILTERS).map(([name, field]) => [field, meant(reading, name)] as const)
+  const entries = submission.entries.filter((entry) =>
+    filters.every(([field, value]) => value === undefined || entry[field] === value),
+  )
   const page = Number(meant(reading, 'page') ?? 1)
   const pageSize = Number(meant(reading, 'pageSize') ?? 100)
   if (page > 1 && (page - 1) * pageSize >= entries.length) return undefined

@@ -9,6 +9,6 @@ process.on('message', () => {
     process.send({ rss, heap: heapUsed, external, sockets })
   }, 50)
 })
-process.channel.unref()
+process.channel?.unref()
 // Whoever started it is gone.
 process.on('disconnect', () => process.exit())

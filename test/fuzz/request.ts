@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import type { Expected, Mode } from './case.ts'
 import { type Data, EID } from './data.ts'
-import { answerOf, assertPage, type Reading } from './model.ts'
+import { answerOf, areUnfit, assertPage, type Reading } from './model.ts'
 import type { Operation } from './operations.ts'
 
 /** Whether something holds of a request; `maybe` where the interface leaves it open or the bytes are near a limit. */
@@ -133,6 +133,7 @@ function wrongParametersOf(request: Request, data: Data): Holds {
   const meanings = [...reading.values()].map(({ as }) => as)
   if (wrongParameters === 'yes' || meanings.includes('fault')) return 'yes'
   if (meanings.includes('either') || wrongParameters === 'maybe') return 'maybe'
+  if (areUnfit(reading)) return 'yes'
   const isThere =
     operation === undefined || request.foreign === 'yes' || answerOf(operation.id, data, token, reading)
   return isThere ? 'no' : 'yes'

@@ -20,7 +20,10 @@ export interface ParameterSchema {
   readonly minimum?: number
   readonly maximum?: number
   readonly maxLength?: number
-  readonly default?: number
+  readonly default?: number | string
+  readonly enum?: readonly string[]
+  readonly items?: ParameterSchema
+  readonly maxItems?: number
 }
 
 const FAULT: Meaning = { as: 'fault' }
@@ -35,6 +38,8 @@ export function makeValue(random: Random, schema: ParameterSchema, known: readon
   if (random.chance(0.1)) return { raw: breakEncoding(random), meaning: FAULT }
   if (schema.type === 'integer') return makeInteger(random, schema)
   if (schema.format === 'date-time') return makeTime(random, known)
+  if (schema.items !== undefined) return makeList(random, schema.items, schema.maxItems ?? 30, known)
+  if (schema.enum !== undefined) return makeChoice(random, schema.enum)
   return makeText(random, schema.maxLength ?? 8000, known)
 }
 
@@ -162,12 +167,12 @@ const INTEGER_FAULTS = [
 
 function makeInteger(
   random: Random,
-  { minimum = 0, maximum = 2 ** 31 - 1, default: usual = minimum }: ParameterSchema,
+  { minimum = 0, maximum = 2 ** 31 - 1, default: usual }: ParameterSchema,
 ): Value {
   if (random.chance(0.4)) return { raw: encode(random, random.pick(INTEGER_FAULTS)), meaning: FAULT }
   const number = random.weigh([
     [3, random.between(minimum, Math.min(maximum, 200))],
-    [1, random.pick([minimum, minimum + 1, usual, maximum - 1, maximum])],
+    [1, random.pick([minimum, minimum + 1, Number(usual ?? minimum), maximum - 1, maximum])],
     [1, random.pick([minimum - 1, maximum + 1, 0, -0])],
     [1, random.between(minimum, maximum)],
   ])
@@ -176,6 +181,38 @@ function makeInteger(
   if (random.chance(0.05))
     return { raw: encode(random, `00${number}`), meaning: { as: 'either', value: `${number}` } }
   return { raw: encode(random, `${number}`), meaning: { as: 'value', value: `${number}` } }
+}
+
+function makeChoice(random: Random, allowed: readonly string[]): Value {
+  const choice = random.pick(allowed)
+  if (random.chance(0.6)) return { raw: encode(random, choice), meaning: { as: 'value', value: choice } }
+  const text = random.chance(0.5) ? random.pick(NEAR)(choice) : random.pick(TEXTS)
+  if (text === '') return { raw: '', meaning: { as: 'absent' } }
+  return { raw: encode(random, text), meaning: allowed.includes(text) ? { as: 'value', value: text } : FAULT }
+}
+
+/** Items separated by commas, now and then too many, or an empty one. */
+function makeList(random: Random, items: ParameterSchema, most: number, known: readonly string[]): Value {
+  const count = random.weigh([
+    [6, random.between(1, 4)],
+    [1, random.between(1, most)],
+    [1, most + random.between(1, 20)],
+  ])
+  const values = Array.from({ length: count }, () =>
+    items.enum === undefined
+      ? makeText(random, items.maxLength ?? 64, known)
+      : makeChoice(random, items.enum),
+  )
+  const raw = values.map((value) => value.raw).join(',')
+  if (raw === '') return { raw, meaning: { as: 'absent' } }
+  // What stands for one item may hold a comma of its own: read the whole again.
+  const texts = values
+    .map(({ meaning }) => ('value' in meaning ? meaning.value : ''))
+    .flatMap((text) => text.split(','))
+  const isFault =
+    texts.length > most || texts.includes('') || values.some(({ meaning }) => meaning.as !== 'value')
+  if (isFault) return { raw, meaning: count > most ? FAULT : { as: 'either', value: texts.join(',') } }
+  return { raw, meaning: { as: 'value', value: texts.join(',') } }
 }
 
 function makeText(random: Random, maxLength: number, known: readonly string[]): Value {
@@ -201,7 +238,7 @@ function fill(random: Random, maxLength: number): string {
 function readText(text: string, maxLength: number): Meaning {
   if ([...text].some((character) => /\p{Cc}/u.test(character) && !'\t\n\r'.includes(character))) return FAULT
   const value = text.normalize('NFC')
-  return value.length > maxLength ? FAULT : value === '' ? { as: 'absent' } : { as: 'value', value }
+  return [...value].length > maxLength ? FAULT : value === '' ? { as: 'absent' } : { as: 'value', value }
 }
 
 const TIME_FAULTS = [

@@ -113,8 +113,14 @@ export class Wire {
     if (Number.isNaN(status))
       throw new Error(`this is no status line: ${JSON.stringify(statusLine.slice(0, 200))}`)
     const headers = readFields(lines)
-    const length = lengthOf(status, headers, withoutBody)
     const start = end + 4
+    if (headers['transfer-encoding'] === 'chunked' && !withoutBody) {
+      const chunked = readChunks(this.#received, start)
+      if (chunked === undefined) return undefined
+      this.#received = this.#received.subarray(chunked.end)
+      return { status, headers, body: chunked.body, head }
+    }
+    const length = lengthOf(status, headers, withoutBody)
     if (this.#received.length < start + length) return undefined
     const body = this.#received.subarray(start, start + length)
     this.#received = this.#received.subarray(start + length)
@@ -145,10 +151,29 @@ function readFields(lines: readonly string[]): Record<string, string> {
   return headers
 }
 
+/** The body that begins at a place, in the chunked coding (RFC 9112, section 7.1); `undefined` while it is not whole. */
+function readChunks(bytes: Buffer, start: number): { body: Buffer; end: number } | undefined {
+  const chunks: Buffer[] = []
+  for (let at = start; ; ) {
+    const line = bytes.indexOf('\r\n', at)
+    if (line === -1) return undefined
+    const size = bytes.toString('latin1', at, line)
+    if (!/^[0-9a-f]+$/i.test(size)) throw new Error(`the size of a chunk is ${JSON.stringify(size)}`)
+    const [first, length] = [line + 2, Number.parseInt(size, 16)]
+    if (bytes.length < first + length + 2) return undefined
+    if (bytes.toString('latin1', first + length, first + length + 2) !== '\r\n')
+      throw new Error('a chunk does not end where it says')
+    if (length === 0) return { body: Buffer.concat(chunks), end: first + 2 }
+    chunks.push(bytes.subarray(first, first + length))
+    at = first + length + 2
+  }
+}
+
 /** The bytes that the body has (RFC 9112, section 6.3). */
 function lengthOf(status: number, headers: Record<string, string>, withoutBody: boolean): number {
   const given = headers['content-length']
-  if (headers['transfer-encoding'] !== undefined) throw new Error('the answer has a transfer coding')
+  if (headers['transfer-encoding'] !== undefined && !withoutBody)
+    throw new Error('the answer has a transfer coding')
   if (status < 200 || status === 204) {
     if (given !== undefined) throw new Error(`a ${status} has a Content-Length (RFC 9110, section 8.6)`)
     return 0

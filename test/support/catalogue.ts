@@ -32,6 +32,8 @@ export interface Bound {
 export interface Filters {
   readonly major?: string | undefined
   readonly minor?: string | undefined
+  /** Whether only Primary relations to groups count. */
+  readonly primaryOnly?: boolean
   readonly after?: Bound | undefined
   readonly before?: Bound | undefined
 }
@@ -57,10 +59,17 @@ export function listMatches<T extends SampleRecord>(records: readonly T[], filte
     .sort((one, other) => compareCodes(one.occupationCode, other.occupationCode))
 }
 
-function matches(record: SampleRecord, { major, minor, after, before }: Filters): boolean {
-  const minors = (record.minorGroups ?? []).map(({ minorGroup }) => minorGroup)
+function matches(
+  record: SampleRecord,
+  { major, minor, primaryOnly = false, after, before }: Filters,
+): boolean {
+  const minors = (record.minorGroups ?? [])
+    .filter(({ minorGroupRelationType }) => !primaryOnly || minorGroupRelationType === 'Primary')
+    .map(({ minorGroup }) => minorGroup)
   const majors = minors.flatMap(({ majorGroups = [] }) =>
-    majorGroups.map(({ majorGroup }) => majorGroup.code),
+    majorGroups
+      .filter(({ majorGroupRelationType }) => !primaryOnly || majorGroupRelationType === 'Primary')
+      .map(({ majorGroup }) => majorGroup.code),
   )
   const date = Date.parse(record.lastUpdatedDate ?? '')
   return (

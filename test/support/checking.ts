@@ -65,7 +65,7 @@ export async function check(
   return { summary, text, findings: lines.map((line) => JSON.parse(line) as Finding) }
 }
 
-/** Checks files in a process of its own. */
+/** Checks files in a child process. */
 export async function checkApart(
   files: Readonly<Record<string, string | Uint8Array>>,
   request: Partial<CheckRequest> = {},

@@ -59,7 +59,7 @@ function findUser(name: string): { uid: number; gid: number } | undefined {
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
 }
 
-/** A PostgreSQL server in a folder of its own, which can crash, freeze, stop and come back at the same address. */
+/** A PostgreSQL server in a separate folder, which can crash, freeze, stop and restart on the same port. */
 export class Cluster {
   readonly port: number
   readonly #folder: string
@@ -126,6 +126,8 @@ export class Cluster {
 
   /** Makes an empty database and answers its address. */
   async createDatabase(name: string): Promise<string> {
+    // A test that is tried again creates its database again.
+    await this.query(`drop database if exists ${name} with (force)`)
     await this.query(`create database ${name}`)
     return this.url(name)
   }

@@ -142,7 +142,7 @@ export class Installation {
           waits = true
         },
       )
-      // It is left to wait; whoever is waited for may also be killed.
+      // It is left waiting; the process that it waits for may also be killed.
       const ended = turn.then(() => true)
       while (!waits && !(await Promise.race([ended, sleep(10)])));
       if (!waits) return undefined

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Service } from './service.ts'
 
-/** Longest wait for what must come, in milliseconds: whoever waits longer waits for ever. */
+/** The longest wait for an expected event, in milliseconds. */
 const DEADLINE = 10_000
 
 export interface Answer {
@@ -62,7 +62,7 @@ export class Connection {
     return this
   }
 
-  /** The next answer; `head` tells that it has no body, whatever its headers say. */
+  /** The next response; `head` means that it has no body, whatever its headers say. */
   async read({ head = false } = {}): Promise<Answer> {
     for (;;) {
       const answer = this.#take(head)

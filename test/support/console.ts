@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
 import { expect, onTestFinished, vi } from 'vitest'
 import { SCOPES } from '../../src/access/principal.ts'
 import { Sessions } from '../../src/console/sessions.ts'
@@ -13,18 +13,23 @@ export class ConsoleService {
   readonly service: Service
   readonly url: string
   readonly keyId: string
+  readonly #screen: BrowserContextOptions
 
-  private constructor(service: Service, url: string, keyId: string) {
+  private constructor(service: Service, url: string, keyId: string, screen: BrowserContextOptions) {
     this.service = service
     this.url = url
     this.keyId = keyId
+    this.#screen = screen
   }
 
-  static async start(settings: Record<string, string> = {}): Promise<ConsoleService> {
+  static async start(
+    settings: Record<string, string> = {},
+    screen: BrowserContextOptions = {},
+  ): Promise<ConsoleService> {
     const service = await Service.start({ CONSOLE: 'on', ...settings })
     const { id } = await service.createKey({ client: 'adviser', scopes: SCOPES, eids: ['1001'] })
     const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
-    return new ConsoleService(service, url, id)
+    return new ConsoleService(service, url, id, screen)
   }
 
   /** Waits until the search knows the catalogue as it is now. */
@@ -42,9 +47,16 @@ export class ConsoleService {
     )
   }
 
-  /** A page of a new browser context, signed in by a one-time link. Everything that goes wrong in it is noted. */
-  async open(browser: Browser, options: BrowserContextOptions = {}): Promise<ConsolePage> {
-    const context = await browser.newContext(options)
+  /**
+   * A page of a new browser context, signed in by a one-time link unless `signedIn` is false. Everything that goes
+   * wrong in it is noted.
+   */
+  async open(
+    browser: Browser,
+    { javaScriptEnabled = true, ...options }: BrowserContextOptions = {},
+    { signedIn = true } = {},
+  ): Promise<ConsolePage> {
+    const context = await browser.newContext({ ...this.#screen, ...options })
     onTestFinished(() => context.close())
     const page = await context.newPage()
     const troubles: string[] = []
@@ -57,12 +69,20 @@ export class ConsoleService {
     page.on('request', (request) => {
       if (!request.url().startsWith(this.url)) troubles.push(`asked ${request.url()}`)
     })
+    // The browser's own reports, which it makes without scripts too.
+    const devTools = await context.newCDPSession(page)
+    devTools.on('Audits.issueAdded', ({ issue }) => {
+      if (issue.code === 'ContentSecurityPolicyIssue') troubles.push(JSON.stringify(issue.details))
+    })
+    await devTools.send('Audits.enable')
+    const shown = new ConsolePage(page, this.url, troubles, devTools, javaScriptEnabled)
+    await shown.allowScripts(javaScriptEnabled)
+    if (!signedIn) return shown
     const secret = await new Sessions(this.service.database).createLink(this.keyId)
     await page.goto(`${this.url}/console/link/${secret}`)
-    if (options.javaScriptEnabled === false)
-      await page.getByRole('button', { name: 'Open the console' }).click()
+    if (!javaScriptEnabled) await page.getByRole('button', { name: 'Open the console' }).click()
     await page.waitForURL(`${this.url}/console/occupations`)
-    return new ConsolePage(page, this.url, troubles)
+    return shown
   }
 }
 
@@ -71,28 +91,46 @@ export class ConsolePage {
   readonly url: string
   /** Errors of scripts, violations of the policy and requests to other hosts. */
   readonly troubles: readonly string[]
+  readonly #devTools: CDPSession
+  readonly #hasScripts: boolean
 
-  constructor(page: Page, url: string, troubles: readonly string[]) {
+  constructor(
+    page: Page,
+    url: string,
+    troubles: readonly string[],
+    devTools: CDPSession,
+    hasScripts: boolean,
+  ) {
     this.page = page
     this.url = url
     this.troubles = troubles
+    this.#devTools = devTools
+    this.#hasScripts = hasScripts
+  }
+
+  /** Not by the option of the context, which axe cannot lift once a page has been loaded. */
+  async allowScripts(allowed: boolean): Promise<void> {
+    await this.#devTools.send('Emulation.setScriptExecutionDisabled', { value: !allowed })
   }
 
   async goto(path: string): Promise<number | undefined> {
     return (await this.page.goto(this.url + path))?.status()
   }
 
-  /** What axe finds on the page, by rule (WCAG 2.2 AA and best practices). */
+  /** What axe finds on the page, by rule: WCAG 2.2 AA with its target sizes, which axe leaves out by default. */
   async findBarriers(): Promise<string[]> {
+    await this.allowScripts(true)
     // Evaluated by the browser's debugger, which the page's policy does not concern.
     await this.page.evaluate(AXE)
-    return await this.page.evaluate(async () => {
-      const axe = (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe
-      const { violations } = await axe.run()
+    const barriers = await this.page.evaluate(async () => {
+      const axe = (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe
+      const { violations } = await axe.run({ rules: { 'target-size': { enabled: true } } })
       return violations.map(
         ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(' | ')}`,
       )
     })
+    await this.allowScripts(this.#hasScripts)
+    return barriers
   }
 
   /** Whether the page can be read without scrolling sideways. */

@@ -6,7 +6,7 @@ import { toLines } from './command.ts'
 import type { Random } from './random.ts'
 import type { State } from './state.ts'
 
-/** The commands that are cut. A migration has a database of its own: see `faults.cuts.test.ts`. */
+/** The commands that are cut. A migration uses a separate database: see `faults.cuts.test.ts`. */
 export const CUT_COMMANDS = ['import', 'publish', 'key', 'revoke', 'export'] as const
 export type CutCommand = (typeof CUT_COMMANDS)[number]
 

@@ -1,4 +1,4 @@
-// Writes docs/dependencies.md anew: `npm run dependencies`. Reasons are written there by hand, and kept.
+// Writes docs/dependencies.md: `npm run dependencies`. Reasons are written there by hand, and kept.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const DOCUMENT = new URL('../../docs/dependencies.md', import.meta.url)
@@ -11,8 +11,6 @@ export interface LockedPackage {
   readonly license: string
   readonly development: boolean
   readonly hasInstallScript: boolean
-  /** Names of what it needs. */
-  readonly needs: readonly string[]
 }
 
 interface LockEntry {
@@ -22,9 +20,6 @@ interface LockEntry {
   dev?: boolean
   devOptional?: boolean
   hasInstallScript?: boolean
-  dependencies?: Record<string, string>
-  optionalDependencies?: Record<string, string>
-  peerDependencies?: Record<string, string>
 }
 
 /** Every package of package-lock.json but the project's own. */
@@ -38,11 +33,6 @@ export function readLock(): LockedPackage[] {
       license: entry.license ?? '',
       development: entry.dev === true || entry.devOptional === true,
       hasInstallScript: entry.hasInstallScript === true,
-      needs: Object.keys({
-        ...entry.dependencies,
-        ...entry.optionalDependencies,
-        ...entry.peerDependencies,
-      }),
     }))
     .sort((one, other) => compare(one.name, other.name) || compare(one.version, other.version))
 }
@@ -61,61 +51,50 @@ export function describeDependencies(packages: readonly LockedPackage[], before:
   const { production, development } = readDirect()
   const direct = [...production, ...development]
   const reasons = readReasons(before)
-  const parents = new Map<string, string[]>()
-  for (const { name, needs } of packages) {
-    for (const needed of needs) parents.set(needed, [...(parents.get(needed) ?? []), name])
-  }
   const chosen = (names: readonly string[]) =>
     table(
       ['package', 'version', 'licence', 'why'],
       packages
-        .filter(({ name }) => names.includes(name))
+        .filter(({ name, development }) => names.includes(name) && (names !== production || !development))
         .map(({ name, version, license }) => [`\`${name}\``, version, license, reasons.get(name) ?? 'TO DO']),
     )
-  const brought = (inDevelopment: boolean) =>
-    table(
-      ['package', 'version', 'licence', 'needed by'],
-      packages
-        .filter(({ name, development }) => !direct.includes(name) && development === inDevelopment)
-        .map(({ name, version, license }) => [
-          `\`${name}\``,
-          version,
-          license,
-          nameSome([...new Set(parents.get(name) ?? [])].sort(compare)),
-        ]),
+  const brought = () => {
+    const others = packages.filter(({ name, development }) => !direct.includes(name) && !development)
+    const licences = Map.groupBy(others, ({ license }) => license)
+    return table(
+      ['licence', 'packages'],
+      [...licences.keys()].sort(compare).map((licence) => {
+        const names = (licences.get(licence) ?? []).map(({ name, version }) => `${name} ${version}`)
+        return [licence, [...new Set(names)].join(', ')]
+      }),
     )
+  }
   const scripts = packages.filter(({ hasInstallScript }) => hasInstallScript)
   return `# Dependencies
 
-Made from \`package-lock.json\` by \`npm run dependencies\`; the reasons are written by hand. A test fails when a package, a version or a licence here is not the locked one, when a direct dependency has no reason, and when a package has an install script without being listed below.
+Every package that the project asks for and every package in production, with its version and licence. \`npm run dependencies\` generates this page and keeps the reasons, which are written by hand. A test fails if the page differs from the lock file, or if a direct dependency or an install script has no reason.
 
-\`npm run sbom\` prints the production packages as a software bill of materials (CycloneDX 1.5, JSON). \`npm run audit\` asks the registry for known vulnerabilities.
+\`npm explain PACKAGE\` shows which package requires another. \`npm run sbom\` prints the production packages as a software bill of materials (CycloneDX 1.5, JSON). \`npm run audit\` asks the registry for known vulnerabilities.
 
 ## In production
 
-The client, \`mahi-client\`, has no dependency.
+The client, \`mahi-client\`, has no dependencies.
 
 ${chosen(production)}
 
-## Brought along in production
+These packages require others:
 
-${brought(false)}
+${brought()}
 
 ## In development
 
-None of these is in the packed package or in the image.
+The package and the image contain none of these.
 
 ${chosen(development)}
 
-## Brought along in development
-
-Packages for other systems than the one at hand are locked too, and not installed.
-
-${brought(true)}
-
 ## Install scripts
 
-Production needs none: the image is built, and the packed package tested, with \`--ignore-scripts\`.
+Production runs no install scripts: the image and the tests of the package use \`--ignore-scripts\`.
 
 ${table(
   ['package with a script', 'version', 'run here', 'why'],
@@ -125,7 +104,7 @@ ${table(
   }),
 )}
 
-\`better-sqlite3\` has no script in the lock file, but sources that npm would compile. \`allowScripts\` in \`package.json\` says no to that: it brings finished binaries.
+\`better-sqlite3\` has no script in the lock file, but npm would compile its sources. \`allowScripts\` in \`package.json\` prevents that: the package includes binaries.
 `
 }
 
@@ -146,11 +125,6 @@ function readScript(document: string, name: string): [string, string] {
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [head, ...rows].map((cells) => `| ${cells.join(' | ')} |`)
   return lines.toSpliced(1, 0, `${'|---'.repeat(head.length)}|`).join('\n')
-}
-
-function nameSome(names: readonly string[]): string {
-  const some = names.slice(0, 3).map((name) => `\`${name}\``)
-  return names.length > 3 ? `${some.join(', ')} and ${names.length - 3} more` : some.join(', ')
 }
 
 /** By code point, so that every machine has the same order. */

@@ -10,7 +10,7 @@ export interface IdentityProvider {
 }
 
 /**
- * Starts a real identity provider on loopback, for one test: whoever signs in with the name `reader` may act for
+ * Starts a real identity provider on loopback, for one test: a user who signs in as `reader` may act for
  * organisation 1001, everybody else for none.
  */
 export async function startIdentityProvider(

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import type { Installation, Outcome, RunOptions } from './command.ts'
 
-/** Runs a command to its end, and tells the most memory that it held, in bytes. */
+/** Runs a command to its end, and returns its peak memory in bytes. */
 export async function runMeasured(
   mahi: Installation,
   parameters: readonly string[],
@@ -17,6 +17,6 @@ export async function runMeasured(
     NODE_OPTIONS: `--import=${pathToFileURL(`${mahi.folder}/${hook}`)}`,
   }
   const outcome = await mahi.run(parameters, { ...options, environment })
-  // Node tells it in kilobytes.
+  // Node reports kilobytes.
   return { ...outcome, peak: Number(mahi.read('peak')) * 1024 }
 }

@@ -28,7 +28,7 @@ const NEVER = '9999'
 export class Organisations {
   readonly counts = new Map<string, number>()
   #world = new World()
-  /** Milliseconds until every replica had refused a revoked key, for each that was not told of it at once. */
+  /** Milliseconds until every replica had refused a revoked key, for each that was not notified at once. */
   readonly #revocations: number[] = []
   readonly #services: readonly Service[]
   readonly #ports: readonly number[]

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest'
 
 const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
 
-/** `mahi serve` as a process of its own, for one test. */
+/** `mahi serve` in a child process, for one test. */
 export class Served {
   readonly url: string
   /** Lines that it has logged. */
@@ -19,7 +19,7 @@ export class Served {
     this.#process = process
   }
 
-  /** Starts it with these settings and no others, on a port of its own. */
+  /** Starts it with only these settings, on a free port. */
   static async start(settings: Record<string, string>): Promise<Served> {
     const child = spawn(process.execPath, [MAHI, 'serve'], {
       env: {

@@ -7,16 +7,16 @@ import { type AppOptions, buildApp, rateLimitsOf } from '../../src/app.ts'
 import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { RevisionWatch } from '../../src/database/revision-watch.ts'
-import type { SourceRecord } from '../../src/input/source-record.ts'
 import { type ImportOptions, importOccupations } from '../../src/occupations/import.ts'
 import { readSettings } from '../../src/settings.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { Metrics } from '../../src/telemetry/metrics.ts'
 import { type Publication, publishResults } from '../../src/validation-results/publish.ts'
 import { assertDescribed } from './contract.ts'
+import { sourceOf } from './source.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 
-/** A service over a database of its own, for one test. Every answer is checked against openapi.json. */
+/** A service with its own database, for one test. Every response is checked against openapi.json. */
 export class Service {
   readonly app: FastifyInstance
   readonly database: Database
@@ -133,7 +133,4 @@ export class Service {
   }
 }
 
-/** Records as if they had been read from a file, one a line. */
-export async function* sourceOf(values: readonly unknown[]): AsyncGenerator<SourceRecord> {
-  for (const [index, value] of values.entries()) yield { file: 'test.ndjson', line: index + 1, value }
-}
+export { sourceOf }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from './temporary.ts'
 
-/** A definition of two small files, in a folder of its own: people, each in a group. */
+/** A definition of two small files, in a separate folder: people, each in a group. */
 export function makeSmallDefinition(): string {
   const folder = join(temporaryFolder(), 'small')
   mkdirSync(folder, { recursive: true })
@@ -56,4 +56,16 @@ export function makeSmallDefinition(): string {
   }
   writeFileSync(join(folder, 'datapackage.json'), JSON.stringify(descriptor))
   return folder
+}
+
+/** A file of people for the small definition: each one under 16 is a finding. */
+export function makePeople(name: string, count: number, young: number): { csv: string; findings: string[] } {
+  const rows = Array.from({ length: count }, (_, index) => ({
+    localId: `${name}-${index}`,
+    line: `${name}-${index},${index.toString(36)},,${index < young ? 10 : 30}\n`,
+  }))
+  return {
+    csv: `localId,id,group,age\n${rows.map(({ line }) => line).join('')}`,
+    findings: rows.slice(0, young).map(({ localId }) => localId),
+  }
 }

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A file system of its own that is soon full, and can be made read-only. */
+/** A small separate file system, which can be filled or made read-only. */
 export class SmallDisk {
   /** Where it is mounted. */
   readonly folder: string
@@ -87,7 +87,7 @@ function unmount(folder: string, image: string): void {
   rmSync(join(image, '..'), { recursive: true, force: true })
 }
 
-/** Whether a disk can be made: that takes root, a file system of its own and a loop device. */
+/** Whether a disk can be created, which requires root and a loop device. */
 export const hasSmallDisk = (() => {
   if (process.getuid?.() !== 0 || spawnSync('mkfs.ext4', ['-V']).status !== 0) return false
   try {

@@ -3,7 +3,7 @@ import { type KeyDescription, listKeys } from '../../src/access/keys.ts'
 import type { Database, Reader } from '../../src/database/database.ts'
 import { type Revision, type RevisionName, readRevisions } from '../../src/database/revisions.ts'
 
-/** Width of the spans in which dates are counted, as docs/data-model.md tells it. */
+/** Width of the spans in which dates are counted, as in docs/data-model.md. */
 const SPAN_BITS = 26n
 
 export interface StoredSubmission {
@@ -61,7 +61,7 @@ interface Grouped {
   }[]
 }
 
-/** Counts the records under each filter and date anew, and compares that with what is kept. */
+/** Counts the records of each filter and date again, and compares the counts with the stored ones. */
 async function checkPostings(reader: Reader, catalogue: ReadonlyMap<string, string>): Promise<void> {
   const postings: string[] = []
   const totals = new Map([['|', 0]])

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 
-/** A cell: text, a number, a date by its serial number, or XML of its own. */
+/** A cell: text, a number, a date by its serial number, or raw XML. */
 export type XlsxCell = string | number | { readonly date: number } | { readonly xml: string } | undefined
 
 /** A spreadsheet in the XLSX format, as programs write it: sheets by name, each a list of rows. */

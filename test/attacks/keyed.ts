@@ -1,0 +1,239 @@
+import { gzipSync } from 'node:zlib'
+import { type Attack, attack } from './attack.ts'
+import { call, hold, repeat, request, type Target, Wire } from './wire.ts'
+
+const MB = 2 ** 20
+const CSV = { 'content-type': 'text/csv' }
+const NDJSON = { 'content-type': 'application/x-ndjson' }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
+
+let returns = 0
+
+/** A new submission of the attacker's organisation; an empty text beyond its limit. */
+async function submit(target: Target): Promise<string> {
+  const body = JSON.stringify({ returnId: `2025${String((process.pid + returns++) % 90).padStart(2, '0')}` })
+  const created = await call(target, 'POST', '/v1/submissions', body, JSON_TYPE)
+  return created.status < 300 && created.status > 0
+    ? (JSON.parse(created.body) as { submissionToken: string }).submissionToken
+    : ''
+}
+
+const fileOf = (token: string, index: number) =>
+  `/v1/submissions/${token}/files/${FILES[index % FILES.length]}`
+const recordsOf = (token: string, index: number) =>
+  `/v1/submissions/${token}/records/${FILES[index % FILES.length]}`
+
+async function several(target: Target, count: number): Promise<string[]> {
+  const tokens = await Promise.all(Array.from({ length: count }, () => submit(target)))
+  return tokens.filter((token) => token !== '')
+}
+
+/** What a caller with one key can do, within the limits of that key. */
+export const KEYED: readonly Attack[] = [
+  attack('stalled-uploads', 'key', async (target, signal) => {
+    const tokens = await several(target, 60)
+    const line = `${'x'.repeat(200)}\n`
+    const part = Buffer.from(line.repeat(Math.floor((MB - 10) / line.length)))
+    const packed = gzipSync(part)
+    await hold(
+      target,
+      signal,
+      300,
+      (index) =>
+        Buffer.concat([
+          request(target, 'PUT', fileOf(tokens[Math.floor(index / 5) % tokens.length] ?? '', index), {
+            ...CSV,
+            'content-length': 2 * MB,
+            ...(index % 2 === 0 && { 'content-encoding': 'gzip' }),
+          }),
+          index % 2 === 0 ? packed : part,
+        ]),
+      { each: 10 },
+    )
+  }),
+  attack('gzip-bombs', 'key', async (target, signal) => {
+    const tokens = await several(target, 8)
+    const bombs = [
+      gzipSync(Buffer.alloc(200 * MB)),
+      gzipSync(Buffer.alloc(200 * MB, '\n')),
+      gzipSync(Buffer.alloc(200 * MB, '"')),
+      gzipSync(Buffer.alloc(200 * MB, '{}\n')),
+    ]
+    await repeat(signal, 8, async (line, round) => {
+      const wire = new Wire(target)
+      const index = line + round
+      const type = index % 4 === 3 ? NDJSON : CSV
+      const headers = { ...type, 'content-encoding': 'gzip' }
+      await wire.send(request(target, 'PUT', fileOf(tokens[line] ?? '', round), headers, bombs[index % 4]))
+      await wire.status()
+      wire.close()
+    })
+  }),
+  attack('stalled-batches', 'key', async (target, signal) => {
+    const tokens = await several(target, 4)
+    const part = Buffer.alloc(8 * MB - 1000, ' ')
+    await hold(
+      target,
+      signal,
+      100,
+      (index) =>
+        Buffer.concat([
+          request(target, 'POST', recordsOf(tokens[index % 4] ?? '', index), {
+            ...JSON_TYPE,
+            'content-length': 8 * MB,
+          }),
+          part,
+        ]),
+      { each: 10 },
+    )
+  }),
+  attack('batches', 'key', async (target, signal) => {
+    const tokens = await several(target, 4)
+    const filler = 'x'.repeat(8_000)
+    let number = 0
+    await repeat(signal, 8, async (line, round) => {
+      const content = Array.from({ length: 1000 }, () => ({
+        localId: `id-${number++}`.padEnd(200, '.'),
+        filler,
+      }))
+      const body = JSON.stringify({ content: content.slice(0, round % 2 === 0 ? 1000 : 990) })
+      await call(target, 'POST', recordsOf(tokens[line % 4] ?? '', line), body, JSON_TYPE)
+    })
+  }),
+  attack('strange-batches', 'key', async (target, signal) => {
+    const tokens = await several(target, 4)
+    const bodies = [
+      `{"content":[${'{},'.repeat(2_700_000)}{}]}`,
+      `{"content":[{"localId":"1",${Array.from({ length: 550_000 }, (_, at) => `"f${at}":${at % 10}`).join()}}]}`,
+      `{"content":[${Array.from({ length: 500_000 }, (_, at) => `{"a${at}":1}`).join()}]}`,
+      `{"content":[{"localId":"1","a":${'['.repeat(4_000_000)}${']'.repeat(4_000_000)}}]}`,
+    ]
+    await repeat(signal, 4, async (line, round) => {
+      await call(
+        target,
+        'POST',
+        recordsOf(tokens[line % 4] ?? '', line),
+        bodies[(line + round) % 4],
+        JSON_TYPE,
+      )
+    })
+  }),
+  attack('batch-after-upload', 'key', async (target, signal) => {
+    await repeat(signal, 1, async () => {
+      const token = await submit(target)
+      let rows = 'learner_id\n'
+      const parts: Buffer[] = []
+      for (let id = 0; id < 6_000_000; id++) {
+        rows += `${id.toString(36)}\n`
+        if (rows.length > MB) {
+          parts.push(gzipSync(rows, { level: 1 }))
+          rows = ''
+        }
+      }
+      const headers = { ...CSV, 'content-encoding': 'gzip' }
+      await call(target, 'PUT', fileOf(token, 0), Buffer.concat(parts), headers)
+      const content = [{ localId: 'a', name: 'b' }]
+      await call(target, 'POST', recordsOf(token, 0), JSON.stringify({ content }), JSON_TYPE)
+    })
+  }),
+  attack('conversions', 'key', async (target, signal) => {
+    const [wide = '', sparse = ''] = await several(target, 2)
+    const names = Array.from({ length: 200 }, (_, at) => `c${at}`.padEnd(1_200, 'x'))
+    const rows = `${'1,'.repeat(199)}1\n`.repeat(50_000)
+    await call(target, 'PUT', fileOf(wide, 0), gzipSync(`${names.join()}\n${rows}`), {
+      ...CSV,
+      'content-encoding': 'gzip',
+    })
+    const fields = Array.from({ length: 400_000 }, (_, at) => `{"field_${at}":1}`).join('\n')
+    await call(target, 'PUT', fileOf(sparse, 0), gzipSync(fields), { ...NDJSON, 'content-encoding': 'gzip' })
+    await repeat(signal, 4, async (line) => {
+      const wire = new Wire(target)
+      const [token, type] = line % 2 === 0 ? [wide, NDJSON] : [sparse, CSV]
+      await wire.send(request(target, 'GET', fileOf(token, 0), { accept: type['content-type'] }))
+      await Promise.race([wire.status(), new Promise((resolve) => setTimeout(resolve, 3_000))])
+      wire.close()
+    })
+  }),
+  attack('largest-pages', 'key', (target, signal) =>
+    repeat(signal, 8, async (line, round) => {
+      const wire = new Wire(target)
+      const path = `/v1/submissions/${target.token}/validation-results?pageSize=${1000 - ((line + round * 8) % 500)}`
+      await wire.send(request(target, 'GET', path, { 'accept-encoding': line % 2 === 0 ? 'br' : 'identity' }))
+      if (line % 4 === 0) await wire.status()
+      else await new Promise((resolve) => setTimeout(resolve, 500))
+      wire.close()
+    }),
+  ),
+  attack('stopped-exports', 'key', (target, signal) =>
+    hold(
+      target,
+      signal,
+      200,
+      (index) =>
+        request(target, 'GET', `/v1/submissions/${target.token}/validation-results`, {
+          accept: index % 2 === 0 ? 'text/csv' : 'application/x-ndjson',
+        }),
+      { each: 50 },
+    ),
+  ),
+  attack('filters', 'key', (target, signal) =>
+    repeat(signal, 8, async (line, round) => {
+      const path = `/v1/submissions/${target.token}/validation-results?pageSize=1000&Filter.ErrorCode=E${(line + round) % 50}&Filter.ErrorType=Error`
+      await call(target, 'GET', path)
+    }),
+  ),
+  attack('waits', 'key', async (target, signal) => {
+    const token = await submit(target)
+    await call(target, 'PUT', fileOf(token, 0), 'learner_id\n1\n', CSV)
+    await call(target, 'POST', `/v1/submissions/${token}/validation-runs`)
+    await hold(
+      target,
+      signal,
+      500,
+      () => request(target, 'GET', `/v1/submissions/${token}/validation-runs/1`, { prefer: 'wait=30' }),
+      { each: 10 },
+    )
+  }),
+  attack('runs', 'key', async (target, signal) => {
+    const long = `${'"'.repeat(2)}${'x'.repeat(200_000)}`
+    await repeat(signal, 2, async () => {
+      const token = await submit(target)
+      const rows = Array.from({ length: 400 }, (_, at) => `${at},${long}\n`).join('')
+      const headers = { ...CSV, 'content-encoding': 'gzip' }
+      await call(target, 'PUT', fileOf(token, 0), gzipSync(`learner_id,name\n${rows}`, { level: 1 }), headers)
+      await call(target, 'POST', `/v1/submissions/${token}/validation-runs`)
+      await call(target, 'GET', `/v1/submissions/${token}/validation-runs/1`, undefined, {
+        prefer: 'wait=30',
+      })
+      await call(target, 'GET', `/v1/submissions/${token}/validation-results?pageSize=1000`)
+    })
+  }),
+  attack('sessions', 'key', async (target, signal) => {
+    const body = `key=${target.key}`
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost' }
+    await repeat(signal, 8, async (_, round) => {
+      const wire = new Wire({ ...target, key: '' })
+      await wire.send(request({ ...target, key: '' }, 'POST', '/console/sign-in', headers, body))
+      let received = ''
+      wire.socket.on('data', (chunk: Buffer) => {
+        received += chunk.toString('latin1')
+      })
+      await wire.status()
+      const cookie = /set-cookie: ([^;]+)/i.exec(received)?.[1]
+      if (cookie !== undefined) {
+        const titles = Array.from({ length: 3000 }, (_, at) => `title ${at * round}`).join('\n')
+        const path = round % 2 === 0 ? '/console/code' : '/console/submissions'
+        const form = `titles=${encodeURIComponent(titles)}`
+        const anonymous = { ...target, key: '' }
+        await wire.send(
+          round % 2 === 0
+            ? request(anonymous, 'POST', path, { ...headers, cookie }, form)
+            : request(anonymous, 'GET', path, { cookie }),
+        )
+        await new Promise((resolve) => setTimeout(resolve, 300))
+      }
+      wire.close()
+    })
+  }),
+]

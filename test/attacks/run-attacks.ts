@@ -1,0 +1,295 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Engine, makePlace, type Place } from '../../bench/soak/place.ts'
+import { createKey } from '../../src/access/keys.ts'
+import type { Scope } from '../../src/access/principal.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { importOccupations } from '../../src/occupations/import.ts'
+import { loadIndex } from '../../src/search/index-store.ts'
+import { publishResults } from '../../src/validation-results/publish.ts'
+import { sourceOf } from '../support/source.ts'
+import { ANONYMOUS } from './anonymous.ts'
+import type { Attack } from './attack.ts'
+import { Bystander } from './bystander.ts'
+import { KEYED } from './keyed.ts'
+import { Watched } from './watched.ts'
+import type { Target } from './wire.ts'
+
+export const ATTACKS: readonly Attack[] = [...ANONYMOUS, ...KEYED]
+
+const MB = 2 ** 20
+/** The limits of deploy/. */
+const SERVE_LIMIT = 512 * MB
+const WORK_LIMIT = 768 * MB
+/**
+ * What a process may use more if it runs from its sources instead of a build: 24 MB at rest, and garbage that a machine
+ * busy with other tests has not collected yet.
+ */
+const SOURCES = 80 * MB
+/** How long the service rests before an attack, in milliseconds. */
+const REST = 500
+
+export interface AttackOptions {
+  readonly engine: Engine
+  readonly postgres: string | undefined
+  readonly attacks: readonly Attack[]
+  /** Of one attack alone, in milliseconds. */
+  readonly length: number
+  /** Of all attacks of a caller at once, in milliseconds; 0 for none. */
+  readonly together: number
+  /** The file to run, `bin/mahi.js` or a build. */
+  readonly program: string
+  /** Whether the program runs from its sources. */
+  readonly sources: boolean
+  readonly onResult?: (result: AttackResult) => void
+}
+
+export interface AttackResult {
+  readonly name: string
+  /** The most bytes of the process since its start. */
+  readonly serve: number
+  readonly work: number
+  /** Median of the well-behaved caller's response times, divided by that without an attack. */
+  readonly ratio: number
+  readonly responses: number
+  readonly unavailable: number
+  readonly faults: readonly string[]
+}
+
+/** Attacks a service, and reports what came of it. */
+export async function runAttacks(options: AttackOptions): Promise<readonly AttackResult[]> {
+  const place = await makePlace(options.engine, options.postgres)
+  const service = new Service(place, options.program, options.sources ? SOURCES : 0)
+  try {
+    await service.fill()
+    await service.start()
+    const results: AttackResult[] = []
+    const record = (result: AttackResult) => {
+      results.push(result)
+      options.onResult?.(result)
+    }
+    for (const attack of options.attacks) record(await service.suffer(attack.name, [attack], options.length))
+    if (options.together > 0) {
+      for (const caller of ['anonymous', 'key'] as const) {
+        const all = options.attacks.filter((each) => each.caller === caller)
+        if (all.length > 1) record(await service.suffer(`all of ${caller}`, all, options.together))
+      }
+    }
+    return results
+  } finally {
+    await service.stop()
+    await place.remove()
+  }
+}
+
+const SCOPES: readonly Scope[] = ['occupations:read', 'validation-results:read', 'submissions:write']
+
+class Service {
+  readonly #place: Place
+  readonly #program: string
+  readonly #allowance: number
+  #target: Target = { port: 0, key: '', eid: '2002', token: '' }
+  #key = ''
+  #token = ''
+  #serve: Watched | undefined
+  #work: Watched | undefined
+  #bystander: Bystander | undefined
+  #idle = Number.NaN
+
+  constructor(place: Place, program: string, allowance: number) {
+    this.#place = place
+    this.#program = program
+    this.#allowance = allowance
+  }
+
+  /** Fills the database: a catalogue of 8 MB, and findings of both organisations. */
+  async fill(): Promise<void> {
+    const database = await openDatabase(this.#place.commandUrl)
+    try {
+      const words = Array.from({ length: 2_003 }, (_, index) => `word${(index * 7919) % 2_003}`)
+      const text = (index: number) =>
+        Array.from({ length: 600 }, (_, at) => words[(index * 31 + at * at) % 2_003]).join(' ')
+      const records = Array.from({ length: 2_000 }, (_, index) => ({
+        occupationCode: `C${1000 + index}`,
+        titleEnglish: `Title ${index.toString(36)}`,
+        descriptionEnglish: text(index),
+      }))
+      await importOccupations(database, sourceOf(records))
+      const publish = async (eid: string, count: number, size: number) => {
+        const entries = Array.from({ length: count }, (_, index) => ({
+          localId: String(index),
+          errorCode: `E${index % 50}`,
+          errorType: 'Error',
+          recordText: text(index).slice(0, size),
+        }))
+        return (await publishResults(database, sourceOf(entries), { eid, returnId: '202512' }))
+          .submissionToken
+      }
+      const expires = Date.now() + 86_400_000
+      const makeKey = async (client: string, eid: string) =>
+        (await createKey(database, { client, eids: [eid], scopes: SCOPES, expires })).key
+      this.#token = await publish('1001', 2_000, 300)
+      this.#key = await makeKey('bystander', '1001')
+      const token = await publish('2002', 20_000, 2_000)
+      this.#target = { ...this.#target, token, key: await makeKey('attacker', '2002') }
+      await loadIndex(database)
+    } finally {
+      await database.close()
+    }
+  }
+
+  async start(): Promise<void> {
+    const environment = {
+      DATABASE_URL: this.#place.serverUrl,
+      DATABASE_POOL_SIZE: '10',
+      PORT: '0',
+      METRICS_PORT: '0',
+      WORKERS: '0',
+      OCCUPATIONS_ACCESS: 'public',
+      CONSOLE: 'on',
+      LOG_LEVEL: 'warn',
+      SNAPSHOT_FOLDER: join(this.#place.folder, 'snapshots'),
+      TMPDIR: this.#place.folder,
+    }
+    if (this.#serve?.alive !== true) {
+      const listening = /http:\/\/127\.0\.0\.1:(\d+)/
+      // Its URL is logged at level info.
+      const { process, match } = await Watched.start(
+        [this.#program, 'serve'],
+        { ...environment, LOG_LEVEL: 'info' },
+        SERVE_LIMIT + this.#allowance,
+        listening,
+        this.#place.folder,
+      )
+      this.#serve = process
+      this.#target = { ...this.#target, port: Number(match[1]) }
+      await this.#untilReady()
+    }
+    if (this.#work?.alive !== true) {
+      const { process } = await Watched.start(
+        [this.#program, 'work'],
+        { ...environment, WORKERS: '1', CHECK_MEMORY_MB: '512', LOG_LEVEL: 'info' },
+        WORK_LIMIT + this.#allowance,
+        /ready for jobs/,
+        this.#place.folder,
+      )
+      this.#work = process
+    }
+    if (this.#bystander === undefined) {
+      this.#bystander = new Bystander(this.#target.port, this.#paths(), {
+        'x-api-key': this.#key,
+        eid: '1001',
+      })
+      await sleep(1_000)
+      this.#bystander.take()
+      await sleep(2_000)
+      this.#idle = median(this.#bystander.take())
+    } else this.#bystander.port = this.#target.port
+  }
+
+  /** Waits until the search index is loaded. */
+  async #untilReady(): Promise<void> {
+    const search = `http://127.0.0.1:${this.#target.port}/v1/occupations/search?q=title`
+    for (;;) {
+      const status = await fetch(search).then(
+        (response) => response.status,
+        () => 0,
+      )
+      if (status === 200) return
+      if (this.#serve?.alive !== true) throw new Error(`mahi serve ${this.#serve?.fault}`)
+      await sleep(200)
+    }
+  }
+
+  async suffer(name: string, attacks: readonly Attack[], length: number): Promise<AttackResult> {
+    await this.start()
+    const bystander = this.#bystander
+    if (bystander === undefined) throw new Error('nobody stands by')
+    await sleep(REST)
+    bystander.take()
+    const { responses, unavailable } = bystander
+    const wrong = bystander.wrong.length
+    const attackers = attacks.map((attack) => new Attacker(attack, this.#target))
+    const end = performance.now() + length
+    while (performance.now() < end && this.#serve?.alive === true && this.#work?.alive === true)
+      await sleep(50)
+    await Promise.all(attackers.map((attacker) => attacker.stop()))
+    await sleep(REST)
+    const faults = [
+      ...[this.#serve, this.#work].flatMap((process, index) =>
+        process === undefined || process.fault === ''
+          ? []
+          : [`mahi ${['serve', 'work'][index]} ${process.fault}`],
+      ),
+      ...attackers.flatMap(({ fault }) => (fault === '' ? [] : [fault])),
+    ]
+    const [serve, work] = [this.#serve?.peak ?? 0, this.#work?.peak ?? 0]
+    // What a caller of a process that is gone sees is no other fault.
+    if (faults.length === 0) faults.push(...bystander.wrong.slice(wrong))
+    else await this.start()
+    return {
+      name,
+      serve,
+      work,
+      ratio: median(bystander.take()) / this.#idle,
+      responses: bystander.responses - responses,
+      unavailable: bystander.unavailable - unavailable,
+      faults,
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#bystander?.stop()
+    await Promise.all([this.#serve?.stop(), this.#work?.stop()])
+  }
+
+  /** In 20 requests, 9 of the catalogue, 9 of submissions and 2 of findings: fewer than the default limits allow. */
+  #paths(): string[] {
+    const state = `/v1/submissions/${this.#token}`
+    const of = (index: number) =>
+      index % 2 === 0
+        ? `/v1/occupations?Limit=20&Cursor=C${1100 + index}`
+        : `/v1/occupations/search?q=title%20${index}`
+    const paths = Array.from({ length: 9 }, (_, index) => [of(index), state]).flat()
+    const findings = (page: number) => `${state}/validation-results?pageSize=50&page=${page}`
+    return [findings(1), ...paths, findings(2)]
+  }
+}
+
+const ATTACKER = fileURLToPath(new URL('attacker.ts', import.meta.url))
+
+class Attacker {
+  readonly #child: ChildProcess
+  fault = ''
+  #stopping = false
+
+  constructor({ name }: Attack, target: Target) {
+    this.#child = fork(ATTACKER, [name, JSON.stringify(target)], {
+      execArgv: ['--max-old-space-size=1024'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    let complaint = ''
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      complaint = (complaint + text).slice(-500)
+    })
+    this.#child.once('exit', (code, by) => {
+      if (!this.#stopping) this.fault = `the attack ${name} ended unexpectedly (${code ?? by}): ${complaint}`
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const ended = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await ended
+  }
+}
+
+function median(times: readonly number[]): number {
+  const sorted = times.toSorted((one, other) => one - other)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

@@ -1,0 +1,356 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fastify from 'fastify'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { registerConsole } from '../src/console/console.ts'
+import type { ConsoleServices } from '../src/console/context.ts'
+import { importOccupations } from '../src/occupations/import.ts'
+import { readOnet } from '../src/occupations/onet/import.ts'
+import { chromiumPath, startBrowser } from './support/browser.ts'
+import { type ConsolePage, ConsoleService } from './support/console.ts'
+import { findRealData } from './support/real-data.ts'
+import { SCREENS } from './support/screens.ts'
+import { startWorker } from './support/submission-worker.ts'
+import { engine } from './support/temporary.ts'
+
+const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
+const sample = (file: string) => new URL(`../samples/${file}`, import.meta.url)
+
+interface Tried {
+  readonly status?: number
+  /** Sends the form of the page at the path, which leads to the page under test. */
+  readonly send?: (page: Page) => Promise<void>
+  /** Whether the page is for people who have not signed in. */
+  readonly stranger?: true
+  /** Whether its script leads away from the page at once. */
+  readonly onlyWithoutScript?: true
+}
+
+const press = (page: Page, name: string) => page.getByRole('button', { name }).first().click()
+const codeTitles = async (page: Page) => {
+  await page.getByLabel('Job titles').fill('Kaiako\nNurse\nZzzzzz')
+  await press(page, 'Find the codes')
+}
+const pasteKey = async (page: Page) => {
+  await page.getByLabel('API key').fill('mahi_000000000000_wrong')
+  await press(page, 'Sign in')
+}
+const SIGN_IN = 'Sign in to Mahi'
+
+/**
+ * Each page: its route as the console registers it, a path below `/console`, its heading, and what a person comes to
+ * it for. CHECKED, WAITING and EMPTY are the tokens of submissions.
+ */
+const PAGES: readonly (readonly [
+  route: string,
+  path: string,
+  heading: string | RegExp,
+  action: `${'button' | 'link' | 'region'} ${string}`,
+  tried?: Tried,
+])[] = [
+  ['GET /console', '', 'Occupations', 'button Search'],
+  ['GET /console/occupations', '/occupations', 'Occupations', 'button Search'],
+  ['GET /console/occupations', '/occupations?q=kaiako', 'Occupations', 'link Primary School Teacher'],
+  ['GET /console/occupations', '/occupations?q=zzzzzz', 'Occupations', 'button Search'],
+  [
+    'GET /console/occupations',
+    '/occupations?q=a&page=99',
+    'A parameter is invalid',
+    'link Back',
+    { status: 400 },
+  ],
+  ['GET /console/occupations', '/occupations?group=1', 'Occupations', 'link Primary School Teacher'],
+  ['GET /console/occupations/:code', '/occupations/A0102', /Primary School Teacher/, 'link compare'],
+  [
+    'GET /console/occupations/:code',
+    '/occupations/A0101',
+    'This occupation was removed',
+    'link Find another occupation',
+    { status: 410 },
+  ],
+  ['GET /console/occupations/:code', '/occupations/NONE', 'No such occupation', 'link Back', { status: 404 }],
+  ['GET /console/compare', '/compare', 'Compare occupations', 'button Compare'],
+  [
+    'GET /console/compare',
+    '/compare?code=A0102,A0103,A0201,A0202',
+    'Compare occupations',
+    'region Comparison',
+  ],
+  ['GET /console/code', '/code', 'Code my list', 'button Find the codes'],
+  ['POST /console/code', '/code', 'Coded list', 'button Download as CSV', { send: codeTitles }],
+  ['GET /console/changes', '/changes', 'Changes of the catalogue', 'link 2'],
+  ['GET /console/changes/:number', '/changes/2', 'Revision 2', 'link Open the occupation'],
+  [
+    'GET /console/changes/:number',
+    '/changes/99',
+    'Revision 99 is not available',
+    'link All revisions',
+    { status: 404 },
+  ],
+  ['GET /console/submissions', '/submissions', 'Submissions', 'button Start a submission'],
+  ['GET /console/submissions/:token', '/submissions/EMPTY', 'Return 202504', 'button Send the files'],
+  ['GET /console/submissions/:token', '/submissions/WAITING', 'Return 202508', 'button Cancel the check'],
+  ['GET /console/submissions/:token', '/submissions/CHECKED', 'Return 202512', 'link See the findings'],
+  [
+    'GET /console/submissions/:token',
+    '/submissions/none',
+    'The request is not authorised',
+    'link Back',
+    { status: 401 },
+  ],
+  [
+    'GET /console/submissions/:token/delete',
+    '/submissions/EMPTY/delete',
+    'Delete the submission?',
+    'button Delete',
+  ],
+  [
+    'GET /console/submissions/:token/findings',
+    '/submissions/CHECKED/findings',
+    'Findings',
+    'link Download as CSV',
+  ],
+  [
+    'GET /console/submissions/:token/findings',
+    '/submissions/CHECKED/findings?type=Error&page=2',
+    'Findings',
+    'link Download as CSV',
+  ],
+  [
+    'GET /console/submissions/:token/findings',
+    '/submissions/CHECKED/findings?page=0',
+    'A parameter is invalid',
+    'link Back',
+    { status: 400 },
+  ],
+  [
+    'GET /console/submissions/:token/compare',
+    '/submissions/CHECKED/compare',
+    'Check 1 and the newest check',
+    'button Compare',
+  ],
+  ['GET /console/rules', '/rules', 'Rules', 'button Show'],
+  ['GET /console/rules/:definition/:code', '/rules/sdr/LEA-03-required', 'LEA-03-required', 'link Rules'],
+  ['GET /console/rules/:definition/:code', '/rules/sdr/CCO-201', 'CCO-201', 'link Rules'],
+  [
+    'GET /console/rules/:definition/:code',
+    '/rules/sdr/NONE',
+    'No such rule',
+    'link All rules',
+    { status: 404 },
+  ],
+  ['GET /console/operator', '/operator', 'Operator', 'region Keys'],
+  ['GET /console/*', '/nowhere', 'No such page', 'link Go to the console', { status: 404 }],
+  ['GET /console/sign-in', '/sign-in?signed-out=1', SIGN_IN, 'button Sign in', { stranger: true }],
+  [
+    'POST /console/sign-in',
+    '/sign-in',
+    SIGN_IN,
+    'button Sign in',
+    { stranger: true, status: 401, send: pasteKey },
+  ],
+  [
+    'GET /console/sign-in/check',
+    '/sign-in/check',
+    SIGN_IN,
+    'button Sign in',
+    { stranger: true, status: 401 },
+  ],
+  ['GET /console/sign-in/provider', '/sign-in/provider', SIGN_IN, 'button Sign in', { stranger: true }],
+  ['GET /console/signed-in', '/signed-in', SIGN_IN, 'button Sign in', { stranger: true, status: 401 }],
+  [
+    'GET /console/link/:secret',
+    '/link/none',
+    SIGN_IN,
+    'button Open the console',
+    { stranger: true, onlyWithoutScript: true },
+  ],
+  [
+    'POST /console/link/:secret',
+    '/link/none',
+    SIGN_IN,
+    'button Sign in',
+    { stranger: true, onlyWithoutScript: true, status: 401, send: (page) => press(page, 'Open the console') },
+  ],
+]
+
+/** Routes that show no page: files, data for a script, and forms that lead to a page above. */
+const NO_PAGES = [
+  'GET /console/assets/:version/:name',
+  'GET /console/suggestions',
+  'GET /console/submissions/:token/progress',
+  'GET /console/submissions/:token/findings.csv',
+  'POST /console/sign-out',
+  'POST /console/submissions',
+  'POST /console/submissions/:token/files',
+  'PUT /console/submissions/:token/files/:resource',
+  'POST /console/submissions/:token/runs',
+  'POST /console/submissions/:token/cancel-run',
+  'POST /console/submissions/:token/submit',
+  'POST /console/submissions/:token/delete',
+]
+
+test('every route of the console is a page that is tried here, or shows no page', async () => {
+  const routes = new Set<string>()
+  const app = fastify()
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) if (each !== 'HEAD') routes.add(`${each} ${url}`)
+  })
+  await registerConsole(app, {} as ConsoleServices)
+  await app.ready()
+  expect([...routes].sort()).toEqual([...new Set(PAGES.map(([route]) => route)), ...NO_PAGES].sort())
+})
+
+/** A catalogue with O*NET, if it is there, and with samples in both languages; and submissions in every state. */
+async function start(): Promise<{ console: ConsoleService; tokens: Record<string, string> }> {
+  const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
+  const { service } = console
+  const records = readFileSync(sample('occupations.ndjson'), 'utf8').trim().split('\n')
+  await service.import(records.map((line) => JSON.parse(line) as object))
+  const [, second = '', third = ''] = records
+  await service.import(
+    [
+      { ...JSON.parse(second), titlePluralEnglish: 'Teachers of primary schools' },
+      JSON.parse(third),
+      ...records.slice(3).map((line) => JSON.parse(line) as object),
+    ],
+    { replace: true },
+  )
+  await console.whenSearchable()
+  const real = findRealData('the pages of the console with O*NET')
+  if (real !== undefined) {
+    const wages = join(real, 'oews-2023/national_M2023.csv')
+    await importOccupations(service.database, readOnet(join(real, 'onet-27.0'), { wages }))
+    await service.revisions.refresh()
+  }
+
+  const { key } = await service.createKey({
+    scopes: ['submissions:write', 'validation-results:read'],
+    eids: ['1001'],
+  })
+  const ask = async (
+    method: 'PUT' | 'POST' | 'GET',
+    path: string,
+    payload?: object | Buffer,
+    headers = {},
+  ) => {
+    const response = await service.request({
+      method,
+      url: `/v1/submissions${path}`,
+      headers: { 'x-api-key': key, eid: '1001', ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+    expect(response.statusCode, response.body).toBeLessThan(300)
+    return response.body === '' ? {} : response.json()
+  }
+  const create = async (returnId: string): Promise<string> =>
+    (await ask('POST', '', { returnId })).submissionToken
+  const put = async (token: string, set: string, files: readonly string[]) => {
+    for (const file of files) {
+      await ask('PUT', `/${token}/files/${file}`, readFileSync(sample(`sdr/${set}/${file}.csv`)), {
+        'content-type': 'text/csv',
+      })
+    }
+  }
+  const check = async (token: string) => {
+    const { runId } = await ask('POST', `/${token}/validation-runs`)
+    await expect
+      .poll(() => ask('GET', `/${token}/validation-runs/${runId}`), { timeout: 60_000 })
+      .toMatchObject({ status: 'Processed' })
+  }
+  const worker = await startWorker(service.database, ['sdr'])
+  const checked = await create('202512')
+  await put(checked, 'faulty', FILES)
+  await check(checked)
+  await put(checked, 'clean', FILES.slice(0, 1))
+  await check(checked)
+  await worker.stop()
+  const waiting = await create('202508')
+  await put(waiting, 'clean', FILES)
+  await ask('POST', `/${waiting}/validation-runs`)
+  return { console, tokens: { CHECKED: checked, WAITING: waiting, EMPTY: await create('202504') } }
+}
+
+const WAYS = SCREENS.flatMap((screen) =>
+  [true, false].map((javaScriptEnabled) => ({ ...screen, javaScriptEnabled })),
+)
+
+describe.skipIf(chromiumPath === undefined)('every page', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await startBrowser()
+  })
+  afterAll(() => browser.close())
+
+  test('is complete, accessible and within its policy in each theme, at each width, with and without JavaScript', {
+    timeout: 1_200_000,
+  }, async () => {
+    const { console, tokens } = await start()
+    // How a page is displayed does not depend on the engine.
+    const ways = engine === 'sqlite' ? WAYS : [WAYS[0], WAYS.at(-1)].flatMap((way) => way ?? [])
+    const faults: string[] = []
+    for (const { name: screen, ...way } of ways) {
+      const { javaScriptEnabled } = way
+      const name = `${screen}, ${javaScriptEnabled ? 'with' : 'without'} JavaScript`
+      const signedIn = await console.open(browser, way)
+      const stranger = await console.open(browser, way, { signedIn: false })
+      for (const [route, path, heading, action, tried = {}] of PAGES) {
+        if (tried.onlyWithoutScript === true && javaScriptEnabled) continue
+        const shown = tried.stranger === true ? stranger : signedIn
+        const at = path.replace(/[A-Z]{5,}/, (token) => tokens[token] ?? token)
+        const found = await findFaults(shown, { path: at, heading, action, ...tried })
+        faults.push(...found.map((fault) => `${name}: ${route}, ${path}: ${fault}`))
+      }
+    }
+    expect(faults).toEqual([])
+  })
+})
+
+test.skipIf(chromiumPath === undefined)('targets that are too small are found', async () => {
+  const browser = await startBrowser()
+  onTestFinished(() => browser.close())
+  const console = await ConsoleService.start()
+  const shown = await console.open(browser)
+  expect(await shown.findBarriers()).toEqual([])
+  await shown.page.evaluate(() => {
+    for (const name of ['One', 'Two']) {
+      const button = document.createElement('button')
+      button.textContent = name
+      Object.assign(button.style, { minHeight: '0', height: '20px', width: '20px', padding: '0' })
+      document.querySelector('main')?.append(button)
+    }
+  })
+  expect(await shown.findBarriers()).toEqual([expect.stringMatching(/^target-size: .*One.*Two/)])
+})
+
+interface Expected extends Tried {
+  readonly path: string
+  readonly heading: string | RegExp
+  readonly action: string
+}
+
+async function findFaults(shown: ConsolePage, expected: Expected): Promise<string[]> {
+  const { page, troubles } = shown
+  const { path, heading, action, send, status = 200 } = expected
+  const known = troubles.length
+  let got = await shown.goto(`/console${path}`)
+  if (send !== undefined) {
+    const [response] = await Promise.all([
+      page.waitForResponse((each) => each.request().method() === 'POST'),
+      page.waitForEvent('load'),
+      send(page),
+    ])
+    got = response.status()
+  }
+  const [role = '', ...words] = action.split(' ')
+  const main = page.getByRole(role as 'link', { name: words.join(' '), exact: true }).first()
+  const faults = [
+    ...(got === status ? [] : [`status ${got}`]),
+    ...((await page.getByRole('heading', { level: 1, name: heading }).isVisible()) ? [] : ['no heading']),
+    ...((await main.isVisible()) ? [] : [`no ${action}`]),
+    ...((await shown.isWithinWidth()) ? [] : ['wider than the screen']),
+    ...(await shown.findBarriers()),
+  ]
+  return [...faults, ...troubles.slice(known)]
+}

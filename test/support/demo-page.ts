@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Page } from 'playwright-core'
+import { startBrowser } from './browser.ts'
+import { findFreePort } from './free-port.ts'
+
+const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
+const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
+
+/** Starts a separate demo, opens its console in a browser by the link that it prints, and ends both afterwards. */
+export async function withDemoPage(work: (page: Page, origin: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'mahi-demo-'))
+  const demo = spawn(process.execPath, [MAHI, 'demo'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PORT: String(await findFreePort()) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const browser = await startBrowser()
+  try {
+    const link = await new Promise<string>((resolve, reject) => {
+      createInterface({ input: demo.stdout }).on('line', (line) => {
+        const found = /http\S+\/console\/link\/\S+/.exec(line)?.[0]
+        if (found !== undefined) resolve(found)
+      })
+      demo.once('exit', () => reject(new Error('the demo ended before it printed a link')))
+    })
+    const { origin } = new URL(link)
+    const page = await browser.newPage({ viewport: { width: 1200, height: 800 } })
+    await page.goto(link)
+    await page.waitForURL(`${origin}/console/occupations`, { timeout: 120_000 })
+    await work(page, origin)
+  } finally {
+    await browser.close()
+    demo.kill('SIGTERM')
+    await once(demo, 'exit')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Sends the faulty samples again to the submission of the demo, and waits for the page with its findings. */
+export async function sendSamples(page: Page, origin: string): Promise<void> {
+  await page.goto(`${origin}/console/submissions`)
+  await page.getByLabel('Return').fill('202512')
+  await page.getByRole('button', { name: 'Start a submission' }).click()
+  for (const file of FILES) {
+    const path = fileURLToPath(new URL(`../../samples/sdr/faulty/${file}.csv`, import.meta.url))
+    await page.locator(`input[name="${file}"]`).setInputFiles(path)
+  }
+  await page.getByRole('button', { name: 'Send the files' }).click()
+  // The demo has checked its own files before.
+  await page.getByRole('heading', { name: 'Earlier checks' }).waitFor()
+  await page.getByRole('link', { name: 'See the findings' }).click()
+}

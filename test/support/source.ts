@@ -1,0 +1,6 @@
+import type { SourceRecord } from '../../src/input/source-record.ts'
+
+/** Values as the records of a file. */
+export async function* sourceOf(values: readonly unknown[]): AsyncGenerator<SourceRecord> {
+  for (const [index, value] of values.entries()) yield { file: 'test.ndjson', line: index + 1, value }
+}
