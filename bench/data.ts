@@ -1,14 +1,10 @@
 import type { SourceRecord } from '../src/input/source-record.ts'
+import { Random } from '../test/support/random.ts'
 
-/** A small generator of repeatable numbers in [0, 1): mulberry32. */
+/** Repeatable numbers in [0, 1). */
 export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let value = Math.imul(state ^ (state >>> 15), 1 | state)
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value
-    return ((value ^ (value >>> 14)) >>> 0) / 4294967296
-  }
+  const random = new Random(seed)
+  return () => random.fraction()
 }
 
 const WORDS =

@@ -1,10 +1,13 @@
+import { execFile, execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { createKey } from '../src/access/keys.ts'
 import { openDatabase } from '../src/database/open.ts'
 import type { SourceRecord } from '../src/input/source-record.ts'
 import { importOccupations } from '../src/occupations/import.ts'
 import { publishResults } from '../src/validation-results/publish.ts'
+import type { Run } from './compare.ts'
 import { FIRST_DATE, generateFindings, generateOccupations, LAST_DATE } from './data.ts'
 import { type Contender, startContender } from './measure.ts'
 
@@ -20,22 +23,32 @@ export function startProgram(name: string, file: string, ...rest: string[]): Pro
 }
 
 /** No request of a benchmark is turned away, and each is counted all the same. */
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   PORT: '0',
   METRICS_PORT: '0',
   LOG_LEVEL: 'info',
   RATE_LIMIT_OCCUPATIONS: '100000000/60',
   RATE_LIMIT_RESULTS: '100000000/60',
+  RATE_LIMIT_CODINGS: '100000000/60',
+  RATE_LIMIT_FAILED_CREDENTIALS: '100000000/60',
 }
 
-/** Mahi as it ships, with everything on. */
+/** The command in this checkout. */
+export const MAHI = script('../bin/mahi.js')
+
+/** Builds the package that is measured: from its sources, Mahi starts later and takes 40 MB more. */
+export function buildMahi(): void {
+  execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
+}
+
+/** Mahi as it ships, with everything on. Call `buildMahi` first. */
 export function startMahi(
   url: string,
   label: string,
   environment: Record<string, string> = {},
   nodeOptions: readonly string[] = [],
 ): Promise<Contender> {
-  // As the image of deploy/ starts it: run from its TypeScript sources it starts later and takes 40 MB more.
+  // As the image of deploy/ starts it.
   const command = [
     process.execPath,
     '--max-semi-space-size=8',
@@ -72,6 +85,12 @@ export async function prepareDatabase(
     await database.close()
   }
   return await makeKey(url)
+}
+
+/** Imports a release of O*NET with its wages. */
+export async function importOnet(url: string, { folder, wages }: NonNullable<Run['onet']>): Promise<void> {
+  const command = [MAHI, 'occupations', 'import-onet', folder, '--wages', wages]
+  await promisify(execFile)(process.execPath, command, { env: { ...process.env, DATABASE_URL: url } })
 }
 
 /** A key for everything in a database. */

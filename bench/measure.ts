@@ -1,5 +1,7 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -9,7 +11,8 @@ export interface Contender {
   readonly name: string
   readonly url: string
   readonly pid: number
-  stop(): Promise<void>
+  /** Stops it, if it still runs, and returns its exit status. */
+  stop(): Promise<number | null>
 }
 
 export interface Load {
@@ -33,48 +36,55 @@ export interface Measurement {
   readonly peakMemory: number
 }
 
-/** Starts a program that prints `Listening on URL`, or Mahi's own line, once it is ready. */
+/**
+ * Starts a program that prints `Listening on URL`, or Mahi's own line, once it is ready.
+ *
+ * @param onLine gets every line of its output, which is always read to the end, so that it never blocks the server
+ */
 export async function startContender(
   name: string,
   command: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   folder?: string,
+  onLine: (line: string) => void = () => undefined,
 ): Promise<Contender> {
   const [program = process.execPath, ...rest] = command
-  const child: ChildProcess = spawn(program, rest, {
+  const child = spawn(program, rest, {
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: folder,
   })
   const url = await new Promise<string>((resolve, reject) => {
-    let text = ''
-    child.once('exit', (code) => reject(new Error(`${name} ended with ${code}: ${text}`)))
-    child.stdout?.on('data', (chunk: Buffer) => {
-      // Read to the end, so that the server's log never blocks it.
-      if (text.length > 10_000) return
-      text += chunk
-      const found = /(?:Listening on|Server listening at) (http:\/\/[\d.]+:\d+)/.exec(text)?.[1]
+    let last = ''
+    child.once('error', reject)
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code}: ${last}`)))
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      last = line
+      const found = /(?:Listening on|Server listening at) (http:\/\/[\d.]+:\d+)/.exec(line)?.[1]
       if (found !== undefined) resolve(found)
+      onLine(line)
     })
   })
-  const pid = child.pid
+  const { pid } = child
   if (pid === undefined) throw new Error(`${name} has no process`)
   return {
     name,
     url,
     pid,
-    stop: () =>
-      new Promise((resolve) => {
-        child.once('exit', () => resolve())
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
         child.kill('SIGTERM')
-      }),
+        await once(child, 'exit')
+      }
+      return child.exitCode
+    },
   }
 }
 
-/** Drives a contender for some seconds with keep-alive connections. */
+/** Drives a contender for some seconds with keep-alive connections, by wrk, which must be installed. */
 export async function measure(contender: Contender, load: Load): Promise<Measurement> {
   const before = processorSeconds(contender.pid)
-  const result = (await hasWrk) ? await runWrk(contender, load) : await runAutocannon(contender, load)
+  const result = await runWrk(contender, load)
   const used = processorSeconds(contender.pid) - before
   return {
     requestsPerSecond: result.requests / result.seconds,
@@ -90,17 +100,6 @@ interface Raw {
   seconds: number
   p99: number
   errors: number
-}
-
-const hasWrk = run('wrk', ['--version']).then(
-  () => true,
-  // wrk prints its version and exits with 1.
-  (error: { code?: unknown }) => error.code !== 'ENOENT',
-)
-
-/** Which load generator this run uses. */
-export async function nameGenerator(): Promise<string> {
-  return (await hasWrk) ? 'wrk, one thread' : 'autocannon'
 }
 
 async function runWrk({ url }: Contender, load: Load): Promise<Raw> {
@@ -129,32 +128,6 @@ async function runWrk({ url }: Contender, load: Load): Promise<Raw> {
   }
 }
 
-async function runAutocannon(
-  { url }: Contender,
-  { path, headers = {}, seconds, connections }: Load,
-): Promise<Raw> {
-  const flags = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
-  const { stdout } = await run(
-    'npx',
-    ['autocannon', '--json', '-c', String(connections), '-d', String(seconds), ...flags, url + path],
-    { maxBuffer: 64 * 1024 * 1024 },
-  )
-  const result = JSON.parse(stdout) as {
-    requests: { total: number }
-    duration: number
-    latency: { p99: number }
-    errors: number
-    non2xx: number
-    '3xx': number
-  }
-  return {
-    requests: result.requests.total,
-    seconds: result.duration,
-    p99: result.latency.p99,
-    errors: result.errors + result.non2xx - result['3xx'],
-  }
-}
-
 const TICKS_PER_SECOND = 100
 
 /** User and system time of a process (Linux: proc(5), fields 14 and 15 of stat). */
@@ -164,13 +137,16 @@ function processorSeconds(pid: number): number {
 }
 
 /** The largest resident size so far, in MB. */
-export function peakMemory(pid: number): number {
-  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-}
+export const peakMemory = (pid: number): number => readStatus(pid, 'VmHWM') / 1024
 
-/** What a process holds by itself now, in MB: without the pages of files that are mapped into it. */
-export function ownMemory(pid: number): number {
-  return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+/** Memory of the process without the pages of files that are mapped into it, in MB. */
+export const ownMemory = (pid: number): number => readStatus(pid, 'RssAnon') / 1024
+
+/** A number in KB (Linux: proc(5), status). */
+export function readStatus(pid: number, field: string): number {
+  return Number(
+    new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1],
+  )
 }
 
 /** The middle of some figures. */

@@ -11,7 +11,6 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import pg from 'pg'
@@ -20,6 +19,7 @@ import type { Database } from '../src/database/database.ts'
 import { openDatabase } from '../src/database/open.ts'
 import { publishResults } from '../src/validation-results/publish.ts'
 import { generateFindings } from './data.ts'
+import { ENVIRONMENT, MAHI } from './mahi.ts'
 import { median, startContender } from './measure.ts'
 
 const { values: flags } = parseArgs({
@@ -282,20 +282,13 @@ async function run(name: string, url: string): Promise<boolean> {
   const filled = await fill(database)
   await database.close()
   const issuer = await startIssuer()
-  const server = await startContender(
-    name,
-    [process.execPath, fileURLToPath(new URL('../bin/mahi.js', import.meta.url)), 'serve'],
-    {
-      PORT: '0',
-      METRICS_PORT: '0',
-      // Counted, as they are in service, and never reached.
-      RATE_LIMIT_RESULTS: '100000000/60',
-      RATE_LIMIT_FAILED_CREDENTIALS: '100000000/60',
-      DATABASE_URL: url,
-      ...(flags.standby && url.startsWith('postgres') ? { DATABASE_READ_URL: url } : {}),
-      ...issuer.settings,
-    },
-  )
+  // Requests are counted, as in operation, and never limited.
+  const server = await startContender(name, [process.execPath, MAHI, 'serve'], {
+    ...ENVIRONMENT,
+    DATABASE_URL: url,
+    ...(flags.standby && url.startsWith('postgres') ? { DATABASE_READ_URL: url } : {}),
+    ...issuer.settings,
+  })
   try {
     process.stdout.write(`\n${name}, ${SAMPLES} samples of each kind\n`)
     return report(await measure(listKinds(filled, issuer), server.url))

@@ -9,28 +9,32 @@ const page = new URL('../docs/performance.md', import.meta.url)
 
 const number = (value: number, digits = 0) => value.toLocaleString('en', { maximumFractionDigits: digits })
 
-function tableOf(name: string): string {
-  const rows = results.rows.filter((row) => row.case === name)
-  const [first] = rows
-  const arePeers = first?.suite === 'peers'
-  // Peers are driven one at a time, and have no round in common with anybody.
+/** The cases of a suite as one table: a line in bold names each, and its contenders follow. */
+function tableOf(suite: string, title: string): string {
+  const rows = results.rows.filter((row) => row.suite === suite)
+  const arePeers = suite === 'peers'
+  // Peers are driven one at a time, and share no round with others.
   const ratios = arePeers ? ['times as many by the first line'] : ['of the first line', 'by processor time']
-  const lines = rows.map(({ contender, requestsPerSecond, spread, p99, cpuPerRequest, ratio, cpuRatio }) =>
-    [
+  const columns = ['', 'requests/s', 'spread', 'p99, ms', 'processor, µs', ...ratios]
+  const lines = [...Map.groupBy(rows, (row) => row.case)].flatMap(([name, contenders]) => [
+    [`**${name.charAt(0).toUpperCase()}${name.slice(1)}**`, ...columns.slice(1).map(() => '')],
+    ...contenders.map(({ contender, requestsPerSecond, spread, p99, cpuPerRequest, ratio, cpuRatio }) => [
       contender,
       number(requestsPerSecond),
       `${number(spread[0])} to ${number(spread[1])}`,
       requestsPerSecond === 0 ? '–' : number(p99, 1),
       requestsPerSecond === 0 ? '–' : number(cpuPerRequest),
-      ...(arePeers ? [times(first.requestsPerSecond / requestsPerSecond)] : [share(ratio), share(cpuRatio)]),
-    ].join(' | '),
-  )
+      ...(arePeers
+        ? [times((contenders[0]?.requestsPerSecond ?? 0) / requestsPerSecond)]
+        : [share(ratio), share(cpuRatio)]),
+    ]),
+  ])
   return [
-    `### ${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    `### ${title}`,
     '',
-    `| | requests/s | spread | p99, ms | processor, µs | ${ratios.join(' | ')} |`,
-    `|---|---|---|---|---|${ratios.map(() => '---|').join('')}`,
-    ...lines.map((line) => `| ${line} |`),
+    `| ${columns.join(' | ')} |`,
+    `|${columns.map(() => '---|').join('')}`,
+    ...lines.map((line) => `| ${line.join(' | ')} |`),
   ].join('\n')
 }
 
@@ -38,7 +42,7 @@ function partsTable(): string {
   const parts = results.figures.filter(({ suite }) => suite === 'parts')
   const names = Object.keys(parts[0]?.values ?? {})
   return [
-    '### Parts of a request, µs of processor time',
+    '### Parts of a request, in µs of processor time',
     '',
     `| | ${parts.map(({ figure }) => figure.replace(/^parts of a page of 20 |, µs$/g, '')).join(' | ')} |`,
     `|---|${parts.map(() => '---|').join('')}`,
@@ -55,13 +59,7 @@ function figureTable(): string {
         .join('; ')
       return `| ${figure} | ${text} |`
     })
-  return [
-    '### Work that is not a request, and life of the process',
-    '',
-    '| what | figures |',
-    '|---|---|',
-    ...lines,
-  ].join('\n')
+  return ['### Imports, starts and memory', '', '| what | measured |', '|---|---|', ...lines].join('\n')
 }
 
 function times(ratio: number): string {
@@ -227,16 +225,28 @@ ${curves.join('\n')}
 `
 }
 
-const cases = [...new Set(results.rows.filter(({ suite }) => suite !== 'parts').map((row) => row.case))]
-const suites = Object.entries(results.suites).map(
-  ([name, { date, rounds, seconds }]) => `${name} ${date}, ${rounds} rounds of ${seconds} s`,
-)
+const TITLES = {
+  operations: 'Operations',
+  memory: 'From memory',
+  store: 'From SQLite',
+  postgres: 'From PostgreSQL',
+  peers: 'Peers',
+}
+const machines = [
+  ...Map.groupBy(Object.entries(results.suites), ([, { machine, node }]) => `${machine}, Node ${node}`),
+]
+const suites = machines.map(([machine, runs]) => {
+  const each = runs.map(
+    ([name, { date, rounds, seconds }]) => `${name} ${date}, ${rounds} rounds of ${seconds} s`,
+  )
+  return `${machine} (${each.join('; ')})`
+})
 const generated = [
   goalTable(),
   '',
-  `Measured on ${results.machine}, Node ${results.node}, load by ${results.generator} with 32 connections, each process driven for three seconds first, medians (${suites.join('; ')}). The first line of each table below is what the others are compared with, round by round.`,
+  `Medians, load by ${results.generator} with 32 connections, each process driven for three seconds first. Measured on ${suites.join(' and ')}. The first line of each case is what the others are compared with, round by round.`,
   '',
-  ...cases.flatMap((name) => [tableOf(name), '']),
+  ...Object.entries(TITLES).flatMap(([suite, title]) => [tableOf(suite, title), '']),
   partsTable(),
   '',
   figureTable(),

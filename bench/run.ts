@@ -1,14 +1,14 @@
 // `npm run bench`: makes the data, starts the contenders, measures, and keeps the figures. See README.md.
 
-import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Figure, Row, Run } from './compare.ts'
 import { assertIdle } from './idle.ts'
-import { nameGenerator } from './measure.ts'
+import { buildMahi } from './mahi.ts'
 import { benchMemory } from './suites/memory.ts'
+import { benchOperations } from './suites/operations.ts'
 import { benchParts } from './suites/parts.ts'
 import { benchPeers } from './suites/peers.ts'
 import { benchPostgres } from './suites/postgres.ts'
@@ -23,6 +23,7 @@ const SUITES: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   postgres: benchPostgres,
   processes: benchProcesses,
   storing: benchStoring,
+  operations: benchOperations,
   peers: benchPeers,
 }
 
@@ -49,7 +50,7 @@ if (unknown !== undefined) {
 // A quick run only shows that the programs work.
 if (!flags.quick) assertIdle('bench/results.json')
 
-execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
+buildMahi()
 const folder = fileURLToPath(new URL('.data/', import.meta.url))
 mkdirSync(folder, { recursive: true })
 const run: Run = {
@@ -68,12 +69,13 @@ const run: Run = {
 }
 
 export interface Results {
-  /** When each suite was run, and how. */
+  /** When each suite was run, how, and on which machine. */
   readonly suites: Readonly<
-    Record<string, { date: string; rounds: number; seconds: number; minutes: number }>
+    Record<
+      string,
+      { date: string; rounds: number; seconds: number; minutes: number; machine: string; node: string }
+    >
   >
-  readonly machine: string
-  readonly node: string
   readonly generator: string
   readonly rows: readonly Row[]
   readonly figures: readonly Figure[]
@@ -98,10 +100,18 @@ async function keep(name: string, rows: readonly Row[], figures: readonly Figure
     )
   const date = new Date().toISOString().slice(0, 10)
   const results: Results = {
-    suites: { ...before?.suites, [name]: { date, rounds: run.rounds, seconds: run.seconds, minutes } },
-    machine: `${cpus().length} x ${cpus()[0]?.model}`,
-    node: process.version,
-    generator: await nameGenerator(),
+    suites: {
+      ...before?.suites,
+      [name]: {
+        date,
+        rounds: run.rounds,
+        seconds: run.seconds,
+        minutes,
+        machine: `${cpus().length} x ${cpus()[0]?.model}`,
+        node: process.version,
+      },
+    },
+    generator: 'wrk, one thread',
     rows: replace(before?.rows, rows),
     figures: replace(before?.figures, figures),
   }

@@ -10,11 +10,13 @@ import { singular } from '../../src/search/stem.ts'
 /** Finds the codes of the best occupations. */
 export type Find = (query: string, limit: number) => string[]
 
-export function openMahi(documents: readonly SearchDocument[]): Find {
+export function openMahi(documents: readonly SearchDocument[]): { find: Find; search: OccupationSearch } {
   const index = openIndex(packIndex(buildIndex(documents, { revision: 'bench' })))
   if (index === undefined) throw new Error('the index cannot be opened')
   const search = new OccupationSearch(index)
-  return (query, limit) => search.search({ query, limit }).results.map(({ occupationCode }) => occupationCode)
+  const find: Find = (query, limit) =>
+    search.search({ query, limit }).results.map(({ occupationCode }) => occupationCode)
+  return { find, search }
 }
 
 const flatten = ({ code, names, texts }: SearchDocument) => ({

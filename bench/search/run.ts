@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util'
+import { codeTitle } from '../../src/search/coding.ts'
 import type { SearchDocument } from '../../src/search/document.ts'
+import type { OccupationSearch } from '../../src/search/search.ts'
 import { seeded } from '../data.ts'
 import { type Find, openFts5, openMahi, openMiniSearch } from './engines.ts'
 import { drawQueries, type Query } from './queries.ts'
@@ -29,7 +31,13 @@ const { queries, documents } = await drawQueries(
 const catalogue = values.scale === undefined ? documents : enlarge(documents, Number(values.scale))
 const nameCount = catalogue.reduce((sum, { names }) => sum + names.length, 0)
 print(`${catalogue.length} occupations, ${nameCount} names, ${queries.length} queries`)
-measure('mahi', openMahi)
+let mahi: OccupationSearch | undefined
+measure('mahi', (list) => {
+  const { find, search } = openMahi(list)
+  mahi = search
+  return find
+})
+if (mahi !== undefined && values.scale === undefined) measureCodings(mahi)
 if (values.scale === undefined) {
   measure('minisearch', openMiniSearch)
   measure('fts5', openFts5)
@@ -43,6 +51,8 @@ function measure(name: string, open: (documents: readonly SearchDocument[]) => F
     return
   }
   print(`${name}: built in ${(seconds(before)).toFixed(1)} s of CPU time`)
+  // The first queries also pay for compiling the code.
+  for (const { half } of queries.slice(0, 100)) find(half, 10)
   for (const kind of ['text', 'typo', 'half'] as const)
     print(`  ${kind}: ${measureKind(find, queries, kind)}`)
 }
@@ -61,6 +71,22 @@ function measureKind(find: Find, list: readonly Query[], kind: 'text' | 'typo' |
   const at = (part: number) => (times[Math.floor(times.length * part)] ?? 0).toFixed(2)
   const shares = hits.map((count) => ((100 * count) / list.length).toFixed(1))
   return `R@1/5/10 ${shares.join(' / ')} %, CPU time p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`
+}
+
+/** How many of the surest codings are right, and of those of about the same certainty. */
+function measureCodings(search: OccupationSearch): void {
+  const codings = queries.map(({ text, codes }) => {
+    const { certainty, candidates } = codeTitle(search, { title: text })
+    return { certainty, right: codes.includes(candidates[0]?.occupationCode ?? '') }
+  })
+  const show = (list: typeof codings) =>
+    `${((100 * list.filter(({ right }) => right).length) / list.length).toFixed(1)} % of ${list.length}`
+  codings.sort((a, b) => b.certainty - a.certainty)
+  print(`  codings: right ${show(codings.slice(0, Math.round(codings.length * 0.4)))}, the surest 40 %`)
+  for (let from = 0; from < 10; from += 2) {
+    const part = codings.filter(({ certainty }) => certainty >= from / 10 && certainty < (from + 2) / 10)
+    if (part.length > 0) print(`    with a certainty from 0.${from}: ${show(part)}`)
+  }
 }
 
 function seconds(before: NodeJS.CpuUsage): number {

@@ -1,15 +1,20 @@
-import { Agent, get } from 'node:http'
+import { Agent, request as send } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MINOR_GROUPS } from '../data.ts'
-import { EID, type Sizes, tokenOf } from './changes.ts'
+import { EID } from '../mahi.ts'
+import { type Sizes, tokenOf } from './changes.ts'
 
 /** Whoever is not answered for so long hangs, in milliseconds. */
 const HANGING = 30_000
+
+const QUERIES = ['manage records', 'kaiako', 'techers', 'plan local budgets', 'zzz', 'train animals daily']
 
 interface Question {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly expected: readonly number[]
+  /** Sent by POST, as JSON. */
+  readonly body?: unknown
   /** Leaves once the answer has begun. */
   readonly leaves?: boolean
 }
@@ -93,7 +98,8 @@ export class Callers {
     }
     const results = `/v1/submissions/${tokenOf(draw(this.#sizes.submissions))}/validation-results`
     const kind = draw(100)
-    if (kind < 38) return { path: this.#catalogue(), headers, expected: [200] }
+    if (kind < 24) return { path: this.#catalogue(), headers, expected: [200] }
+    if (kind < 38) return { headers, ...this.#find() }
     if (kind < 48) {
       const [path = '/v1/occupations', etag = ''] = [...known][draw(Math.max(1, known.size))] ?? []
       return { path, headers: { ...headers, 'if-none-match': etag }, expected: [200, 304] }
@@ -119,6 +125,32 @@ export class Callers {
     return { path: `${results}?pageSize=1000`, headers, expected: [200], leaves: true }
   }
 
+  /** Search, look-up and changes. */
+  #find(): Omit<Question, 'headers'> {
+    const index = draw(this.#sizes.records)
+    const words = QUERIES[draw(QUERIES.length)] ?? ''
+    const found = (path: string) => ({ path, expected: [200] })
+    switch (draw(7)) {
+      case 0:
+      case 1:
+        return found(`/v1/occupations/search?q=${encodeURIComponent(words)}`)
+      case 2:
+        return found(`/v1/occupations/suggestions?q=${encodeURIComponent(words.slice(0, 5))}`)
+      case 3:
+        // Imports take the last of each hundred away and bring it back.
+        return {
+          path: `/v1/occupations/O${String(index).padStart(7, '0')}`,
+          expected: index % 100 === 99 ? [200, 410] : [200],
+        }
+      case 4:
+        return found('/v1/occupation-groups')
+      case 5:
+        return found('/v1/occupations/changes?Limit=20')
+      default:
+        return { path: '/v1/codings', expected: [200], body: { items: [{ title: words }] } }
+    }
+  }
+
   #catalogue(): string {
     const parameters = [`Limit=${[1, 20, 100][draw(3)]}`]
     if (draw(2) === 0) parameters.push(`Cursor=O${String(draw(this.#sizes.records)).padStart(7, '0')}`)
@@ -136,10 +168,13 @@ function draw(bound: number): number {
 async function ask(
   url: string,
   agent: Agent,
-  { path, headers, leaves }: Question,
+  { path, headers, body, leaves }: Question,
 ): Promise<{ status: number; etag: string | undefined }> {
   return await new Promise((resolve, reject) => {
-    const request = get(url + path, { headers, agent }, (response) => {
+    const posted = body !== undefined && { method: 'POST' }
+    const type = body !== undefined && { 'content-type': 'application/json' }
+    const options = { ...posted, headers: { ...headers, ...type }, agent }
+    const request = send(url + path, options, (response) => {
       const answer = { status: response.statusCode ?? 0, etag: response.headers.etag }
       if (leaves) {
         response.destroy()
@@ -152,5 +187,6 @@ async function ask(
     })
     request.once('error', reject)
     request.setTimeout(HANGING, () => request.destroy(new Error('there is no answer')))
+    request.end(body === undefined ? undefined : JSON.stringify(body))
   })
 }

@@ -3,10 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { generateFindings, generateOccupations } from '../data.ts'
+import { EID, MAHI } from '../mahi.ts'
 import type { Place } from './place.ts'
-import { MAHI } from './server.ts'
 
-export const EID = '1001'
 export interface Sizes {
   readonly records: number
   /** Published anew in turn, so that the database has no reason to grow. */
@@ -26,17 +25,32 @@ export class Changes {
   readonly #place: Place
   readonly #records: readonly Record<string, unknown>[]
   readonly #submissions: number
+  readonly #settings: Readonly<Record<string, string>>
   #keyId = ''
   #round = 0
 
-  private constructor(place: Place, records: readonly Record<string, unknown>[], submissions: number) {
+  private constructor(
+    place: Place,
+    records: readonly Record<string, unknown>[],
+    submissions: number,
+    settings: Readonly<Record<string, string>>,
+  ) {
     this.#place = place
     this.#submissions = submissions
     this.#records = records
+    this.#settings = settings
   }
 
-  /** Fills the database. */
-  static async begin(place: Place, sizes: Sizes): Promise<Changes> {
+  /**
+   * Fills the database.
+   *
+   * @param settings those of the commands
+   */
+  static async begin(
+    place: Place,
+    sizes: Sizes,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<Changes> {
     const records: Record<string, unknown>[] = []
     for await (const { value } of generateOccupations(sizes.records)) {
       const { lastUpdatedDate: _, ...record } = value as Record<string, unknown>
@@ -45,7 +59,7 @@ export class Changes {
     const findings: string[] = []
     for await (const { value } of generateFindings(sizes.findings)) findings.push(JSON.stringify(value))
     writeFileSync(join(place.folder, 'findings.ndjson'), `${findings.join('\n')}\n`)
-    const changes = new Changes(place, records, sizes.submissions)
+    const changes = new Changes(place, records, sizes.submissions, settings)
     await changes.#import(0)
     for (let index = 0; index < sizes.submissions; index++) await changes.#publish(index)
     await changes.#changeKey()
@@ -90,7 +104,7 @@ export class Changes {
     try {
       const { stdout } = await promisify(execFile)(process.execPath, [MAHI, ...parameters, '--json'], {
         cwd: this.#place.folder,
-        env: { PATH: process.env.PATH, DATABASE_URL: this.#place.commandUrl },
+        env: { PATH: process.env.PATH, DATABASE_URL: this.#place.commandUrl, ...this.#settings },
       })
       this.done[name] = (this.done[name] ?? 0) + 1
       return stdout

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import pg from 'pg'
+
+const HISTORY = 'occupation_past'
 
 export type Engine = 'sqlite' | 'postgres'
 
@@ -14,7 +17,7 @@ export interface Place {
   readonly commandUrl: string
   /** Connections that the server has to PostgreSQL; `undefined` on SQLite. */
   countConnections(): Promise<number | undefined>
-  /** Bytes of the database, and of SQLite's write-ahead log. */
+  /** Bytes of the database without the history, which grows until HISTORY_DAYS, and of SQLite's write-ahead log. */
   measure(): Promise<{ readonly database: number; readonly log: number | undefined }>
   /** Does what PostgreSQL does by itself, where a server has its autovacuum turned off. */
   tidy(): Promise<void>
@@ -43,9 +46,21 @@ function makeFile(folder: string): Place {
     serverUrl: url,
     commandUrl: url,
     countConnections: async () => undefined,
-    measure: async () => ({ database: sizeOf(file), log: sizeOf(`${file}-wal`) }),
+    measure: async () => ({ database: sizeOf(file) - sizeOfHistory(file), log: sizeOf(`${file}-wal`) }),
     tidy: async () => undefined,
     remove: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Bytes of a table and its indexes in a SQLite file. */
+function sizeOfHistory(file: string): number {
+  const database = new Sqlite(file, { readonly: true })
+  try {
+    const tables = 'select name from sqlite_schema where tbl_name = ?'
+    const size = `select coalesce(sum(pgsize), 0) from dbstat where aggregate and name in (${tables})`
+    return database.prepare(size).pluck().get(HISTORY) as number
+  } finally {
+    database.close()
   }
 }
 
@@ -70,7 +85,7 @@ async function makeSchema(folder: string, postgres: string): Promise<Place> {
       count('select count(*) from pg_stat_activity where application_name = $1', `${name}_server`),
     measure: async () => ({
       database: await count(
-        `select coalesce(sum(pg_total_relation_size(oid)), 0) as count from pg_class where relkind = 'r' and relnamespace = $1::regnamespace`,
+        `select coalesce(sum(pg_total_relation_size(oid)), 0) as count from pg_class where relkind = 'r' and relname <> '${HISTORY}' and relnamespace = $1::regnamespace`,
         name,
       ),
       log: undefined,

@@ -5,6 +5,8 @@ import { Changes, type Sizes } from './changes.ts'
 import { type Engine, makePlace, type Place } from './place.ts'
 import { SoakedServer } from './server.ts'
 import type { Run, Window } from './verdict.ts'
+import { Visits } from './visits.ts'
+import { SoakedWorker } from './worker.ts'
 
 export interface SoakOptions {
   readonly engine: Engine
@@ -25,12 +27,15 @@ const SAMPLE = 1_000
 const POOL_SIZE = 10
 /** Little enough to be full within the first minute, so that pages go as others come. */
 const PAGE_CACHE_MB = 16
-/** Requests are counted as they are with limits, and none is turned away by one. */
-const UNREACHABLE = '100000000/60'
+/** Few enough to be kept within the first minutes, so that runs go as others come. */
+const RUNS_KEPT = '2'
 /** Longest wait for the handles of callers who have gone, in milliseconds. */
 const SETTLING = 20_000
 
-/** Runs `mahi serve` under a mixed load, with imports, publishes and new keys all the time, and tells what was seen. */
+/**
+ * Runs `mahi serve` and `mahi work` under a mixed load, with imports, publishes, new keys, returns that are sent and
+ * checked, and sessions of the console all the time, and tells what was seen.
+ */
 export async function soak(options: SoakOptions): Promise<Run> {
   const place = await makePlace(options.engine, options.postgres)
   try {
@@ -43,17 +48,20 @@ export async function soak(options: SoakOptions): Promise<Run> {
 async function soakIn(place: Place, options: SoakOptions): Promise<Run> {
   const { engine, minutes, callers: count = 24, rate = 300, onWindow } = options
   const sizes = options.sizes ?? { records: 2_000, submissions: 20, findings: 5_000 }
-  const changes = await Changes.begin(place, sizes)
+  const changes = await Changes.begin(place, sizes, { RUNS_KEPT })
   const server = await SoakedServer.start({
     DATABASE_URL: place.serverUrl,
     DATABASE_POOL_SIZE: String(POOL_SIZE),
     PAGE_CACHE_MB: String(PAGE_CACHE_MB),
-    RATE_LIMIT_OCCUPATIONS: UNREACHABLE,
-    RATE_LIMIT_RESULTS: UNREACHABLE,
-    RATE_LIMIT_FAILED_CREDENTIALS: UNREACHABLE,
+    CONSOLE: 'on',
+    WORKERS: '0',
+    RUNS_KEPT,
   })
+  const worker = new SoakedWorker({ DATABASE_URL: place.commandUrl, RUNS_KEPT })
   try {
     await (await fetch(`${server.url}/readyz`)).text()
+    const visits = await Visits.begin(server.url, place.commandUrl)
+    await whenSearchable(server.url, changes.key)
     const handlesBefore = server.handles
     const callers = new Callers(server.url, { callers: count, rate, sizes, key: () => changes.key })
 
@@ -61,16 +69,16 @@ async function soakIn(place: Place, options: SoakOptions): Promise<Run> {
     const pause = length / Math.max(1, Math.round(length / ROUND))
     const end = performance.now() + minutes * 60_000
     const changing = (async () => {
-      for (let next = performance.now(); next < end; next += pause) {
+      for (let next = performance.now(); next < end; next = Math.max(next + pause, performance.now())) {
         await sleep(Math.max(0, next - performance.now()))
-        await changes.round()
+        await Promise.all([changes.round(), visits.round()])
       }
     })()
 
     const windows: Window[] = []
     for (let index = 1; index <= WINDOWS; index++) {
       const until = end - (WINDOWS - index) * length
-      const seen = await watch(server, place, callers, until, (index * length) / 60_000)
+      const seen = await watch(server, worker, place, callers, until, (index * length) / 60_000)
       windows.push(seen)
       onWindow?.(seen)
     }
@@ -85,31 +93,45 @@ async function soakIn(place: Place, options: SoakOptions): Promise<Run> {
       answered,
       turnedAway,
       unexpected,
-      commands: changes.done,
-      commandFailures: changes.failures,
-      logFaults: server.faults,
+      commands: { ...changes.done, ...visits.done },
+      commandFailures: [...changes.failures, ...visits.failures],
+      logFaults: [...server.faults, ...worker.faults],
       handlesBefore,
       handlesAfter,
-      exitCode: await server.stop(),
+      exitCodes: [await server.stop(), await worker.stop()],
     }
   } finally {
-    await server.stop()
+    await Promise.all([server.stop(), worker.stop()])
   }
+}
+
+/** Waits until the catalogue is indexed: until then, a search gets 503. */
+async function whenSearchable(url: string, key: string): Promise<void> {
+  for (const deadline = performance.now() + SETTLING; performance.now() < deadline; await sleep(50)) {
+    const response = await fetch(`${url}/v1/occupations/search?q=kaiako`, { headers: { 'x-api-key': key } })
+    await response.arrayBuffer()
+    if (response.status === 200) return
+  }
+  throw new Error('the catalogue is not indexed in time')
 }
 
 /** Samples until a time, and answers what was seen by then. */
 async function watch(
   server: SoakedServer,
+  worker: SoakedWorker,
   place: Place,
   callers: Callers,
   until: number,
   minute: number,
 ): Promise<Window> {
-  const samples: Record<'memory' | 'resident' | 'heap' | 'pages' | 'handles' | 'connections', number>[] = []
+  const samples: Record<
+    'memory' | 'resident' | 'heap' | 'pages' | 'handles' | 'connections' | 'worker',
+    number
+  >[] = []
   do {
     const [{ heap, pages }, connections = 0] = await Promise.all([server.metrics(), place.countConnections()])
     const { memory, resident, handles } = server
-    samples.push({ memory, resident, heap, pages, handles, connections })
+    samples.push({ memory, resident, heap, pages, handles, connections, worker: worker.memory })
     await sleep(Math.max(1, Math.min(SAMPLE, until - performance.now())))
   } while (performance.now() < until)
   await place.tidy()
@@ -126,6 +148,7 @@ async function watch(
     heap: Math.min(...all('heap')),
     pages: median(all('pages')),
     handles: median(all('handles')),
+    worker: median(all('worker')),
     connections: (await place.countConnections()) === undefined ? undefined : Math.max(...all('connections')),
     ...(await place.measure()),
   }

@@ -16,6 +16,8 @@ export interface Window {
   /** Finished pages that are kept, which PAGE_CACHE_MB bounds. */
   readonly pages: number
   readonly handles: number
+  /** The middle of what was sampled of the worker's memory. */
+  readonly worker: number
   /** The most that were sampled. */
   readonly connections: number | undefined
   readonly database: number
@@ -30,15 +32,16 @@ export interface Run {
   readonly answered: number
   readonly turnedAway: number
   readonly unexpected: readonly string[]
-  /** Commands that ended well, and what those said that did not. */
+  /** Commands, returns and sessions that ended well, and what those said that did not. */
   readonly commands: Readonly<Record<string, number>>
   readonly commandFailures: readonly string[]
-  /** Lines of level 50 and above in the server's log. */
+  /** Lines of level 50 and above in the logs of the server and the worker. */
   readonly logFaults: readonly string[]
   /** Open handles before the first caller, and after the last had gone. */
   readonly handlesBefore: number
   readonly handlesAfter: number
-  readonly exitCode: number | null
+  /** Of the server and the worker. */
+  readonly exitCodes: readonly (number | null)[]
 }
 
 export interface Finding {
@@ -54,15 +57,15 @@ export function judgeAlways(run: Run): Finding[] {
   const connections = Math.max(...run.windows.map((each) => each.connections ?? 0))
   return [
     finding('every answer has the status that it should have', `${run.answered} answers`, run.unexpected),
-    finding('every command ends well', JSON.stringify(run.commands), run.commandFailures),
-    finding('the log has no line of level 50', `${run.logFaults.length} lines`, run.logFaults),
+    finding('every command, return and session ends well', JSON.stringify(run.commands), run.commandFailures),
+    finding('no log has a line of level 50', `${run.logFaults.length} lines`, run.logFaults),
     ...(run.engine === 'sqlite'
       ? []
       : [
           {
-            rule: 'connections to PostgreSQL are never more than the pool and the one that follows changes',
+            rule: 'connections to PostgreSQL are never more than the pool, one to follow changes and one to index the catalogue',
             figure: `${connections}, pool ${run.poolSize}`,
-            holds: connections <= run.poolSize + 1,
+            holds: connections <= run.poolSize + 2,
           },
         ]),
     {
@@ -70,7 +73,11 @@ export function judgeAlways(run: Run): Finding[] {
       figure: `${run.handlesBefore} before, ${run.handlesAfter} after`,
       holds: run.handlesAfter <= run.handlesBefore + run.poolSize,
     },
-    { rule: 'it stops in order', figure: `exit status ${run.exitCode}`, holds: run.exitCode === 0 },
+    {
+      rule: 'server and worker stop in order',
+      figure: `exit status ${run.exitCodes.join(' and ')}`,
+      holds: run.exitCodes.every((code) => code === 0),
+    },
   ]
 }
 
@@ -102,6 +109,13 @@ export function judgeTrends(run: Run): Finding[] {
     levels(
       'memory',
       late.map(({ memory }) => memory),
+      16 * MB,
+      MB,
+      ' MB',
+    ),
+    levels(
+      "the worker's memory",
+      late.map(({ worker }) => worker),
       16 * MB,
       MB,
       ' MB',

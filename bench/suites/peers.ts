@@ -1,7 +1,7 @@
 import { compare, type Entry, type Run } from '../compare.ts'
 import { codeOf, PAGE, prepareDatabase, prepareSchema, startMahi } from '../mahi.ts'
 import type { Contender } from '../measure.ts'
-import { isInstalled, preparePeers } from '../peers/compare.ts'
+import { isInstalled, preparePeers } from '../peers/peers.ts'
 
 /** What somebody would use instead: the first page of a small catalogue, and a page far into a large one. */
 export async function benchPeers(run: Run): Promise<void> {

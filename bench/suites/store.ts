@@ -1,22 +1,18 @@
-import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { compare, type Run, report } from '../compare.ts'
 import {
   EID,
   fetchPage,
+  importOnet,
   makeKey,
   PAGE,
   pagesOf,
   prepareDatabase,
-  script,
   startMahi,
   startProgram,
   TOKEN,
 } from '../mahi.ts'
 import { median, peakMemory } from '../measure.ts'
-
-const execute = promisify(execFile)
 
 /** Pages read from SQLite, by size of the catalogue, place and filter; nothing kept in memory. */
 export async function benchStore(run: Run): Promise<void> {
@@ -65,9 +61,7 @@ async function benchOnet(run: Run): Promise<void> {
     return
   }
   const url = `sqlite:${run.folder}onet.db`
-  const { folder, wages } = run.onet
-  const command = [script('../bin/mahi.js'), 'occupations', 'import-onet', folder, '--wages', wages]
-  await execute(process.execPath, command, { env: { ...process.env, DATABASE_URL: url } })
+  await importOnet(url, run.onet)
   const headers = { 'X-API-Key': (await makeKey(url)).key }
   const kept = await startMahi(url, 'Mahi')
   const read = await startMahi(url, 'Mahi, no page cache', { PAGE_CACHE_MB: '0' })

@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type Client, createClient } from '../../client/src/index.ts'
+import { createKey } from '../../src/access/keys.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { ENVIRONMENT, script, startMahi } from '../mahi.ts'
+import { type Contender, ownMemory } from '../measure.ts'
+
+const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
+
+/** A run that has been requested. */
+export interface Requested {
+  readonly client: Client
+  readonly token: string
+  readonly runId: number
+}
+
+/** A server without a worker, on a separate database, and a client for each organisation. */
+export class Place {
+  readonly server: Contender
+  readonly url: string
+  readonly key: string
+  readonly clients: readonly Client[]
+  #workers: ChildProcess[] = []
+
+  private constructor(server: Contender, url: string, key: string, eids: readonly string[]) {
+    this.server = server
+    this.url = url
+    this.key = key
+    this.clients = eids.map((eid) =>
+      createClient({ baseUrl: server.url, apiKey: key, eid, deadline: 600_000 }),
+    )
+  }
+
+  static async start(url: string, organisations: number): Promise<Place> {
+    const eids = Array.from({ length: organisations }, (_, index) => String(7000 + index))
+    const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
+    const database = await openDatabase(url)
+    const expires = Date.now() + 86_400_000
+    const { key } = await createKey(database, { client: 'bench', scopes, eids, expires })
+    await database.close()
+    // Without kept pages, each response is read from the database.
+    const settings = { WORKERS: '0', PAGE_CACHE_MB: '0', RATE_LIMIT_SUBMISSIONS: 'off' }
+    return new Place(await startMahi(url, 'Mahi', settings), url, key, eids)
+  }
+
+  /** Starts workers, each a process that checks one run at a time, and waits until they are ready. */
+  async startWorkers(count: number): Promise<void> {
+    this.#workers = Array.from({ length: count }, () =>
+      spawn(process.execPath, ['--max-semi-space-size=8', script('../dist/src/cli.js'), 'work'], {
+        env: { ...process.env, ...ENVIRONMENT, DATABASE_URL: this.url, WORKERS: '1' },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
+    )
+    await Promise.all(
+      this.#workers.map(async ({ stdout }) => {
+        if (stdout === null) throw new Error('the worker has no output')
+        const lines = createInterface({ input: stdout })
+        await new Promise<void>((resolve) => {
+          lines.on('line', (line) => line.includes('ready for jobs') && resolve())
+        })
+      }),
+    )
+  }
+
+  /** The process ids of the workers. */
+  get workers(): number[] {
+    return this.#workers.map(({ pid }) => pid ?? 0)
+  }
+
+  /** The memory of the workers and the processes of their checks, in MB. */
+  workersMemory(): number {
+    let sum = 0
+    const waiting = this.workers
+    for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
+      try {
+        // A process that has just ended has none.
+        sum += ownMemory(pid) || 0
+        const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+        waiting.push(...children.split(' ').filter(Boolean).map(Number))
+      } catch {
+        // The process has ended.
+      }
+    }
+    return sum
+  }
+
+  async stopWorkers(): Promise<void> {
+    await Promise.all(
+      this.#workers.map(async (worker) => {
+        const ended = once(worker, 'exit')
+        worker.kill('SIGTERM')
+        await ended
+      }),
+    )
+    this.#workers = []
+  }
+
+  /** Uploads the files of a folder for an organisation, and returns the token of its submission. */
+  async upload(client: Client, folder: string): Promise<string> {
+    const { submissionToken = '' } = await client.submissions.create({ returnId: '202512' })
+    for (const name of FILES)
+      await client.submissions.putFile(submissionToken, name, readFileSync(join(folder, `${name}.csv`)))
+    return submissionToken
+  }
+
+  async request(client: Client, token: string): Promise<Requested> {
+    const { runId = 0 } = await client.submissions.validate(token)
+    return { client, token, runId }
+  }
+
+  async stop(): Promise<void> {
+    await this.stopWorkers()
+    await this.server.stop()
+  }
+}
+
+/**
+ * Waits for a run, and returns the seconds from its request to its end.
+ *
+ * @throws {Error} unless the run was processed
+ */
+export async function waitFor({ client, token, runId }: Requested): Promise<number> {
+  const run = await client.submissions.waitForRun(token, runId)
+  if (run.status !== 'Processed') throw new Error(`a run ended as ${run.status}: ${run.reason}`)
+  return (Date.parse(run.dateCompleted ?? '') - Date.parse(run.dateReceived ?? '')) / 1000
+}
