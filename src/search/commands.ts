@@ -98,7 +98,7 @@ async function* codeRows(search: OccupationSearch, file: string) {
 }
 
 async function openSearch(withDatabase: WithDatabase): Promise<OccupationSearch> {
-  const memory = await withDatabase((database) => loadIndex(database), { existing: true })
+  const memory = await loadIndex((use) => withDatabase(use, { existing: true }))
   const index = openIndex(memory)
   if (index === undefined) throw new Error('the index cannot be opened')
   return new OccupationSearch(index)

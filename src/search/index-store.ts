@@ -13,23 +13,31 @@ const BATCH = 500
 /** Bytes of an index in one row. */
 const PART = 2 ** 20
 
+/** Opens the database, calls the function with it and closes it again. */
+type UseDatabase = <T>(use: (database: Database) => Promise<T>) => Promise<T>
+
 /**
  * Loads the index of the current catalogue into memory that threads can share: the stored index, or a new one, which
- * is then stored for other processes. Building one takes seconds of CPU time.
+ * is then stored for other processes. Building one takes seconds of CPU time, in which the database is not used.
  *
  * @param onUnstored called if the index could not be stored, so that the next process has to build it again
  */
 export async function loadIndex(
-  database: Database,
+  useDatabase: UseDatabase,
   onUnstored: (error: unknown) => void = () => undefined,
 ): Promise<SharedArrayBuffer> {
+  const found = await useDatabase(readStoredOrSources)
+  if ('stored' in found) return found.stored
+  const { revision, documents, synonyms } = found
+  const memory = packIndex(buildIndex(documents, { revision: nameRevision(revision), synonyms }))
+  await useDatabase((database) => store(database, revision, new Uint8Array(memory))).catch(onUnstored)
+  return memory
+}
+
+async function readStoredOrSources(database: Database) {
   const { catalogue } = await readRevisions(database)
   const stored = await readStored(database, catalogue)
-  if (stored !== undefined) return stored
-  const { revision, documents, synonyms } = await database.snapshot(readSources)
-  const memory = packIndex(buildIndex(documents, { revision: nameRevision(revision), synonyms }))
-  await store(database, revision, new Uint8Array(memory)).catch(onUnstored)
-  return memory
+  return stored === undefined ? await database.snapshot(readSources) : { stored }
 }
 
 async function readSources(reader: Reader) {

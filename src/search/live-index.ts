@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { openIndex } from './index-file.ts'
 import type { IndexOrder, IndexResult } from './index-worker.ts'
+import { Mutex } from './mutex.ts'
 import { OccupationSearch } from './search.ts'
 
 /** The sources run directly; the package contains compiled files. */
@@ -26,7 +27,7 @@ export class LiveIndex {
   readonly #complaints: IndexComplaints
   #current: OccupationSearch | undefined
   #loading: Promise<void> | undefined
-  #worker: Worker | undefined
+  #stopWorker: (() => Promise<void>) | undefined
   #bytes = 0
   #loaded: number | undefined
   /** When the index in use became outdated; `undefined` if it is current. */
@@ -103,7 +104,7 @@ export class LiveIndex {
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#retry)
-    await this.#worker?.terminate()
+    await this.#stopWorker?.()
     await this.#loading
   }
 
@@ -139,10 +140,24 @@ export class LiveIndex {
   }
 
   #runWorker(): Promise<IndexResult> {
-    const order: IndexOrder = { databaseUrl: this.#databaseUrl }
+    const mutex = new Mutex()
+    mutex.lock()
+    const order: IndexOrder = { databaseUrl: this.#databaseUrl, databaseInUse: mutex.memory }
     return new Promise((resolve, reject) => {
       const worker = new Worker(ENTRY, { workerData: order })
-      this.#worker = worker
+      let ended = false
+      const exit = new Promise<void>((ending) => {
+        worker.once('exit', () => {
+          ended = true
+          ending()
+        })
+      })
+      this.#stopWorker = async () => {
+        worker.ref()
+        // With better-sqlite3, terminating a thread that has a database open can crash the process.
+        while (!ended && !mutex.tryLock()) await Promise.race([mutex.unlocked(), exit])
+        await worker.terminate()
+      }
       worker.on('message', resolve)
       worker.on('error', reject)
       worker.on('exit', (code) => reject(new Error(`the worker thread ended with ${code} and no index`)))

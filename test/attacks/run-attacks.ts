@@ -135,7 +135,7 @@ class Service {
       this.#key = await makeKey('bystander', '1001')
       const token = await publish('2002', 20_000, 2_000)
       this.#target = { ...this.#target, token, key: await makeKey('attacker', '2002') }
-      await loadIndex(database)
+      await loadIndex((use) => use(database))
     } finally {
       await database.close()
     }
