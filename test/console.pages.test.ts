@@ -11,10 +11,10 @@ import { chromiumPath, startBrowser } from './support/browser.ts'
 import { type ConsolePage, ConsoleService } from './support/console.ts'
 import { findRealData } from './support/real-data.ts'
 import { SCREENS } from './support/screens.ts'
+import { SDR_FILES } from './support/sdr/file-types.ts'
 import { startWorker } from './support/submission-worker.ts'
 import { engine } from './support/temporary.ts'
 
-const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
 const sample = (file: string) => new URL(`../samples/${file}`, import.meta.url)
 
 interface Tried {
@@ -261,13 +261,13 @@ async function start(): Promise<{ console: ConsoleService; tokens: Record<string
   }
   const worker = await startWorker(service.database, ['sdr'])
   const checked = await create('202512')
-  await put(checked, 'faulty', FILES)
+  await put(checked, 'faulty', SDR_FILES)
   await check(checked)
-  await put(checked, 'clean', FILES.slice(0, 1))
+  await put(checked, 'clean', SDR_FILES.slice(0, 1))
   await check(checked)
   await worker.stop()
   const waiting = await create('202508')
-  await put(waiting, 'clean', FILES)
+  await put(waiting, 'clean', SDR_FILES)
   await ask('POST', `/${waiting}/validation-runs`)
   return { console, tokens: { CHECKED: checked, WAITING: waiting, EMPTY: await create('202504') } }
 }

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumPath, startBrowser } from './support/browser.ts'
 import { type ConsolePage, ConsoleService } from './support/console.ts'
 import { JOURNEY_SCREENS } from './support/screens.ts'
+import { SDR_FILES } from './support/sdr/file-types.ts'
 import { startWorker } from './support/submission-worker.ts'
 
-const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
 /** Starts the submission of a return, or opens the one that it already has. */
 async function startSubmission({ page, url }: ConsolePage): Promise<void> {
   await page.goto(`${url}/console/submissions`)
@@ -40,7 +40,8 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       const { page } = shown
       await startSubmission(shown)
       const send = async (set: 'clean' | 'faulty') => {
-        for (const file of FILES) await page.locator(`input[name="${file}"]`).setInputFiles(sample(set, file))
+        for (const file of SDR_FILES)
+          await page.locator(`input[name="${file}"]`).setInputFiles(sample(set, file))
         await page.getByRole('button', { name: 'Send the files' }).click()
       }
 
@@ -89,7 +90,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       const shown = await console.open(browser, { javaScriptEnabled: false })
       const { page } = shown
       await startSubmission(shown)
-      for (const file of FILES)
+      for (const file of SDR_FILES)
         await page.locator(`input[name="${file}"]`).setInputFiles(sample('clean', file))
       await page.getByRole('button', { name: 'Send the files' }).click()
       await page.getByRole('status').filter({ hasText: 'have arrived' }).waitFor()
@@ -115,7 +116,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       const shown = await console.open(browser)
       const { page } = shown
       await startSubmission(shown)
-      const files = [...FILES.map((file) => `${file}.csv`), 'holiday.csv'].map((name) => ({
+      const files = [...SDR_FILES.map((file) => `${file}.csv`), 'holiday.csv'].map((name) => ({
         name,
         text: name === 'holiday.csv' ? '' : readFileSync(sample('clean', name.replace('.csv', '')), 'utf8'),
       }))
@@ -137,7 +138,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
         .evaluateAll((inputs) =>
           inputs.map((input) => [input.getAttribute('name'), (input as HTMLInputElement).files?.[0]?.name]),
         )
-      expect(chosen.toSorted()).toEqual(FILES.map((file) => [file, `${file}.csv`]).toSorted())
+      expect(chosen.toSorted()).toEqual(SDR_FILES.map((file) => [file, `${file}.csv`]).toSorted())
 
       // The second file waits here, so that the state between two files can be seen.
       let release = () => {}
@@ -216,7 +217,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       await page.keyboard.type('202512')
       await page.keyboard.press('Enter')
       // The dialog in which files are chosen is the browser's own.
-      for (const file of FILES)
+      for (const file of SDR_FILES)
         await page.locator(`input[name="${file}"]`).setInputFiles(sample('faulty', file))
       await press('button', 'Send the files')
       await press('link', 'See the findings')
@@ -225,7 +226,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       await page.keyboard.press('ArrowDown')
       await page.waitForURL(/type=/)
       await shown.goto(new URL(page.url()).pathname.replace('/findings', ''))
-      for (const file of FILES)
+      for (const file of SDR_FILES)
         await page.locator(`input[name="${file}"]`).setInputFiles(sample('clean', file))
       await press('button', 'Send the files')
       await page.getByText('No findings.').waitFor({ timeout: 60_000 })

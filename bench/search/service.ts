@@ -4,6 +4,7 @@ import { Agent, get } from 'node:http'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { whenSearchable } from '../../test/support/when-searchable.ts'
 import { ENVIRONMENT, MAHI, makeKey, PAGE } from '../mahi.ts'
 import { startContender } from '../measure.ts'
 
@@ -47,7 +48,7 @@ const titles = lines.map((line): string => JSON.parse(line).titleEnglish)
 const codes = lines.map((line): string => JSON.parse(line).occupationCode)
 const mahi = await startContender('mahi', [process.execPath, MAHI, 'serve'], environment)
 try {
-  await whenSearchable()
+  await whenSearchable(mahi.url, key)
   // Words of two titles: no query is a title, none comes twice, and no page of it is kept.
   const words = (at: number) => {
     const [one, other] = [titles[at % titles.length], titles[(at * 7) % titles.length]]
@@ -107,16 +108,6 @@ try {
 }
 
 /** The index is built or loaded after the start. */
-async function whenSearchable(): Promise<void> {
-  for (;;) {
-    const response = await fetch(`${mahi.url}/v1/occupations/search?q=nurse`, {
-      headers: { 'x-api-key': key },
-    })
-    await response.arrayBuffer()
-    if (response.status !== 503) return
-  }
-}
-
 function ms(value: number): string {
   return `${value.toFixed(2)} ms`
 }

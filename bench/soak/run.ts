@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { whenSearchable } from '../../test/support/when-searchable.ts'
 import { median } from '../measure.ts'
 import { Callers } from './callers.ts'
 import { Changes, type Sizes } from './changes.ts'
@@ -106,16 +107,7 @@ async function soakIn(place: Place, options: SoakOptions): Promise<Run> {
 }
 
 /** Waits until the catalogue is indexed: until then, a search gets 503. */
-async function whenSearchable(url: string, key: string): Promise<void> {
-  for (const deadline = performance.now() + SETTLING; performance.now() < deadline; await sleep(50)) {
-    const response = await fetch(`${url}/v1/occupations/search?q=kaiako`, { headers: { 'x-api-key': key } })
-    await response.arrayBuffer()
-    if (response.status === 200) return
-  }
-  throw new Error('the catalogue is not indexed in time')
-}
-
-/** Samples until a time, and answers what was seen by then. */
+/** Samples until a time, and returns what it has sampled. */
 async function watch(
   server: SoakedServer,
   worker: SoakedWorker,

@@ -4,11 +4,11 @@ import { createKey } from '../../src/access/keys.ts'
 import { SCOPES } from '../../src/access/principal.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { PACKAGE_ROOT } from '../../src/package/root.ts'
+import { SDR_FILES } from '../../test/support/sdr/file-types.ts'
 
 const EID = '2001'
 /** The return of the samples. */
 const RETURN = '202512'
-const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
 /** Within the size of generated catalogues. */
 const PAGES = [
   '/console/occupations?q=manage+records',
@@ -61,7 +61,7 @@ export class Visits {
     const { submissions, validationResults } = this.#client
     const { submissionToken: token = '' } = await submissions.create({ returnId: RETURN })
     for (const set of ['faulty', 'clean'] as const) {
-      for (const file of FILES)
+      for (const file of SDR_FILES)
         await submissions.putFile(
           token,
           file,

@@ -6,10 +6,9 @@ import { createInterface } from 'node:readline'
 import { type Client, createClient } from '../../client/src/index.ts'
 import { createKey } from '../../src/access/keys.ts'
 import { openDatabase } from '../../src/database/open.ts'
+import { SDR_FILES } from '../../test/support/sdr/file-types.ts'
 import { ENVIRONMENT, script, startMahi } from '../mahi.ts'
 import { type Contender, ownMemory } from '../measure.ts'
-
-const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
 
 /** A run that has been requested. */
 export interface Requested {
@@ -102,7 +101,7 @@ export class Place {
   /** Uploads the files of a folder for an organisation, and returns the token of its submission. */
   async upload(client: Client, folder: string): Promise<string> {
     const { submissionToken = '' } = await client.submissions.create({ returnId: '202512' })
-    for (const name of FILES)
+    for (const name of SDR_FILES)
       await client.submissions.putFile(submissionToken, name, readFileSync(join(folder, `${name}.csv`)))
     return submissionToken
   }

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import { SDR_FILES } from '../support/sdr/file-types.ts'
 import { type Attack, attack } from './attack.ts'
 import { call, hold, repeat, request, type Target, Wire } from './wire.ts'
 
@@ -6,7 +7,6 @@ const MB = 2 ** 20
 const CSV = { 'content-type': 'text/csv' }
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const JSON_TYPE = { 'content-type': 'application/json' }
-const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
 
 let returns = 0
 
@@ -20,9 +20,9 @@ async function submit(target: Target): Promise<string> {
 }
 
 const fileOf = (token: string, index: number) =>
-  `/v1/submissions/${token}/files/${FILES[index % FILES.length]}`
+  `/v1/submissions/${token}/files/${SDR_FILES[index % SDR_FILES.length]}`
 const recordsOf = (token: string, index: number) =>
-  `/v1/submissions/${token}/records/${FILES[index % FILES.length]}`
+  `/v1/submissions/${token}/records/${SDR_FILES[index % SDR_FILES.length]}`
 
 async function several(target: Target, count: number): Promise<string[]> {
   const tokens = await Promise.all(Array.from({ length: count }, () => submit(target)))

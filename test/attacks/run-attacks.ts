@@ -11,6 +11,7 @@ import { importOccupations } from '../../src/occupations/import.ts'
 import { loadIndex } from '../../src/search/index-store.ts'
 import { publishResults } from '../../src/validation-results/publish.ts'
 import { sourceOf } from '../support/source.ts'
+import { whenSearchable } from '../support/when-searchable.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import type { Attack } from './attack.ts'
 import { Bystander } from './bystander.ts'
@@ -166,7 +167,7 @@ class Service {
       )
       this.#serve = process
       this.#target = { ...this.#target, port: Number(match[1]) }
-      await this.#untilReady()
+      await whenSearchable(`http://127.0.0.1:${this.#target.port}`)
     }
     if (this.#work?.alive !== true) {
       const { process } = await Watched.start(
@@ -191,19 +192,6 @@ class Service {
   }
 
   /** Waits until the search index is loaded. */
-  async #untilReady(): Promise<void> {
-    const search = `http://127.0.0.1:${this.#target.port}/v1/occupations/search?q=title`
-    for (;;) {
-      const status = await fetch(search).then(
-        (response) => response.status,
-        () => 0,
-      )
-      if (status === 200) return
-      if (this.#serve?.alive !== true) throw new Error(`mahi serve ${this.#serve?.fault}`)
-      await sleep(200)
-    }
-  }
-
   async suffer(name: string, attacks: readonly Attack[], length: number): Promise<AttackResult> {
     await this.start()
     const bystander = this.#bystander

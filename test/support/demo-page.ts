@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { startBrowser } from './browser.ts'
 import { findFreePort } from './free-port.ts'
+import { SDR_FILES } from './sdr/file-types.ts'
 
 const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
-const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
 
 /** Starts a separate demo, opens its console in a browser by the link that it prints, and ends both afterwards. */
 export async function withDemoPage(work: (page: Page, origin: string) => Promise<void>): Promise<void> {
@@ -47,7 +47,7 @@ export async function sendSamples(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/console/submissions`)
   await page.getByLabel('Return').fill('202512')
   await page.getByRole('button', { name: 'Start a submission' }).click()
-  for (const file of FILES) {
+  for (const file of SDR_FILES) {
     const path = fileURLToPath(new URL(`../../samples/sdr/faulty/${file}.csv`, import.meta.url))
     await page.locator(`input[name="${file}"]`).setInputFiles(path)
   }
