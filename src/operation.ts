@@ -27,6 +27,7 @@ import {
   queryOf,
 } from './http/parameters.ts'
 import { Problem, ProblemBody, type ProblemOptions, type ProblemSlug } from './http/problems.ts'
+import { streamSlots } from './http/stream-slots.ts'
 import { type ApiVersion, VERSIONS, type VersionRouter } from './http/versions.ts'
 import { type MaybePromise, whenKnown } from './pages/maybe-promise.ts'
 import type { Page } from './pages/page.ts'
@@ -436,7 +437,9 @@ function sendResult(
         .send()
     case 'stream':
       reply.headers({ 'cache-control': 'private, no-store', ...result.headers })
-      return reply.type(result.type).send(Readable.from(result.body, { objectMode: false }))
+      return streamSlots
+        .open(reply.raw, result.body)
+        .then((body) => reply.type(result.type).send(Readable.from(body, { objectMode: false })))
   }
 }
 

@@ -9,14 +9,9 @@ import { PausableProxy } from './support/pausable-proxy.ts'
 const LOST = /"level":"error".*the database is unavailable/
 const BACK = /the database is available again/
 
-async function startCluster(settings: Record<string, string> = {}): Promise<Cluster> {
+async function startCluster(): Promise<Cluster> {
   const cluster = await Cluster.start()
   onTestFinished(() => cluster.remove())
-  if (Object.keys(settings).length > 0) {
-    await cluster.stop()
-    cluster.configure(settings)
-    await cluster.start()
-  }
   return cluster
 }
 

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Client, createClient } from '../client/src/index.ts'
 import { createKey } from '../src/access/keys.ts'
 import type { Cluster } from './support/cluster.ts'
 import { Installation, type RunningCommand } from './support/command.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
+import { PausableProxy } from './support/pausable-proxy.ts'
 import { Random } from './support/random.ts'
 import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
 import { engine } from './support/temporary.ts'
@@ -82,7 +83,7 @@ class Organisation {
 
 /** Two replicas and two workers on one database, and organisations that use them. */
 class Place {
-  readonly mahi = new Installation()
+  readonly mahi: Installation
   readonly url: string
   readonly ports: readonly number[]
   readonly replicas: RunningCommand[] = []
@@ -91,7 +92,8 @@ class Place {
   readonly #environment: Record<string, string>
   readonly #keys = new Map<string, string>()
 
-  private constructor(url: string, ports: readonly number[]) {
+  private constructor(mahi: Installation, url: string, ports: readonly number[]) {
+    this.mahi = mahi
     this.url = url
     this.ports = ports
     this.#environment = {
@@ -103,12 +105,12 @@ class Place {
     }
   }
 
-  static async start(name: string): Promise<Place> {
+  /** @param url the database on PostgreSQL */
+  static async start(url?: string): Promise<Place> {
     const mahi = new Installation()
-    const url = (await cluster?.createDatabase(name)) ?? mahi.databaseUrl
-    const place = new Place(url, [await findFreePort(), await findFreePort()])
+    const place = new Place(mahi, url ?? mahi.databaseUrl, [await findFreePort(), await findFreePort()])
     const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
-    await withDatabase(url, async (database) => {
+    await withDatabase(place.url, async (database) => {
       for (let index = 0; index < ORGANISATIONS; index++) {
         const eid = String(7000 + index)
         const options = { client: `client-${eid}`, scopes, eids: [eid], expires: Date.now() + 86_400_000 }
@@ -230,7 +232,7 @@ testFault.for(Object.keys(FAULTS))(
   'a %s during uploads and runs costs nothing acknowledged, and mixes no organisations',
   { timeout: TIMEOUT },
   async (name) => {
-    const place = await Place.start(name.replaceAll(' ', '_').toLowerCase())
+    const place = await Place.start(await cluster?.createDatabase(name.replaceAll(' ', '_').toLowerCase()))
     for (let round = 0; round < 2; round++) {
       await place.untilMore(ORGANISATIONS)
       await FAULTS[name]?.(place)
@@ -239,3 +241,39 @@ testFault.for(Object.keys(FAULTS))(
     process.stdout.write(`${name}, twice, on ${engine}: ${await place.check()}\n`)
   },
 )
+
+test.runIf(engine === 'postgres' && hasCluster)(
+  'a failover during uploads and runs, and the way back, cost nothing acknowledged with synchronous replication',
+  { timeout: TIMEOUT },
+  async () => {
+    if (Servers === undefined) throw new Error('there is no PostgreSQL')
+    // `pg_rewind` needs it.
+    let primary = await Servers.start({ wal_log_hints: 'on' })
+    onTestFinished(() => primary.remove())
+    let standby = await primary.startStandby()
+    onTestFinished(() => standby.remove())
+    const proxy = await PausableProxy.start(primary.port)
+    await primary.createDatabase('failover')
+    await replicateSynchronously(primary, standby)
+    const place = await Place.start(primary.url('failover', proxy.port))
+    for (let round = 0; round < 2; round++) {
+      await place.untilMore(ORGANISATIONS)
+      await primary.kill()
+      await standby.promote()
+      proxy.redirect(standby.port)
+      await place.untilMore(ORGANISATIONS)
+      await primary.returnAsStandby(standby)
+      ;[primary, standby] = [standby, primary]
+      await replicateSynchronously(primary, standby)
+    }
+    await place.untilMore(ORGANISATIONS)
+    process.stdout.write(`failover, and back, on ${engine}: ${await place.check()}\n`)
+  },
+)
+
+/** From now on, a commit is acknowledged once the standby has it, and the standby has everything before. */
+async function replicateSynchronously(primary: Cluster, standby: Cluster): Promise<void> {
+  await primary.query(`alter system set synchronous_standby_names = '*'`)
+  await primary.query('select pg_reload_conf()')
+  await standby.catchUp(primary)
+}

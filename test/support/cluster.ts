@@ -71,7 +71,7 @@ export class Cluster {
   }
 
   /** Makes an empty server and starts it. */
-  static async start(): Promise<Cluster> {
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
     const cluster = new Cluster(makeFolder(), await findFreePort())
     run('initdb', ['-D', cluster.#data, '-U', 'mahi', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
     // A crash is only a test of what survives it where commits are flushed: fsync stays on.
@@ -81,6 +81,7 @@ export class Cluster {
       log_min_messages: 'fatal',
       wal_retrieve_retry_interval: '200ms',
       hot_standby_feedback: 'off',
+      ...settings,
     })
     await cluster.start()
     return cluster
@@ -94,6 +95,15 @@ export class Cluster {
     standby.configure(settings)
     await standby.start()
     return standby
+  }
+
+  /** Starts a server that was a primary and has failed as a standby of the one that was promoted instead. */
+  async returnAsStandby(primary: Cluster): Promise<void> {
+    // Without a checkpoint, the promoted server's control file still names its former timeline.
+    await primary.query('checkpoint')
+    const source = `host=127.0.0.1 port=${primary.port} user=mahi dbname=postgres`
+    run('pg_rewind', ['--target-pgdata', this.#data, '--source-server', source, '--write-recovery-conf'])
+    await this.start()
   }
 
   get #data(): string {

@@ -19,7 +19,7 @@ import {
 const PATIENCE = 20_000
 
 /** Bytes read from a file at once. */
-const CHUNK = 256 * 1024
+const CHUNK = 64 * 1024
 
 export type SnapshotEncoding = Compression | 'identity'
 
