@@ -48,6 +48,7 @@ import type { Page } from './pages/page.ts'
 import { PageCache } from './pages/page-cache.ts'
 import { UnreadResponses } from './pages/unread-responses.ts'
 import { sendsPreparedHead } from './pages/write-head.ts'
+import { CodingThread } from './search/coding-thread.ts'
 import { LiveIndex } from './search/live-index.ts'
 import { searchOperations } from './search/operations.ts'
 import type { Settings } from './settings.ts'
@@ -292,6 +293,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   })
   app.addHook('onListen', async () => search.start())
   app.addHook('onClose', () => search.close())
+  const coding = new CodingThread()
+  app.addHook('onClose', () => coding.close())
   revisions.on('catalogue', (revision) => {
     catalogue.advance(revision)
     search.advance()
@@ -363,6 +366,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     }),
     ...searchOperations({
       index: search,
+      coding,
       pages: searchPages,
       anonymous: access.publicOccupations,
       path: `${v1.prefix}/occupations/search`,

@@ -52,6 +52,20 @@ test('beyond the most connections, the oldest without any response is closed, th
   expect(busy.destroyed).toBe(false)
 })
 
+test('of idle connections, the one that was used longest ago is closed', async () => {
+  const { open } = await serve(3)
+  const [first, second, third] = [await open('/'), await open('/'), await open('/')]
+  const fourth = open('/')
+  await once(first, 'close')
+  await fourth
+  second.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(second, 'data')
+  const fifth = open('/')
+  await once(third, 'close')
+  await fifth
+  expect(second.destroyed).toBe(false)
+})
+
 test('where every connection has a request, a new one is closed', async () => {
   const { open, waiting } = await serve(2)
   const busy = [await open('/wait'), await open('/wait')]

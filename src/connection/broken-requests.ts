@@ -7,7 +7,7 @@ import { PROBLEM_TYPE, Problem, renderProblem } from '../http/problems.ts'
 import { SECURITY_HEADERS } from '../http/security-headers.ts'
 import { VERSION_HEADERS } from '../http/versions.ts'
 import type { ResponseLog } from '../telemetry/response-log.ts'
-import { beginResponse, lastResponseOn, SENT } from './last-response.ts'
+import { beginResponse, isIdle, lastResponseOn } from './last-response.ts'
 import { closeInSteps, isLingering, linger } from './lingering-close.ts'
 import { Pipelines } from './pipelines.ts'
 import { isRtsp } from './rtsp.ts'
@@ -77,7 +77,7 @@ export class BrokenRequests {
     }
     const last = lastResponseOn(socket)
     if (last === undefined && (socket.bytesWritten ?? 0) > 0) socket.destroy()
-    else if (last === undefined || last === SENT)
+    else if (last === undefined || isIdle(last))
       this.#refuse(CLIENT_ERRORS[error.code ?? ''] ?? MALFORMED, socket)
     // Nobody waits for the rest of a body whose client has left: it would count as memory until its timeout.
     else if (!last.writableFinished && !last.req.complete && error.code === 'HPE_INVALID_EOF_STATE')

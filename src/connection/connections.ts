@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { lastResponseOn, SENT } from './last-response.ts'
+import { lastResponseOn, markRested, RESTED, SENT } from './last-response.ts'
 
 /** How often connections are checked while the server closes, in milliseconds. */
 const SWEEP_INTERVAL = 50
@@ -16,7 +16,7 @@ export class Connections {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
-  /** @param most the most connections; beyond it, the oldest that has no request in progress is closed */
+  /** @param most the most connections; beyond it, one without a request in progress is closed */
   constructor(server: Server, most = MOST) {
     this.#server = server
     server.on('connection', (socket) => {
@@ -32,19 +32,27 @@ export class Connections {
     }
   }
 
-  /** Prefers connections that have had no response yet; closes the new one if all others have a request. */
+  /**
+   * Prefers connections that have had no response yet, then those that have rested longest; closes the new one if all
+   * others have a request.
+   */
   #closeOne(added: Socket): void {
-    let idle: Socket | undefined
+    let longest: Socket | undefined
     for (const socket of this.#sockets) {
       const last = lastResponseOn(socket)
-      if (socket.destroyed || (last !== undefined && last !== SENT)) continue
-      idle ??= socket
+      if (socket.destroyed) continue
       if (last === undefined) {
-        idle = socket
+        longest = socket
         break
       }
+      if (last === RESTED) longest ??= socket
+      if (last !== SENT) continue
+      // Its last use is later than that of all who rested before: it moves to the end, where this loop meets it again.
+      markRested(socket)
+      this.#sockets.delete(socket)
+      this.#sockets.add(socket)
     }
-    const closed = idle ?? added
+    const closed = longest ?? added
     this.#sockets.delete(closed)
     closed.destroy()
   }

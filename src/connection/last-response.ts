@@ -6,11 +6,21 @@ const LAST = Symbol('last response')
 /** Marks a response that the operating system has accepted, to a request that had arrived completely. */
 export const SENT = 'sent'
 
-type Connection = Duplex & { [LAST]?: ServerResponse | typeof SENT }
+/** The same, where no other request has arrived since `markRested`. */
+export const RESTED = 'rested'
+
+export type LastResponse = ServerResponse | typeof SENT | typeof RESTED
+
+type Connection = Duplex & { [LAST]?: LastResponse }
 
 /** The last response on a connection; `undefined` if it has had no request. */
-export function lastResponseOn(connection: Duplex): ServerResponse | typeof SENT | undefined {
+export function lastResponseOn(connection: Duplex): LastResponse | undefined {
   return (connection as Connection)[LAST]
+}
+
+/** Whether the connection has had a response, and has no request in progress. */
+export function isIdle(last: LastResponse | undefined): last is typeof SENT | typeof RESTED {
+  return last === SENT || last === RESTED
 }
 
 export function beginResponse(request: IncomingMessage, response: ServerResponse): void {
@@ -22,4 +32,10 @@ export function beginResponse(request: IncomingMessage, response: ServerResponse
 export function endResponse(request: IncomingMessage, response: ServerResponse): void {
   const connection: Connection = request.socket
   if (connection[LAST] === response && request.complete) connection[LAST] = SENT
+}
+
+/** Marks an idle connection until its next request. */
+export function markRested(connection: Duplex): void {
+  const marked: Connection = connection
+  marked[LAST] = RESTED
 }

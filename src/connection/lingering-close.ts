@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { lastResponseOn, SENT } from './last-response.ts'
+import { isIdle, lastResponseOn } from './last-response.ts'
 
 /** The most bytes that are read and discarded after the last response of a connection. */
 export const MOST_LINGERING = 64 * 2 ** 20
@@ -27,7 +27,7 @@ export function closeInSteps(server: Server): void {
     // Node calls it after the last response of a connection.
     socket.destroySoon = () => {
       const last = lastResponseOn(socket)
-      if (last === undefined || last === SENT || last.req.complete) destroySoon()
+      if (last === undefined || isIdle(last) || last.req.complete) destroySoon()
       else {
         // The rest of a body that was read in part.
         last.req.resume()

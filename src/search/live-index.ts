@@ -28,7 +28,7 @@ export class LiveIndex {
   #current: OccupationSearch | undefined
   #loading: Promise<void> | undefined
   #stopWorker: (() => Promise<void>) | undefined
-  #bytes = 0
+  #memory = new SharedArrayBuffer(0)
   #loaded: number | undefined
   /** When the index in use became outdated; `undefined` if it is current. */
   #behind: number | undefined = performance.now()
@@ -50,7 +50,12 @@ export class LiveIndex {
 
   /** The bytes of the index in use; 0 if there is none. */
   get bytes(): number {
-    return this.#bytes
+    return this.#memory.byteLength
+  }
+
+  /** The index in use, packed; empty if there is none. */
+  get memory(): SharedArrayBuffer {
+    return this.#memory
   }
 
   /** Seconds since the index in use was loaded; `undefined` if there is none. */
@@ -124,7 +129,7 @@ export class LiveIndex {
         const index = openIndex(memory)
         if (index === undefined) throw new Error('the worker thread has sent no index')
         this.#current = new OccupationSearch(index)
-        this.#bytes = memory.byteLength
+        this.#memory = memory
         this.#loaded = performance.now()
         if (!this.#stale) this.#behind = undefined
         if (unstored !== undefined) this.#complaints.unstored(unstored)

@@ -1,4 +1,3 @@
-import { setImmediate as takeTurn } from 'node:timers/promises'
 import type { Static } from 'typebox'
 import { describeDocument, describePage, NEXT_LINK, NOT_MODIFIED } from '../http/describe.ts'
 import { Problem } from '../http/problems.ts'
@@ -6,7 +5,7 @@ import { declare, document, notModified, type Operation, page } from '../operati
 import { whenKnown } from '../pages/maybe-promise.ts'
 import { digestQuery, makeEtag, Page } from '../pages/page.ts'
 import type { PageCache } from '../pages/page-cache.ts'
-import { type Coding as CodedTitle, codeTitle } from './coding.ts'
+import type { CodingThread } from './coding-thread.ts'
 import type { Language } from './document.ts'
 import { CODINGS_EXAMPLE, SEARCH_EXAMPLE, SUGGESTIONS_EXAMPLE } from './example.ts'
 import type { LiveIndex } from './live-index.ts'
@@ -30,6 +29,7 @@ import type { OccupationSearch } from './search.ts'
 
 export interface SearchOptions {
   readonly index: LiveIndex
+  readonly coding: CodingThread
   readonly pages: PageCache<Page>
   /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean
@@ -39,8 +39,6 @@ export interface SearchOptions {
 
 /** How long a request waits for the first index after a start, in milliseconds. */
 const PATIENCE = 10_000
-/** How long codings run before other requests get a turn, in milliseconds. */
-const TURN = 8
 
 export function searchOperations(options: SearchOptions): readonly Operation[] {
   options.index.onChange(() => options.pages.clear())
@@ -131,7 +129,7 @@ function suggestOccupations({ index, pages, anonymous }: SearchOptions): Operati
   })
 }
 
-function codeTitles({ index, anonymous }: SearchOptions): Operation {
+function codeTitles({ index, coding, anonymous }: SearchOptions): Operation {
   return declare<unknown, unknown, unknown, Static<typeof codingsBody>>({
     name: 'codings',
     id: 'codeTitles',
@@ -154,16 +152,11 @@ function codeTitles({ index, anonymous }: SearchOptions): Operation {
       'content-too-large': 'The body is too large.',
       'unsupported-media-type': 'The body is not JSON.',
     },
-    async handle({ body }) {
-      const search = await whenReady(index)
-      const items: CodedTitle[] = []
-      let turn = performance.now()
-      for (const { id, title, tasks = [] } of body.items) {
-        items.push(codeTitle(search, { id, title, tasks: tasks.join('\n') }))
-        if (performance.now() - turn < TURN) continue
-        await takeTurn()
-        turn = performance.now()
-      }
+    async handle({ request, body }) {
+      const { revision } = (await whenReady(index)).index.header
+      const titles = body.items.map(({ id, title, tasks = [] }) => ({ id, title, tasks: tasks.join('\n') }))
+      const hasLeft = () => request.raw.socket.destroyed
+      const items = await coding.code({ memory: index.memory, revision }, titles, hasLeft)
       return document({ items })
     },
   })
