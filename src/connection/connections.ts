@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { lastResponseOn, markRested, RESTED, SENT } from './last-response.ts'
+import { isIdle, lastResponseOn, markRested, SENT } from './last-response.ts'
 
 /** How often connections are checked while the server closes, in milliseconds. */
 const SWEEP_INTERVAL = 50
@@ -32,27 +32,25 @@ export class Connections {
     }
   }
 
-  /**
-   * Prefers connections that have had no response yet, then those that have rested longest; closes the new one if all
-   * others have a request.
-   */
+  /** Closes a connection that has been idle for long, or the new one if all others have a request. */
   #closeOne(added: Socket): void {
-    let longest: Socket | undefined
+    let closed: Socket | undefined
+    let left = this.#sockets.size
     for (const socket of this.#sockets) {
+      if (left-- === 0) break
       const last = lastResponseOn(socket)
-      if (socket.destroyed) continue
-      if (last === undefined) {
-        longest = socket
+      if (socket.destroyed || (last !== undefined && !isIdle(last))) continue
+      closed ??= socket
+      if (last !== SENT) {
+        closed = socket
         break
       }
-      if (last === RESTED) longest ??= socket
-      if (last !== SENT) continue
-      // Its last use is later than that of all who rested before: it moves to the end, where this loop meets it again.
+      // Used since it came to the front: it gets a second chance, at the end.
       markRested(socket)
       this.#sockets.delete(socket)
       this.#sockets.add(socket)
     }
-    const closed = longest ?? added
+    closed ??= added
     this.#sockets.delete(closed)
     closed.destroy()
   }

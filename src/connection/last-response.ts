@@ -7,7 +7,7 @@ const LAST = Symbol('last response')
 export const SENT = 'sent'
 
 /** The same, where no other request has arrived since `markRested`. */
-export const RESTED = 'rested'
+const RESTED = 'rested'
 
 export type LastResponse = ServerResponse | typeof SENT | typeof RESTED
 
