@@ -5,7 +5,15 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
-import { isSetting, ROOT, readRepositoryFile, readYaml, STOPPING_SECONDS, VERSION } from './support/deploy.ts'
+import {
+  isSetting,
+  ROOT,
+  readRepositoryFile,
+  readYaml,
+  STOPPING_SECONDS,
+  VERSION,
+  withoutNodeOptions,
+} from './support/deploy.ts'
 
 const run = promisify(execFile)
 
@@ -89,7 +97,7 @@ describe.each(ours)('%s', (_, { image, build, command = [], environment = {}, en
   })
 
   test('has settings that exist and are valid', () => {
-    expect(Object.keys(environment).filter((name) => !isSetting(name))).toEqual([])
+    expect(Object.keys(withoutNodeOptions(environment)).filter((name) => !isSetting(name))).toEqual([])
     const given = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, `${value}`]))
     const { DATABASE_URL, REDIS_URL } = readSettings(given)
     expect(Object.keys(services)).toContain(new URL(DATABASE_URL).hostname)

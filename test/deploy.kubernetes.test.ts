@@ -14,6 +14,7 @@ import {
   readYaml,
   STOPPING_SECONDS,
   VERSION,
+  withoutNodeOptions,
 } from './support/deploy.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { findPostgres } from './support/find-postgres.ts'
@@ -203,7 +204,7 @@ describe.each([
 
   test('overrides settings that exist, and mounts volumes that it has at the folder of the image', () => {
     const overridden = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]))
-    expect(Object.keys(overridden).filter((name) => !isSetting(name))).toEqual([])
+    expect(Object.keys(withoutNodeOptions(overridden)).filter((name) => !isSetting(name))).toEqual([])
     readSettings({ ...configMap.data, ...secret.stringData, ...overridden })
     expect(container.volumeMounts ?? []).toEqual(
       (pod.volumes ?? []).map(({ name }) => ({ name, mountPath: wordOf('VOLUME') })),

@@ -24,6 +24,8 @@ export const ATTACKS: readonly Attack[] = [...ANONYMOUS, ...KEYED]
 const MB = 2 ** 20
 /** The limits of deploy/. */
 const SERVE_LIMIT = 512 * MB
+const SERVE_HEAP = 192 * MB
+/** V8 allows its heap half of it. */
 const WORK_LIMIT = 768 * MB
 /**
  * What a process may use more if it runs from its sources instead of a build: 24 MB at rest, and garbage that a machine
@@ -161,7 +163,7 @@ class Service {
       const { process, match } = await Watched.start(
         [this.#program, 'serve'],
         { ...environment, LOG_LEVEL: 'info' },
-        SERVE_LIMIT + this.#allowance,
+        { limit: SERVE_LIMIT + this.#allowance, heap: SERVE_HEAP },
         listening,
         this.#place.folder,
       )
@@ -173,7 +175,7 @@ class Service {
       const { process } = await Watched.start(
         [this.#program, 'work'],
         { ...environment, WORKERS: '1', CHECK_MEMORY_MB: '512', LOG_LEVEL: 'info' },
-        WORK_LIMIT + this.#allowance,
+        { limit: WORK_LIMIT + this.#allowance, heap: WORK_LIMIT / 2 },
         /ready for jobs/,
         this.#place.folder,
       )

@@ -40,17 +40,19 @@ export class Watched {
     }, SAMPLE)
   }
 
-  /** @param limit bytes of the process and of those that it starts */
+  /**
+   * @param limit bytes of the process and of those that it starts
+   * @param heap bytes that V8 may use for objects
+   */
   static async start(
     command: readonly string[],
     environment: Readonly<Record<string, string>>,
-    limit: number,
+    { limit, heap }: { limit: number; heap: number },
     ready: RegExp,
     folder: string,
   ): Promise<{ process: Watched; match: RegExpExecArray }> {
-    // Half of a container's memory is what V8 allows its heap in one.
-    const heap = `--max-old-space-size=${Math.floor(limit / 2 / MB)}`
-    const child = spawn(process.execPath, ['--max-semi-space-size=8', heap, ...command], {
+    const flags = ['--max-semi-space-size=8', `--max-old-space-size=${Math.floor(heap / MB)}`]
+    const child = spawn(process.execPath, [...flags, ...command], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, ...environment },

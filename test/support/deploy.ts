@@ -74,3 +74,16 @@ function readInstruction(line: string): Instruction {
   if (list === undefined) return { name, flags, words: text.split(/\s+/) }
   return { name, flags, words: [...(check === undefined ? [] : ['CMD']), ...(JSON.parse(list) as string[])] }
 }
+
+/**
+ * An environment without Node's own options.
+ *
+ * @throws if Node takes one of them from nowhere but the command line
+ */
+export function withoutNodeOptions<Value>(environment: Record<string, Value>): Record<string, Value> {
+  const { NODE_OPTIONS: options = '', ...rest } = environment
+  for (const option of String(options).split(' ').filter(Boolean))
+    if (!process.allowedNodeEnvironmentFlags.has(option))
+      throw new Error(`NODE_OPTIONS may not have ${option}`)
+  return rest as Record<string, Value>
+}
