@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { HeaderBlock } from '../http/headers.ts'
@@ -8,11 +9,12 @@ import { Body } from './body.ts'
 export const ENCODINGS = ['br', 'gzip', 'identity'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
-/**
- * The most pages compressed at the same time. Each needs megabytes, and more of them would only wait for each other.
- */
+/** The most pages that are being compressed or wait for it. Each occupies memory; others are sent uncompressed. */
 const MOST_COMPRESSING = 16
+/** Compressions at once. They leave a core to the event loop. */
+const COMPRESSING_AT_ONCE = Math.max(1, availableParallelism() - 1)
 let compressing = 0
+const queue: (() => void)[] = []
 
 /** Bodies below this many bytes are not compressed: they fit in one packet either way. */
 const WORTH_COMPRESSING = 1024
@@ -81,9 +83,11 @@ export class Page {
   async #compress(encoding: Exclude<Encoding, 'identity'>): Promise<void> {
     compressing++
     try {
+      if (compressing > COMPRESSING_AT_ONCE) await new Promise<void>((resolve) => queue.push(resolve))
       this.#bodies[encoding] = new Body([await compress[encoding](this.#bodies.identity.join())])
     } finally {
       compressing--
+      queue.shift()?.()
     }
   }
 }
