@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import { Problem } from '../http/problems.ts'
 import type { Coding, CodingItem } from './coding.ts'
 import type { CodingOrder, CodingResult } from './coding-worker.ts'
 
@@ -29,6 +30,7 @@ export class CodingThread {
   /**
    * @param index the packed index and its revision
    * @param hasLeft whether the caller has left: the rest is then not coded
+   * @throws {Problem} `unavailable` if the caller has left
    */
   async code(
     { memory, revision }: Pick<CodingOrder, 'memory' | 'revision'>,
@@ -37,7 +39,8 @@ export class CodingThread {
   ): Promise<Coding[]> {
     const codings: Coding[] = []
     for (const turn of splitIntoTurns(items)) {
-      if (hasLeft()) throw new Error('the caller has left')
+      // Nobody reads it.
+      if (hasLeft()) throw new Problem('unavailable', 'The caller has left.')
       codings.push(...(await this.#run({ number: this.#number++, memory, revision, items: turn })))
     }
     return codings

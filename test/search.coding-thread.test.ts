@@ -1,0 +1,59 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { buildIndex } from '../src/search/build.ts'
+import { codeTitle } from '../src/search/coding.ts'
+import { CodingThread } from '../src/search/coding-thread.ts'
+import { toSearchDocument } from '../src/search/documents.ts'
+import { openIndex, packIndex } from '../src/search/index-file.ts'
+import { OccupationSearch } from '../src/search/search.ts'
+
+const RECORDS = [
+  { occupationCode: 'A1', titleEnglish: 'Primary School Teacher' },
+  { occupationCode: 'B2', titleEnglish: 'Truck Driver' },
+]
+const stays = () => false
+
+function makeIndex(revision: string) {
+  const documents = RECORDS.map((record) => toSearchDocument(record, []))
+  return { revision, memory: packIndex(buildIndex(documents, { revision })) }
+}
+
+function start(): CodingThread {
+  const thread = new CodingThread()
+  onTestFinished(() => thread.close())
+  return thread
+}
+
+test('lists are coded as on the main thread, in order, also at the same time', async () => {
+  const thread = start()
+  const index = makeIndex('1')
+  const data = openIndex(index.memory)
+  if (data === undefined) throw new Error('no index')
+  const search = new OccupationSearch(data)
+  const lists = Array.from({ length: 3 }, (_, list) =>
+    Array.from({ length: 50 }, (_, at) => ({
+      id: `${list}-${at}`,
+      title: at % 2 === 0 ? 'truck driver' : 'teacher',
+      tasks: 'x '.repeat(at * 20),
+    })),
+  )
+  const coded = await Promise.all(lists.map((items) => thread.code(index, items, stays)))
+  expect(coded).toEqual(lists.map((items) => items.map((item) => codeTitle(search, item))))
+  expect(await thread.code(index, [], stays)).toEqual([])
+})
+
+test('the rest of a list is not coded once the caller has left', async () => {
+  let asked = 0
+  const hasLeft = () => ++asked > 2
+  const items = Array.from({ length: 1_000 }, () => ({ title: 'teacher' }))
+  await expect(start().code(makeIndex('1'), items, hasLeft)).rejects.toMatchObject({ slug: 'unavailable' })
+  expect(asked).toBe(3)
+})
+
+test('a thread that fails ends its lists, and the next list has another one', async () => {
+  const thread = start()
+  const broken = { revision: '0', memory: new SharedArrayBuffer(8) }
+  const items = [{ title: 'teacher' }]
+  await expect(thread.code(broken, items, stays)).rejects.toThrow('the index cannot be opened')
+  const [coding] = await thread.code(makeIndex('1'), items, stays)
+  expect(coding?.candidates[0]).toMatchObject({ occupationCode: 'A1' })
+})
