@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { DCLinter } from 'dclint'
 import { describe, expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
 import {
@@ -14,6 +15,7 @@ import {
   VERSION,
   withoutNodeOptions,
 } from './support/deploy.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 const run = promisify(execFile)
 
@@ -66,6 +68,28 @@ function interpolate(source: string, environment: Record<string, string>): strin
     throw new Error(`${name} ${rest}`)
   })
 }
+
+test('it follows the Compose specification', () => {
+  const style = [
+    'no-quotes-in-volumes',
+    'service-keys-order',
+    'services-alphabetical-order',
+    'top-level-properties-order',
+  ]
+  // It takes a variable for an absent address.
+  const mistaken = ['no-unbound-port-interfaces']
+  const rules = Object.fromEntries([...style, ...mistaken].map((rule) => [rule, 0 as const]))
+  const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] })
+  const lint = (path: string) => {
+    const results: { messages: { rule: string }[] }[] = linter.lintFiles([path], false)
+    return results.flatMap(({ messages }) => messages)
+  }
+  expect(lint(`${ROOT}deploy/compose.yaml`)).toEqual([])
+  // It finds what is wrong.
+  const wrong = join(temporaryFolder(), 'compose.yaml')
+  writeFileSync(wrong, text.replace('stop_grace_period: 15s', 'stop_grace_period: [15]'))
+  expect(lint(wrong)).toMatchObject([{ rule: 'invalid-schema' }])
+})
 
 test('nothing starts without a password', () => {
   const given = { POSTGRES_PASSWORD: 'a', OWNER_PASSWORD: 'b', MAHI_PASSWORD: 'c' }
