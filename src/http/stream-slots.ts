@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Problem } from './problems.ts'
 
 /** The most responses that a process streams at once. Each keeps up to half a megabyte in memory. */
-const MOST = 128
+const MOST = 64
 
 /** A stream counts as stopped when its client has taken nothing for this long, in milliseconds. */
 const STOPPED = 5_000

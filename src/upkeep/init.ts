@@ -66,6 +66,8 @@ Wants=network-online.target
 
 [Service]
 ExecStart=${[...program, 'serve'].map(quoteUnit).join(' ')}
+# Without a limit, each thread that compresses keeps freed memory to itself.
+Environment=MALLOC_ARENA_MAX=2
 EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
 Restart=on-failure
 RestartSec=2

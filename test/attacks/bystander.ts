@@ -1,11 +1,11 @@
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const PAUSE = 50
+const PAUSE = 55
 /** Whoever is not answered for so long has no response, in milliseconds. */
 const HANGING = 60_000
 
-/** A well-behaved caller: a request every 50 ms, fewer than its limits allow. */
+/** A well-behaved caller: a request every 55 ms, fewer than its limits allow. */
 export class Bystander {
   /** Milliseconds of each response with 200, since `take`. */
   #times: number[] = []

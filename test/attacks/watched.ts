@@ -55,7 +55,7 @@ export class Watched {
     const child = spawn(process.execPath, [...flags, ...command], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, ...environment },
+      env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '2', ...environment },
     })
     const watched = new Watched(child, limit)
     for (;;) {
