@@ -247,8 +247,8 @@ test.runIf(engine === 'postgres' && hasCluster)(
   { timeout: TIMEOUT },
   async () => {
     if (Servers === undefined) throw new Error('there is no PostgreSQL')
-    // `pg_rewind` needs it.
-    let primary = await Servers.start({ wal_log_hints: 'on' })
+    // `pg_rewind` needs both.
+    let primary = await Servers.start({ wal_log_hints: 'on', wal_keep_size: '512MB' })
     onTestFinished(() => primary.remove())
     let standby = await primary.startStandby()
     onTestFinished(() => standby.remove())
