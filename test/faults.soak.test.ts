@@ -17,9 +17,9 @@ test('a mixed load with imports, publishes, returns, sessions and new keys leave
   })
   expect(judgeAlways(run).filter(({ holds }) => !holds)).toEqual([])
   expect(run.answered - run.turnedAway).toBeGreaterThan(50)
-  expect(run.commands.import).toBeGreaterThan(2)
-  expect(run.commands.return).toBeGreaterThan(1)
-  expect(run.commands.session).toBeGreaterThan(1)
+  expect(run.commands.import).toBeGreaterThan(0)
+  expect(run.commands.return).toBeGreaterThan(0)
+  expect(run.commands.session).toBeGreaterThan(0)
 })
 
 /** Windows of a run in which nothing changes, but for what is given. */
