@@ -80,7 +80,9 @@ export class Callers {
       this.answered++
       if (status === 503) this.turnedAway++
       else if (!question.expected.includes(status)) this.#note(`${question.path}: ${status}`)
-      if (etag !== undefined && known.size < 50) known.set(question.path, etag)
+      // A record that imports take away is not asked for again: 410 would be right as well.
+      const stays = !question.expected.includes(410)
+      if (etag !== undefined && stays && known.size < 50) known.set(question.path, etag)
     } catch (error) {
       this.#note(`${question.path}: ${error}`)
     }
