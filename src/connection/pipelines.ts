@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** The most requests of a process that wait for an earlier one: each takes some kilobytes. */
-const MOST = 4_000
+const MOST = 2_500
 
 /** A connection with more waiting requests than this sends without reading responses. */
 const MOST_OF_ONE = 8

@@ -24,7 +24,7 @@ export const ATTACKS: readonly Attack[] = [...ANONYMOUS, ...KEYED]
 const MB = 2 ** 20
 /** The limits of deploy/. */
 const SERVE_LIMIT = 512 * MB
-const SERVE_HEAP = 192 * MB
+const SERVE_HEAP = 224 * MB
 /** V8 allows its heap half of it. */
 const WORK_LIMIT = 768 * MB
 /**
