@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs'
+import { ALLOCATOR } from '../../test/support/allocator.ts'
 import { findFreePort } from '../../test/support/free-port.ts'
 import { ENVIRONMENT, MAHI } from '../mahi.ts'
 import { type Contender, readStatus, startContender } from '../measure.ts'
@@ -22,7 +23,7 @@ export class SoakedServer {
     const contender = await startContender(
       'mahi serve',
       [process.execPath, '--max-semi-space-size=8', MAHI, 'serve'],
-      { ...ENVIRONMENT, ...settings, METRICS_PORT: String(metricsPort) },
+      { ...ENVIRONMENT, ...ALLOCATOR, ...settings, METRICS_PORT: String(metricsPort) },
       undefined,
       (line) => {
         if (/^\{"level":"(?:error|fatal)"/.test(line) && faults.length < 20) faults.push(line)

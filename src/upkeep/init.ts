@@ -66,8 +66,8 @@ Wants=network-online.target
 
 [Service]
 ExecStart=${[...program, 'serve'].map(quoteUnit).join(' ')}
-# Without a limit, each thread that compresses keeps freed memory to itself.
-Environment=MALLOC_ARENA_MAX=2
+# Without these, the C library keeps freed memory: in each thread that compresses, and between large buffers.
+Environment=MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=524288 MALLOC_TRIM_THRESHOLD_=8388608
 EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
 Restart=on-failure
 RestartSec=2

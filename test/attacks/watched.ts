@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ALLOCATOR } from '../support/allocator.ts'
 
 const MB = 2 ** 20
 const SAMPLE = 100
@@ -55,7 +56,7 @@ export class Watched {
     const child = spawn(process.execPath, [...flags, ...command], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '2', ...environment },
+      env: { PATH: process.env.PATH, ...ALLOCATOR, ...environment },
     })
     const watched = new Watched(child, limit)
     for (;;) {
