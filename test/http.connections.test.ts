@@ -96,7 +96,7 @@ async function serveInTurn(most: number) {
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests))
     return socket
   }
-  return { handled, send }
+  return { handled, send, server }
 }
 
 test('requests on one connection are handled in turn, and not at all once the client has left', async () => {
@@ -134,4 +134,16 @@ test('beyond the most waiting requests, connections that pipeline many are close
   const later = await send(100)
   await expect.poll(() => handled.filter(({ destroyed }) => !destroyed).length).toBe(1)
   expect(later.destroyed).toBe(false)
+})
+
+test('requests whose client leaves end with errors without stack traces, and later errors have them', async () => {
+  const { handled, send, server } = await serveInTurn(1000)
+  const errors: Error[] = []
+  server.prependListener('request', (request) => request.on('error', (error: Error) => errors.push(error)))
+  const socket = await send(3)
+  await expect.poll(() => handled.length).toBe(1)
+  socket.resetAndDestroy()
+  await expect.poll(() => errors.length).toBe(3)
+  expect(errors.map(({ stack }) => stack)).toEqual(errors.map(({ message }) => `Error: ${message}`))
+  expect(new Error('later').stack).toContain('http.connections.test')
 })

@@ -45,17 +45,18 @@ export class BrokenRequests {
     server.removeAllListeners('request')
     closeInSteps(server)
     const pipelines = new Pipelines()
+    const handleNext = (request: IncomingMessage, response: ServerResponse) => {
+      // Node drops requests after one with Upgrade; closing shows the client that they have no response.
+      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+      // The parser also accepts RTSP methods, which the router would answer without running hooks, logging a warning.
+      if (!HTTP_METHODS.has(request.method ?? '') || isRtsp(request)) this.#refuse(MALFORMED, response)
+      else for (const handle of handlers) handle.call(server, request, response)
+    }
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       if (isLingering(request.socket)) return void request.socket.destroy()
       if (request.socket.destroyed) return
       beginResponse(request, response)
-      pipelines.enter(request, response, () => {
-        // Node drops requests after one with Upgrade; closing shows the client that they have no response.
-        if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
-        // The parser also accepts RTSP methods, which the router would answer without running hooks, logging a warning.
-        if (!HTTP_METHODS.has(request.method ?? '') || isRtsp(request)) this.#refuse(MALFORMED, response)
-        else for (const handle of handlers) handle.call(server, request, response)
-      })
+      pipelines.enter(request, response, handleNext)
     })
     // A client that half-closes its connection still gets its response. Node would close the connection first.
     Object.assign(server, { httpAllowHalfOpen: true })

@@ -9,7 +9,7 @@ const SWEEP_INTERVAL = 50
  * The most connections. Each takes up to 30 KB of memory, while its headers arrive: as many as a process of 512 MiB has
  * room for beside everything else.
  */
-const MOST = 6_000
+const MOST = 4_000
 
 /** The connections of a server: closing it interrupts no response, and waits for no idle connection. */
 export class Connections {

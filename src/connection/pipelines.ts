@@ -22,26 +22,29 @@ export class Pipelines {
   }
 
   /** Handles a request now, or once the earlier ones on its connection have their responses. */
-  enter({ socket }: IncomingMessage, response: ServerResponse, handle: () => void): void {
+  enter(request: IncomingMessage, response: ServerResponse, handle: Handle): void {
+    const { socket } = request
     const line = this.#lineOf(socket)
     if (line.busy && this.#waiting >= this.#most && line.waiting.length >= MOST_OF_ONE) {
       socket.destroy()
       return
     }
-    response.once('finish', () => this.#next(socket, line))
+    response.on('finish', line.next)
     if (line.busy) {
-      line.waiting.push(handle)
+      if (!line.pipelined) abandonCheaply(socket)
+      line.pipelined = true
+      line.waiting.push(() => handle(request, response))
       this.#waiting++
       return
     }
     line.busy = true
-    handle()
+    handle(request, response)
   }
 
   #lineOf(socket: Socket): Line {
     const known = this.#lines.get(socket)
     if (known !== undefined) return known
-    const line: Line = { busy: false, waiting: [] }
+    const line: Line = { busy: false, pipelined: false, waiting: [], next: () => this.#next(socket, line) }
     this.#lines.set(socket, line)
     socket.once('close', () => {
       this.#lines.delete(socket)
@@ -63,8 +66,28 @@ export class Pipelines {
   }
 }
 
-/** The requests of a connection: whether one is in progress, and what handles those that wait for it. */
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+/** The requests of a connection: whether one is in progress or ever waited, and what handles those that wait. */
 interface Line {
   busy: boolean
+  pipelined: boolean
   waiting: (() => void)[]
+  /** Called when a response has been written. */
+  readonly next: () => void
+}
+
+/**
+ * When a client leaves, Node destroys each request without a response with an error of its own. Nobody reads the stack
+ * traces of these errors, which take most of the time.
+ */
+function abandonCheaply(socket: Socket): void {
+  let { stackTraceLimit } = Error
+  socket.prependOnceListener('close', () => {
+    stackTraceLimit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
+  })
+  socket.once('close', () => {
+    Error.stackTraceLimit = stackTraceLimit
+  })
 }
