@@ -112,6 +112,19 @@ describe('a field with nothing or with 10,000 characters', () => {
   })
 })
 
+test('a form has at most 5,000 fields', async () => {
+  const { ask } = await startConsole()
+  const choices = (count: number) =>
+    Object.fromEntries([
+      ['titles', ''],
+      ...Array.from({ length: count - 1 }, (_, index) => [`choice-${index}`, '']),
+    ]) as Record<string, string>
+  expect((await ask('/code', choices(5_000))).text).toContain('The list is empty.')
+  const refused = await ask('/code', choices(5_001))
+  expect(refused.status).toBe(413)
+  expect(refused.text).toContain('The form has more than 5000 fields, the most that are allowed.')
+})
+
 test.skipIf(engine === 'sqlite')(
   'while the database is unavailable, a page says so and how to go on',
   async () => {
