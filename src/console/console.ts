@@ -157,7 +157,7 @@ async function sendError(
     return reply.code(problem.status).type('application/json; charset=utf-8').send(JSON.stringify(problem))
   }
   const isTemporary = problem.status === 503
-  if (isTemporary) reply.header('retry-after', '1')
+  if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   const content = html`
     <h1>${problem.title}</h1>
     <p class="problem">${problem.detail}</p>
