@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import underPressure from '@fastify/under-pressure'
 import Fastify, {
@@ -35,6 +34,7 @@ import { Cors } from './http/cors.ts'
 import { answerError } from './http/errors.ts'
 import { type Life, registerHealth } from './http/health.ts'
 import { PROBLEMS, Problem } from './http/problems.ts'
+import { createRequestId } from './http/request-ids.ts'
 
 import { Unrouted } from './http/routing.ts'
 import { assertVersion, VERSIONS, VersionRouter } from './http/versions.ts'
@@ -159,7 +159,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     // finding a page. The logger is set below; lines that need the id of a request include it.
     logger: false,
     logController: new LogController({ disableRequestLogging: true }),
-    genReqId: () => randomUUID(),
+    genReqId: createRequestId,
     rewriteUrl: (request) => versions.route(request as IncomingMessage),
     trustProxy: settings.TRUST_PROXY === false ? false : [...settings.TRUST_PROXY],
     // Tokens of any length get the same 401.

@@ -384,6 +384,7 @@ function compileReaders(operation: Operation): Readers {
     const readBody = parameters.body && compileBody(parameters.body)
     return {
       path(request) {
+        if (inPath.length === 0) return NOTHING
         const given = request.params as Record<string, string>
         const { values, faults } = readPath?.(given) ?? NOTHING
         return { values: { ...given, ...(values as object) }, faults }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { createRequestId } from '../src/http/request-ids.ts'
 import { Metrics, serveMetrics } from '../src/telemetry/metrics.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
@@ -153,3 +154,10 @@ function lasting(headers: Record<string, string>): Record<string, string> {
   const passing = ['connection', 'keep-alive', 'date', 'x-request-id', 'ratelimit']
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !passing.includes(name)))
 }
+
+test('request ids are UUIDs of version 4, and never repeat', () => {
+  const ids = Array.from({ length: 2_000 }, createRequestId)
+  expect(new Set(ids).size).toBe(2_000)
+  const form = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+  expect(ids.filter((id) => !form.test(id))).toEqual([])
+})

@@ -46,11 +46,11 @@ export class VersionRouter {
    * otherwise it is the newest (API specification, section 9). URLs of other pages stay unchanged.
    */
   route(request: IncomingMessage): string {
-    const { url, versionInUrl, rest } = this.#read(request.url ?? '/')
+    const { url, versionInUrl, rest, newest } = this.#read(request.url ?? '/')
     if (rest === undefined) return url
 
     const header = request.headers['x-api-version']
-    if (header === undefined && versionInUrl === undefined) return VERSIONS[0].prefix + rest
+    if (header === undefined && newest !== undefined) return newest
     try {
       const asked = header === undefined ? undefined : readHeader(String(header))
       return (asked ?? findVersion(versionInUrl ?? VERSIONS[0].name, 'the URL')).prefix + rest
@@ -67,7 +67,14 @@ export class VersionRouter {
     const inUrl = VERSIONED.exec(url)
     const rest = inUrl === null ? url : url.slice(inUrl[0].length)
     const segment = /^\/([^/?]*)/.exec(rest)?.[1] ?? ''
-    return this.#segments.has(segment) ? { url, versionInUrl: inUrl?.[1], rest } : { url }
+    if (!this.#segments.has(segment)) return { url }
+    const versionInUrl = inUrl?.[1]
+    return {
+      url,
+      versionInUrl,
+      rest,
+      ...(versionInUrl === undefined && { newest: VERSIONS[0].prefix + rest }),
+    }
   })
 }
 
@@ -76,6 +83,8 @@ interface Address {
   readonly versionInUrl?: string | undefined
   /** The part after the version, if the path is an operation's. */
   readonly rest?: string
+  /** The URL with the newest version, if the path is an operation's and names none. */
+  readonly newest?: string
 }
 
 /** Decodes unreserved characters in the path, which does not change its meaning (RFC 3986, section 6.2.2.2). */

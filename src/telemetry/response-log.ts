@@ -156,20 +156,31 @@ function renderFields(response: ResponseRecord): string {
   return `"id":"${id}${renderKind(response)}${bytes},"ms":${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
 }
 
-/** The part between the id and the bytes, cached because routes, methods and statuses are few. */
-function renderKind({ operation, status, outcome, method, route }: ResponseRecord): string {
-  const key = `${method} ${route} ${status} ${outcome} ${operation}`
-  let text = kinds.get(key)
-  if (text === undefined) {
-    const how = method === undefined ? '' : `"method":"${method}",`
-    const where = route === undefined ? '' : `"route":${JSON.stringify(route)},`
-    text = `",${how}${where}"operation":"${operation}","status":${status},"outcome":"${outcome}","bytes":`
-    kinds.set(key, text)
+/** The part between the id and the bytes, and the responses that it is of. */
+type Kind = Pick<ResponseRecord, 'method' | 'route' | 'outcome'> & { readonly text: string }
+
+/** By operation and status, each with few methods, routes and outcomes. */
+const kinds = new Map<string, Map<number, Kind[]>>()
+
+function renderKind(response: ResponseRecord): string {
+  const { operation, status, outcome, method, route } = response
+  for (const kind of kinds.get(operation)?.get(status) ?? []) {
+    if (kind.method === method && kind.route === route && kind.outcome === outcome) return kind.text
   }
-  return text
+  return addKind(response)
 }
 
-const kinds = new Map<string, string>()
+function addKind({ operation, status, outcome, method, route }: ResponseRecord): string {
+  const how = method === undefined ? '' : `"method":"${method}",`
+  const where = route === undefined ? '' : `"route":${JSON.stringify(route)},`
+  const text = `",${how}${where}"operation":"${operation}","status":${status},"outcome":"${outcome}","bytes":`
+  const ofOperation = kinds.get(operation) ?? new Map<number, Kind[]>()
+  kinds.set(
+    operation,
+    ofOperation.set(status, [...(ofOperation.get(status) ?? []), { method, route, outcome, text }]),
+  )
+  return text
+}
 
 const renderClient = remember((client) => `,"client":${JSON.stringify(client)}`)
 
