@@ -152,7 +152,7 @@ describe('the exact title comes first, for every record', () => {
     },
   )
 
-  test('of a catalogue in both languages, with more occupations than are ranked by meaning', () => {
+  test('of a catalogue in both languages, with more occupations than the embedding ranks', () => {
     const parts = (title: string | undefined) => title?.split(' ') ?? []
     const english = [...new Set(samples.flatMap(({ titleEnglish }) => parts(titleEnglish)))]
     const maori = [...new Set(samples.flatMap(({ titleMaori }) => parts(titleMaori)))]

@@ -55,7 +55,8 @@ export function buildIndex(
     counts.column[at] = ids[word] as number
   })
   const meaning = analyseMeaning(weighForMeaning(counts, words), words, DIMENSIONS)
-  const learnt = learnNames(names, sorted.length)
+  const terms = Array.from(order, (word) => spellings.words[word] ?? '')
+  const learnt = learnNames(names, sorted.length, { ...meaning, terms })
   const majorGroups = new GroupList(sorted.map((document) => document.majorGroups))
   const minorGroups = new GroupList(sorted.map((document) => document.minorGroups))
   return {
@@ -76,8 +77,6 @@ export function buildIndex(
     wordStem: Uint32Array.from(order, (word) => hashText(stem(spellings.words[word] ?? ''), KIND.stem)),
     ...learnt,
     texts: weighTexts(counts, words),
-    wordMeaning: meaning.words,
-    occupationMeaning: meaning.occupations,
     ...packNames(names, ids, sorted.length),
     majorStart: majorGroups.start,
     major: majorGroups.groups,

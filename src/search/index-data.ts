@@ -20,10 +20,11 @@ export interface IndexData {
   /** Weights of occupations by feature, and their bias. */
   readonly weights: SparseRows
   readonly bias: Float32Array
+  /** Vectors of the first features, and of occupations. */
+  readonly featureVectors: Float32Array
+  readonly occupationVectors: Float32Array
   /** BM25 of words in the names and texts of occupations, by word. */
   readonly texts: SparseRows
-  readonly wordMeaning: Float32Array
-  readonly occupationMeaning: Float32Array
   readonly names: TextList
   /** Language and field of each name, as `packKind` packs them. */
   readonly nameKind: Uint8Array

@@ -1,7 +1,7 @@
 import type { IndexData, IndexHeader } from './index-data.ts'
 
 /** Incremented whenever the format or the computation of the index changes. */
-export const INDEX_FORMAT = 2
+export const INDEX_FORMAT = 3
 
 const MAGIC = 0x3153484d // "MHS1"
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array

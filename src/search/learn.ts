@@ -1,9 +1,17 @@
 import { type Classifier, trainClassifier } from './classifier.ts'
-import { featuresOf, isGram } from './features.ts'
+import { type Embedding, trainEmbedding } from './embedding.ts'
+import { featuresOf, hashText, isGram, KIND } from './features.ts'
+import type { Meaning } from './meaning.ts'
 import { RowWriter, type SparseRows } from './sparse.ts'
 
 /** Character n-grams that more occupations share are dropped: they say little and take most of the time. */
 const COMMON_GRAM = 150
+
+/** Features of fewer names have no vector. */
+const FREQUENT = 5
+
+/** The initial length of the vectors of occupations. Those of words have length 1. */
+const OCCUPATION_LENGTH = 6
 
 /** A training example of the classifier. */
 export interface Example {
@@ -16,14 +24,24 @@ export interface Example {
 export interface Learnt extends Classifier {
   readonly featureHash: Uint32Array
   readonly featureId: Uint32Array
+  readonly featureVectors: Float32Array
+  readonly occupationVectors: Float32Array
 }
 
-/** @param examples ordered by owner */
-export function learnNames(examples: readonly Example[], occupations: number): Learnt {
+/**
+ * @param examples ordered by owner
+ * @param meaning the vectors with which the embedding starts, and the words that its rows belong to
+ */
+export function learnNames(
+  examples: readonly Example[],
+  occupations: number,
+  meaning: Meaning & { readonly terms: readonly string[] },
+): Learnt {
   const table = new FeatureTable()
   /** By feature: the number of occupations that have it, and the last of them. */
   const holders: number[] = []
   const last: number[] = []
+  const uses: number[] = []
   const all = new RowWriter()
   for (const { text, terms, owner } of examples) {
     for (const [hash, weight] of featuresOf(text, terms)) {
@@ -31,22 +49,58 @@ export function learnNames(examples: readonly Example[], occupations: number): L
       if (id === holders.length) {
         holders.push(1)
         last.push(owner)
+        uses.push(0)
       } else if (last[id] !== owner) {
         last[id] = owner
         holders[id] = (holders[id] ?? 0) + 1
       }
+      uses[id] = (uses[id] ?? 0) + 1
       all.add(id, weight)
     }
     all.endRow()
   }
   const kept = new FeatureTable()
-  const renumbered = Int32Array.from(table.hashes, (hash, id) =>
-    isGram(hash) && (holders[id] ?? 0) > COMMON_GRAM ? -1 : kept.add(hash),
-  )
+  const isKept = (hash: number, id: number) => !isGram(hash) || (holders[id] ?? 0) <= COMMON_GRAM
+  const isFrequent = (id: number) => (uses[id] ?? 0) >= FREQUENT
+  // Features with a vector come first.
+  table.hashes.forEach((hash, id) => {
+    if (isKept(hash, id) && isFrequent(id)) kept.add(hash)
+  })
+  const embedded = kept.hashes.length
+  const renumbered = Int32Array.from(table.hashes, (hash, id) => (isKept(hash, id) ? kept.add(hash) : -1))
   const owners = Uint32Array.from(examples, ({ owner }) => owner)
   const sizes = { occupations, features: kept.hashes.length }
-  const { weights, bias } = trainClassifier(normalise(all.finish(), renumbered), owners, sizes)
-  return { featureHash: kept.slotHash, featureId: kept.slotId, weights, bias }
+  const rows = normalise(all.finish(), renumbered)
+  const { weights, bias } = trainClassifier(rows, owners, sizes)
+  const embedding = startEmbedding(kept, embedded, meaning)
+  trainEmbedding(embedding, rows, owners, weights)
+  return {
+    featureHash: kept.slotHash,
+    featureId: kept.slotId,
+    weights,
+    bias,
+    featureVectors: embedding.features,
+    occupationVectors: embedding.occupations,
+  }
+}
+
+/** An embedding in which words and occupations have the vectors of latent semantic analysis. */
+function startEmbedding(
+  table: FeatureTable,
+  embedded: number,
+  { dimensions, words, occupations, terms }: Meaning & { readonly terms: readonly string[] },
+): Embedding {
+  const features = new Float32Array(embedded * dimensions)
+  terms.forEach((term, word) => {
+    const feature = table.find(hashText(term, KIND.word))
+    if (feature < 0 || feature >= embedded) return
+    const row = words.subarray(word * dimensions, (word + 1) * dimensions)
+    const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)) || 1
+    row.forEach((value, d) => {
+      features[feature * dimensions + d] = value / length
+    })
+  })
+  return { dimensions, features, occupations: occupations.map((value) => OCCUPATION_LENGTH * value) }
 }
 
 /** Takes square roots of the weights of the kept features, and normalises each example to length 1, in place. */
@@ -86,6 +140,11 @@ class FeatureTable {
     this.slotId[slot] = this.hashes.push(hash)
     if (this.hashes.length * 1.5 > this.slotId.length) this.#grow()
     return this.hashes.length - 1
+  }
+
+  /** The number of a feature, or -1. */
+  find(hash: number): number {
+    return (this.slotId[this.#findSlot(hash)] as number) - 1
   }
 
   #findSlot(hash: number): number {

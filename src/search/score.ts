@@ -1,4 +1,4 @@
-import { featuresOf } from './features.ts'
+import { featuresOf, hashText, KIND } from './features.ts'
 import type { IndexData } from './index-data.ts'
 import { STOP_WORDS } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -10,18 +10,22 @@ import type { Vocabulary } from './vocabulary.ts'
 export interface Mix {
   readonly names: number
   readonly texts: number
-  readonly meaning: number
+  readonly embedding: number
 }
 
-export const MIX: Mix = { names: 0.89, texts: 2.3, meaning: 3.3 }
+export const MIX: Mix = { names: 0.5, texts: 2.7, embedding: 0.54 }
 
 const SATURATION = 1.2
+
+/** The weight of a word that describes the occupation, where a word of its name has 1. */
+const CONTEXT = 0.3
 
 /** Occupations with logits this far below the best have probability 0. */
 export const FAR = 16
 
 /**
- * About this many occupations, the best by names and texts, are refined by meaning; the others have probability 0.
+ * About this many occupations, the best by names and texts, are refined by the embedding; the others have probability
+ * 0.
  */
 const CANDIDATES = 1200
 const BINS = 256
@@ -61,12 +65,13 @@ export class Scorer {
     mix: Mix = MIX,
   ): Float32Array {
     const logits = this.#logits
-    this.#addNames(featuresOf(text, terms), mix.names)
+    const features = this.#findKnown(featuresOf(text, terms))
+    this.#addNames(features, mix.names)
     const content = [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))]
     const words = content.map((term) => this.#vocabulary.find(term))
     if (mix.texts > 0) this.#addTexts(words, mix.texts)
     dropUnlikely(logits)
-    if (mix.meaning > 0) this.#addMeaning(words, mix.meaning)
+    if (mix.embedding > 0) this.#addEmbedding([...features, ...this.#findWords(context)], mix.embedding)
     return logits
   }
 
@@ -78,20 +83,28 @@ export class Scorer {
     return Math.log(1 + (header.occupations - holders + 0.5) / (holders + 0.5))
   }
 
-  #addNames(features: ReadonlyMap<number, number>, share: number): void {
-    const { weights, bias } = this.#index
-    const logits = this.#logits
+  /** The numbers and weights of the features that a name of the catalogue has. */
+  #findKnown(features: ReadonlyMap<number, number>): [number, number][] {
     const known: [number, number][] = []
-    let length = 0
     for (const [hash, weight] of features) {
       const feature = this.findFeature(hash)
-      if (feature < 0) continue
-      known.push([feature, weight])
-      length += weight
+      if (feature >= 0) known.push([feature, weight])
     }
-    length = Math.sqrt(length) || 1
+    return known
+  }
+
+  /** The features of words that describe the occupation. */
+  #findWords(context: readonly string[]): [number, number][] {
+    const words = new Set(context.filter((term) => !STOP_WORDS.has(term)))
+    return this.#findKnown(new Map(Array.from(words, (term) => [hashText(term, KIND.word), CONTEXT])))
+  }
+
+  #addNames(features: readonly [number, number][], share: number): void {
+    const { weights, bias } = this.#index
+    const logits = this.#logits
+    const length = Math.sqrt(features.reduce((sum, [, weight]) => sum + weight, 0)) || 1
     for (let at = 0; at < logits.length; at++) logits[at] = share * (bias[at] as number)
-    for (const [feature, weight] of known) {
+    for (const [feature, weight] of features) {
       const x = (share * Math.sqrt(weight)) / length
       for (
         let p = weights.start[feature] as number, end = weights.start[feature + 1] as number;
@@ -135,29 +148,26 @@ export class Scorer {
       logits[at] = (logits[at] as number) + factor * (part[at] as number)
   }
 
-  #addMeaning(words: readonly number[], share: number): void {
-    const { wordMeaning, occupationMeaning, texts, header } = this.#index
+  #addEmbedding(features: readonly [number, number][], share: number): void {
+    const { featureVectors, occupationVectors, header } = this.#index
     const size = header.dimensions
     const query = this.#query.fill(0)
-    let [known, total] = [0, 0]
-    for (const word of words) {
-      const holders = word < 0 ? 0 : (texts.start[word + 1] as number) - (texts.start[word] as number)
-      const weight = Math.log(1 + header.occupations / Math.max(1, holders))
+    let total = 0
+    for (const [feature, weight] of features) {
+      const from = feature * size
+      if (from >= featureVectors.length) continue
       total += weight
-      if (holders < 2) continue
-      known += weight
-      for (let d = 0; d < size; d++) {
-        query[d] = (query[d] as number) + weight * (wordMeaning[word * size + d] as number)
-      }
+      const x = Math.sqrt(weight)
+      for (let d = 0; d < size; d++)
+        query[d] = (query[d] as number) + x * (featureVectors[from + d] as number)
     }
-    const length = Math.sqrt(query.reduce((sum, value) => sum + value * value, 0))
-    if (length === 0) return
-    const factor = (share * known) / (total * length)
+    if (total === 0) return
+    const factor = share / Math.sqrt(total)
     const logits = this.#logits
     for (let at = 0, from = 0; at < logits.length; at++, from += size) {
       if (logits[at] === Number.NEGATIVE_INFINITY) continue
       let dot = 0
-      for (let d = 0; d < size; d++) dot += (query[d] as number) * (occupationMeaning[from + d] as number)
+      for (let d = 0; d < size; d++) dot += (query[d] as number) * (occupationVectors[from + d] as number)
       logits[at] = (logits[at] as number) + factor * dot
     }
   }
