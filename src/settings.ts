@@ -94,7 +94,7 @@ export const SETTINGS = {
   }),
   SNAPSHOT_FOLDER: define({
     default: 'var/snapshots',
-    meaning: 'folder for the compressed snapshots of the catalogue; processes of one database may share it',
+    meaning: 'folder for the snapshots of the catalogue; processes of one database may share it',
     read: readText,
   }),
   RESULTS_PAGE_SIZE_DEFAULT: define({

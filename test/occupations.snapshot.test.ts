@@ -7,6 +7,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { exportOccupations } from '../src/occupations/export.ts'
 import { Service } from './support/service.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const URL = '/v1/occupations/snapshot'
 
@@ -113,12 +114,38 @@ test('each revision has one snapshot, and the previous one is removed', async ()
   const made = statSync(join(path, files[0] ?? '')).mtimeMs
 
   // Another process of the same database finds the file.
-  await service.get(URL)
+  const headers = { 'accept-encoding': 'gzip' }
+  await service.get(URL, headers)
   expect(statSync(join(path, files[0] ?? '')).mtimeMs).toBe(made)
   await service.import([record(1)])
-  await service.get(URL)
+  await service.get(URL, headers)
   await vi.waitFor(() => expect(readdirSync(path)).toHaveLength(2))
   expect(readdirSync(path)).not.toContain(files[0])
+})
+
+test('the first caller without compression adds the plain file, which others then get', async () => {
+  const path = folder()
+  const url = temporaryDatabaseUrl()
+  const service = await Service.start({ SNAPSHOT_FOLDER: path }, url)
+  await service.import(many)
+  const truth = await exported(service)
+  const unpacked = await service.get(URL)
+  const plain = () => readdirSync(path).find((file) => file.endsWith('.ndjson')) ?? ''
+  await vi.waitFor(() => expect(plain()).not.toBe(''))
+  expect(statSync(join(path, plain())).mode & 0o777).toBe(0o600)
+  await vi.waitFor(async () => {
+    writeFileSync(join(path, plain()), truth.toUpperCase())
+    expect((await service.get(URL)).body).toBe(truth.toUpperCase())
+  })
+
+  // Deleted or cut off, it is unpacked again.
+  writeFileSync(join(path, plain()), 'short')
+  const other = await Service.start({ SNAPSHOT_FOLDER: path }, url)
+  expect(unpack(await other.get(URL))).toBe(truth)
+  rmSync(join(path, plain()))
+  const again = await service.get(URL)
+  expect(unpack(again)).toBe(truth)
+  expect(again.headers.etag).toBe(unpacked.headers.etag)
 })
 
 test('files that were cut off or lost are made again', async () => {

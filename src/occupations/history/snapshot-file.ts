@@ -25,22 +25,24 @@ export interface Snapshot {
   readonly total: number
   /** The change feed token that continues from here. */
   readonly delta: string
-  /** The NDJSON, which is not stored as a file. */
+  /** The NDJSON. */
   readonly identity: Measured
+  /** Whether the NDJSON is stored as a file too. */
+  readonly isPlainStored?: boolean
   readonly gzip: Measured
   readonly br?: Measured | undefined
 }
 
-export type Compression = 'gzip' | 'br'
-const ENDINGS = { gzip: 'gz', br: 'br' } as const
+export type SnapshotEncoding = 'gzip' | 'br' | 'identity'
+const ENDINGS = { gzip: '.gz', br: '.br', identity: '' } as const
 
 /** The path of a snapshot's file without its extension, the same in all processes of a database. */
 export function snapshotPath(folder: string, delta: string): string {
   return join(folder, `snapshot-${createHash('sha256').update(delta).digest('hex').slice(0, 32)}.ndjson`)
 }
 
-export function compressedPath(folder: string, { delta }: Snapshot, compression: Compression): string {
-  return `${snapshotPath(folder, delta)}.${ENDINGS[compression]}`
+export function encodedPath(folder: string, { delta }: Snapshot, encoding: SnapshotEncoding): string {
+  return snapshotPath(folder, delta) + ENDINGS[encoding]
 }
 
 /**
@@ -59,7 +61,7 @@ export async function buildSnapshot(
     if (known !== undefined) return known
     const path = snapshotPath(folder, delta)
     const plain = new Meter()
-    const gzip = await writeCompressed(
+    const gzip = await writeFileOf(
       `${path}.gz`,
       [Readable.from(readLines(reader), { objectMode: false }), plain.stream, createGzip({ level: 6 })],
       signal,
@@ -70,24 +72,31 @@ export async function buildSnapshot(
   })
 }
 
-/** Adds the brotli file of a snapshot, converted from its gzip file. */
-export async function addBrotli(folder: string, snapshot: Snapshot, signal: AbortSignal): Promise<Snapshot> {
+/** Adds the file of another encoding, converted from the gzip file, and returns what the snapshot then has besides. */
+export async function addEncoding(
+  folder: string,
+  snapshot: Snapshot,
+  encoding: 'br' | 'identity',
+  signal: AbortSignal,
+): Promise<Partial<Snapshot>> {
   const path = snapshotPath(folder, snapshot.delta)
   const params = { [constants.BROTLI_PARAM_QUALITY]: 5 }
-  const br = await writeCompressed(
-    `${path}.br`,
-    [createReadStream(`${path}.gz`), createGunzip(), createBrotliCompress({ params })],
+  const measured = await writeFileOf(
+    encodedPath(folder, snapshot, encoding),
+    [
+      createReadStream(`${path}.gz`),
+      createGunzip(),
+      ...(encoding === 'br' ? [createBrotliCompress({ params })] : []),
+    ],
     signal,
   )
-  const whole = { ...snapshot, br }
-  await describeSnapshot(folder, whole)
-  return whole
+  return encoding === 'br' ? { br: measured } : { isPlainStored: true }
 }
 
 /** Removes the files of a snapshot. Readers that have one open can still read it completely. */
 export async function removeSnapshot(folder: string, { delta }: Snapshot): Promise<void> {
   const path = snapshotPath(folder, delta)
-  for (const ending of ['json', 'gz', 'br']) await rm(`${path}.${ending}`, { force: true })
+  for (const ending of ['.json', ...Object.values(ENDINGS)]) await rm(path + ending, { force: true })
 }
 
 async function* readLines(reader: Reader): AsyncGenerator<Buffer> {
@@ -122,7 +131,7 @@ class Meter {
 }
 
 /** Writes a file under a temporary name, and renames it when it is complete. */
-async function writeCompressed(
+async function writeFileOf(
   path: string,
   streams: readonly (NodeJS.ReadableStream | NodeJS.ReadWriteStream)[],
   signal: AbortSignal,
@@ -139,7 +148,8 @@ async function writeCompressed(
   }
 }
 
-async function describeSnapshot(folder: string, snapshot: Snapshot): Promise<void> {
+/** Describes the files of a snapshot for other processes. */
+export async function describeSnapshot(folder: string, snapshot: Snapshot): Promise<void> {
   const path = `${snapshotPath(folder, snapshot.delta)}.json`
   const part = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`
   await writeFile(part, JSON.stringify(snapshot), { mode: 0o600 })
@@ -151,9 +161,14 @@ async function findSnapshot(folder: string, delta: string): Promise<Snapshot | u
   const path = snapshotPath(folder, delta)
   try {
     const snapshot = JSON.parse(await readFile(`${path}.json`, 'utf8')) as Snapshot
-    if ((await stat(`${path}.gz`)).size !== snapshot.gzip.length) return undefined
-    if (snapshot.br === undefined || (await stat(`${path}.br`)).size === snapshot.br.length) return snapshot
-    return { ...snapshot, br: undefined }
+    const hasFile = async (encoding: SnapshotEncoding, { length }: Measured) =>
+      (await stat(encodedPath(folder, snapshot, encoding)).catch(() => undefined))?.size === length
+    if (!(await hasFile('gzip', snapshot.gzip))) return undefined
+    return {
+      ...snapshot,
+      isPlainStored: snapshot.isPlainStored === true && (await hasFile('identity', snapshot.identity)),
+      br: snapshot.br !== undefined && (await hasFile('br', snapshot.br)) ? snapshot.br : undefined,
+    }
   } catch {
     return undefined
   }

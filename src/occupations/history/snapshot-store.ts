@@ -6,22 +6,24 @@ import { isSameRevision, type Revision } from '../../database/revisions.ts'
 import { Problem } from '../../http/problems.ts'
 import { UserError } from '../../text/user-error.ts'
 import {
-  addBrotli,
+  addEncoding,
   buildSnapshot,
-  type Compression,
-  compressedPath,
+  describeSnapshot,
+  encodedPath,
   type Measured,
   removeSnapshot,
   type Snapshot,
+  type SnapshotEncoding,
 } from './snapshot-file.ts'
 
 /** How long a request waits for a snapshot to be created, in milliseconds. */
 const PATIENCE = 20_000
 
+/** The largest NDJSON that is stored as a file, in bytes; a larger one is unpacked for each request. */
+const MOST_PLAIN = 256 * 2 ** 20
+
 /** Bytes read from a file at once. */
 const CHUNK = 64 * 1024
-
-export type SnapshotEncoding = Compression | 'identity'
 
 /** A snapshot in one encoding, ready to send. */
 export interface OpenSnapshot {
@@ -50,7 +52,8 @@ export class SnapshotStore {
   #revision: Revision
   #current: Snapshot | undefined
   #building: Promise<Snapshot> | undefined
-  #brotli: Promise<void> | undefined
+  /** The files that are being added. */
+  readonly #adding = new Map<SnapshotEncoding, Promise<void>>()
   #wanted = false
 
   constructor(database: Database, folder: string, revision: Revision, onFailure: OnSnapshotFailure) {
@@ -72,7 +75,8 @@ export class SnapshotStore {
   }
 
   /**
-   * Opens the snapshot in the first available encoding. Brotli is created after the first request for it.
+   * Opens the snapshot in the first available encoding. Brotli is created after the first request for it, as is the
+   * uncompressed file.
    *
    * @param accepted encodings in order of preference, including gzip or identity
    * @throws {Problem} `unavailable` while it is being created, or if that failed
@@ -81,16 +85,17 @@ export class SnapshotStore {
     this.#wanted = true
     for (let attempt = 1; ; attempt++) {
       const snapshot = await this.#get()
-      if (accepted[0] === 'br' && snapshot.br === undefined) this.#addBrotli(snapshot)
+      if (accepted[0] === 'br' && snapshot.br === undefined) this.#add('br', snapshot)
       const encoding = accepted.find((each) => each !== 'br' || snapshot.br !== undefined) ?? 'identity'
-      const compression = encoding === 'br' ? 'br' : 'gzip'
+      const isUnpacked = encoding === 'identity' && snapshot.isPlainStored !== true
+      if (isUnpacked && snapshot.identity.length <= MOST_PLAIN) this.#add('identity', snapshot)
       try {
-        const file = await open(compressedPath(this.#folder, snapshot, compression))
+        const file = await open(encodedPath(this.#folder, snapshot, isUnpacked ? 'gzip' : encoding))
         return {
           snapshot,
           encoding,
           sent: (encoding === 'br' ? snapshot.br : snapshot[encoding]) ?? snapshot.gzip,
-          body: readFile(file, encoding === 'identity'),
+          body: readFile(file, isUnpacked),
           close: () => file.close(),
         }
       } catch (error) {
@@ -104,7 +109,7 @@ export class SnapshotStore {
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#building?.catch(() => undefined)
-    await this.#brotli
+    await Promise.all(this.#adding.values())
   }
 
   async #get(): Promise<Snapshot> {
@@ -155,18 +160,21 @@ export class SnapshotStore {
     })
   }
 
-  #addBrotli(snapshot: Snapshot): void {
-    this.#brotli ??= addBrotli(this.#folder, snapshot, this.#stopping.signal)
-      .then((whole) => {
-        if (this.#current?.delta === snapshot.delta) this.#current = whole
+  #add(encoding: 'br' | 'identity', snapshot: Snapshot): void {
+    if (this.#adding.has(encoding)) return
+    const isCurrent = () => this.#current?.delta === snapshot.delta
+    const added = addEncoding(this.#folder, snapshot, encoding, this.#stopping.signal)
+      .then(async (more) => {
+        if (!isCurrent()) return await removeSnapshot(this.#folder, snapshot)
+        this.#current = { ...(this.#current ?? snapshot), ...more }
+        await describeSnapshot(this.#folder, this.#current)
       })
       .catch((error: unknown) => {
         // The files of a superseded revision have been removed.
-        if (this.#current?.delta === snapshot.delta) this.#explain(error)
+        if (isCurrent()) this.#explain(error)
       })
-      .finally(() => {
-        this.#brotli = undefined
-      })
+      .finally(() => this.#adding.delete(encoding))
+    this.#adding.set(encoding, added)
   }
 }
 
