@@ -1,35 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { Ajv } from 'ajv'
+import formats from 'ajv-formats'
 import type { Log } from 'sarif'
 import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
-import { FORMATS, type FormatName } from '../src/checks/report/formats.ts'
-import { type Checked, check, writeFiles } from './support/checking.ts'
+import { type Checked, check } from './support/checking.ts'
+import { renderReport as render } from './support/reports.ts'
 
 /** Values that would break a report which does not escape them. */
 const HOSTILE = '</script><b onclick="x">&amp;\u2028.'
 const MEMBERS = `memberId,born,kind\nM1,"${HOSTILE.replaceAll('"', '""')}",01\nM\0,,\nM3,,9\n`
 const LOANS = 'loanId,memberId,lent,returned\nL1,M1,2025-01-01,2025-03-01\n'
-
-async function render(format: FormatName, checked: Checked): Promise<string> {
-  const write = await FORMATS[format]()
-  const path = join(writeFiles({ 'run.ndjson': checked.text }), 'run.ndjson')
-  let text = ''
-  await write(
-    {
-      summary: checked.summary,
-      path,
-      changes: undefined,
-      findings: async function* () {
-        yield* checked.findings
-      },
-    },
-    async (part) => {
-      text += part
-    },
-  )
-  return text
-}
 
 const checkHostile = () => check({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
 
@@ -81,6 +63,28 @@ test('SARIF has a rule for each code and a result for each finding', async () =>
   }
 })
 
+test('SARIF is valid by the schema of the standard, with and without gaps and a baseline', async () => {
+  const { $schema, id, ...schema } = createRequire(import.meta.url)(
+    '@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json',
+  ) as Record<string, object>
+  const ajv = new Ajv({ strict: false, unicodeRegExp: false })
+  formats.default(ajv)
+  const validate = ajv.compile(schema)
+  const listFaults = (text: string) => (validate(JSON.parse(text)) ? [] : validate.errors)
+
+  const hostile = await checkHostile()
+  const known: Checked = {
+    ...hostile,
+    findings: hostile.findings.map((finding, index) => ({
+      ...finding,
+      standing: index % 2 === 0 ? 'new' : 'open',
+    })),
+  }
+  for (const checked of [hostile, known, await check({ 'book-loans.csv': LOANS })])
+    expect(listFaults(await render('sarif', checked))).toEqual([])
+  expect(listFaults('{"version":"2.1.0","runs":[{"results":[]}]}')).not.toEqual([])
+})
+
 test('the HTML report is one file that loads nothing, and no value becomes markup', async () => {
   const html = await render('html', await checkHostile())
   expect(html).toContain("default-src 'none'")
@@ -103,7 +107,7 @@ test('a report of very many findings has all counts, and the first 1,000 records
   const lines = Array.from({ length: 1500 }, (_, index) => `M${index % 1000},x,`)
   const checked = await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
   const html = await render('html', checked)
-  expect(html).toContain('<td class="number">1,500</td>')
+  expect(html).toContain('<td class="number" data-unit="findings">1,500</td>')
   expect(html).toContain('Of each code, this file has the first 1,000 findings.')
   const [, data = ''] = /id="data">([\s\S]*?)<\/script>/.exec(html) ?? []
   expect(JSON.parse(data)).toHaveLength(1500)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Definition } from './definition/definition.ts'
-import type { EngineProgress, InputFile } from './engine/run.ts'
+import type { EngineInput, EngineProgress, InputFile } from './engine/run.ts'
 import type { CheckSummary, Finding } from './engine/summary.ts'
 import { DEFAULT_LIMITS, DISK_FULL, isDiskFull, type Limits } from './process/limits.ts'
 import { CheckFailed, RuleTooSlow, runChild } from './process/run-child.ts'
@@ -61,6 +61,8 @@ export interface CheckResult {
  * Checks files against a definition, in a child process with limits on time, memory and disk. The files are read
  * in place and never logged. The same input gives the same findings, byte for byte, on every machine.
  *
+ * A function that returns the request runs while the process starts, on another core if there is one.
+ *
  * A rule that exceeds its time limit is reported as not run, and the check is repeated without it.
  *
  * ```ts
@@ -76,37 +78,50 @@ export interface CheckResult {
  * @throws {CheckFailed} if a limit is exceeded, the disk is full or the process is killed; nothing remains then
  * @throws the reason of the signal if it is aborted
  */
-export async function checkFiles(request: CheckRequest, options: CheckOptions = {}): Promise<CheckResult> {
+export async function checkFiles(
+  request: CheckRequest | (() => Promise<CheckRequest>),
+  options: CheckOptions = {},
+): Promise<CheckResult> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const deadline = performance.now() + limits.seconds * 1000
   const folder = await makeFolder(options.temporary).catch(refuseFullDisk)
   const dispose = () => rm(folder, { recursive: true, force: true })
   try {
-    const files = await Promise.all(
-      request.files.map((file) => toInputFile(file, folder, options.signal)),
-    ).catch(refuseFullDisk)
     const skip: Record<string, string> = {}
     const path = join(folder, 'findings.ndjson')
+    const work = join(folder, 'work')
+    let input: Promise<EngineInput> | undefined
+    const prepare = async (): Promise<EngineInput> => {
+      const { definition, complete, returnId, asOf, only, ...rest } =
+        typeof request === 'function' ? await request() : request
+      const files = await Promise.all(
+        rest.files.map((file) => toInputFile(file, folder, options.signal)),
+      ).catch(refuseFullDisk)
+      return {
+        definition,
+        files,
+        complete: complete ?? false,
+        returnId,
+        asOf,
+        only: only ?? [],
+        cap: limits.findingsOfCode,
+        diskBytes: limits.diskBytes,
+        skip,
+        folder: work,
+        output: path,
+        ...(options.chunk === undefined ? {} : { chunk: options.chunk }),
+      }
+    }
     for (;;) {
       try {
         const summary = await runChild(
-          {
-            definition: request.definition,
-            files,
-            complete: request.complete ?? false,
-            returnId: request.returnId,
-            asOf: request.asOf,
-            only: request.only ?? [],
-            cap: limits.findingsOfCode,
-            diskBytes: limits.diskBytes,
-            skip,
-            folder: join(folder, 'work'),
-            output: path,
-            ...(options.chunk === undefined ? {} : { chunk: options.chunk }),
+          () => {
+            input ??= prepare()
+            return input
           },
-          { limits, deadline, signal: options.signal, onProgress: options.onProgress },
+          { folder: work, limits, deadline, signal: options.signal, onProgress: options.onProgress },
         )
-        await rm(join(folder, 'work'), { recursive: true, force: true })
+        await rm(work, { recursive: true, force: true })
         return { summary, path, findings: () => readFindings(path), dispose }
       } catch (error) {
         if (!(error instanceof RuleTooSlow) || skip[error.code] !== undefined) throw error

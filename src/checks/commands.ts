@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander'
 import { jsonOption } from '../command-line/command.ts'
 import { OutputFailed, reportFailure, say, writeOut } from '../command-line/terminal.ts'
 import { UserError } from '../text/user-error.ts'
-import type { CheckSummary } from './check-files.ts'
+import type { CheckRequest, CheckSummary } from './check-files.ts'
+import type { Definition } from './definition/definition.ts'
 import type { ReportInput } from './report/report.ts'
 
 interface CheckFlags {
@@ -64,36 +65,26 @@ export function addCheckCommand(program: Command): void {
 
 async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<number> {
   if (flags.sample !== undefined) return await writeSample(flags.sample)
-  const { findDefinition, isOwnDefinition, loadDefinition } = await import('./definition/load.ts')
-  const folder = findDefinition(flags.definition)
-  // A user's definition is refused if its examples have faults; the tests have read those of Mahi's own.
-  const definition = loadDefinition(folder, { examples: !isOwnDefinition(folder) })
   if (flags.explain !== undefined) {
     const { explainCheck } = await import('./explain-check.ts')
-    await writeOut(explainCheck(definition, flags.explain, flags.json === true))
+    await writeOut(explainCheck(await readDefinition(flags), flags.explain, flags.json === true))
     return 0
   }
   if (paths.length === 0) throw new UserError('Name a folder with the files to check, or the files.')
   if (flags.failOn === 'new' && flags.baseline === undefined)
     throw new UserError('--fail-on new needs --baseline: the earlier run to compare with.')
-  const { findCode } = await import('./explain-check.ts')
-  for (const code of flags.only ?? []) findCode(definition, code)
-
-  const { selectFiles } = await import('./select-files.ts')
-  const { files, complete, ignored } = selectFiles(paths, definition)
-  for (const name of ignored) say(`Ignored: ${name}.`)
+  const { checkFiles } = await import('./check-files.ts')
   const { Baseline } = await import('./report/baseline.ts')
   const baseline = flags.baseline === undefined ? undefined : await Baseline.read(flags.baseline)
-  const { checkFiles } = await import('./check-files.ts')
   const { CheckProgress } = await import('./progress.ts')
   const progress = new CheckProgress()
   const abort = new AbortController()
   const stop = () => abort.abort(new UserError('The check was stopped.'))
   process.once('SIGINT', stop).once('SIGTERM', stop)
-  const result = await checkFiles(
-    { definition, files, complete, returnId: flags.return, asOf: flags.asOf, only: flags.only ?? [] },
-    { signal: abort.signal, onProgress: progress.show },
-  ).finally(() => progress.stop())
+  const result = await checkFiles(() => readRequest(paths, flags), {
+    signal: abort.signal,
+    onProgress: progress.show,
+  }).finally(() => progress.stop())
   try {
     const { summary, path } = result
     const changes = await baseline?.countChanges(result.findings())
@@ -114,6 +105,24 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     process.off('SIGINT', stop).off('SIGTERM', stop)
     await result.dispose()
   }
+}
+
+async function readRequest(paths: readonly string[], flags: CheckFlags): Promise<CheckRequest> {
+  const definition = await readDefinition(flags)
+  const { findCode } = await import('./explain-check.ts')
+  const only = flags.only ?? []
+  for (const code of only) findCode(definition, code)
+  const { selectFiles } = await import('./select-files.ts')
+  const { files, complete, ignored } = selectFiles(paths, definition)
+  for (const name of ignored) say(`Ignored: ${name}.`)
+  return { definition, files, complete, returnId: flags.return, asOf: flags.asOf, only }
+}
+
+async function readDefinition({ definition }: CheckFlags): Promise<Definition> {
+  const { findDefinition, isOwnDefinition, loadDefinition } = await import('./definition/load.ts')
+  const folder = findDefinition(definition)
+  // A user's definition is refused if its examples have faults; the tests have read those of Mahi's own.
+  return loadDefinition(folder, { examples: !isOwnDefinition(folder) })
 }
 
 async function writeReport(input: ReportInput, { format, output, json }: CheckFlags): Promise<void> {

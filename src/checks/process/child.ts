@@ -6,6 +6,8 @@ import type { Answer, Order } from './messages.ts'
 
 enableCompileCache()
 const parent = process.ppid
+// Loaded while the parent prepares the order.
+const engine = import('../engine/run.ts')
 
 process.once('message', ({ input }: Order) => {
   void check(input).then((answer) => {
@@ -15,7 +17,7 @@ process.once('message', ({ input }: Order) => {
 })
 
 async function check(input: Order['input']): Promise<Answer> {
-  const { runEngine } = await import('../engine/run.ts')
+  const { runEngine } = await engine
   const { UserError } = await import('../../text/user-error.ts')
   try {
     const summary = await runEngine(input, (progress) => {

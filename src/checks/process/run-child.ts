@@ -29,6 +29,8 @@ const ENTRY = fileURLToPath(
 const WATCH_MS = 200
 
 export interface ChildOptions {
+  /** Folder for the temporary files of the engine. */
+  readonly folder: string
   readonly limits: Limits
   /** When the whole check must have ended, in milliseconds of `performance.now()`. */
   readonly deadline: number
@@ -37,25 +39,28 @@ export interface ChildOptions {
 }
 
 /**
- * Runs the engine in a child process, which never outlives the call.
+ * Runs the engine in a child process, which never outlives the call. The input is prepared while the process starts.
  *
  * @throws {RuleTooSlow} if a rule exceeds its time
  * @throws {CheckFailed} if the process exceeds another limit or ends without a result
- * @throws the reason of the signal if it is aborted
+ * @throws the reason of the signal if it is aborted, or what `prepare` throws
  */
-export async function runChild(input: EngineInput, options: ChildOptions): Promise<CheckSummary> {
+export async function runChild(
+  prepare: () => Promise<EngineInput>,
+  options: ChildOptions,
+): Promise<CheckSummary> {
   options.signal?.throwIfAborted()
   const heap = Math.max(64, Math.floor(options.limits.memoryBytes / 1024 ** 2))
   const child = fork(ENTRY, [], {
     // Nearly all objects of a check are short-lived, so a larger young generation would only hold more garbage.
     execArgv: [`--max-old-space-size=${heap}`, '--max-semi-space-size=8'],
     // SQLite sorts in this folder. The engine needs no other environment variables.
-    env: { SQLITE_TMPDIR: input.folder, TMPDIR: tmpdir() },
+    env: { SQLITE_TMPDIR: options.folder, TMPDIR: tmpdir() },
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
   try {
-    return await waitForResult(child, input, options)
+    return await waitForResult(child, prepare, options)
   } finally {
     await end(child)
   }
@@ -71,8 +76,8 @@ async function end(child: ChildProcess): Promise<void> {
 
 function waitForResult(
   child: ChildProcess,
-  input: EngineInput,
-  { limits, deadline, signal, onProgress }: ChildOptions,
+  prepare: () => Promise<EngineInput>,
+  { folder, limits, deadline, signal, onProgress }: ChildOptions,
 ): Promise<CheckSummary> {
   return new Promise((resolve, reject) => {
     let rule: { code: string; since: number } | undefined
@@ -84,7 +89,7 @@ function waitForResult(
       else if (now > deadline) fail(`The check was stopped: it took more than ${limits.seconds} seconds.`)
       else if ((readMemory(child.pid ?? 0) ?? 0) > limits.memoryBytes)
         fail(`The check was stopped: it needed more than ${formatMegabytes(limits.memoryBytes)} of memory.`)
-      else if (readDiskUse(child.pid ?? 0, input.folder) > limits.diskBytes)
+      else if (readDiskUse(child.pid ?? 0, folder) > limits.diskBytes)
         fail(`The check was stopped: it needed more than ${formatMegabytes(limits.diskBytes)} of disk space.`)
     }, WATCH_MS)
     const abort = () => end(() => reject(signal?.reason))
@@ -122,7 +127,10 @@ function waitForResult(
       if (by !== null) return fail(`The check was ended by ${by} before it was complete. Run it again.`)
       end(() => reject(new Error(`the process of the check ended with ${code}: ${complaint}`)))
     })
-    child.send({ input } satisfies Order)
+    prepare().then(
+      (input) => child.send({ input } satisfies Order),
+      (error) => end(() => reject(error)),
+    )
   })
 }
 

@@ -9,7 +9,17 @@ td p { margin: 0 0 .2rem }
 .number { text-align: right; white-space: nowrap }
 td.error { color: #c62828; font-weight: 600 } td.warning { color: #b26a00; font-weight: 600 }
 @media (prefers-color-scheme: dark) { td.error { color: #ef9a9a } td.warning { color: #ffcc80 } }
-button.code { font: inherit; border: 0; background: none; color: inherit; text-decoration: underline; padding: 0; cursor: pointer; white-space: nowrap }
+input, button { font: inherit }
+#search { box-sizing: border-box; width: 20rem; max-width: 100% }
+button.code { border: 0; background: none; color: inherit; text-decoration: underline; padding: 0; cursor: pointer; white-space: nowrap }
+@media (max-width: 45rem) {
+  thead { display: none }
+  tr { display: flex; flex-wrap: wrap; column-gap: .8rem; padding: .4rem 0; border-bottom: 1px solid #8886 }
+  td { border: 0; padding: 0; overflow-wrap: anywhere }
+  td:last-child { flex-basis: 100% }
+  .number:empty { display: none }
+  .number::after { content: ' ' attr(data-unit) }
+}
 article { border-bottom: 1px solid #8886; padding: .5rem 0 }
 article p { margin: 0 }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0; font-size: .85rem }
@@ -36,7 +46,7 @@ function show() {
   const rows = matching()
   const pages = Math.max(1, Math.ceil(rows.length / SIZE))
   page = Math.min(page, pages - 1)
-  byId('shown').textContent = rows.length.toLocaleString() + ' findings' + (code === '' ? '' : ' of ' + code)
+  byId('shown').textContent = rows.length.toLocaleString('en-NZ') + (rows.length === 1 ? ' finding' : ' findings') + (code === '' ? '' : ' of ' + code)
   byId('page').textContent = 'Page ' + (page + 1) + ' of ' + pages
   byId('previous').disabled = page === 0
   byId('next').disabled = page === pages - 1
@@ -56,8 +66,13 @@ byId('search').addEventListener('input', (event) => {
   show()
 })
 byId('all').addEventListener('click', () => { code = ''; page = 0; show() })
-byId('previous').addEventListener('click', () => { page--; show() })
-byId('next').addEventListener('click', () => { page++; show() })
+function turn(by) {
+  page += by
+  show()
+  byId('records').scrollIntoView()
+}
+byId('previous').addEventListener('click', () => turn(-1))
+byId('next').addEventListener('click', () => turn(1))
 for (const button of document.querySelectorAll('button.code')) button.addEventListener('click', () => {
   code = button.dataset.code
   page = 0

@@ -72,12 +72,15 @@ function renderCodes(codes: readonly CodeSummary[], { summary, changes }: Report
     const cells = [
       `<td class="${code.severity.toLowerCase()}">${code.severity}</td>`,
       `<td><button type="button" class="code" data-code="${escapeText(code.code)}">${escapeText(code.code)}</button>${code.replaces === undefined ? '' : ` (${escapeText(code.replaces)})`}</td>`,
-      `<td class="number">${formatNumber(code.count)}</td>`,
-      `<td class="number">${escapeText(describeShare(code, summary))}</td>`,
-      `<td class="number">${code.students === 0 ? '' : formatNumber(code.students)}</td>`,
+      renderNumber(formatNumber(code.count), code.count === 1 ? 'finding' : 'findings'),
+      renderNumber(describeShare(code, summary), 'of the records'),
+      renderNumber(
+        code.students === 0 ? '' : formatNumber(code.students),
+        code.students === 1 ? 'learner' : 'learners',
+      ),
       ...(changes === undefined
         ? []
-        : [`<td class="number">${formatNumber(changes.get(code.code)?.fresh ?? 0)}</td>`]),
+        : [renderNumber(formatNumber(changes.get(code.code)?.fresh ?? 0), 'new')]),
       `<td>${[summariseMessage(code.message), code.why, code.fix].flatMap((text) => (text === undefined ? [] : [`<p>${escapeText(text)}</p>`])).join('')}${renderSource(code)}</td>`,
     ]
     return `<tr>${cells.join('')}</tr>`
@@ -99,6 +102,11 @@ function renderCodes(codes: readonly CodeSummary[], { summary, changes }: Report
 ${rows.join('\n')}
 </tbody></table></section>
 `
+}
+
+/** The unit replaces the head of the column on narrow screens. */
+function renderNumber(number: string, unit: string): string {
+  return `<td class="number" data-unit="${unit}">${escapeText(number)}</td>`
 }
 
 function renderSource({ source }: CodeSummary): string {

@@ -1,0 +1,68 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chromiumPath, startBrowser } from './support/browser.ts'
+import { check } from './support/checking.ts'
+import { renderReport } from './support/reports.ts'
+import { temporaryFolder } from './support/temporary.ts'
+
+/** 120 members, each with one fault, and one of them with a second. */
+const MEMBERS = Array.from({ length: 120 }, (_, index) => `M${index},x,${index === 7 ? '9' : '01'}`)
+
+describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () => {
+  let browser: Browser
+
+  beforeAll(async () => {
+    browser = await startBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+  })
+
+  /** The URL of a report. */
+  async function writeReport(): Promise<string> {
+    const checked = await check({ 'members.csv': `memberId,born,kind\n${MEMBERS.join('\n')}\n` })
+    const path = join(temporaryFolder(), 'report.html')
+    writeFileSync(path, await renderReport('html', checked))
+    return pathToFileURL(path).href
+  }
+
+  test('records are found by search and by code, and shown in pages', async () => {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+    const errors: Error[] = []
+    page.on('pageerror', (error) => errors.push(error))
+    await page.goto(await writeReport())
+    const shown = page.locator('#shown')
+    const articles = page.locator('article')
+    expect(await shown.textContent()).toBe('121 findings')
+    expect(await articles.count()).toBe(50)
+
+    await page.getByRole('button', { name: 'Next' }).click()
+    expect(await page.locator('#page').textContent()).toBe('Page 2 of 3')
+    // The new page is read from its first record.
+    const top = await page.locator('#records').evaluate((section) => section.getBoundingClientRect().top)
+    expect(Math.abs(top)).toBeLessThan(1)
+    await page.getByRole('button', { name: 'Next' }).click()
+    expect(await articles.count()).toBe(21)
+    expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
+
+    await page.getByRole('button', { name: 'MEM-03-enum' }).click()
+    expect(await shown.textContent()).toBe('1 finding of MEM-03-enum')
+    expect(await articles.textContent()).toContain('M7,x,9')
+    await page.getByRole('button', { name: 'All codes' }).click()
+    await page.getByLabel('Search').fill('m110 TYPE')
+    expect(await shown.textContent()).toBe('1 finding')
+    expect(await articles.textContent()).toContain('M110,x,01')
+    expect(errors).toEqual([])
+    await page.close()
+  })
+
+  test('a narrow screen needs no scrolling sideways', async () => {
+    const page = await browser.newPage({ viewport: { width: 360, height: 800 } })
+    await page.goto(await writeReport())
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360)
+    await page.close()
+  })
+})

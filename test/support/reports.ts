@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import { FORMATS, type FormatName } from '../../src/checks/report/formats.ts'
+import { type Checked, writeFiles } from './checking.ts'
+
+/** The report of a check, as text. */
+export async function renderReport(format: FormatName, checked: Checked): Promise<string> {
+  const write = await FORMATS[format]()
+  const path = join(writeFiles({ 'run.ndjson': checked.text }), 'run.ndjson')
+  let text = ''
+  await write(
+    {
+      summary: checked.summary,
+      path,
+      changes: undefined,
+      findings: async function* () {
+        yield* checked.findings
+      },
+    },
+    async (part) => {
+      text += part
+    },
+  )
+  return text
+}
