@@ -8,6 +8,7 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { buildMahi } from '../mahi.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,6 +40,7 @@ const NAMES = [
 const program = fileURLToPath(new URL('program.ts', import.meta.url))
 const generator = fileURLToPath(new URL('../../test/support/sdr/generate.ts', import.meta.url))
 
+if (NAMES.includes('mahi check')) buildMahi()
 const folder = mkdtempSync(join(tmpdir(), 'mahi-bench-checks-'))
 try {
   const size = ['--enrolments', values.enrolments, '--faulty', values.faulty]
