@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -261,6 +262,8 @@ class Attacker {
       execArgv: ['--max-old-space-size=1024'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
+    // Attackers stand for other machines: they take only what the service leaves of the processor of this one.
+    if (this.#child.pid !== undefined) setPriority(this.#child.pid, constants.priority.PRIORITY_LOW)
     let complaint = ''
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(-500)
