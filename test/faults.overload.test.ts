@@ -88,7 +88,7 @@ testWhere(engine === 'postgres', 'on SQLite: the queue for connections, which it
   },
 )
 
-const IDLE = 5_000
+const IDLE = 3_500
 const limit = execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).trim()
 testWhere(
   limit === 'unlimited' || Number(limit) > IDLE + 500,
