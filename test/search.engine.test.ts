@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readOnet } from '../src/occupations/onet/import.ts'
@@ -330,4 +331,22 @@ test('an empty catalogue has an index, and finds nothing', () => {
 test('an index of another format is not opened', () => {
   expect(openIndex(new ArrayBuffer(0))).toBeUndefined()
   expect(openIndex(new ArrayBuffer(64))).toBeUndefined()
+})
+
+test('indexes that were replaced do not stay in memory', { timeout: 120_000 }, async () => {
+  const packed = new Uint8Array(packIndex(buildIndex([], { revision: 'empty' })))
+  const size = 16 * 2 ** 20
+  const before = process.memoryUsage.rss()
+  let current: unknown
+  let most = 0
+  for (let count = 0; count < 60; count++) {
+    const memory = new SharedArrayBuffer(size)
+    new Uint8Array(memory).fill(1).set(packed)
+    current = openIndex(memory)
+    expect(current).toBeDefined()
+    most = Math.max(most, process.memoryUsage.rss() - before)
+    await sleep(20)
+  }
+  // All together are 960 MB.
+  expect(most).toBeLessThan(500 * 2 ** 20)
 })

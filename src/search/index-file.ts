@@ -38,6 +38,12 @@ export function packIndex(data: IndexData): SharedArrayBuffer {
 }
 
 /**
+ * Memory of the same size for each index in use. V8 does not count shared memory, so without this it would see no reason
+ * to collect the indexes that were replaced. It is never written to, and so takes up none.
+ */
+const weights = new WeakMap<ArrayBufferLike, ArrayBuffer>()
+
+/**
  * Opens a packed index without copying it.
  *
  * @returns `undefined` if it is not an index, or has another format
@@ -49,6 +55,7 @@ export function openIndex(memory: ArrayBufferLike): IndexData | undefined {
   const parsed: unknown = JSON.parse(Buffer.from(new Uint8Array(memory, 8, length)).toString('utf8'))
   const { header, sections } = parsed as { header: IndexHeader; sections: Section[] }
   if (header.format !== INDEX_FORMAT) return undefined
+  if (memory instanceof SharedArrayBuffer) weights.set(memory, new ArrayBuffer(memory.byteLength))
   const start = Math.ceil((8 + length) / 8) * 8
   const data: Record<string, unknown> = { header }
   for (const { path, type, offset, length: size } of sections) {
