@@ -185,9 +185,9 @@ describe('requests that follow each other without waiting', () => {
     const connection = await Connection.open(service)
     const ask = `GET /v1/occupations HTTP/1.1\r\n${HOST}\r\n`
     const { body } = await connection.send(ask).read()
-    connection.send(ask.repeat(200))
+    connection.send(ask.repeat(60))
     const bodies = new Set<string>()
-    for (let index = 0; index < 200; index++) bodies.add((await connection.read()).body)
+    for (let index = 0; index < 60; index++) bodies.add((await connection.read()).body)
     expect([...bodies]).toEqual([body])
   })
 })
@@ -336,4 +336,23 @@ test.each([
     new Promise<number>((resolve) => service.app.server.getConnections((_, count) => resolve(count)))
   await expect.poll(connections).toBe(0)
   expect(thrown).toEqual([])
+})
+
+test('a connection has at most 64 waiting requests: after their responses it is closed, and the rest is not parsed', async () => {
+  const connection = await Connection.open(service)
+  let parsed = 0
+  service.app.server.on('request', () => parsed++)
+  connection.send(LIVEZ.repeat(600))
+  for (let count = 1; count <= 65; count++) {
+    const { status, headers } = await connection.read()
+    expect([count, status, headers.connection ?? 'keep-alive']).toEqual([
+      count,
+      200,
+      count === 65 ? 'close' : 'keep-alive',
+    ])
+  }
+  // What the client still sends is discarded: a reset would take responses from it that it has not read.
+  connection.send(LIVEZ.repeat(100))
+  expect(await connection.readToEnd()).toBe('')
+  expect(parsed).toBe(65)
 })

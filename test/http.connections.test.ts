@@ -117,8 +117,8 @@ test('requests on one connection are handled in turn, and not at all once the cl
 })
 
 test('beyond the most waiting requests, connections that pipeline many are closed, and others continue', async () => {
-  const { handled, send } = await serveInTurn(100)
-  const many = await send(90)
+  const { handled, send } = await serveInTurn(60)
+  const many = await send(60)
   const few = await send(8)
   await expect.poll(() => handled.length).toBe(2)
   const more = await send(200)
@@ -131,7 +131,7 @@ test('beyond the most waiting requests, connections that pipeline many are close
   const open = [many, few, single]
   for (const socket of open) socket.destroy()
   await expect.poll(() => handled.filter(({ destroyed }) => !destroyed)).toEqual([])
-  const later = await send(100)
+  const later = await send(60)
   await expect.poll(() => handled.filter(({ destroyed }) => !destroyed).length).toBe(1)
   expect(later.destroyed).toBe(false)
 })

@@ -8,7 +8,7 @@ import { SECURITY_HEADERS } from '../http/security-headers.ts'
 import { VERSION_HEADERS } from '../http/versions.ts'
 import type { ResponseLog } from '../telemetry/response-log.ts'
 import { beginResponse, isIdle, lastResponseOn } from './last-response.ts'
-import { closeInSteps, isLingering, linger } from './lingering-close.ts'
+import { closeInSteps, discardSlowly, isLingering, linger } from './lingering-close.ts'
 import { Pipelines } from './pipelines.ts'
 import { isRtsp } from './rtsp.ts'
 
@@ -35,6 +35,7 @@ const CONNECT = new Problem(
 /** Responds to requests that Node's parser rejects, or would refuse without a problem body. */
 export class BrokenRequests {
   readonly #responses: ResponseLog
+  readonly #pipelines = new Pipelines()
 
   constructor(responses: ResponseLog) {
     this.#responses = responses
@@ -44,7 +45,6 @@ export class BrokenRequests {
     const handlers = server.listeners('request')
     server.removeAllListeners('request')
     closeInSteps(server)
-    const pipelines = new Pipelines()
     const handleNext = (request: IncomingMessage, response: ServerResponse) => {
       // Node drops requests after one with Upgrade; closing shows the client that they have no response.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
@@ -54,9 +54,9 @@ export class BrokenRequests {
     }
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       if (isLingering(request.socket)) return void request.socket.destroy()
-      if (request.socket.destroyed) return
+      if (request.socket.destroyed || this.#pipelines.isFull(request.socket)) return
       beginResponse(request, response)
-      pipelines.enter(request, response, handleNext)
+      this.#pipelines.enter(request, response, handleNext)
     })
     // A client that half-closes its connection still gets its response. Node would close the connection first.
     Object.assign(server, { httpAllowHalfOpen: true })
@@ -72,6 +72,7 @@ export class BrokenRequests {
   /** Responds to an error of the parser, after the responses that are still pending on the connection. */
   answer(error: Error & { code?: string }, socket: Duplex & { bytesWritten?: number }): void {
     if (isLingering(socket)) return
+    if (this.#pipelines.isFull(socket)) return void discardSlowly(socket)
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return

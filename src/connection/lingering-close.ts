@@ -10,6 +10,8 @@ export const MOST_LINGERING = 64 * 2 ** 20
 export const LINGERING_TIME = 5_000
 
 const lingering = new WeakSet<Duplex>()
+const stillSending = new WeakSet<Duplex>()
+const discarding = new WeakSet<Duplex>()
 let count = 0
 
 /** Whether the connection had its last response, so that further requests on it are ignored. */
@@ -27,7 +29,8 @@ export function closeInSteps(server: Server): void {
     // Node calls it after the last response of a connection.
     socket.destroySoon = () => {
       const last = lastResponseOn(socket)
-      if (last === undefined || isIdle(last) || last.req.complete) destroySoon()
+      if (stillSending.has(socket)) linger(socket)
+      else if (last === undefined || isIdle(last) || last.req.complete) destroySoon()
       else {
         // The rest of a body that was read in part.
         last.req.resume()
@@ -37,31 +40,39 @@ export function closeInSteps(server: Server): void {
   })
 }
 
+/** Marks a connection whose client will still be sending at its last response, although the request is complete. */
+export function lingerAfterLast(connection: Duplex): void {
+  stillSending.add(connection)
+}
+
 /** Ends the writing half, then reads and discards until the client closes or a limit is reached. */
 export function linger(connection: Duplex): void {
   if (lingering.has(connection) || connection.destroyed) return
   lingering.add(connection)
   connection.end()
   const timer = setTimeout(() => connection.destroy(), LINGERING_TIME)
-  count++
-  connection.once('close', () => {
-    count--
-    clearTimeout(timer)
-  })
+  connection.once('close', () => clearTimeout(timer))
   connection.once('end', () => connection.destroy())
   // Reading may be paused for the request's sake. It resumes at the next turn of the event loop.
   connection.resume()
-  setImmediate(() => {
-    let left = MOST_LINGERING
-    // Node's parser must not find further requests in what follows.
-    connection.removeAllListeners('data')
-    connection.on('data', (chunk: Buffer) => {
-      left -= chunk.length
-      if (left < 0) return void connection.destroy()
-      // A chunk for each millisecond, of all connections together: what is discarded faster uses the processor and
-      // the memory of other callers.
-      connection.pause()
-      setTimeout(() => connection.resume(), count)
-    })
+  setImmediate(() => discardSlowly(connection))
+}
+
+/** Reads and discards what arrives on a connection, and destroys it beyond a limit. */
+export function discardSlowly(connection: Duplex): void {
+  if (discarding.has(connection) || connection.destroyed) return
+  discarding.add(connection)
+  count++
+  connection.once('close', () => count--)
+  let left = MOST_LINGERING
+  // Node's parser must not find further requests in what follows.
+  connection.removeAllListeners('data')
+  connection.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) return void connection.destroy()
+    // A chunk for each millisecond, of all connections together: what is discarded faster uses the processor and
+    // the memory of other callers.
+    connection.pause()
+    setTimeout(() => connection.resume(), count)
   })
 }
