@@ -5,6 +5,7 @@ import formats from 'ajv-formats'
 import type { Log } from 'sarif'
 import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
+import { summariseMessage } from '../src/checks/explain.ts'
 import { type Checked, check } from './support/checking.ts'
 import { renderReport as render } from './support/reports.ts'
 
@@ -125,4 +126,11 @@ test('a report without findings says so', async () => {
     expect(await render(format, clean)).toContain('No findings.')
   expect(await render('ndjson', clean)).toBe('')
   expect(JSON.parse(await render('sarif', clean)).runs[0].results).toEqual([])
+})
+
+test('a heading leaves out the values of its findings, and does not end with four points', () => {
+  expect(summariseMessage('There is no learner with the NSN "{NSN}".')).toBe(
+    'There is no learner with the NSN …',
+  )
+  expect(summariseMessage('{field} is longer than {most} characters.')).toBe('… is longer than … characters.')
 })

@@ -48,7 +48,7 @@ export function describeCheck(_definition: Definition, resource: Resource, check
 
 /** A message without the values of a record, as a heading for all its findings. */
 export function summariseMessage(message: string): string {
-  return message.replace(/"?\{\w+\}"?/g, '…')
+  return message.replace(/"?\{\w+\}"?(\.$)?/g, '…')
 }
 
 /** Why a derived check matters, unless the definition says so itself. */

@@ -29,7 +29,7 @@ export function addSearchCommands(occupations: Command, withDatabase: WithDataba
         for (const { occupationCode, titleEnglish, titleMaori, matchedName, score } of found.results) {
           const title = titleEnglish ?? titleMaori ?? ''
           const match = matchedName === title ? '' : `  (${matchedName})`
-          await writeOut(`${score.toFixed(3)}  ${occupationCode}  ${title}${match}\n`)
+          await writeOut(`${describeScore(score)}  ${occupationCode}  ${title}${match}\n`)
         }
         say(`${found.totalCount} ${found.totalCount === 1 ? 'occupation matches' : 'occupations match'}.`)
       }),
@@ -102,6 +102,11 @@ async function openSearch(withDatabase: WithDatabase): Promise<OccupationSearch>
   const index = openIndex(memory)
   if (index === undefined) throw new Error('the index cannot be opened')
   return new OccupationSearch(index)
+}
+
+/** As wide for every score. */
+function describeScore(score: number): string {
+  return score < 0.0005 ? '<.001' : score.toFixed(3)
 }
 
 function readCount(text: string): number {
