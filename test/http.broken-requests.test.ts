@@ -352,7 +352,7 @@ test('a connection has at most 64 waiting requests: after their responses it is 
     ])
   }
   // What the client still sends is discarded: a reset would take responses from it that it has not read.
-  connection.send(LIVEZ.repeat(100))
+  connection.send(LIVEZ.repeat(100)).end()
   expect(await connection.readToEnd()).toBe('')
   expect(parsed).toBe(65)
 })

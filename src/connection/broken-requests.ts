@@ -9,7 +9,7 @@ import { VERSION_HEADERS } from '../http/versions.ts'
 import type { ResponseLog } from '../telemetry/response-log.ts'
 import { beginResponse, isIdle, lastResponseOn } from './last-response.ts'
 import { closeInSteps, discardSlowly, isLingering, linger } from './lingering-close.ts'
-import { Pipelines } from './pipelines.ts'
+import { PARSING_STOPPED, Pipelines } from './pipelines.ts'
 import { isRtsp } from './rtsp.ts'
 
 const MALFORMED = new Problem(
@@ -72,7 +72,7 @@ export class BrokenRequests {
   /** Responds to an error of the parser, after the responses that are still pending on the connection. */
   answer(error: Error & { code?: string }, socket: Duplex & { bytesWritten?: number }): void {
     if (isLingering(socket)) return
-    if (this.#pipelines.isFull(socket)) return void discardSlowly(socket)
+    if (error.code === PARSING_STOPPED && this.#pipelines.isFull(socket)) return void discardSlowly(socket)
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return

@@ -129,3 +129,6 @@ function stopParsing(socket: Socket & { parser?: { onIncoming?: unknown } | null
 
 /** What a callback of the parser returns to end it. */
 const PARSER_ERROR = -1
+
+/** The code of the error that the parser then reports. */
+export const PARSING_STOPPED = 'HPE_CB_HEADERS_COMPLETE'
