@@ -57,7 +57,7 @@ function sizeOfHistory(file: string): number {
   const database = new Sqlite(file, { readonly: true })
   try {
     const tables = 'select name from sqlite_schema where tbl_name = ?'
-    const size = `select coalesce(sum(pgsize), 0) from dbstat where aggregate and name in (${tables})`
+    const size = `select coalesce(sum(pgsize), 0) from dbstat where aggregate = true and name in (${tables})`
     return database.prepare(size).pluck().get(HISTORY) as number
   } finally {
     database.close()
