@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { findPostgres } from './test/support/find-postgres.ts'
+import { chooseProperties } from './test/support/properties.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -8,13 +9,12 @@ declare module 'vitest' {
   }
 }
 
-const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const
 /** Tests that open a database run once for each engine; the others know of none. */
 const withDatabase = [
   'test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts',
   'test/console.{browser,forms,pages,sessions,submissions}.test.ts',
-  'test/search.{http,commands}.test.ts',
-  'test/metrics.test.ts',
+  'test/search.{commands,http,index}.test.ts',
+  'test/{budgets,metrics}.test.ts',
 ]
 
 /** But for those that make the servers of PostgreSQL they need themselves: once is enough. */
@@ -26,7 +26,7 @@ const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,
  */
 const long = [
   'test/faults.*.test.ts',
-  'test/deploy.{kubernetes,organisations,proxy,roles,rolling,stopping}.test.ts',
+  'test/deploy.{kubernetes,organisations,proxy,roles,rolling,runbook,stopping}.test.ts',
   'test/access.{organisations,redis}.test.ts',
   'test/commands.{backup,concurrency,copy,crashes,demo,import-tables,locks,memory,operations,serve,upgrade}.test.ts',
   'test/cookbook.test.ts',
@@ -35,10 +35,11 @@ const long = [
   'test/submissions.{guide,processes,reencrypt,storage}.test.ts',
   'test/traces.test.ts',
   'test/input.hostile.test.ts',
+  'test/search.memory.test.ts',
   'test/input.hostile-service.test.ts',
   'test/{mirror,submissions,jobs}.{cuts,faults,history}.test.ts',
   'test/{docs,console}.browser.test.ts',
-  'test/console.{oidc,pages,submissions}.test.ts',
+  'test/console.{forgery,oidc,pages,submissions}.test.ts',
 ]
 const isShort = process.env.TEST_SUITE === 'short'
 const leftOut = isShort ? long : []
@@ -46,6 +47,17 @@ const leftOut = isShort ? long : []
 const leftOutOnPostgres = isShort
   ? ['test/{client,commands,http,mirror,search}.*.test.ts', 'test/access.jwt.test.ts', ...long]
   : []
+
+const properties = chooseProperties(process.env, isShort)
+const { PROPERTY_SEED, PROPERTY_SCALE } = properties
+process.stderr.write(
+  `Property tests: PROPERTY_SEED=${PROPERTY_SEED} PROPERTY_SCALE=${PROPERTY_SCALE}. Set both to repeat this run.\n`,
+)
+const common = {
+  pool: 'forks',
+  testTimeout: 60_000 * (1 + Number(PROPERTY_SCALE)),
+  hookTimeout: 60_000,
+} as const
 
 const postgresUrl = await findPostgres()
 if (postgresUrl === undefined) {
@@ -73,7 +85,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           // SQLite has no partitions.
           exclude: ['test/results.partitions.test.ts', ...leftOut],
-          env: { TEST_ENGINE: 'sqlite' },
+          env: { TEST_ENGINE: 'sqlite', ...properties },
         },
       },
       ...(postgresUrl === undefined
@@ -85,7 +97,7 @@ export default defineConfig({
                 name: 'postgres',
                 include: withDatabase,
                 exclude: ['test/occupations.onet.test.ts', ...ownServers, ...leftOutOnPostgres],
-                env: { TEST_ENGINE: 'postgres' },
+                env: { TEST_ENGINE: 'postgres', ...properties },
                 provide: { postgresUrl },
                 setupFiles: ['test/support/postgres-setup.ts'],
               },
@@ -97,7 +109,7 @@ export default defineConfig({
                 name: 'partitioned',
                 include: ['test/results.*.test.ts'],
                 exclude: ['test/results.partitions.test.ts', ...leftOut],
-                env: { TEST_ENGINE: 'postgres', TEST_PARTITIONED: 'true' },
+                env: { TEST_ENGINE: 'postgres', TEST_PARTITIONED: 'true', ...properties },
                 provide: { postgresUrl },
                 setupFiles: ['test/support/postgres-setup.ts'],
               },

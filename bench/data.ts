@@ -1,4 +1,4 @@
-import type { SourceRecord } from '../src/input/source-record.ts'
+import type { SourceRecord } from '../src/engines/records/source-record.ts'
 import { Random } from '../test/support/random.ts'
 
 /** Repeatable numbers in [0, 1). */
@@ -16,7 +16,7 @@ const WORDS =
 export const FIRST_DATE = Date.parse('2020-01-01T00:00:00Z')
 export const LAST_DATE = Date.parse('2025-01-01T00:00:00Z')
 
-export const MAJOR_GROUPS = 10
+const MAJOR_GROUPS = 10
 export const MINOR_GROUPS = 100
 
 /** Occupation records of 3 to 5 KB, in the order of their codes; every third one has a macron in it. */

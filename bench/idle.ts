@@ -4,7 +4,7 @@ import { loadavg } from 'node:os'
 const MOST = 1.5
 
 /** The load average of the last minute. */
-export const loadNow = (): number => loadavg()[0] ?? 0
+const loadNow = (): number => loadavg()[0] ?? 0
 
 /** Ends the program if the machine is busy: what is measured then must not be written down. */
 export function assertIdle(what: string): void {

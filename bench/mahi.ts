@@ -2,11 +2,11 @@ import { execFile, execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { createKey } from '../src/access/keys.ts'
-import { openDatabase } from '../src/database/open.ts'
-import type { SourceRecord } from '../src/input/source-record.ts'
-import { importOccupations } from '../src/occupations/import.ts'
-import { publishResults } from '../src/validation-results/publish.ts'
+import { createKey } from '../src/api/access/keys.ts'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import type { SourceRecord } from '../src/engines/records/source-record.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { publishResults } from '../src/submissions/findings/publish.ts'
 import type { Run } from './compare.ts'
 import { FIRST_DATE, generateFindings, generateOccupations, LAST_DATE } from './data.ts'
 import { type Contender, startContender } from './measure.ts'
@@ -48,14 +48,7 @@ export function startMahi(
   environment: Record<string, string> = {},
   nodeOptions: readonly string[] = [],
 ): Promise<Contender> {
-  // As the image of deploy/ starts it.
-  const command = [
-    process.execPath,
-    '--max-semi-space-size=8',
-    ...nodeOptions,
-    script('../dist/src/cli.js'),
-    'serve',
-  ]
+  const command = [process.execPath, ...nodeOptions, script('../dist/src/start.js'), 'serve']
   return startContender(label, command, { ...ENVIRONMENT, DATABASE_URL: url, ...environment })
 }
 
@@ -125,10 +118,10 @@ export async function fetchPage(
 
 /** Places in a generated catalogue: codes rise with the records, and dates are spread evenly over five years. */
 export const codeOf = (record: number) => `O${String(record).padStart(7, '0')}`
-export const middleOf = (records: number) => codeOf(Math.floor(records / 2))
-export const lastOf = (records: number) => codeOf(records - 20)
+const middleOf = (records: number) => codeOf(Math.floor(records / 2))
+const lastOf = (records: number) => codeOf(records - 20)
 const dateAt = (part: number) => new Date(FIRST_DATE + part * (LAST_DATE - FIRST_DATE)).toISOString()
-export const windowOf = (part: number) =>
+const windowOf = (part: number) =>
   `Filter.LastUpdatedAfter=${dateAt(0.4)}&Filter.LastUpdatedBefore=${dateAt(0.4 + part)}`
 
 /** Pages to ask for, by what is hard about them. */

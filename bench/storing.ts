@@ -1,9 +1,9 @@
 // Work that is not a request: an import and a publish beside the same rows written by a bare loop of the driver.
 // Run as a process of its own for each figure: `node bench/storing.ts KIND COUNT FILE`; prints one JSON object.
 import Sqlite from 'better-sqlite3'
-import { openDatabase } from '../src/database/open.ts'
-import { importOccupations } from '../src/occupations/import.ts'
-import { publishResults } from '../src/validation-results/publish.ts'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { publishResults } from '../src/submissions/findings/publish.ts'
 import { generateFindings, generateOccupations } from './data.ts'
 
 const [kind = '', count = '0', file = ''] = process.argv.slice(2)

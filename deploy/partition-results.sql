@@ -2,7 +2,9 @@
 -- memory, a vacuum of one part at a time, a tablespace of its own for each. A run belongs to one submission, and a page
 -- to one run, so a page reads one part and a publish writes to one. Mahi's statements stay as they are.
 --
---   psql "$DATABASE_URL" --set ON_ERROR_STOP=1 --file deploy/partition-results.sql
+--   psql --dbname=postgres://mahi_owner@db/mahi --set ON_ERROR_STOP=1 --file deploy/partition-results.sql
+--
+-- The password belongs in PGPASSWORD or a file named by PGPASSFILE, not on the command line.
 --
 -- Run it once, after `mahi migrate`. It holds a lock on the table while it copies the entries: publishes and reads of
 -- results wait for it. Change the number of parts here: it can't be changed later without another copy.

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
-import { addCheckCommand } from './checks/commands.ts'
-import { writeOut } from './command-line/terminal.ts'
-import { VERSION } from './package/root.ts'
+import { addCheckCommand } from './engines/checking/commands.ts'
+import { writeOut } from './foundation/command-line/terminal.ts'
+import { VERSION } from './foundation/package/root.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
 
 const json = process.argv.includes('--json')

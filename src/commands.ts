@@ -1,23 +1,25 @@
 import { realpathSync } from 'node:fs'
 import type { Command } from 'commander'
-import { addKeyCommands } from './access/commands.ts'
-import { addCheckCommand } from './checks/commands.ts'
-import { addDefinitionCommands } from './checks/definition-commands.ts'
-import { action, jsonOption, report, type WithDatabase } from './command-line/command.ts'
-import { describeFailure, reportFailure, writeOut } from './command-line/terminal.ts'
+import { addKeyCommands } from './api/access/commands.ts'
+import { addOccupationCommands } from './catalogue/commands.ts'
+import { addSearchCommands } from './catalogue/search/commands.ts'
 import { addConsoleCommand } from './console/commands.ts'
-import { openDatabase } from './database/open.ts'
-import { createSealer } from './database/seal-keys.ts'
-import { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo/demo.ts'
-import { addMirrorCommands } from './mirror/commands.ts'
-import { askService, openClient } from './mirror/service.ts'
-import { addOccupationCommands } from './occupations/commands.ts'
-import { addSearchCommands } from './search/commands.ts'
+import { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo.ts'
+import { addCheckCommand } from './engines/checking/commands.ts'
+import { addDefinitionCommands } from './engines/checking/definition-commands.ts'
+import { action, jsonOption, report, type WithDatabase } from './foundation/command-line/command.ts'
+import { describeFailure, reportFailure, writeOut } from './foundation/command-line/terminal.ts'
+import { openDatabase } from './foundation/database/open.ts'
+import { addUpkeepCommands } from './operate/commands.ts'
+import { addMirrorCommands } from './remote/commands.ts'
+import { askService, openClient } from './remote/service.ts'
+import { addSubmissionCommands, addSubmitCommand } from './remote/submissions.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
-import { listSettings, readSettings } from './settings.ts'
-import { addSubmissionCommands, addSubmitCommand } from './submissions/commands.ts'
-import { addUpkeepCommands } from './upkeep/commands.ts'
-import { addResultsCommands } from './validation-results/commands.ts'
+import { indexMemoryOf, listSettings, readSettings } from './settings.ts'
+import { addAuditCommands } from './submissions/accesses/commands.ts'
+import { openSealer } from './submissions/encryption/open-sealer.ts'
+import { addResultsCommands } from './submissions/findings/commands.ts'
+import { recordErasuresIn } from './submissions/retention/erasures.ts'
 
 const withDatabase: WithDatabase = async (work, options) => {
   const database = await openDatabase(readSettings(process.env).DATABASE_URL, options)
@@ -48,13 +50,13 @@ export function addCommands(program: Command): void {
           DATABASE_URL: DEMO_DATABASE_URL,
           DATABASE_URL_FILE: undefined,
         })
-        const demo = await prepareDemo()
-        const { startServer, stopOnSignal } = await import('./server.ts')
+        const demo = await prepareDemo(indexMemoryOf(settings))
+        const { startServer } = await import('./server.ts')
         const server = await startServer(settings, {
           demo,
           workerEnvironment: { LOG_LEVEL: 'warn', ...process.env, DATABASE_URL: DEMO_DATABASE_URL },
         })
-        stopOnSignal(server)
+        server.stopOnSignal()
         await writeOut(describeDemo(demo, server.url, await createDemoLink(demo, server)))
       }),
     )
@@ -63,17 +65,26 @@ export function addCommands(program: Command): void {
     const settings = readSettings(process.env)
     return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
   })
-  addSearchCommands(occupations, withDatabase)
-  const results = addResultsCommands(program, withDatabase, () => {
+  addSearchCommands(occupations, withDatabase, () => {
     const settings = readSettings(process.env)
-    return { sealer: createSealer(settings), keep: settings.RUNS_KEPT }
+    return { databaseUrl: settings.DATABASE_URL, memoryBytes: indexMemoryOf(settings) }
   })
-  addSubmissionCommands(program, withDatabase, () => createSealer(readSettings(process.env)))
+  const results = addResultsCommands(program, withDatabase, async (database) => {
+    const settings = readSettings(process.env)
+    return { sealer: await openSealer(database, settings), keep: settings.RUNS_KEPT }
+  })
+  addSubmissionCommands(
+    program,
+    withDatabase,
+    (database) => openSealer(database, readSettings(process.env)),
+    () => recordErasuresIn(readSettings(process.env).ERASURE_LOG),
+  )
   addSubmitCommand(program, {
     open: (url, eid) => openClient(url, eid, process.env.MAHI_API_KEY || undefined),
     askService,
   })
   addKeyCommands(program, withDatabase)
+  addAuditCommands(program, withDatabase)
   addCheckCommand(program)
   addConsoleCommand(program, withDatabase)
   addDefinitionCommands(program)

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
-import type { Database } from './database/database.ts'
-import type { RevisionWatch } from './database/revision-watch.ts'
-import { StandbyReader, StandbyUnusable } from './database/standby.ts'
-import { VERSION } from './package/root.ts'
+import type { Metrics } from './api/telemetry/metrics.ts'
+import type { Traces } from './api/telemetry/traces.ts'
+import type { Database } from './foundation/database/database.ts'
+import type { RevisionWatch } from './foundation/database/revision-watch.ts'
+import { StandbyReader, StandbyUnusable } from './foundation/database/standby.ts'
+import { VERSION } from './foundation/package/root.ts'
 import type { Settings } from './settings.ts'
-import type { Metrics } from './telemetry/metrics.ts'
-import type { Traces } from './telemetry/traces.ts'
 
 /** Starts recording traces; `undefined` if they are off, and then OpenTelemetry is not loaded. */
 export async function openTraces(endpoint: string | undefined, logger: Logger): Promise<Traces | undefined> {
   if (endpoint === undefined) return undefined
-  const { Traces } = await import('./telemetry/traces.ts')
+  const { Traces } = await import('./api/telemetry/traces.ts')
   return new Traces(endpoint, (reason) =>
     logger.warn({ reason }, 'traces could not be exported: check OTEL_EXPORTER_OTLP_ENDPOINT'),
   )
@@ -45,7 +45,7 @@ export function reportPrimary(revisions: RevisionWatch, metrics: Metrics, logger
 }
 
 /** Reports the use of the connection pools. */
-export function reportPools(metrics: Metrics, servers: Readonly<Record<string, Database | undefined>>): void {
+function reportPools(metrics: Metrics, servers: Readonly<Record<string, Database | undefined>>): void {
   const pools = Object.entries(servers).flatMap(([name, server]) =>
     server?.pool === undefined ? [] : [[name, server] as const],
   )
@@ -76,7 +76,7 @@ export async function openReads(
     reportPools(metrics, { primary })
     return undefined
   }
-  const { openStandby } = await import('./database/postgres.ts')
+  const { openStandby } = await import('./foundation/database/postgres.ts')
   const standby = openStandby(DATABASE_READ_URL, DATABASE_POOL_SIZE)
   reportPools(metrics, { primary, standby })
   const reads = await StandbyReader.start({

@@ -1,25 +1,21 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { createMemoryLimiter, type RateLimits } from './access/rate-limit.ts'
-import type { RedisLimiter, RedisLimiterOptions } from './access/redis-limit.ts'
-import { buildApp, rateLimitsOf } from './app.ts'
-import { Connections } from './connection/connections.ts'
-import { listen } from './connection/listen.ts'
-import type { Database } from './database/database.ts'
-import { assertComplete } from './database/instance.ts'
-import { openDatabase } from './database/open.ts'
-import { RevisionWatch } from './database/revision-watch.ts'
-import type { DemoCredentials } from './documentation/reference.ts'
-import type { Life } from './http/health.ts'
-import { Lifecycle } from './lifecycle.ts'
+import { createMemoryLimiter, type RateLimits, rateLimitsOf } from './api/access/rate-limit.ts'
+import type { RedisLimiter, RedisLimiterOptions } from './api/access/redis-limit.ts'
+import type { DemoCredentials } from './api/reference/reference.ts'
+import { listen, listenForRequests } from './api/serving/listen.ts'
+import { openLog } from './api/telemetry/log.ts'
+import { Metrics, serveMetrics } from './api/telemetry/metrics.ts'
+import { buildApp } from './app.ts'
+import type { Database } from './foundation/database/database.ts'
+import { assertComplete } from './foundation/database/instance.ts'
+import { openDatabase } from './foundation/database/open.ts'
+import { RevisionWatch } from './foundation/database/revision-watch.ts'
+import { Lifecycle } from './foundation/lifecycle.ts'
 import { openReads, openTraces, reportBuild, reportPrimary } from './observe.ts'
+import { reportState } from './operate/gauges.ts'
 import type { Settings } from './settings.ts'
-import { WorkerProcess } from './submissions/worker-process.ts'
-import { openLog } from './telemetry/log.ts'
-import { Metrics, serveMetrics } from './telemetry/metrics.ts'
-import { reportState } from './upkeep/gauges.ts'
+import { WorkerProcess } from './submissions/runs/worker-process.ts'
 
 export interface ServerOptions {
   /** Filled in on the reference page, for browsers on this machine. */
@@ -33,10 +29,9 @@ export interface RunningServer {
   readonly database: Database
   /** The URL of the server, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  readonly drainSeconds: number
-  readonly life: Life
-  /** Stops listening, lets requests in flight finish, and closes everything. */
-  close(): Promise<void>
+  readonly lifecycle: Lifecycle
+  /** Ends the process on SIGTERM and SIGINT. */
+  stopOnSignal(): void
 }
 
 /**
@@ -64,7 +59,6 @@ export async function startServer(
     )
     await assertComplete(database)
     const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
-    const life: Life = { stopping: false }
     reportPrimary(revisions, metrics, log.logger)
     reportState(database, metrics)
     const standby = lifecycle.own(await openReads(settings, database, metrics, log.logger), (reads) =>
@@ -89,28 +83,25 @@ export async function startServer(
     const app = await buildApp({
       settings,
       database: traced,
-      reads: standby === undefined ? traced : (traces?.traceReader(standby) ?? standby),
+      standby: standby && (traces?.traceReader(standby) ?? standby),
       revisions,
       consume: redis?.consume ?? createMemoryLimiter(limits),
       metrics,
-      life,
+      lifecycle,
       log,
       traces,
       demo,
     })
-    const connections = new Connections(app.server)
-    lifecycle.own(app, () => connections.endDuring(app.close()))
-    const at = { setting: 'PORT', port: settings.PORT, host: settings.HOST }
-    const url = await listen(at, () =>
-      app.listen({ host: settings.HOST, port: settings.PORT, backlog: BACKLOG }),
-    )
+    const url = await listenForRequests(app, settings)
     if (workerEnvironment !== undefined && settings.WORKERS > 0)
       lifecycle.own(new WorkerProcess(workerEnvironment, app.log), (worker) => worker.stop())
-    const close = async () => {
-      life.stopping = true
-      await lifecycle.end()
-    }
-    return { app, database, url, drainSeconds: settings.DRAIN_SECONDS, life, close }
+    const stopOnSignal = () =>
+      lifecycle.endOnSignal({
+        logger: app.log,
+        drainSeconds: settings.DRAIN_SECONDS,
+        cutOff: () => app.server.closeAllConnections(),
+      })
+    return { app, database, url, lifecycle, stopOnSignal }
   } catch (error) {
     await lifecycle.end()
     throw error
@@ -119,32 +110,8 @@ export async function startServer(
 
 /** Loads the driver of Redis only where it is used. */
 async function startRedisLimiter(limits: RateLimits, options: RedisLimiterOptions): Promise<RedisLimiter> {
-  const { RedisLimiter } = await import('./access/redis-limit.ts')
+  const { RedisLimiter } = await import('./api/access/redis-limit.ts')
   return await RedisLimiter.start(limits, options)
-}
-
-/**
- * Connections that may wait to be accepted. More would only be older, and of clients that may have left; a client that
- * finds no room connects again after a second.
- */
-const BACKLOG = 256
-
-/** The time after which slow readers are cut off, so that everything else can still close in order. */
-const CUT_OFF = 9_000
-
-/**
- * Stops gracefully on SIGTERM and SIGINT, within ten seconds. `/readyz` responds with 503 and every response closes
- * its connection. After DRAIN_SECONDS, in which load balancers react, the server stops listening and lets requests in
- * flight finish.
- */
-export function stopOnSignal(server: RunningServer): void {
-  closeWithGrace({ delay: 10_000, logger: server.app.log }, async ({ signal }) => {
-    server.life.stopping = true
-    setTimeout(() => server.app.server.closeAllConnections(), CUT_OFF).unref()
-    // Ctrl+C comes from a person who waits, not from a load balancer.
-    if (signal === 'SIGTERM') await sleep(server.drainSeconds * 1000)
-    await server.close()
-  })
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { action } from './command-line/command.ts'
-import { say } from './command-line/terminal.ts'
+import { action } from './foundation/command-line/command.ts'
+import { say } from './foundation/command-line/terminal.ts'
 import { readSettings } from './settings.ts'
 
 /** Adds `mahi serve`. */
@@ -18,12 +18,12 @@ export function addServeCommand(program: Command): void {
           ...(port && { PORT: port }),
         })
         // Imported on demand, because the server is most of the code.
-        const { startServer, stopOnSignal } = await import('./server.ts')
+        const { startServer } = await import('./server.ts')
         const server = await startServer(settings, { workerEnvironment: process.env })
-        stopOnSignal(server)
+        server.stopOnSignal()
         // For programs, the log contains the same information.
         if (process.stdout.isTTY) {
-          const { describeServer } = await import('./upkeep/status.ts')
+          const { describeServer } = await import('./operate/status.ts')
           say(await describeServer(server.url, server.database))
         }
       }),
@@ -37,8 +37,8 @@ export function addWorkCommand(program: Command): void {
     .description('validate submissions and delete expired data until stopped (WORKERS at a time)')
     .action(
       action(async () => {
-        const { startWork, stopWorkOnSignal } = await import('./work.ts')
-        stopWorkOnSignal(await startWork(readSettings(process.env)))
+        const { startWork } = await import('./worker.ts')
+        await startWork(readSettings(process.env))
       }),
     )
 }

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import type { RateLimit } from './access/rate-limit.ts'
-import { readSealKeyFile, readSealKeys } from './database/seal-keys.ts'
-import { MOST_RECORDS } from './occupations/limits.ts'
-import { joinOr } from './text/join-or.ts'
-import { UserError } from './text/user-error.ts'
+import type { RateLimit } from './api/access/rate-limit.ts'
+import type { Rate } from './api/request/body.ts'
+import { MOST_RECORDS } from './catalogue/records/limits.ts'
+import { readContainerLimit } from './foundation/command-line/memory.ts'
+import { readSealKeyFile, readSealKeys } from './foundation/database/seal-keys.ts'
+import { UserError } from './foundation/faults/user-error.ts'
+import { joinOr } from './foundation/text/join-or.ts'
 
 /** One or more invalid settings, with all faults. */
 export class SettingsRefused extends UserError {
@@ -27,6 +29,12 @@ const define = <T, const Default extends string | undefined>(definition: Definit
 
 /** All settings, by their names in the environment. */
 export const SETTINGS = {
+  MEMORY_MB: define({
+    default: undefined,
+    meaning:
+      "megabytes of memory that a server or a worker keeps within; by default the container's limit, if it has one",
+    read: readWhole(128, 1_048_576),
+  }),
   HOST: define({ default: '127.0.0.1', meaning: 'IP address or host name to listen on', read: readText }),
   PORT: define({
     default: '8080',
@@ -46,7 +54,7 @@ export const SETTINGS = {
     secret: true,
   }),
   DATABASE_READ_MAX_LAG: define({
-    default: undefined,
+    default: '10',
     meaning: 'seconds of lag after which reads go to the primary',
     read: readWhole(1, 86_400),
   }),
@@ -147,6 +155,11 @@ export const SETTINGS = {
     meaning: 'days after which a submission expires',
     read: readWhole(1, 3650),
   }),
+  UPLOAD_MIN_RATE: define({
+    default: '65536/30',
+    meaning: 'bytes/seconds that an upload must send at least while the service waits for it, or off',
+    read: readRate,
+  }),
   UPLOAD_MAX_MB: define({
     default: '1024',
     meaning: 'megabytes of an uploaded file, unpacked',
@@ -182,6 +195,12 @@ export const SETTINGS = {
     meaning: 'megabytes of memory that a validation run may use',
     read: readWhole(128, 1_048_576),
   }),
+  SEARCH_INDEX_MEMORY_MB: define({
+    default: undefined,
+    meaning:
+      'megabytes of memory in which the search index is built; by default 400, or a third of MEMORY_MB if that is less',
+    read: readWhole(64, 1_048_576),
+  }),
   CHECK_DISK_MB: define({
     default: '16384',
     meaning: 'megabytes of temporary files that a validation run may use',
@@ -191,6 +210,11 @@ export const SETTINGS = {
     default: '100000',
     meaning: 'findings of each code that are stored; all of them are counted',
     read: readWhole(1, 10_000_000),
+  }),
+  FINDINGS_MAX_MB: define({
+    default: '256',
+    meaning: 'megabytes that the stored findings of a run may take; every code keeps a share',
+    read: readWhole(1, 1_048_576),
   }),
   CHECK_FOLDER: define({
     default: undefined,
@@ -217,6 +241,12 @@ export const SETTINGS = {
     default: undefined,
     meaning: 'file with the encryption keys, one on each line',
     read: readSealKeyFile,
+  }),
+  ERASURE_LOG: define({
+    default: undefined,
+    meaning:
+      'file outside of the backups that records deleted submissions, so that a restore deletes them again',
+    read: readText,
   }),
   JWT_ISSUER: define({
     default: undefined,
@@ -312,7 +342,9 @@ export const SETTINGS = {
   }),
 } as const
 
-export type SettingName = keyof typeof SETTINGS
+const INDEX_MEMORY_MB = 400
+
+type SettingName = keyof typeof SETTINGS
 /** The settings that have a default. */
 type Defaulted = {
   [Name in SettingName]: (typeof SETTINGS)[Name]['default'] extends string ? Name : never
@@ -398,6 +430,15 @@ export function readSettings(given: Environment): Settings {
   return settings
 }
 
+/** The memory in which the search index is built, in bytes. */
+export function indexMemoryOf({
+  SEARCH_INDEX_MEMORY_MB: own,
+  MEMORY_MB: all = readContainerLimit() ?? Number.POSITIVE_INFINITY,
+}: Pick<Settings, 'SEARCH_INDEX_MEMORY_MB' | 'MEMORY_MB'>): number {
+  // Beside it, the container may hold a server and a worker.
+  return (own ?? Math.min(INDEX_MEMORY_MB, Math.floor(all / 3))) * 2 ** 20
+}
+
 /** The settings from the environment for display, with redacted secrets. */
 export function listSettings(
   given: Environment,
@@ -465,6 +506,15 @@ function readLimit(text: string): RateLimit | 'off' {
     throw new Error('must be requests/seconds such as 600/60, or off')
   }
   return { requests: Number(requests), seconds: Number(seconds) }
+}
+
+function readRate(text: string): Rate | 'off' {
+  if (text === 'off') return 'off'
+  const [, bytes, seconds] = /^(\d{1,9})\/(\d{1,4})$/.exec(text) ?? []
+  if (bytes === undefined || Number(bytes) < 1 || Number(seconds) < 1) {
+    throw new Error('must be bytes/seconds such as 65536/30, or off')
+  }
+  return { bytes: Number(bytes), seconds: Number(seconds) }
 }
 
 function readDatabaseUrl(text: string): string {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { normaliseAddress } from '../src/access/address.ts'
-import { verdict } from '../src/access/rate-limit.ts'
+import { verdict } from '../src/api/access/rate-limit.ts'
+import { normaliseAddress } from '../src/api/request/address.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 describe('the address of a caller', () => {
@@ -34,6 +35,7 @@ describe('the address of a caller', () => {
         expect(normaliseAddress(padded)).toBe(expected)
         expect(normaliseAddress(short)).toBe(expected)
       }),
+      cases(100),
     )
   })
 
@@ -61,6 +63,7 @@ test('the seconds until a window ends are never more than its length', () => {
         expect(reset).toBeLessThanOrEqual(seconds)
       },
     ),
+    cases(100),
   )
 })
 

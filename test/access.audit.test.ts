@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Audit, type Refusal } from '../src/access/audit.ts'
+import { Audit, type Refusal } from '../src/api/access/audit.ts'
 import { Installation, until } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
 import { Service } from './support/service.ts'
@@ -137,7 +137,7 @@ describe('a flood of refusals does not flood the log', () => {
     for (let index = 0; index < 1_000; index++)
       await service.app.inject({ url: '/v1/occupations', headers: { 'x-api-key': `wrong-${index}` } })
     expect(auditOf(service)).toHaveLength(1)
-    await service.app.close()
+    await service.lifecycle.end()
     expect(auditOf(service)[1]).toMatchObject({ reason: 'unknown', times: 999 })
   })
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { exchange } from './support/connection.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 let service: Service
@@ -73,7 +74,7 @@ describe('an invalid credential gets 401', () => {
           expect(await statusOf({ 'x-api-key': key })).toBe(401)
         },
       ),
-      { numRuns: 80 },
+      cases(80),
     )
     expect(await statusOf({ 'x-api-key': service.key })).toBe(200)
   })

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { readSettings } from '../src/settings.ts'
 import { until } from './support/command.ts'
 import { Issuer } from './support/jwks.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 afterEach(() => {
@@ -164,6 +165,7 @@ describe('signatures', () => {
           expect(await statusOf(service, changed)).toBe(401)
         },
       ),
+      cases(100),
     )
   })
 
@@ -180,6 +182,7 @@ describe('signatures', () => {
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (parts) => {
         expect(await statusOf(service, parts.join('.'))).toBe(401)
       }),
+      cases(100),
     )
   })
 })

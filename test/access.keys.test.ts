@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { rotateKey } from '../src/api/access/key-changes.ts'
+import { listKeys } from '../src/api/access/keys.ts'
 import { Installation, until } from './support/command.ts'
 import { Service } from './support/service.ts'
 import { engine } from './support/temporary.ts'
@@ -125,6 +127,23 @@ test('a key that has expired before it was ever used is not valid', async () => 
   const service = await Service.start()
   const { key } = await service.createKey({ expires: Date.now() - 1 })
   expect(await statusOf(service, key)).toBe(401)
+})
+
+test('a key that is rotated twice at once ends as early as either of them says', async () => {
+  const service = await Service.start()
+  const day = 86_400_000
+  const now = Date.now()
+  for (let round = 0; round < 5; round++) {
+    const { id } = await service.createKey({ client: 'rotated', expires: now + 300 * day })
+    const rotated = await Promise.all(
+      [1, 7, 2].map((days) =>
+        rotateKey(service.database, id, { until: now + days * day, expires: now + 365 * day }),
+      ),
+    )
+    const key = (await listKeys(service.database)).find((each) => each.id === id)
+    expect(key?.expires).toBe(now + day)
+    expect(rotated.every((each) => each !== undefined && each.old.expires >= now + day)).toBe(true)
+  }
 })
 
 test('every key has a different id and a different secret', async () => {

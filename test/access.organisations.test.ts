@@ -2,13 +2,11 @@ import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { step } from './support/organisation-steps.ts'
 import { Organisations } from './support/organisations.ts'
+import { cases, SEED } from './support/properties.ts'
 import { engine } from './support/temporary.ts'
 
-/** Sequences of calls for each installation: a few here, many with `npm run test:organisations`. */
-const FULL = process.env.ORGANISATIONS_SEQUENCES
-const SEQUENCES = Number(FULL ?? 3)
-/** Each run tries other sequences; this one can be tried again. */
-const SEED = Number(process.env.ORGANISATIONS_SEED ?? Math.floor(Math.random() * 2 ** 31))
+/** Set where no other test runs beside it, so that times mean something. */
+const ALONE = process.env.ORGANISATIONS_ALONE === '1'
 
 const sequences = fc.noBias(fc.array(step, { minLength: 50, maxLength: 250, size: 'max' }))
 
@@ -39,11 +37,10 @@ test.each(INSTALLATIONS.map((settings, index) => ({ settings, seed: SEED + index
         await installation.begin()
         for (const each of steps) await installation.take(each)
       }),
-      { numRuns: SEQUENCES, seed, endOnFailure: FULL !== undefined },
+      { ...cases(1), seed, endOnFailure: true },
     )
     process.stdout.write(`${engine}, ${JSON.stringify(settings)}, seed ${seed}: ${installation.describe()}\n`)
-    // Where tests run beside each other they wait for each other.
-    if (FULL !== undefined) expect(installation.slowestRevocation).toBeLessThan(1000)
+    if (ALONE) expect(installation.slowestRevocation).toBeLessThan(1000)
     for (const outcome of ['page', 'not-modified', 'refused', 'problem']) {
       expect(installation.counts.get(outcome)).toBeGreaterThan(0)
     }

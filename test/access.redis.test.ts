@@ -3,12 +3,13 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import pino from 'pino'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createKey } from '../src/access/keys.ts'
-import type { RateLimits } from '../src/access/rate-limit.ts'
-import { RedisLimiter } from '../src/access/redis-limit.ts'
-import { openDatabase } from '../src/database/open.ts'
+import { createKey } from '../src/api/access/keys.ts'
+import type { RateLimits } from '../src/api/access/rate-limit.ts'
+import { RedisLimiter } from '../src/api/access/redis-limit.ts'
+import { Metrics } from '../src/api/telemetry/metrics.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
 import { listSettings, readSettings } from '../src/settings.ts'
-import { Metrics } from '../src/telemetry/metrics.ts'
+import { cases } from './support/properties.ts'
 import { hasRedisServer, OwnRedis, sharedRedisUrl } from './support/redis.ts'
 import { Served } from './support/served.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
@@ -121,7 +122,7 @@ describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
           }
         },
       ),
-      { numRuns: 20 },
+      cases(20),
     )
   })
 

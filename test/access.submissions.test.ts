@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { purgeNow } from '../src/submissions/purge.ts'
+import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { marksIn } from './support/organisation-model.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startWorker } from './support/submission-worker.ts'
 
 const EIDS = ['7001', '70011', 'Org-a'] as const
-const SEQUENCES = Number(process.env.ORGANISATIONS_SEQUENCES ?? 4)
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
 
@@ -27,6 +27,7 @@ const OPERATIONS: readonly (readonly [Method, string, boolean, 'csv' | 'batch' |
   ['GET', '/submissions/TOKEN/validation-results', false, 'none'],
   ['GET', '/submissions/TOKEN/validation-results?Filter.ErrorType=Error', false, 'none'],
   ['GET', '/submissions/TOKEN/validation-results/summary', false, 'none'],
+  ['GET', '/submissions/TOKEN/validation-results/causes', false, 'none'],
   ['GET', '/submissions/TOKEN/validation-results/changes?from=1', false, 'none'],
   ['POST', '/submissions/TOKEN/submit', true, 'none'],
   ['DELETE', '/submissions/TOKEN', true, 'none'],
@@ -122,8 +123,8 @@ test('no sequence of calls shows one organisation a submission of another', asyn
         for (const each of calls) await take(each)
       },
     ),
-    { numRuns: SEQUENCES, endOnFailure: true },
+    { ...cases(4), endOnFailure: true },
   )
   expect(refusals.size).toBe(1)
   for (const status of [200, 201, 202, 401]) expect(statuses.get(status) ?? 0).toBeGreaterThan(0)
-}, 600_000)
+})

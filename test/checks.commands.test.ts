@@ -23,15 +23,45 @@ async function checkFolder(files: Readonly<Record<string, string>>, ...options: 
   return { code, stdout, stderr, folder }
 }
 
-test('the table has the verdict and one line for each code, most frequent first', async () => {
+test('a terminal shows the causes, and the verdict as the last line', async () => {
   const { code, stdout, stderr } = await checkFolder({
     'members.csv': `${MEMBERS}M3,,9\n`,
     'book-loans.csv': LOANS,
   })
   expect([code, stderr]).toEqual([1, ''])
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines[0]).toBe(
+    '2 files with 4 records, checked against library 1 for the return 202512 as of 2025-12-31.',
+  )
+  expect(lines[2]).toMatch(/^severity +first +findings +learners +what to fix$/)
+  expect(lines[3]).toMatch(
+    /^Error +members\.csv:\d+ +2 +2 +kind is wrong in 2 of 3 records: kind must be 01 or 02/,
+  )
+  expect(lines.at(-1)).toBe('3 errors and 1 warning in the 2 files that were checked.')
+  expect(lines.at(-3)).toBe('Every code: --all. Every record: --format html --output report.html.')
+})
+
+test('a terminal shows at most 15 causes, and fits on one screen', async () => {
+  const { stdout } = await new Installation().run([
+    'check',
+    join(import.meta.dirname, '../samples/sdr/faulty'),
+  ])
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines.length).toBeLessThanOrEqual(32)
+  expect(lines.filter((line) => /^(?:Error|Warning) /.test(line))).toHaveLength(15)
+  expect(stdout).toMatch(/\nAnd \d+ more causes with \d+ findings\.\n/)
+  expect(lines.every((line) => line.length < 250)).toBe(true)
+})
+
+test('--all prints the verdict and one line for each code, most frequent first', async () => {
+  const { code, stdout, stderr } = await checkFolder(
+    { 'members.csv': `${MEMBERS}M3,,9\n`, 'book-loans.csv': LOANS },
+    '--all',
+  )
+  expect([code, stderr]).toEqual([1, ''])
   const lines = stdout.split('\n')
   expect(lines[0]).toBe(
-    '3 errors and 1 warning. 2 files with 4 records, checked against library 1 for the return 202512 as of 2025-12-31.',
+    '3 errors and 1 warning in the 2 files that were checked. 2 files with 4 records, checked against library 1 for the return 202512 as of 2025-12-31.',
   )
   expect(lines.slice(3, 6).map((line) => line.split(/\s{2,}/).slice(0, 5))).toEqual([
     ['Error', 'MEM-03-enum', '2', '66.7 %', '2'],
@@ -98,7 +128,7 @@ test('a faulty definition exits 2, with every fault', async () => {
   const { code, stderr } = await mahi.run(['check', folder, '--definition', join(folder, 'definition')])
   expect(code).toBe(2)
   expect(stderr).toMatch(/datapackage\.json: name: must be text, not 1\n/)
-  expect(stderr).toMatch(/datapackage\.json: version: is missing\n/)
+  expect(stderr).toMatch(/datapackage\.json: resources: is missing\n/)
 })
 
 test('named files are checked alone; what needs the others is listed as not run', async () => {
@@ -116,7 +146,7 @@ test('NDJSON is the findings, which a publish accepts, and the same on every run
     'ndjson',
   )
   expect(code).toBe(1)
-  expect(stderr).toBe('2 errors and 1 warning.\n')
+  expect(stderr).toBe('2 errors and 1 warning in the 2 files that were checked.\n')
   const again = await checkFolder({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }, '--format', 'ndjson')
   expect(again.stdout).toBe(stdout)
   const mahi = new Installation()
@@ -125,7 +155,7 @@ test('NDJSON is the findings, which a publish accepts, and the same on every run
     { input: stdout },
   )
   expect([published.code, published.stderr]).toEqual([0, 'Published run 1: 3 entries.\n'])
-  const own = ['file', 'line', 'field', 'value', 'findingKey']
+  const own = ['file', 'line', 'field', 'value', 'findingKey', 'cause']
   const entries = stdout
     .trim()
     .split('\n')
@@ -186,7 +216,9 @@ test('a report replaces its file only when it is complete', async () => {
     join(folder, 'report.html'),
   )
   expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toMatch(/^3 errors and 0 warnings\. The report is in .*report\.html\.\n/)
+  expect(stderr).toMatch(
+    /^3 errors and no warnings in the file that was checked; book-loans\.csv is missing, so 4 checks did not run\. The report is in .*report\.html\.\n/,
+  )
   expect(readFileSync(join(folder, 'report.html'), 'utf8')).toMatch(/^<!doctype html>/)
   // It names students: nobody else may read it.
   if (process.platform !== 'win32') expect(statSync(join(folder, 'report.html')).mode & 0o777).toBe(0o600)
@@ -226,6 +258,9 @@ test('a code is explained, also by the official number', async () => {
   expect(stdout).toBe(
     'LOA-201 (Warning): The loan lasted {days} days, until {returned}.\n\nFile:            book-loans (book-loans.csv)\nFields:          returned\nWhy:             Others wait.\nFix:             Check the dates.\n',
   )
+  // One of the two numbers of the check that replaces both.
+  for (const number of ['362', '363'])
+    expect((await mahi.run(['check', '--explain', number])).stdout).toMatch(/^ENR-203 /)
   const official = await mahi.run(['check', '--explain', '002'])
   expect(official.stdout).toMatch(/Official number: +002\n/)
   expect(official.stdout).toMatch(/not the official rule set/)

@@ -1,9 +1,14 @@
 import { expect, test } from 'vitest'
-import { listChecks } from '../src/checks/definition/definition.ts'
-import { findDefinition, listOwnDefinitions, loadDefinition } from '../src/checks/definition/load.ts'
-import { DefinitionRefused } from '../src/checks/definition/node.ts'
-import { findProfileFaults } from '../src/checks/definition/profile.ts'
-import { testRules } from '../src/checks/definition/test-rules.ts'
+import { listChecks } from '../src/engines/checking/definition/definition.ts'
+import {
+  findDefinition,
+  listOwnDefinitions,
+  loadDefinition,
+} from '../src/engines/checking/definition/load.ts'
+import { DefinitionRefused } from '../src/engines/checking/definition/node.ts'
+import { testRules } from '../src/engines/checking/definition/test-rules.ts'
+import { summariseMessage } from '../src/engines/checking/explain.ts'
+import { check } from './support/checking.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 
 function faultsOf(folder: string): readonly string[] {
@@ -118,9 +123,106 @@ test('two rules that find the same records in every example are reported', () =>
 })
 
 test.each(listOwnDefinitions())('the definition %s is valid and its rules pass their test', (name) => {
-  const folder = findDefinition(name)
-  const definition = loadDefinition(folder)
+  const definition = loadDefinition(findDefinition(name))
   expect(definition.name).toBe(name)
   expect(testRules(definition).faults).toEqual([])
-  expect(findProfileFaults(folder)).toEqual([])
+})
+
+const recordCheck = (check: object) => (library: typeof LIBRARY) => {
+  library.resources[1]?.schema['mahi:recordChecks']?.push({ code: 'LOA-102', ...check } as never)
+}
+
+test.each<[string, (library: typeof LIBRARY) => unknown, RegExp]>([
+  [
+    'an order of a date and a number',
+    recordCheck({ kind: 'order', fields: ['lent', 'fee'] }),
+    /compares values of different types: date and number/,
+  ],
+  [
+    'an order of a number and a date of the return',
+    recordCheck({ kind: 'order', fields: [':returnStart', 'fee'] }),
+    /compares values of different types: date and number/,
+  ],
+  [
+    'a sum of dates',
+    recordCheck({ kind: 'sum', total: 'fee', parts: ['lent'] }),
+    /names lent, which is of type date/,
+  ],
+  [
+    'a reference from a number to a text',
+    ({ resources }) => Object.assign(resources[1]?.schema.fields[1] ?? {}, { type: 'integer' }),
+    /refers from memberId, of type integer, to members\.memberId, of type string/,
+  ],
+  [
+    'a day that the calendar does not have',
+    recordCheck({ kind: 'order', fields: ['lent', 'returned'], since: '2025-02-31' }),
+    /since: must be a date such as 2025-12-31/,
+  ],
+  [
+    'an end before its start',
+    recordCheck({ kind: 'order', fields: ['lent', 'returned'], since: '2025-02-01', until: '2025-01-01' }),
+    /until: is before since/,
+  ],
+  [
+    'two resources with one path',
+    ({ resources }) => Object.assign(resources[1] ?? {}, { path: 'members.csv' }),
+    /resources\[1\]\.path: is the path of an earlier resource/,
+  ],
+  [
+    'an unknown placeholder',
+    recordCheck({ kind: 'order', fields: ['lent', 'returned'], message: 'Wrong: {lend}.' }),
+    /LOA-102, whose message uses the unknown \{lend\} \(did you mean "lent"\?\)/,
+  ],
+  [
+    'a bound that is no value of the field',
+    ({ resources }) =>
+      Object.assign(resources[0]?.schema.fields[1] ?? {}, { constraints: { minimum: '2025' } }),
+    /constraints\.minimum: must be a date such as 2025-02-17, not "2025"/,
+  ],
+])('%s is refused', (_case, change, message) => {
+  const folder = withLibrary((library) => void change(library))
+  expect(faultsOf(folder)).toContainEqual(expect.stringMatching(message))
+})
+
+test('braces with a number in a message are a part of it', async () => {
+  const folder = withLibrary(({ resources }) => {
+    Object.assign(resources[0]?.schema.fields[0] ?? {}, { constraints: { pattern: '[A-Z][0-9]{4}' } })
+  })
+  const { summary, findings } = await check(
+    { 'members.csv': 'memberId,born,kind\nM1,,\n' },
+    { definition: folder },
+  )
+  const [code] = summary.codes
+  expect(summariseMessage(code?.message ?? '')).toBe('memberId must have the form [A-Z][0-9]{4}.')
+  expect(findings[0]?.errorDescription).toBe('memberId is "M1", but must have the form [A-Z][0-9]{4}.')
+})
+
+const GROUP_RULE = LONG_LOAN.replaceAll('book-loans', 'group').replace('from book_loans', 'from "group"')
+
+test('a resource may have a name that SQL reserves', async () => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[1] ?? {}, { name: 'group', path: 'group.csv' })
+  const definition = writeDefinition(library, { 'rules/LOA-201.sql': GROUP_RULE })
+  expect(testRules(loadDefinition(definition)).faults).toEqual([])
+  const { findings } = await check(
+    { 'group.csv': 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n' },
+    { definition },
+  )
+  expect(findings.map(({ errorCode }) => errorCode)).toEqual(['LOA-201'])
+})
+
+test('fields may differ only by case, but a rule that uses one is refused', async () => {
+  const files = {
+    'book-loans.csv': 'loanId,memberId,lent,returned,fee,LENT\nL1,M1,2025-01-01,2025-01-02,,x\n',
+  }
+  const library = structuredClone(LIBRARY)
+  library.resources[1]?.schema.fields.push({ name: 'LENT', type: 'date' })
+  const rule = LONG_LOAN.replace(/select row[\s\S]*/, 'select row, 1 as days from book_loans where fee > 100')
+  const without = writeDefinition(library, { 'rules/LOA-201.sql': rule })
+  const { findings } = await check(files, { definition: without })
+  expect(findings.map(({ errorCode }) => errorCode)).toEqual(['LOA-06-type'])
+  const refused = check(files, { definition: writeDefinition(library) })
+  await expect(refused).rejects.toThrow(
+    'The query uses LENT of book-loans, which has another field of this name',
+  )
 })

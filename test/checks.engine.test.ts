@@ -48,6 +48,7 @@ test('a finding has the fields of a validation entry, its place, its value and a
       field: 'lent',
       value: 'soon',
       findingKey: expect.stringMatching(/^[\w-]{22}$/),
+      cause: 'column:book-loans.lent:type',
     },
     expect.objectContaining({
       errorCode: 'LOA-00-reference1',
@@ -116,7 +117,7 @@ test('a repeated key is a finding of each later record', async () => {
 test('findings are in the order file, record, check', async () => {
   const { findings } = await check({
     'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M9,x,y,z\nL1,,,,\n',
-    'members.csv': 'memberId,born,kind\n,x,9\n',
+    'members.csv': 'memberId,born,kind\n,x,9\nM1,,\nM2,,\n',
   })
   expect(places(findings)).toEqual([
     'MEM-01-required members.csv:2',
@@ -167,6 +168,39 @@ test('counts are exact beyond the cap, and the summary shows what is kept', asyn
   ])
   expect(findings).toHaveLength(200)
   expect(findings.at(-1)?.line).toBe(101)
+})
+
+test('findings take at most the given bytes: every code keeps its first ones, and small ones all of theirs', async () => {
+  // A record has at most three findings, and some have ten times the text of others.
+  const lines = Array.from({ length: 3000 }, (_, index) => {
+    const born = index % 2 === 0 ? `x${'y'.repeat(index % 20 === 0 ? 300 : 3)}` : ''
+    return `M${index},${born},${index < 20 ? '9' : '01'}`
+  })
+  const files = { 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` }
+  const whole = await check(files)
+  const bytesOf = (code: string, { text }: typeof whole) =>
+    text
+      .split('\n')
+      .reduce((sum, line) => sum + (line.includes(`"errorCode":"${code}"`) ? line.length + 1 : 0), 0)
+  for (const limit of [2e6, 2e5, 3e4, 1]) {
+    const { summary, findings, text } = await check(files, { findingsBytes: limit })
+    expect(summary.codes.map(({ code, count }) => [code, count])).toEqual(
+      whole.summary.codes.map(({ code, count }) => [code, count]),
+    )
+    const shares = summary.codes.map(({ code }) => bytesOf(code, { text } as typeof whole))
+    if (limit > 1) expect(text.length).toBeLessThanOrEqual(limit)
+    for (const [index, { code, count, stored, students, firstLine }] of summary.codes.entries()) {
+      const own = findings.filter(({ errorCode }) => errorCode === code)
+      // The first ones, in the order of the complete run.
+      expect(own).toEqual(whole.findings.filter(({ errorCode }) => errorCode === code).slice(0, stored))
+      expect(own.length).toBe(stored)
+      expect(stored).toBeGreaterThanOrEqual(1)
+      expect(students).toBe(new Set(own.map(({ studentId }) => studentId)).size)
+      expect(firstLine).toBe(own[0]?.line)
+      // A code that lacks findings has as much as any other, less one finding.
+      if (limit > 1 && stored < count) expect(shares[index]).toBeGreaterThan(Math.max(...shares) - 1000)
+    }
+  }
 })
 
 test('a record that others must refer to is found if they do not', async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { findDefinition, loadDefinition } from '../src/checks/definition/load.ts'
-import { testRules } from '../src/checks/definition/test-rules.ts'
+import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
+import { testRules } from '../src/engines/checking/definition/test-rules.ts'
 import { checkFolder, placesOf, readFaults } from './support/check-folder.ts'
 import { pageOf, renderRulesPage } from './support/rules-page.ts'
 

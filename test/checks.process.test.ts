@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { CheckFailed, checkFiles } from '../src/checks/check-files.ts'
+import { CheckFailed, checkFiles } from '../src/engines/checking/check-files.ts'
 import { checkApart, places, writeFiles } from './support/checking.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
@@ -27,7 +27,7 @@ function listChildren(): number[] {
   const text = execFileSync('ps', ['--ppid', String(process.pid), '-o', 'pid=,args='], { encoding: 'utf8' })
   return text
     .split('\n')
-    .filter((line) => line.includes('checks/process/child'))
+    .filter((line) => line.includes('checking/process/child'))
     .map((line) => Number.parseInt(line, 10))
 }
 

@@ -3,12 +3,10 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CsvReader, MAX_RECORD_BYTES } from '../src/checks/engine/csv-reader.ts'
-import { RecordTexts, splitRecord } from '../src/checks/engine/record-text.ts'
+import { RecordTexts } from '../src/engines/checking/engine/record-text.ts'
+import { CsvReader, FileSource, MAX_CHECKED_RECORD, splitRecord } from '../src/engines/records/index.ts'
+import { cases } from './support/properties.ts'
 import { temporaryFolder } from './support/temporary.ts'
-
-/** READER_FILES=20000 is the full property; a run of all tests has fewer. */
-const FILES = Number(process.env.READER_FILES ?? 1500)
 
 const atom = fc.constantFrom(
   'a',
@@ -51,17 +49,18 @@ interface Read {
 }
 
 function readAll(path: string, separator: string, chunk: number): Read[] {
-  const reader = new CsvReader(path, { separator, chunk })
+  const source = new FileSource(path)
+  const reader = new CsvReader(source.read, { separator, chunk })
   const records: Read[] = []
   while (reader.next()) {
     const { line, offset, fault } = reader
     records.push({ cells: reader.cells.slice(0, reader.count), line, offset, fault })
   }
-  reader.close()
+  source.close()
   return records
 }
 
-test('the reader agrees with csv-parse on every file, wherever its chunks end', { timeout: 600_000 }, () => {
+test('the reader agrees with csv-parse on every file, wherever its chunks end', () => {
   const path = join(temporaryFolder(), 'file.csv')
   fc.assert(
     fc.property(file, ({ rows, separator, lineEnd, mark, ended, emptyLines, chunk }) => {
@@ -101,7 +100,7 @@ test('the reader agrees with csv-parse on every file, wherever its chunks end', 
       }
       closeSync(opened)
     }),
-    { numRuns: FILES },
+    cases(1500),
   )
 })
 
@@ -117,7 +116,7 @@ test('faults are the same wherever the chunks of the reader end', () => {
       writeFileSync(path, content)
       expect(readAll(path, ',', chunk)).toEqual(readAll(path, ',', 1 << 20))
     }),
-    { numRuns: Math.ceil(FILES / 3) },
+    cases(500),
   )
 })
 
@@ -148,7 +147,7 @@ test('a quote that is never closed is reported with its line, and hides nothing'
 
 test('a record that is too long is passed over, whatever its length', () => {
   const path = join(temporaryFolder(), 'file.csv')
-  const longest = 'x'.repeat(MAX_RECORD_BYTES - 2)
+  const longest = 'x'.repeat(MAX_CHECKED_RECORD - 2)
   writeFileSync(
     path,
     `a,b\n${longest},y\n${longest},yy\n${'z'.repeat(2 * 1024 * 1024)}\n"${'q\n'.repeat(2e5)}"\n1,2\n`,

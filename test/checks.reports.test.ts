@@ -5,7 +5,7 @@ import formats from 'ajv-formats'
 import type { Log } from 'sarif'
 import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
-import { summariseMessage } from '../src/checks/explain.ts'
+import { summariseMessage } from '../src/engines/checking/explain.ts'
 import { type Checked, check } from './support/checking.ts'
 import { renderReport as render } from './support/reports.ts'
 
@@ -35,6 +35,26 @@ test('JUnit XML is valid: a suite for each file, a case for each code, failures 
     ['members.csv', '4', '3'],
     ['book-loans.csv', '3', '1'],
   ])
+})
+
+test('JUnit has no placeholder of a message', async () => {
+  const xml = await render(
+    'junit',
+    await check({ 'members.csv': 'memberId,born,kind\nM1,,\n', 'book-loans.csv': LOANS }),
+  )
+  expect(xml).toContain('The loan lasted 59 days')
+  expect(xml).not.toMatch(/\{\w+\}/)
+})
+
+test.each(['table', 'html', 'junit', 'sarif'] as const)('%s says that a code is partial', async (format) => {
+  const text = await render(
+    format,
+    await check(
+      { 'members.csv': MEMBERS.replace('M3', 'M3,x,\nM4'), 'book-loans.csv': LOANS },
+      { findingsBytes: 1 },
+    ),
+  )
+  expect(text).toContain('MEM-02-type is partial: the first 1 of its 2 findings are kept.')
 })
 
 test('SARIF has a rule for each code and a result for each finding', async () => {
@@ -123,7 +143,7 @@ test('a report without findings says so', async () => {
     'book-loans.csv': 'loanId,memberId,lent,returned,fee\n',
   })
   for (const format of ['table', 'html'] as const)
-    expect(await render(format, clean)).toContain('No findings.')
+    expect(await render(format, clean)).toContain('No findings in the 2 files')
   expect(await render('ndjson', clean)).toBe('')
   expect(JSON.parse(await render('sarif', clean)).runs[0].results).toEqual([])
 })

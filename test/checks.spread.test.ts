@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { findDefinition, loadDefinition } from '../src/checks/definition/load.ts'
-import { compileSpread, type Spread } from '../src/checks/engine/spread.ts'
+import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
+import { compileSpread, type Spread } from '../src/engines/checking/engine/spread.ts'
 import { checkFolder, placesOf } from './support/check-folder.ts'
+import { cases } from './support/properties.ts'
 
 const enrolments = loadDefinition(findDefinition('sdr')).resources.find(({ name }) => name === 'enrolments')
 const fields = enrolments?.fields ?? []
@@ -59,6 +60,7 @@ test('the factor divided by the months of the period, rounded down, is always ac
       expect(find(within, record)).toBeUndefined()
       expect(find(outside, record)).toBeUndefined()
     }),
+    cases(100),
   )
 })
 
@@ -78,6 +80,7 @@ test('a month that differs is always found, by the check that covers it', () => 
       expect(find(within, record)).toEqual(inside ? fault : undefined)
       expect(find(outside, record)).toEqual(inside ? undefined : fault)
     }),
+    cases(100),
   )
 })
 

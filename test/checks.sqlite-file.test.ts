@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FileFull, PAGE, SqliteFile, TableWriter } from '../src/checks/engine/sqlite-file.ts'
+import { FileFull, PAGE, SqliteFile, TableWriter } from '../src/engines/checking/engine/sqlite-file.ts'
+import { cases } from './support/properties.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 type Value = string | number | null
@@ -76,7 +77,7 @@ test('SQLite reads every row that was written, and finds no fault in the file', 
       expect(read.faults).toBe('ok')
       expect(read.rows).toEqual(rows.map(([each, [t, i, r]]) => [each, t, i === 0 ? 0 : i, r === 0 ? 0 : r]))
     }),
-    { numRuns: 100 },
+    cases(100),
   )
 })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createClient, MahiError, type OccupationsQuery } from '../client/src/index.ts'
 import { Front } from '../client/test/front.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 const record = (occupationCode: string, minor = 'M1', major = 'J1') => ({
@@ -173,7 +174,7 @@ test('all visits every record once, whatever the limit and the codes', async () 
       const all = await collect(client.occupations.all({ limit }))
       expect(all.map((each) => each.occupationCode).sort()).toEqual([...codes].sort())
     }),
-    { numRuns: 12 },
+    cases(12),
   )
 })
 
@@ -302,6 +303,7 @@ test('a custom fetch function sends the requests', async () => {
 test('code codes job titles', async () => {
   const service = await Service.start()
   await service.import([{ occupationCode: 'B2', titleEnglish: 'Truck Driver' }])
+  await service.index()
   const baseUrl = await service.app.listen({ host: '127.0.0.1', port: 0 })
   const client = createClient({ baseUrl, apiKey: service.key })
   const { items } = await client.occupations.code({

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { createClient, MahiError } from '../client/src/index.ts'
 import { choosePause, readRetryAfter } from '../client/src/retry.ts'
 import { Front } from '../client/test/front.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 async function startClient(environment: Record<string, string> = {}, options: { deadline?: number } = {}) {
@@ -176,6 +177,7 @@ test('pauses double up to eight seconds, and between half and all of that is a m
       expect(pause).toBeGreaterThanOrEqual(full / 2)
       expect(pause).toBeLessThanOrEqual(full)
     }),
+    cases(100),
   )
   expect(new Set(Array.from({ length: 20 }, () => choosePause(0))).size).toBeGreaterThan(1)
 })

@@ -1,13 +1,20 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { backUpSeries, type SeriesBackup } from '../src/upkeep/backup-series.ts'
-import { digest } from '../src/upkeep/copy.ts'
-import { listTables } from '../src/upkeep/tables.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { backUp } from '../src/operate/backup.ts'
+import { backUpSeries, type SeriesBackup } from '../src/operate/backup-series.ts'
+import { digest } from '../src/operate/copy.ts'
+import { moveDump } from '../src/operate/move-dump.ts'
+import { pipePrograms } from '../src/operate/postgres-programs.ts'
+import { restore } from '../src/operate/restore.ts'
+import { listTables } from '../src/operate/tables.ts'
 import { Installation, until } from './support/command.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { ask } from './support/load.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { cases } from './support/properties.ts'
+import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 /** Every table with its count and digest, but for those that a process which serves makes of the others. */
 async function describeAll(url: string) {
@@ -70,6 +77,140 @@ describe('backup and restore, while the service runs', () => {
   })
 })
 
+describe('a restore', () => {
+  async function makeBackup() {
+    const mahi = new Installation()
+    await fillDatabase(mahi.databaseUrl)
+    const file = join(temporaryFolder(), 'mahi.backup')
+    await backUp(mahi.databaseUrl, file)
+    await mahi.runJson(['occupations', 'import', '-'], { input: '{"occupationCode":"LATER"}\n' })
+    return { url: mahi.databaseUrl, file }
+  }
+  const countLater = async (database: Database) =>
+    (await database.all(`select code from occupation where code = 'LATER'`)).length
+
+  test('happens beside the database, which can be read and changed until it is complete', async () => {
+    const { url, file } = await makeBackup()
+    const counts: number[] = []
+    await restore(url, file, {
+      replace: true,
+      prepare: async (restored, replaced) => {
+        counts.push(await countLater(restored), await countLater(replaced))
+        // Neither the reader nor the writer waits for the restore.
+        await replaced.write('keys', async (writer) => {
+          await writer.run(`update revision set changed = 1 where name = 'run'`)
+        })
+      },
+    })
+    expect(counts).toEqual([0, 1])
+    expect(await withDatabase(url, countLater)).toBe(0)
+  })
+
+  test('that fails changes nothing and leaves nothing behind', async () => {
+    const { url, file } = await makeBackup()
+    const before = await describeAll(url)
+    const prepare = async () => {
+      throw new Error('not this one')
+    }
+    await expect(restore(url, file, { replace: true, prepare })).rejects.toThrow('not this one')
+    expect(await describeAll(url)).toEqual(before)
+    if (engine === 'sqlite') {
+      const path = url.slice('sqlite:'.length)
+      expect(readdirSync(dirname(path)).filter((name) => name.includes('.restore'))).toEqual([])
+      return
+    }
+    await withDatabase(url, async (database) => {
+      const rows = await database.all(
+        `select nspname from pg_namespace where nspname = current_schema() || '_restore'`,
+      )
+      expect(rows).toEqual([])
+    })
+  })
+
+  test.skipIf(engine === 'sqlite')('keeps the privileges on the tables', async () => {
+    const { url, file } = await makeBackup()
+    const readPrivileges = (database: Database) =>
+      database.all(
+        `select relname, relacl::text from pg_class
+         where relnamespace = current_schema()::regnamespace and relkind in ('r', 'S') order by relname`,
+      )
+    await withDatabase(url, async (database) => {
+      await database.write('schema', async (writer) => {
+        await writer.run('grant select, insert on occupation to pg_monitor')
+        await writer.run('grant usage on sequence job_id_seq to public')
+      })
+      const before = await readPrivileges(database)
+      await restore(url, file, { replace: true, prepare: async () => undefined })
+      expect(await readPrivileges(database)).toEqual(before)
+    })
+  })
+
+  test.skipIf(engine === 'sqlite')('ends when psql fails early, and quotes no row', async () => {
+    const { url, file } = await makeBackup()
+    const read = { program: 'pg_restore', parameters: ['--file=-', file] } as const
+    const write = {
+      program: 'psql',
+      url,
+      parameters: ['--no-psqlrc', '--set=ON_ERROR_STOP=1', '--file=-'],
+    } as const
+    async function* failing(chunks: AsyncIterable<Buffer>) {
+      yield `select 'a-row-with-data'::bigint;\n`
+      // More than fits into the pipes.
+      for (let count = 0; count < 100; count++) yield Buffer.alloc(65_536, ' \n')
+      yield* chunks
+    }
+    for (let round = 0; round < 10; round++) {
+      const failure = await pipePrograms(read, write, failing).catch((error: Error) => error.message)
+      expect(failure).toMatch(/^psql failed: /)
+      expect(failure).not.toContain('a-row-with-data')
+    }
+  })
+})
+
+describe('moveDump', () => {
+  const dump = [
+    "CREATE TABLE public.t (id bigint DEFAULT nextval('public.s'::regclass));",
+    'COPY public.t (id) FROM stdin;',
+    'public.t',
+    'COPY public.t (id) FROM stdin;',
+    '\\.',
+    'COPY public.empty (id) FROM stdin;',
+    '\\.',
+    'ALTER TABLE ONLY public.t REPLICA IDENTITY FULL; -- republic.t "public".t',
+    '',
+  ].join('\n')
+  const moved = [
+    'CREATE TABLE "x".t (id bigint DEFAULT nextval(\'"x".s\'::regclass));',
+    'COPY "x".t (id) FROM stdin;',
+    'public.t',
+    'COPY public.t (id) FROM stdin;',
+    '\\.',
+    'COPY "x".empty (id) FROM stdin;',
+    '\\.',
+    'ALTER TABLE ONLY "x".t REPLICA IDENTITY FULL; -- republic.t "x".t',
+    '',
+  ].join('\n')
+
+  test('moves statements to another schema and leaves rows as they are, however the dump is cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.integer({ min: 1, max: 80 })), async (sizes) => {
+        async function* chunks() {
+          const bytes = Buffer.from(dump)
+          for (let at = 0; at < bytes.length; ) {
+            const size = Number(sizes.next().value)
+            yield bytes.subarray(at, at + size)
+            at += size
+          }
+        }
+        let text = ''
+        for await (const chunk of moveDump('public', 'x')(chunks())) text += chunk.toString()
+        expect(text).toBe(moved)
+      }),
+      cases(100),
+    )
+  })
+})
+
 describe('backup --keep', () => {
   test('keeps the newest of a series, and touches no other file', async () => {
     const mahi = await new Installation().migrate()
@@ -92,4 +233,73 @@ describe('backup --keep', () => {
     const { code, stderr } = await new Installation().run(['backup', '--keep', '0', 'x'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999999, not "0"')])
   })
+})
+
+describe('what was erased after a backup', () => {
+  const publish = async (mahi: Installation, localId: string) =>
+    (
+      (await mahi.runJson(['results', 'publish', '--eid', '1001', '--return', localId, '-'], {
+        input: `{"localId":"${localId}"}\n`,
+      })) as { submissionToken: string }
+    ).submissionToken
+
+  test('stays erased after a restore, also when the database was lost', { timeout: 300_000 }, async () => {
+    const mahi = new Installation()
+    const [kept, known, logged] = [
+      await publish(mahi, 'a'),
+      await publish(mahi, 'b'),
+      await publish(mahi, 'c'),
+    ]
+    const backup = join(temporaryFolder(), 'mahi.backup')
+    await mahi.runJson(['backup', backup])
+    const ERASURE_LOG = join(temporaryFolder(), 'erased.ndjson')
+    await mahi.runJson(['submissions', 'delete', known])
+    await mahi.runJson(['submissions', 'delete', logged], { environment: { ERASURE_LOG } })
+    const log = readFileSync(ERASURE_LOG, 'utf8')
+    expect(log.trim().split('\n')).toHaveLength(1)
+    expect(log).not.toContain(logged)
+
+    const readState = async (at: Installation) => {
+      const { submissions } = (await at.runJson(['submissions', 'list'])) as {
+        submissions: { submissionToken: string; submissionStatus: string }[]
+      }
+      return Object.fromEntries(
+        submissions.map(({ submissionToken, submissionStatus }) => [submissionToken, submissionStatus]),
+      )
+    }
+    expect(await mahi.runJson(['restore', '--replace', backup])).toMatchObject({ erased: 2 })
+    expect(await readState(mahi)).toMatchObject({ [known]: 'Cancelled', [logged]: 'Cancelled' })
+    expect((await readState(mahi))[kept]).not.toBe('Cancelled')
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      expect(await database.all('select document from result_entry')).toEqual([
+        { document: expect.stringContaining('"a"') },
+      ])
+    })
+
+    // Another database, as after the loss of the first one.
+    const environment = { DATABASE_URL: temporaryDatabaseUrl(), ERASURE_LOG }
+    expect(await mahi.runJson(['restore', backup], { environment })).toMatchObject({ erased: 1 })
+    writeFileSync(ERASURE_LOG, 'not a log\n\n')
+    const refused = await mahi.run(['restore', '--replace', backup], { environment: { ERASURE_LOG } })
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('is not a line of ERASURE_LOG'),
+    ])
+  })
+
+  test('is not acknowledged unless it is recorded', async () => {
+    const mahi = new Installation()
+    const token = await publish(mahi, 'a')
+    const environment = { ERASURE_LOG: join(temporaryFolder(), 'absent', 'erased.ndjson') }
+    const { code, stderr } = await mahi.run(['submissions', 'delete', token], { environment })
+    expect([code, stderr]).toEqual([1, expect.stringContaining('ERASURE_LOG cannot be written (ENOENT)')])
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      expect(await database.all('select ended from submission')).toEqual([{ ended: null }])
+    })
+  })
+})
+
+test('a file that cannot be read is reported in one sentence', async () => {
+  const { code, stderr } = await new Installation().run(['restore', temporaryFolder()])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^.* cannot be read \(EISDIR\)\n$/)])
 })

@@ -1,11 +1,75 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect } from 'vitest'
 import { SETTINGS } from '../src/settings.ts'
 import { Installation, MAHI } from './support/command.ts'
+import { temporaryFolder } from './support/temporary.ts'
 import { testOnSqlite, testWhere } from './support/test-where.ts'
 
 const test = testOnSqlite('the settings and the command line, which know of no database')
+
+describe('compiled code', () => {
+  const start = (home: string, temporary: string) =>
+    spawnSync(process.execPath, [MAHI, 'config'], {
+      env: { PATH: process.env.PATH, HOME: home, TMPDIR: temporary },
+      encoding: 'utf8',
+    })
+
+  test('is kept in a folder of the user, and not where others could have put theirs', () => {
+    const [home, temporary] = [temporaryFolder(), temporaryFolder()]
+    mkdirSync(join(temporary, 'node-compile-cache'), { mode: 0o777 })
+    expect(start(home, temporary).status).toBe(0)
+    expect(readdirSync(temporary, { recursive: true })).toEqual(['node-compile-cache'])
+    const own = join(home, '.cache', 'mahi')
+    expect(statSync(own).mode & 0o777).toBe(0o700)
+    expect(readdirSync(own, { recursive: true }).length).toBeGreaterThan(50)
+  })
+
+  test.each<[string, (folder: string) => void]>([
+    ['that others may write to', (folder) => chmodSync(folder, 0o777)],
+    [
+      'that is a link',
+      (folder) => {
+        renameSync(folder, `${folder}-other`)
+        symlinkSync(`${folder}-other`, folder)
+      },
+    ],
+    [
+      'that is a file',
+      (folder) => {
+        rmSync(folder, { recursive: true })
+        writeFileSync(folder, '')
+      },
+    ],
+  ])('is not read from a folder %s', (_, spoil) => {
+    // Without a folder for the home, the temporary one is next.
+    const temporary = temporaryFolder()
+    const home = join(temporary, 'home')
+    writeFileSync(home, '')
+    const folder = join(temporary, `mahi-${process.getuid?.()}`)
+    mkdirSync(folder, { mode: 0o700 })
+    spoil(folder)
+    expect(start(home, temporary).status).toBe(0)
+    const kept = existsSync(`${folder}-other`) ? `${folder}-other` : folder
+    expect(statSync(kept).isDirectory() ? readdirSync(kept) : []).toEqual([])
+    rmSync(kept, { recursive: true, force: true })
+    rmSync(folder, { force: true })
+    expect(start(home, temporary).status).toBe(0)
+    expect(readdirSync(folder, { recursive: true }).length).toBeGreaterThan(50)
+  })
+})
 
 describe('config', () => {
   test('lists every setting, one a line, with its value, where that comes from and what it means', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import type { Database } from '../src/database/database.ts'
-import { openDatabase } from '../src/database/open.ts'
-import { digest } from '../src/upkeep/copy.ts'
-import { listTables } from '../src/upkeep/tables.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { copyDatabase, count, digest } from '../src/operate/copy.ts'
+import { listTables } from '../src/operate/tables.ts'
 import { Installation } from './support/command.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { ask } from './support/load.ts'
@@ -107,6 +107,28 @@ describe('copy', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('is incomplete. Run "mahi copy" again first')])
     await mahi.runJson(['copy', '--from', from, '--to', to])
     expect(await describeAll(to)).toEqual(whole)
+  })
+
+  test('refuses a target into which something is being written', async () => {
+    const from = `sqlite:${temporaryFolder()}/from.db`
+    await fillDatabase(from)
+    await withDatabase(from, (source) =>
+      withDatabase(temporaryDatabaseUrl(), async (target) => {
+        const tables = await listTables(target)
+        const rows = tables.map(async ({ name }) => [name, await count(target, name)] as const)
+        const pristine = new Map(await Promise.all(rows))
+        let copying: Promise<unknown> | undefined
+        await target.write('schema', async (writer) => {
+          await writer.run(`insert into key_use (key_id, used) values ('mahi_0123456789ab', 1)`)
+          copying = copyDatabase(source, target, { tables, pristine })
+          copying.catch(() => undefined)
+          // The copy reads the target as often as it will before this is committed.
+          for (let read = 0; read < 2 * tables.length; read++) await target.get('select name from instance')
+        })
+        await expect(copying).rejects.toThrow('is not empty')
+        expect(await target.all('select key_id from key_use')).toHaveLength(1)
+      }),
+    )
   })
 
   test('refuses a target with data, and a source that does not exist', async () => {

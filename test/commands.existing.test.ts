@@ -30,7 +30,7 @@ describe('a command that needs a database which is in use', () => {
     const mahi = new Installation()
     const environment = { DATABASE_URL: `sqlite:${path}` }
     await mahi.run(['config'], { environment })
-    const { openSqlite } = await import('../src/database/sqlite.ts')
+    const { openSqlite } = await import('../src/foundation/database/sqlite.ts')
     await (await openSqlite(path)).close()
     const { code, stderr } = await mahi.run(['keys', 'list'], { environment })
     expect([code, stderr]).toEqual([1, expect.stringContaining('has no Mahi tables')])

@@ -86,7 +86,7 @@ describe('--map', () => {
     )
     mahi.write('jobs.csv', 'Code,Title\nA,a\n')
     expect((await mahi.run([...IMPORT, '--map', 'map.json', 'jobs.csv'])).stderr.split('\n')).toEqual([
-      'map.json: has the unknown key "colums" (did you mean "columns"?); keys are columns, constants, separator, quote, sheet',
+      'map.json: has the unknown key "colums" (did you mean "columns"?); keys are columns, constants, separator, quote, sheet, headerRow',
       'map.json: columns.Code: names the unknown field "occupationCod" (did you mean "occupationCode"?)',
       'map.json: columns.Title.separator: splits titleEnglish, which is not a list',
       'map.json: constants.titleEnglsh: names the unknown field "titleEnglsh" (did you mean "titleEnglish"?)',
@@ -109,7 +109,7 @@ describe('--map', () => {
     )
     mahi.write('bad.yaml', 'columns: [\n')
     expect((await mahi.run([...IMPORT, '--map', 'bad.yaml', 'jobs.csv'])).stderr).toMatch(
-      /^bad\.yaml:\d: is not YAML or JSON/,
+      /^bad\.yaml:\d: is not YAML or JSON at column \d+: [a-z]/,
     )
   })
 })
@@ -165,7 +165,7 @@ describe('a spreadsheet', () => {
     const { code, lines } = await run({ Jobs: [header, [{ date: 40827 }, 'x', failed]] })
     expect(code).toBe(1)
     expect(lines[0]).toBe(
-      'jobs.xlsx:2: occupationCode: is the date 2011-10-11 in the spreadsheet: format the column as text and enter the value again',
+      'jobs.xlsx:2: occupationCode (A2): is the date 2011-10-11 in the spreadsheet: format the column as text and enter the value again',
     )
     const { mahi } = await run({ Jobs: [header, ['A1', 'x', failed]] })
     expect(await recordsOf(mahi)).toEqual([{ occupationCode: 'A1', titleEnglish: 'x' }])

@@ -118,9 +118,9 @@ test('--dry-run reports what would change, and changes nothing', async () => {
   expect(code).toBe(0)
   expect(stderr).toBe(
     [
-      '~ A1',
+      '~ A1  Miller',
       '    titleEnglish: "Baker" -> "Miller"',
-      '- C1',
+      '- C1  Pilot',
       '+ D1',
       'Would be: 1 created, 1 updated, 1 unchanged, 1 deleted. Nothing was changed.\n',
     ].join('\n'),
@@ -309,7 +309,7 @@ test('every fault of every file is named by file, line and field, and nothing is
       { occupationCode: 'Y3', renumeration: { payLowerBound: 50000, payMidUpperBound: 40000 } },
     ]),
     'once.ndjson': toLines([{ occupationCode: 'Z1' }, { occupationCode: 'Z2' }, { occupationCode: 'Z1' }]),
-    'again.csv': 'titleEnglish,occupationCode\n"on two\nlines",Z3\nx, Z2\n',
+    'again.csv': 'descriptionEnglish,occupationCode\n"on two\nlines",Z3\nx, Z2\n',
     'long.ndjson': `{"occupationCode":"L1","titleEnglish":"${'x'.repeat(20_000_000)}"}\n{"occupationCode":"L2"}\n`,
   }
   const names = Object.entries(files).map(([name, content]) => mahi.write(name, content))

@@ -2,9 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { enqueue } from '../src/jobs/queue.ts'
+import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
+import { readRevisions } from '../src/foundation/database/revisions.ts'
+import { enqueue } from '../src/foundation/jobs/queue.ts'
+import { findHidden } from '../src/operate/init.ts'
+import { describeServer } from '../src/operate/status.ts'
 import { SETTINGS } from '../src/settings.ts'
-import { describeServer } from '../src/upkeep/status.ts'
 import { Installation } from './support/command.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { engine } from './support/temporary.ts'
@@ -24,7 +27,8 @@ describe('status', () => {
       occupations: 60,
       lastImport: expect.stringMatching(/Z$/),
       submissions: { total: 1 },
-      queue: { waiting: 0, running: 0, oldest: null },
+      // The index of what it was filled with.
+      queue: { waiting: 1, running: 0 },
       workers: 0,
       keys: { valid: 2, expired: 0, revoked: 0 },
     })
@@ -42,6 +46,22 @@ describe('status', () => {
         { name: 'DATABASE_URL', state: 'warning', message: expect.stringContaining('mahi keys rotate') },
       ]),
     })
+  })
+
+  test('shows whether the catalogue is indexed, and why it is not', async () => {
+    const mahi = await new Installation().fill([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+    expect(await mahi.runJson(['status'])).toMatchObject({ searchIndex: { state: 'waiting', bytes: null } })
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      const { catalogue } = await readRevisions(database)
+      await recordIndexFailure(database, catalogue, 'it is too large')
+    })
+    expect(await mahi.runJson(['status'])).toMatchObject({
+      searchIndex: { state: 'failed', failed: expect.stringMatching(/Z$/), reason: 'it is too large' },
+    })
+    expect((await mahi.run(['status'])).stdout).toContain('it is too large; search is unavailable')
+    const { bytes } = (await mahi.runJson(['occupations', 'index'])) as { bytes: number }
+    expect(await mahi.runJson(['status'])).toMatchObject({ searchIndex: { state: 'current', bytes } })
+    expect(await mahi.runJson(['status'])).toMatchObject({ queue: { waiting: 0 } })
   })
 
   test('counts a job as waiting once it is due', async () => {
@@ -99,12 +119,17 @@ describe('init', () => {
     const mahi = new Installation()
     const { files, next } = (await mahi.runJson(['init'])) as { files: string[]; next: string[] }
     expect(files).toEqual(
-      ['mahi.env', 'mahi.service', 'mahi-backup.service', 'mahi-backup.timer'].map((name) =>
-        join(mahi.folder, name),
-      ),
+      [
+        'mahi.env',
+        'mahi.service',
+        'mahi-worker.service',
+        'mahi-backup.service',
+        'mahi-backup.timer',
+        'mahi-failure@.service',
+      ].map((name) => join(mahi.folder, name)),
     )
     // Every file that was written is installed, and nothing else.
-    const installed = next.flatMap((line) => line.match(/\bmahi[\w-]*\.(?:env|service|timer)\b/g) ?? [])
+    const installed = next.flatMap((line) => line.match(/\bmahi[\w@-]*\.(?:env|service|timer)\b/g) ?? [])
     expect(new Set(installed)).toEqual(new Set(files.map((file) => basename(file))))
     expect(next).toHaveLength(3)
     expect(statSync(join(mahi.folder, 'mahi.env')).mode & 0o777).toBe(0o600)
@@ -122,6 +147,10 @@ describe('init', () => {
     const [program = '', ...parameters] = start.split(' ')
     expect(spawnSync(program, [...parameters, '--version'], { encoding: 'utf8' }).stdout).toMatch(/^\d/)
 
+    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service'])
+      expect(readFileSync(join(mahi.folder, name), 'utf8').split('\n'), name).toContain(
+        'OnFailure=mahi-failure@%n.service',
+      )
     const backup = readFileSync(join(mahi.folder, 'mahi-backup.service'), 'utf8')
     // It may read what the service writes: the same user, settings and folder.
     const shared = unit
@@ -142,6 +171,12 @@ describe('init', () => {
     expect(readFileSync(join(mahi.folder, 'mahi.env'), 'utf8')).toBe(settings)
   })
 
+  testCommandLine('names a program that the units cannot read', () => {
+    expect(findHidden(['/usr/bin/node', '--flag', '/opt/mahi/bin/mahi.js'])).toEqual([])
+    const program = ['/home/ana/.nvm/bin/node', '/root/mahi/bin/mahi.js', '/usr/lib/home/mahi.js']
+    expect(findHidden(program)).toEqual(program.slice(0, 2))
+  })
+
   const testUnit = testWhere(
     engine === 'sqlite' && spawnSync('systemd-analyze', ['--version']).status === 0,
     'systemd-analyze is not installed, or the engine is not SQLite: the unit of mahi init',
@@ -149,7 +184,7 @@ describe('init', () => {
   testUnit('systemd has nothing to say against the unit', async () => {
     const mahi = new Installation()
     await mahi.runJson(['init'])
-    for (const name of ['mahi.service', 'mahi-backup.service', 'mahi-backup.timer']) {
+    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service', 'mahi-backup.timer']) {
       const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, name)], {
         encoding: 'utf8',
       })

@@ -1,8 +1,15 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { SCOPES } from '../src/access/principal.ts'
+import { SCOPES, type Scope } from '../src/api/access/principal.ts'
+import { Sessions } from '../src/console/sessions.ts'
+import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { findFreePort } from './support/free-port.ts'
 import { PausableProxy } from './support/pausable-proxy.ts'
 import { Service } from './support/service.ts'
+import { startWorker } from './support/submission-worker.ts'
 import { engine, temporaryDatabaseUrl } from './support/temporary.ts'
 
 const LONG = 'x'.repeat(10_000)
@@ -16,16 +23,10 @@ async function startConsole(url?: string) {
   let cookie: string | undefined
   /** Requests a page, or sends its form if there are fields. */
   const ask = async (path: string, fields?: Record<string, string>) => {
+    const page = { headers: { host: 'localhost', ...(cookie !== undefined && { cookie }) } }
     const response = await service.app.inject({
-      method: fields === undefined ? 'GET' : 'POST',
       url: `/console${path}`,
-      headers: {
-        host: 'localhost',
-        'sec-fetch-site': 'same-origin',
-        'content-type': 'application/x-www-form-urlencoded',
-        ...(cookie !== undefined && { cookie }),
-      },
-      ...(fields !== undefined && { payload: new URLSearchParams(fields).toString() }),
+      ...(fields === undefined ? page : describeForm(fields, cookie)),
     })
     return {
       ...response,
@@ -117,10 +118,11 @@ test('a form has at most 5,000 fields', async () => {
   const choices = (count: number) =>
     Object.fromEntries([
       ['titles', ''],
+      // And the token of the session.
       ...Array.from({ length: count - 1 }, (_, index) => [`choice-${index}`, '']),
     ]) as Record<string, string>
-  expect((await ask('/code', choices(5_000))).text).toContain('The list is empty.')
-  const refused = await ask('/code', choices(5_001))
+  expect((await ask('/code', choices(4_999))).text).toContain('The list is empty.')
+  const refused = await ask('/code', choices(5_000))
   expect(refused.status).toBe(413)
   expect(refused.text).toContain('The form has more than 5000 fields, the most that are allowed.')
 })
@@ -151,3 +153,155 @@ test.skipIf(engine === 'sqlite')(
     await expect.poll(async () => (await ask('/changes')).status, { timeout: 20_000 }).toBe(200)
   },
 )
+
+describe('a browser that leaves', () => {
+  async function start() {
+    const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
+    const { port } = new URL(console.url)
+    const cookie = await console.signIn()
+    /** Sends the beginning of a request, and leaves once `leaves` resolves. */
+    const visit = async (head: string, body: string, leave: (socket: Socket) => Promise<unknown>) => {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined)
+      socket.write(`${head} HTTP/1.1\r\nhost: localhost\r\ncookie: ${cookie}\r\n${body}`)
+      await leave(socket)
+      socket.destroy()
+    }
+    const readUse = async (budget: string) => {
+      const metrics = await console.service.metrics.registry.metrics()
+      return Number(new RegExp(`^mahi_budget_used\\{budget="${budget}"\\} (\\d+)$`, 'm').exec(metrics)?.[1])
+    }
+    return { console, cookie, visit, readUse }
+  }
+
+  test('frees the slot of its download', async () => {
+    const { console, cookie, visit, readUse } = await start()
+    const recordText = 'x'.repeat(4_000)
+    const findings = Array.from({ length: 5_000 }, (_, index) => ({
+      localId: `L${index}`,
+      errorCode: 'E1',
+      errorType: 'Error',
+      fileType: 'Learner',
+      recordText,
+    }))
+    await console.service.publish(findings, { token: 'many-findings' })
+    const path = '/console/submissions/many-findings/findings.csv'
+    const statuses = new Set<string>()
+    for (let count = 0; count < 5; count++) {
+      await visit(`GET ${path}`, '\r\n', async (socket) => {
+        const [head] = (await once(socket, 'data')) as [Buffer]
+        socket.pause()
+        statuses.add(head.toString('latin1').slice(0, 12))
+        expect(await readUse('streams')).toBeGreaterThan(0)
+      })
+    }
+    await expect.poll(() => readUse('streams'), { timeout: 10_000 }).toBe(0)
+    expect([...statuses]).toEqual(['HTTP/1.1 200'])
+    const whole = await console.service.app.inject({ url: path, headers: { host: 'localhost', cookie } })
+    expect(whole.body.length).toBeGreaterThan(findings.length * recordText.length)
+  })
+
+  test('frees the slot of its upload', async () => {
+    const { console, cookie, visit, readUse } = await start()
+    const created = await console.service.app.inject({
+      url: '/console/submissions',
+      ...describeForm({ returnId: '202512' }, cookie),
+    })
+    const path = String(created.headers.location).split('?')[0]
+    const own = `sec-fetch-site: same-origin\r\ncontent-length: 5000000\r\nexpect: 100-continue\r\n`
+    const put = `content-type: text/csv\r\nx-form-token: ${tokenOf(cookie)}\r\n`
+    const part = (name: string) => `--limit\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`
+    const form = `${part('form-token')}${tokenOf(cookie)}\r\n${part('learners"; filename="learners.csv').replace('\r\n\r\n', '\r\ncontent-type: text/csv\r\n\r\n')}`
+    const rows = `learner_id\n${'1\n'.repeat(200_000)}`
+    const multipart = 'content-type: multipart/form-data; boundary=limit\r\n'
+    for (let count = 0; count < 6; count++) {
+      const flushed = async (socket: Socket) => {
+        await once(socket, 'data')
+        await new Promise<unknown>((resolve) => socket.write(rows, resolve))
+      }
+      await visit(`PUT ${path}/files/learners`, `${own}${put}\r\n`, flushed)
+      await visit(`POST ${path}/files`, `${own}${multipart}\r\n${form}`, flushed)
+    }
+    await expect.poll(() => readUse('uploads'), { timeout: 10_000 }).toBe(0)
+    expect(console.service.log.join('')).not.toContain('a page of the console failed')
+  })
+})
+
+test('findings of files with the longest header rows take no memory once they are shown', async () => {
+  const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
+  await startWorker(console.service.database, ['sdr'])
+  const cookie = await console.signIn()
+  const { key } = await console.service.createKey({ scopes: SCOPES, eids: ['1001'] })
+  const call = (method: 'PUT' | 'POST' | 'GET', url: string, payload?: string, type = 'application/json') =>
+    console.service.request({
+      method,
+      url: `/v1/submissions${url}`,
+      headers: { 'x-api-key': key, eid: '1001', ...(payload !== undefined && { 'content-type': type }) },
+      ...(payload !== undefined && { payload }),
+    })
+  const { submissionToken: token } = (await call('POST', '', '{"returnId":"202512"}')).json()
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const used: number[] = []
+  for (let round = 0; round < 6; round++) {
+    const cells = Array.from({ length: 200_000 }, (_, index) => (round * 200_000 + index).toString(36))
+    await call('PUT', `/${token}/files/learners`, `${cells.join()},localId\n1,2\n`, 'text/csv')
+    const { runId } = (await call('POST', `/${token}/validation-runs`)).json()
+    await expect
+      .poll(async () => (await call('GET', `/${token}/validation-runs/${runId}`)).json(), { timeout: 60_000 })
+      .toMatchObject({ status: 'Processed' })
+    const url = `/console/submissions/${token}/findings?file=Learner`
+    const page = await console.service.app.inject({ url, headers: { host: 'localhost', cookie } })
+    expect([page.statusCode, page.body.includes('class="finding"')]).toEqual([200, true])
+    collect()
+    used.push(process.memoryUsage().heapUsed)
+  }
+  // Each header row is 1 MB, and 10 MB as a list of names.
+  expect((used.at(-1) ?? 0) - (used[1] ?? 0)).toBeLessThan(10 * 2 ** 20)
+})
+
+test('the log of viewed findings names only organisations that the caller may see', async () => {
+  const { service, ask } = await startConsole()
+  await service.publish([{ localId: 'L1', errorCode: 'E1', errorType: 'Error', fileType: 'Learner' }], {
+    token: 'token-of-findings',
+  })
+  const path = '/submissions/token-of-findings'
+  for (const eid of ['2002', 'Hana Te Ao, student 123', '']) {
+    for (const page of ['findings', 'findings.csv', 'compare'])
+      expect((await ask(`${path}/${page}?${new URLSearchParams({ eid })}`)).status, eid).toBe(401)
+  }
+  expect(service.log.join('')).not.toMatch(/findings viewed|Hana/)
+  expect((await ask(`${path}/findings?eid=1001`)).status).toBe(200)
+  expect(service.log.filter((line) => line.includes('"audit":"findings viewed"'))).toEqual([
+    expect.stringContaining('"eid":"1001"'),
+  ])
+})
+
+test('the rules are those of the configured definitions, for whom the API shows them to', async () => {
+  const service = await Service.start({ CONSOLE: 'on', DEFINITIONS: 'gtfs' })
+  const sessions = new Sessions(service.database)
+  const visit = async (scopes: readonly Scope[], path: string) => {
+    const { id, key } = await service.createKey({ scopes, eids: ['1001'] })
+    const cookie = `mahi-session=${await sessions.openLink(await sessions.createLink(id))}`
+    const page = await service.app.inject({ url: `/console${path}`, headers: { host: 'localhost', cookie } })
+    const shown = path.replace(/^\/rules\/(\w+)\//, '/rules/').replace(/\?.*/, '')
+    const direct = await service.request({
+      url: `/v1${shown}?${new URLSearchParams({ definition: /rules\/(\w+)\/|definition=(\w+)/.exec(path)?.slice(1).find(Boolean) ?? '' })}`,
+      headers: { 'x-api-key': key },
+    })
+    expect(page.statusCode, path).toBe(direct.statusCode)
+    return { page, direct }
+  }
+  const { page, direct } = await visit(['validation-results:read'], '/rules')
+  const { definition, rules } = direct.json<{ definition: { title: string }; rules: { code: string }[] }>()
+  expect(page.body).toContain(definition.title)
+  for (const { code } of rules.slice(0, 20)) expect(page.body).toContain(`/console/rules/gtfs/${code}`)
+  expect(page.body).not.toContain('Single Data Return')
+  const code = rules[0]?.code
+  expect((await visit(['validation-results:read'], `/rules/gtfs/${code}`)).page.statusCode).toBe(200)
+  for (const path of ['/rules?definition=sdr', '/rules/sdr/LEA-03-required', '/rules/gtfs/NONE'])
+    expect((await visit(['validation-results:read'], path)).page.statusCode).toBe(404)
+  for (const path of ['/rules', `/rules/gtfs/${code}`]) {
+    expect((await visit(['submissions:write'], path)).page.statusCode).toBe(401)
+    expect((await visit(['occupations:read'], path)).page.statusCode).toBe(401)
+  }
+})

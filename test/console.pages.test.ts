@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fastify from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { registerConsole } from '../src/console/console.ts'
-import type { ConsoleServices } from '../src/console/context.ts'
-import { importOccupations } from '../src/occupations/import.ts'
-import { readOnet } from '../src/occupations/onet/import.ts'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import { readOnet } from '../src/catalogue/onet/import.ts'
 import { chromiumPath, startBrowser } from './support/browser.ts'
-import { type ConsolePage, ConsoleService } from './support/console.ts'
+import { type ConsolePage, ConsoleService, listRoutes } from './support/console.ts'
 import { findRealData } from './support/real-data.ts'
 import { SCREENS } from './support/screens.ts'
 import { SDR_FILES } from './support/sdr/file-types.ts'
@@ -160,15 +157,15 @@ const PAGES: readonly (readonly [
   ['GET /console/sign-in/provider', '/sign-in/provider', SIGN_IN, 'button Sign in', { stranger: true }],
   ['GET /console/signed-in', '/signed-in', SIGN_IN, 'button Sign in', { stranger: true, status: 401 }],
   [
-    'GET /console/link/:secret',
-    '/link/none',
+    'GET /console/link/:secret(^[\\w-]{43}$)',
+    `/link/${'x'.repeat(43)}`,
     SIGN_IN,
     'button Open the console',
     { stranger: true, onlyWithoutScript: true },
   ],
   [
-    'POST /console/link/:secret',
-    '/link/none',
+    'POST /console/link/:secret(^[\\w-]{43}$)',
+    `/link/${'x'.repeat(43)}`,
     SIGN_IN,
     'button Sign in',
     { stranger: true, onlyWithoutScript: true, status: 401, send: (page) => press(page, 'Open the console') },
@@ -192,14 +189,7 @@ const NO_PAGES = [
 ]
 
 test('every route of the console is a page that is tried here, or shows no page', async () => {
-  const routes = new Set<string>()
-  const app = fastify()
-  app.addHook('onRoute', ({ method, url }) => {
-    for (const each of [method].flat()) if (each !== 'HEAD') routes.add(`${each} ${url}`)
-  })
-  await registerConsole(app, {} as ConsoleServices)
-  await app.ready()
-  expect([...routes].sort()).toEqual([...new Set(PAGES.map(([route]) => route)), ...NO_PAGES].sort())
+  expect(await listRoutes()).toEqual([...new Set(PAGES.map(([route]) => route)), ...NO_PAGES].sort())
 })
 
 /** A catalogue with O*NET, if it is there, and with samples in both languages; and submissions in every state. */

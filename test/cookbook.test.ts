@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
-import { createKey } from '../src/access/keys.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import { Service } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -47,6 +47,7 @@ async function serveSamples() {
       .split('\n')
       .map((line) => JSON.parse(line) as unknown)
   await service.import(read('occupations'))
+  await service.index()
   await service.publish(read('validation-results'), { eid: '9999', token: 'sample-submission' })
   const { key } = await createKey(service.database, {
     client: 'cook',

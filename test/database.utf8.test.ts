@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { joinTexts, toBuffer } from '../src/database/utf8.ts'
+import { joinTexts, toBuffer } from '../src/foundation/database/utf8.ts'
+import { cases } from './support/properties.ts'
 
 test('texts are joined by commas, as UTF-8', () => {
   expect(joinTexts(['{"a":"ā"}', '', '{"b":"😀"}'])).toEqual(Buffer.from('{"a":"ā"},,{"b":"😀"}'))
@@ -8,6 +9,7 @@ test('texts are joined by commas, as UTF-8', () => {
     fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { minLength: 1 }), (texts) => {
       expect(joinTexts(texts).toString()).toBe(texts.join(','))
     }),
+    cases(100),
   )
 })
 

@@ -4,7 +4,6 @@ import { relative } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
-import { ALLOCATOR } from './support/allocator.ts'
 import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
 import { Served } from './support/served.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
@@ -90,7 +89,7 @@ test('the build finds every source that the compiler reads', async () => {
     .map((line) => relative(ROOT, line.trim()))
     .filter((path) => path !== '' && !path.startsWith('node_modules/'))
   const build = stages.filter(({ name }) => name === 'packages' || name === 'build').flatMap(sourcesOf)
-  expect(files).toContain('src/cli.ts')
+  expect(files).toContain('src/start.ts')
   expect(files.filter((path) => !covers(build, path))).toEqual([])
 })
 
@@ -99,9 +98,13 @@ test('the image holds what the package holds, but for what is only read by peopl
   const copied = targets.flatMap(({ words }) =>
     words.slice(0, -1).map((path) => path.replace(/^\/app\//, '')),
   )
-  const needed = PACKAGE.files.filter((path) => path !== 'docs' && !path.endsWith('.md'))
+  const needed = PACKAGE.files.filter((path) => !/^docs$|^!?deploy\b|\.md$/.test(path))
   expect(copied).toEqual(expect.arrayContaining([...needed, 'package.json', 'node_modules']))
   for (const { words } of targets) expect(words.at(-1)).toMatch(/^\/(?:app\/|data$)/)
+})
+
+test('the package contains the files of deploy/, but not the secrets beside them', () => {
+  expect(PACKAGE.files).toEqual(expect.arrayContaining(['deploy', '!deploy/.env']))
 })
 
 test('the image runs as a user who is not root, and owns nothing but /data', () => {
@@ -118,11 +121,8 @@ test('the settings of the image are settings, and agree with the port that it ex
     string,
     string
   >
-  const { NODE_ENV, TMPDIR, ...rest } = given
+  const { NODE_ENV, TMPDIR, ...settings } = given
   expect(NODE_ENV).toBe('production')
-  const settings = Object.fromEntries(Object.entries(rest).filter(([name]) => !name.startsWith('MALLOC_')))
-  const memory = Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith('MALLOC_')))
-  expect(memory).toEqual(ALLOCATOR)
   // The only folder that can be written to.
   expect(TMPDIR).toBe('/data')
   expect(Object.keys(settings).filter((name) => !isSetting(name))).toEqual([])

@@ -1,6 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -315,7 +316,7 @@ test('submissions are validated by the workers alone, within their memory and di
 
 test('workers are added by a metric that the service has and the comment defines', () => {
   const text = readRepositoryFile(`${folder}/worker-autoscaler.yaml`)
-  const own = readRepositoryFile('src/upkeep/gauges.ts')
+  const own = readRepositoryFile('src/operate/gauges.ts')
   for (const [name] of text.matchAll(/mahi_jobs_[a-z]+/g)) expect(own).toContain(`'${name}'`)
   for (const { external } of workerAutoscaler.spec.metrics ?? [])
     expect(text).toContain(`as: ${external?.metric.name} }`)
@@ -413,6 +414,27 @@ testDump('the script of the backup keeps fourteen dumps, and a dump restores eve
   await mahi.runJson(['backup', own], { environment })
   await start('pg_restore', ['--no-owner', '--schema=public', '--exit-on-error', `--dbname=${third}`, own])
   expect(await withDatabase(third, readState)).toEqual(before)
+})
+
+test('the script of the backup passes the password in the environment, where nobody else can read it', async () => {
+  const backup = read<{ spec: { jobTemplate: { spec: { template: BackupPod } } } }>('backup-cron-job.yaml')
+  const { command, args } = backup.spec.jobTemplate.spec.template.spec.containers[0]
+  const [shell = '', ...options] = command
+  const folder = temporaryFolder()
+  const recorded = join(folder, 'recorded')
+  const program = `#!/bin/sh\nprintf '%s\\n' "$PGPASSWORD" "$@" >>${recorded}\nfor each; do case $each in --file=*) : >"\${each#--file=}";; esac; done\n`
+  for (const name of ['pg_dump', 'pg_restore']) writeFileSync(join(folder, name), program, { mode: 0o755 })
+  const script = (args[0] ?? '').replace('cd /backups', `cd ${folder}`)
+  await run(shell, [...options, script], {
+    env: {
+      PATH: `${folder}:${process.env.PATH}`,
+      DATABASE_URL: 'postgres://mahi:p%40%5Css%2Fw@db.example:5432/mahi?sslmode=require',
+    },
+  })
+  const [password, ...parameters] = readFileSync(recorded, 'utf8').split('\n')
+  expect(password).toBe('p@\\ss/w')
+  expect(parameters.filter((each) => each.includes('p%40'))).toEqual([])
+  expect(parameters).toContain('--dbname=postgres://mahi@db.example:5432/mahi?sslmode=require')
 })
 
 /** A database of its own, since the backup dumps all of one. */

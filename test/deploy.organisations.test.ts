@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createKey } from '../src/access/keys.ts'
-import { publishResults } from '../src/validation-results/publish.ts'
+import { createKey } from '../src/api/access/keys.ts'
+import { publishResults } from '../src/submissions/findings/publish.ts'
 import { ask, hasCaddy, runCaddy, startCaddy } from './support/caddy.ts'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { Installation, until } from './support/command.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PROBLEMS } from '../src/http/problems.ts'
+import { PROBLEMS } from '../src/api/contract/problems.ts'
 import { ask, CADDYFILE, hasCaddy, runCaddy, startCaddy } from './support/caddy.ts'
 import { readRepositoryFile } from './support/deploy.ts'
 import { findFreePort } from './support/free-port.ts'

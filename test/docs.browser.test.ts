@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { PROBLEMS } from '../src/http/problems.ts'
+import { PROBLEMS } from '../src/api/contract/problems.ts'
 import { chromiumPath, startBrowser } from './support/browser.ts'
 import { Service } from './support/service.ts'
 

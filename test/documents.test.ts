@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { PROBLEMS } from '../src/http/problems.ts'
+import { PROBLEMS } from '../src/api/contract/problems.ts'
 import { SETTINGS } from '../src/settings.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -68,7 +68,7 @@ test('docs/api.md lists every problem with its status, and no other', () => {
 
 test('docs/operations.md lists every metric of the service, and no other', () => {
   const metrics = list('src/**/*.ts').flatMap((file) =>
-    [...read(file).matchAll(/(?:name: |(?:gauge|counter|info)\(\s*)'(mahi_[a-z_]+)'/g)].map(
+    [...read(file).matchAll(/(?:name: |(?:gauge|counter|histogram|info)\(\s*)'(mahi_[a-z_]+)'/g)].map(
       ([, name]) => name,
     ),
   )

@@ -1,5 +1,5 @@
 import { expect, inject, test } from 'vitest'
-import { ATTACKS, runAttacks } from './attacks/run-attacks.ts'
+import { ATTACKS, runAttacks } from '../tools/attacks/run-attacks.ts'
 import { MAHI } from './support/command.ts'
 import { engine } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
@@ -15,11 +15,12 @@ testWhere(process.platform === 'linux', 'attacks: the memory of a process is rea
       attacks: ATTACKS,
       length: 1_000,
       together: 3_000,
+      restarts: 1,
       program: MAHI,
       sources: true,
     })
     expect(results.filter(({ faults }) => faults.length > 0)).toEqual([])
-    expect(results).toHaveLength(ATTACKS.length + 2)
+    expect(results).toHaveLength(ATTACKS.length + 3)
   },
 )
 

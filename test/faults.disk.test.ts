@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { createClient } from '../client/src/index.ts'
-import { createKey } from '../src/access/keys.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { ask, Installation, toLines, until } from './support/command.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
@@ -279,6 +279,37 @@ describe('a full disk for submissions', () => {
       validate,
     }
   }
+
+  testSqlite(
+    'an upload that fills the disk leaves room for others, without a restart, and one line in the log',
+    { timeout: 240_000 },
+    async () => {
+      const { disk, url, server, headers, submissions, token, at, read } = await start()
+      const before = await read()
+      const versions = () =>
+        withDatabase(url, (database) => database.all('select version from file_version order by version'))
+      const known = await versions()
+      const noise = randomBytes(60_000_000).toString('base64')
+      for (let round = 0; round < 3; round++) {
+        const refused = await fetch(`${at}/files/people`, {
+          method: 'PUT',
+          headers: { ...headers, 'content-type': 'text/csv' },
+          body: `localId,id\n${round},${noise}\n`,
+        })
+        expect([refused.status, (await refused.json()).detail]).toEqual([
+          503,
+          'The service has no disk space left. Nothing was changed.',
+        ])
+        expect(await versions()).toEqual(known)
+        expect(await read()).toEqual(before)
+        // Changes that need little room still find it.
+        expect((await submissions.create({ returnId: `20240${round + 1}` })).submissionToken).toBeDefined()
+      }
+      expect(await submissions.putFile(token, 'people', PEOPLE.after.csv)).toMatchObject({ records: 300 })
+      expect(server.command.stdout.match(/"level":"error"/g) ?? []).toHaveLength(1)
+      disk.empty()
+    },
+  )
 
   testBoth(
     'uploads and runs store nothing, exports are complete, and with room everything works again',

@@ -142,11 +142,13 @@ describe.skipIf(!hasCluster)('a standby is judged', () => {
     expect((await get('/v1/occupations')).status).toBe(200)
   })
 
-  test('the primary itself may be named, and one that follows another primary may not', async () => {
+  test('the primary itself is reported as lost redundancy, and one that follows another primary is not used', async () => {
     const primary = await startCluster()
     const standby = await startStandby(primary)
     const same = await serve(primary, (name) => ({ DATABASE_READ_URL: primary.url(name) }))
-    expect(await same.metric('mahi_standby_up')).toBe(1)
+    await same.command.output(/it is the same server as the primary.*the standby is not used/)
+    expect(await same.metric('mahi_standby_up')).toBe(0)
+    expect((await same.get('/v1/occupations')).status).toBe(200)
     await standby.catchUp(primary)
     await standby.promote()
     const second = await startStandby(standby)

@@ -22,7 +22,7 @@ async function startTen(mahi: Installation, DATABASE_URL: string): Promise<void>
     expect(applied[0]).toEqual({ name: '0001-initial' })
     expect(new Set(applied.map(({ name }) => name)).size).toBe(applied.length)
     expect(await database.all('select name, number from revision order by name')).toEqual(
-      ['catalogue', 'keys', 'run'].map((name) => ({ name, number: 0 })),
+      ['catalogue', 'keys', 'run', 'search'].map((name) => ({ name, number: 0 })),
     )
   })
   const ends = await Promise.all(

@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Reader } from '../src/database/database.ts'
+import type { Reader } from '../src/foundation/database/database.ts'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { Installation, toLines, until } from './support/command.ts'
 import { checkPage, fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'

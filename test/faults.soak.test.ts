@@ -1,6 +1,6 @@
 import { expect, inject, test } from 'vitest'
-import { soak } from '../bench/soak/run.ts'
-import { grow, judgeAlways, judgeTrends, type Window } from '../bench/soak/verdict.ts'
+import { soak } from '../tools/soak/run.ts'
+import { grow, judgeAlways, judgeTrends, type Window } from '../tools/soak/verdict.ts'
 import { engine } from './support/temporary.ts'
 
 // `npm run soak` runs for as long as one likes, and judges trends as well.

@@ -16,6 +16,12 @@ const toCodes = (ndjson: string) =>
     .split('\n')
     .map((line) => (JSON.parse(line) as { occupationCode: string }).occupationCode)
 
+const toLocalIds = (ndjson: string) =>
+  ndjson
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { localId: string }).localId)
+
 describe.skipIf(!hasCluster)('with a primary and a standby that streams from it', () => {
   let primary: Cluster
   let standby: Cluster
@@ -44,9 +50,10 @@ describe.skipIf(!hasCluster)('with a primary and a standby that streams from it'
     const get = (path: string, headers: Record<string, string> = {}) =>
       ask(url + path, { ...filled.headers, ...headers })
     /** Runs a command that has to succeed. */
-    const run = async (parameters: readonly string[], records: readonly unknown[]) => {
-      const input = toLines(records)
-      return await mahi.runJson([...parameters, '-'], { input, environment: { DATABASE_URL } })
+    const run = async (parameters: readonly string[], records?: readonly unknown[]) => {
+      const environment = { DATABASE_URL }
+      if (records === undefined) return await mahi.runJson(parameters, { environment })
+      return await mahi.runJson([...parameters, '-'], { input: toLines(records), environment })
     }
     /** Another server of the same database, which reads at the primary. */
     const serveAlso = async () => {
@@ -65,68 +72,106 @@ describe.skipIf(!hasCluster)('with a primary and a standby that streams from it'
     return Number(row?.count)
   }
 
-  test('the reads of both operations are made there, and those of the primary are keys and revisions', async () => {
-    const { get, token } = await serve('read_there')
+  test('pages of both operations are read there, and not at the primary', async () => {
+    const { get, token } = await serve('read_there', { PAGE_CACHE_MB: '0' })
     for (const path of ['/v1/occupations', `/v1/submissions/${token}/validation-results`]) {
-      expect((await get(path)).status).toBe(200)
-      expect(await countReaders(standby, 'read_there')).toBe(1)
+      await until(async () => {
+        expect((await get(path)).status).toBe(200)
+        // The connection may have been used to measure the lag since.
+        return (await countReaders(standby, 'read_there')) > 0 ? true : undefined
+      })
     }
     expect(await countReaders(primary, 'read_there')).toBe(0)
   })
 
-  test('while it lags it is never taken for newer than it is', async () => {
-    const { get, run, token, serveAlso } = await serve('lagging')
+  test('while it lags, no response is older than what a caller knows', async () => {
+    const { get, run, token } = await serve('lagging', { DATABASE_READ_MAX_LAG: '3600' })
     const results = `/v1/submissions/${token}/validation-results`
-    const old = { page: await get('/v1/occupations'), results: await get(results) }
-    const newest = JSON.parse(old.page.body).data[0].lastUpdatedDate as string
-    const window = `/v1/occupations?Filter.LastUpdatedAfter=${newest}`
+    const [before] = JSON.parse((await get('/v1/occupations')).body).data as [{ lastUpdatedDate: string }]
+    const window = `/v1/occupations?Filter.LastUpdatedAfter=${before.lastUpdatedDate}`
+    const catalogue = [
+      '/v1/occupations/A-NEW',
+      '/v1/occupations',
+      window,
+      '/v1/occupation-groups',
+      '/v1/occupations/changes?Since=latest',
+    ]
+    const paths = [
+      results,
+      `${results}?Filter.ErrorType=Error`,
+      `${results}/summary`,
+      `${results}/changes?from=1`,
+    ]
+    for (const path of [...catalogue, ...paths]) await get(path)
     await standby.pauseReplay()
     try {
-      await run(['occupations', 'import'], [{ occupationCode: 'A-NEW' }])
-      await run([...PUBLISH, '--token', token], [{ localId: 'second run' }])
+      const imported = run(['occupations', 'import'], [{ occupationCode: 'A-NEW' }])
+      await run([...PUBLISH, '--token', token], [{ localId: 'second run', errorType: 'Error' }])
+      // The caller knows of the run at once, because every process reads the state of a submission at the primary.
+      const state = JSON.parse((await get(`/v1/submissions/${token}`)).body)
+      expect(state.validationRun).toMatchObject({ runId: 2, totalCount: 1 })
+      expect(JSON.parse((await get(results)).body).results).toEqual([
+        { localId: 'second run', errorType: 'Error' },
+      ])
+      const filtered = await get(`${results}?Filter.ErrorType=Error`)
+      expect(JSON.parse(filtered.body).totalCount).toBe(1)
+      const lines = await get(results, { accept: 'application/x-ndjson' })
+      expect(toLocalIds(lines.body)).toEqual(['second run'])
+      expect(JSON.parse((await get(`${results}/summary`)).body)).toMatchObject({ runId: 2, errorCount: 1 })
+      expect(JSON.parse((await get(`${results}/changes?from=1`)).body)).toMatchObject({ to: 2, newCount: 1 })
       const { submissionToken } = (await run(PUBLISH, [{ localId: 'unheard of' }])) as {
         submissionToken: string
       }
-      const other = await serveAlso()
-      // The process has heard of the import, and so has forgotten its pages, once it knows what is newer.
-      const { headers: newer } = await other.get('/v1/occupations')
-      const heard = async () => (await get('/v1/occupations', { 'if-none-match': String(newer.etag) })).status
-      await until(async () => ((await heard()) === 304 ? true : undefined))
-
-      const lagging = { page: await get('/v1/occupations'), results: await get(results) }
-      for (const name of ['page', 'results'] as const) {
-        expect([lagging[name].headers.etag, lagging[name].body]).toEqual([
-          old[name].headers.etag,
-          old[name].body,
-        ])
-      }
-      expect(JSON.parse((await get(window)).body).totalCount).toBe(0)
-      // Whoever has seen the newer state asks for it, and gets it from the primary.
-      const since = await get('/v1/occupations', { 'x-min-revision': String(newer.etag) })
-      expect([since.status, since.headers.etag]).toEqual([200, newer.etag])
-      const { headers: newResults } = await other.get(results)
-      const found = await get(results, { 'x-min-revision': String(newResults.etag) })
-      expect([found.headers.etag, JSON.parse(found.body).results]).toEqual([
-        newResults.etag,
-        [{ localId: 'second run' }],
-      ])
-      // What the standby has never heard of is looked up at the primary.
       const { body } = await get(`/v1/submissions/${submissionToken}/validation-results`)
       expect(JSON.parse(body).results).toEqual([{ localId: 'unheard of' }])
+
+      // Once the process knows of the import, nothing that it serves is older.
+      await imported
+      await until(async () => ((await get('/v1/occupations/A-NEW')).status === 200 ? true : undefined))
+      expect(JSON.parse((await get('/v1/occupations')).body).totalCount).toBe(61)
+      expect(JSON.parse((await get(window)).body).totalCount).toBe(1)
+      expect((await get('/v1/occupation-groups')).headers.etag).toMatch(/^W\/"c2\./)
+      const latest = JSON.parse((await get('/v1/occupations/changes?Since=latest')).body)
+      expect(latest).toMatchObject({ revision: 2, totalCount: 61 })
+
+      await run(['submissions', 'delete', submissionToken])
+      expect((await get(`/v1/submissions/${submissionToken}/validation-results`)).status).toBe(410)
     } finally {
       await standby.resumeReplay()
     }
-    await standby.catchUp(primary)
-    const after = await get('/v1/occupations')
-    expect(after.headers.etag).not.toBe(old.page.headers.etag)
-    expect(JSON.parse(after.body).data[0]).toMatchObject({ occupationCode: 'A-NEW' })
-    // A mirror that asked while there was nothing to see asks again, and misses nothing.
-    expect(JSON.parse((await get(window)).body).data).toMatchObject([{ occupationCode: 'A-NEW' }])
-    expect(JSON.parse((await get(results)).body).results).toEqual([{ localId: 'second run' }])
+  })
+
+  test('a caller that has seen a newer state elsewhere names it, whatever the operation', async () => {
+    const { get, run, token, serveAlso } = await serve('seen_elsewhere', { DATABASE_READ_MAX_LAG: '3600' })
+    const other = await serveAlso()
+    await standby.pauseReplay()
+    try {
+      await run(['occupations', 'import'], [{ occupationCode: 'A-NEW' }])
+      const seen = await until(async () => {
+        const { headers } = await other.get('/v1/occupations')
+        return String(headers.etag).startsWith('W/"c2.') ? String(headers.etag) : undefined
+      })
+      for (const path of ['/v1/occupations', '/v1/occupation-groups', '/v1/occupations/changes']) {
+        const since = await get(path, { 'x-min-revision': seen })
+        expect([path, since.status, since.headers.etag]).toEqual([
+          path,
+          200,
+          expect.stringMatching(/^W\/"c2\./),
+        ])
+      }
+      await run([...PUBLISH, '--token', token], [{ localId: 'second run' }])
+      const { headers } = await other.get(`/v1/submissions/${token}`)
+      const revision = String(headers['x-revision'])
+      expect(revision).toMatch(/^r\d+\.[0-9a-z]+$/)
+      const found = await get(`/v1/submissions/${token}/validation-results`, { 'x-min-revision': revision })
+      expect(String(found.headers.etag).slice(3).startsWith(revision)).toBe(true)
+    } finally {
+      await standby.resumeReplay()
+    }
   })
 
   test('a mirror that asks replicas of different lag loses nothing and never goes back', async () => {
-    const { get, run, url, headers } = await serve('lagging_feed')
+    const { run, url, headers } = await serve('lagging_feed', { DATABASE_READ_MAX_LAG: '3600' })
     const mahi = new Installation()
     const mirror = async (at: string) => {
       const { code, stderr } = await mahi.run(['mirror', at, 'copy', '--json'], {
@@ -140,11 +185,8 @@ describe.skipIf(!hasCluster)('with a primary and a standby that streams from it'
     await standby.pauseReplay()
     try {
       await run(['occupations', 'import'], [{ occupationCode: 'A-NEW' }])
-      // The replica that reads at the primary knows it, and the one that reads at the standby does not.
       await until(async () => ((await mirror(other.url)).includes('A-NEW') ? true : undefined))
-      const page = JSON.parse((await get('/v1/occupations')).body) as { totalCount: number }
-      expect(page.totalCount).toBe(60)
-      // A token of the newer state is answered from the primary, not with an older state or 410.
+      // The state of that token is read at the primary, neither an older state nor 410.
       expect(await mirror(url)).toContain('A-NEW')
       await run(['occupations', 'import'], [{ occupationCode: 'A-NEWER' }])
       await until(async () => ((await mirror(url)).includes('A-NEWER') ? true : undefined))

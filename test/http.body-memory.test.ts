@@ -24,6 +24,7 @@ test.each(PARTS)(
   async (_, size, head) => {
     const service = await Service.start(OPTIONS)
     await service.import([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+    await service.index()
     const most = Math.floor((48 * MB) / size) + 2
     const stalled: Connection[] = []
     for (let index = 0; index < most; index++) {
@@ -58,6 +59,7 @@ test.each(PARTS)(
 test('a body has its memory until the response, and not longer', async () => {
   const service = await Service.start(OPTIONS)
   await service.import([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+  await service.index()
   const headers = { 'content-type': 'application/json' }
   const payload = `${JSON.stringify({ items: [{ title: 'nurse' }] })}${' '.repeat(MB)}`
   for (let index = 0; index < 60; index++) {
@@ -109,6 +111,7 @@ test('a form with more fields than any page has is refused', async () => {
 test('a client that leaves in the middle of a body leaves none of its memory behind', async () => {
   const service = await Service.start(OPTIONS)
   await service.import([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+  await service.index()
   const [, size, head] = PARTS[0]
   for (let index = 0; index < 30; index++) {
     const connection = await Connection.open(service)

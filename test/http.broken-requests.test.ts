@@ -3,9 +3,12 @@ import { connect } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { SCOPES } from '../src/api/access/principal.ts'
 import { type Answer, Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
+import { makeSmallDefinition } from './support/small-definition.ts'
 
 let service: Service
 
@@ -228,6 +231,61 @@ describe('a body that comes with GET', () => {
     const connection = await Connection.open(service)
     connection.send(`GET /v1/occupations?Limit=1 HTTP/1.1\r\n${HOST}Content-Length: 500\r\n\r\n`)
     expect((await connection.read()).status).toBe(200)
+  })
+})
+
+describe('a body with a malformed chunk', () => {
+  const chunk = (text: string | Buffer) =>
+    Buffer.concat([Buffer.from(`${text.length.toString(16)}\r\n`), Buffer.from(text), Buffer.from('\r\n')])
+  const BAD = 'zz\r\nabc\r\n0\r\n\r\n'
+
+  test('gets its response at once, and does not keep its file from others', async () => {
+    service = await Service.start({ CONSOLE: 'on', DEFINITIONS: makeSmallDefinition() })
+    const { key } = await service.createKey({ scopes: SCOPES, eids: ['1001'] })
+    const headers = { 'x-api-key': key, eid: '1001' }
+    const created = await service.request({
+      method: 'POST',
+      url: '/v1/submissions',
+      headers: { ...headers, 'content-type': 'application/json' },
+      payload: '{"returnId":"202512"}',
+    })
+    const file = `/v1/submissions/${created.json().submissionToken}/files/people`
+    const own = `X-API-Key: ${key}\r\nEID: 1001\r\n`
+    const cases: [string, string, string | Buffer][] = [
+      ['POST /v1/submissions', `${own}Content-Type: application/json\r\n`, '{"returnId":'],
+      [
+        'POST /console/sign-in',
+        'Sec-Fetch-Site: same-origin\r\nContent-Type: application/x-www-form-urlencoded\r\n',
+        'key=abc',
+      ],
+      [`PUT ${file}`, `${own}Content-Type: text/csv\r\n`, 'localId,id\nx,'],
+      [
+        `PUT ${file}`,
+        `${own}Content-Type: text/csv\r\nContent-Encoding: gzip\r\n`,
+        gzipSync('localId,id\n'.repeat(100)).subarray(0, 20),
+      ],
+    ]
+    for (const [line, given, good] of cases) {
+      for (const apart of [false, true]) {
+        const head = `${line} HTTP/1.1\r\n${HOST}${given}Transfer-Encoding: chunked\r\n\r\n`
+        const connection = await Connection.open(service)
+        connection.send(Buffer.concat([Buffer.from(head), chunk(good), ...(apart ? [] : [Buffer.from(BAD)])]))
+        // The part before is being read when the malformed one arrives.
+        if (apart) for (let turn = 0; turn < 50; turn++) await nextTurn()
+        const answer = await connection.send(apart ? BAD : LIVEZ).read()
+        expect([line, answer.status]).toEqual([line, 400])
+        if (!line.includes('console')) assertProblem(answer, 400, 'malformed-body')
+        connection.end()
+        expect(await connection.readToEnd()).toBe('')
+        const stored = await service.request({
+          method: 'PUT',
+          url: file,
+          headers: { ...headers, 'content-type': 'text/csv' },
+          payload: 'localId,id\n1,A1\n',
+        })
+        expect(stored.statusCode).toBe(200)
+      }
+    }
   })
 })
 

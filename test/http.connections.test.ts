@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { Connections } from '../src/connection/connections.ts'
-import { beginResponse, endResponse } from '../src/connection/last-response.ts'
-import { Pipelines } from '../src/connection/pipelines.ts'
+import { Connections } from '../src/api/serving/connections.ts'
+import { beginResponse, endResponse } from '../src/api/serving/last-response.ts'
+import { Pipelines } from '../src/api/serving/pipelines.ts'
 
 /** A server that answers every path but /wait, and at most so many connections. */
 async function serve(most: number) {

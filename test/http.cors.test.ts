@@ -7,6 +7,7 @@ const EXPOSED = [
   'Catalogue-Revision',
   'Delta-Token',
   'ETag',
+  'Found-Count',
   'Link',
   'Ndjson-Digest',
   'RateLimit',
@@ -15,6 +16,7 @@ const EXPOSED = [
   'Retry-After',
   'Total-Count',
   'X-Request-Id',
+  'X-Revision',
   'api-supported-versions',
 ]
 

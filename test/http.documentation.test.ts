@@ -1,6 +1,6 @@
 import { brotliDecompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { PROBLEMS } from '../src/http/problems.ts'
+import { PROBLEMS } from '../src/api/contract/problems.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 

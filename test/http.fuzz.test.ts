@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fuzz } from './fuzz/fuzz.ts'
+import { fuzz } from '../tools/fuzz/fuzz.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 // The same requests each time; `npm run fuzz` tries others, and many more.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createRequestId } from '../src/http/request-ids.ts'
-import { Metrics, serveMetrics } from '../src/telemetry/metrics.ts'
+import { createRequestId } from '../src/api/request/request-ids.ts'
+import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 

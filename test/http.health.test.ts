@@ -4,11 +4,11 @@ import { text } from 'node:stream/consumers'
 import Fastify from 'fastify'
 import { Histogram, Registry } from 'prom-client'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createLog } from '../src/api/telemetry/log.ts'
+import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
+import { ResponseLog } from '../src/api/telemetry/response-log.ts'
 import { startServer } from '../src/server.ts'
 import { readSettings } from '../src/settings.ts'
-import { createLog } from '../src/telemetry/log.ts'
-import { Metrics, serveMetrics } from '../src/telemetry/metrics.ts'
-import { ResponseLog } from '../src/telemetry/response-log.ts'
 import { until } from './support/command.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
@@ -51,14 +51,14 @@ test('a stopping process is alive, not ready, and closes its connections', async
       OVERLOAD_DELAY_MS: '0',
     }),
   )
-  onTestFinished(() => server.close())
+  onTestFinished(() => server.lifecycle.end())
   const ask = async (path: string) => {
     const response = await fetch(server.url + path)
     await response.arrayBuffer()
     return [response.status, response.headers.get('connection')]
   }
   expect(await ask('/readyz')).toEqual([200, 'keep-alive'])
-  server.life.stopping = true
+  server.lifecycle.announce()
   expect(await ask('/readyz')).toEqual([503, 'close'])
   expect(await ask('/livez')).toEqual([200, 'close'])
   expect(await ask('/v1/occupations')).toEqual([200, 'close'])

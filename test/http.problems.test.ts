@@ -1,6 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { PROBLEMS } from '../src/http/problems.ts'
+import { PROBLEMS } from '../src/api/contract/problems.ts'
 import { Connection, exchange } from './support/connection.ts'
 import { Service } from './support/service.ts'
 

@@ -4,17 +4,18 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { StreamSlots } from '../src/http/stream-slots.ts'
+import { openStream } from '../src/api/serving/stream-slots.ts'
+import { Budget } from '../src/foundation/budget/budget.ts'
 import { until } from './support/command.ts'
 
 const PIECE = Buffer.alloc(64 * 1024)
 
-/** A server that streams without end, two responses at once. */
-async function start() {
-  const slots = new StreamSlots(2)
+/** A server that streams without end, two responses at once; the path names the caller. */
+async function start(share = 2) {
+  const slots = new Budget({ capacity: 2, share, stalled: 5_000, detail: 'Too many.', retryAfter: 5 })
   /** What became of each request, in their order. */
   const seen: { response: ServerResponse; pieces: number; closed: boolean; refused?: unknown }[] = []
-  const server = createServer(async (_request, response) => {
+  const server = createServer(async (request, response) => {
     const state: (typeof seen)[number] = { response, pieces: 0, closed: false }
     seen.push(state)
     const body: AsyncIterable<Buffer> = {
@@ -30,7 +31,7 @@ async function start() {
       }),
     }
     try {
-      const watched = await slots.open(response, body)
+      const watched = await openStream(slots, request.url ?? '', response, body)
       const source = Readable.from(watched, { objectMode: false })
       response.once('close', () => source.destroy())
       source.pipe(response)
@@ -45,10 +46,10 @@ async function start() {
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  const ask = async (): Promise<Socket> => {
+  const ask = async (caller = 'a'): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined).pause()
-    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    socket.write(`GET /${caller} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
     const count = seen.length
     await until(() => (seen.length > count ? true : undefined))
     return socket
@@ -66,7 +67,7 @@ test('a download beyond the limit is refused while all others make progress, and
   await ask()
   await ask()
   await ask()
-  expect(seen[2]).toMatchObject({ pieces: 0, closed: true, refused: { slug: 'unavailable' } })
+  expect(seen[2]).toMatchObject({ pieces: 0, closed: true, refused: { own: false } })
   expect(seen[0]?.closed || seen[1]?.closed).toBe(false)
 })
 
@@ -94,5 +95,14 @@ test('a download that ends makes room', async () => {
   first.destroy()
   await until(() => (seen[0]?.closed ? true : undefined))
   await ask()
+  expect(seen[2]?.refused).toBeUndefined()
+})
+
+test('a caller with its share of downloads leaves room for others', async () => {
+  const { ask, seen } = await start(1)
+  await ask('a')
+  await ask('a')
+  expect(seen[1]?.refused).toMatchObject({ own: true })
+  await ask('b')
   expect(seen[2]?.refused).toBeUndefined()
 })

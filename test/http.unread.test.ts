@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { Body } from '../src/pages/body.ts'
-import { OVERHEAD, UnreadResponses } from '../src/pages/unread-responses.ts'
+import { Body } from '../src/api/serving/body.ts'
+import { OVERHEAD, UnreadResponses } from '../src/api/serving/unread-responses.ts'
+import { Budget } from '../src/foundation/budget/budget.ts'
 import { Installation, until } from './support/command.ts'
 import { UNLIMITED } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
@@ -142,46 +143,60 @@ for (const { burst, outcome, connections, requests, responses, statuses: expecte
 
 const page = (bytes: number) => new Body([Buffer.alloc(bytes)])
 
+/** Unread responses with so much room, and the budget that they share. */
+function withRoom(capacity: number, share = capacity) {
+  const budget = new Budget({ capacity, share, stalled: 5_000, detail: 'There is no room.', retryAfter: 1 })
+  return { budget, unread: new UnreadResponses(budget) }
+}
+
 test('bodies that are reserved together are counted before any of them is written', () => {
-  const unread = new UnreadResponses(10 * (1000 + OVERHEAD))
+  const { budget, unread } = withRoom(10 * (1000 + OVERHEAD))
   const admitted = Array.from({ length: 20 }, () => {
-    const body = page(1000)
     try {
-      unread.reserve(body)
-      return body
+      return unread.reserve(page(1000), 'a')
     } catch (error) {
-      expect(error).toMatchObject({ slug: 'unavailable', headers: { 'retry-after': '1' } })
+      expect(error).toMatchObject({ own: false, retryAfter: 1 })
       return undefined
     }
-  }).filter((body) => body !== undefined)
+  }).filter((reservation) => reservation !== undefined)
   expect(admitted).toHaveLength(10)
-  expect(unread.bytes).toBe(10 * (1000 + OVERHEAD))
-  for (const body of admitted) unread.release(body)
-  expect(unread.bytes).toBe(0)
+  expect(budget.used).toBe(10 * (1000 + OVERHEAD))
+  for (const reservation of admitted) reservation.release()
+  expect(budget.used).toBe(0)
+})
+
+test('a caller that uses up its share leaves the rest to others', () => {
+  const { budget, unread } = withRoom(10 * (1000 + OVERHEAD), 5 * (1000 + OVERHEAD))
+  for (let count = 0; count < 5; count++) unread.reserve(page(1000), 'a')
+  expect(() => unread.reserve(page(1000), 'a')).toThrow(expect.objectContaining({ own: true }))
+  for (let count = 0; count < 5; count++) unread.reserve(page(1000), 'b')
+  expect(budget.heldBy('a')).toBe(budget.heldBy('b'))
 })
 
 test('a body that many read counts once, and each response for what Node keeps of it', () => {
-  const unread = new UnreadResponses()
+  const { budget, unread } = withRoom(CAPACITY)
   const [plain, encoded] = [page(50_000), page(20_000)]
-  for (let reader = 0; reader < 3; reader++) unread.reserve(plain)
-  expect(unread.bytes).toBe(50_000 + 3 * OVERHEAD)
-  unread.exchange(plain, encoded)
-  unread.exchange(plain, encoded)
-  expect(unread.bytes).toBe(70_000 + 3 * OVERHEAD)
-  unread.exchange(plain, encoded)
-  expect(unread.bytes).toBe(20_000 + 3 * OVERHEAD)
-  for (let reader = 0; reader < 3; reader++) unread.release(encoded)
-  expect(unread.bytes).toBe(0)
+  const readers = ['a', 'b', 'b'].map((caller) => unread.reserve(plain, caller))
+  expect(budget.used).toBe(50_000 + 3 * OVERHEAD)
+  expect(budget.heldBy('a')).toBe(50_000 + OVERHEAD)
+  readers[0]?.exchange(encoded)
+  // Someone still holds it, and pays for it.
+  expect([budget.heldBy('a'), budget.heldBy('b')]).toEqual([20_000 + OVERHEAD, 50_000 + 2 * OVERHEAD])
+  readers[1]?.exchange(encoded)
+  expect(budget.used).toBe(70_000 + 3 * OVERHEAD)
+  readers[2]?.exchange(encoded)
+  expect(budget.used).toBe(20_000 + 3 * OVERHEAD)
+  for (const reservation of readers) reservation.release()
+  expect(budget.used).toBe(0)
 })
 
 test('a page larger than the capacity is sent if it is the only one', () => {
-  const unread = new UnreadResponses(10_000)
-  const large = page(50_000)
-  unread.reserve(large)
-  expect(() => unread.assertRoom()).toThrow('Too many responses are waiting')
-  expect(() => unread.reserve(page(1))).toThrow('Too many responses are waiting')
-  unread.release(large)
-  unread.assertRoom()
+  const { unread } = withRoom(10_000)
+  const large = unread.reserve(page(50_000), 'a')
+  expect(() => unread.assertRoom('b')).toThrow('There is no room')
+  expect(() => unread.reserve(page(1), 'b')).toThrow('There is no room')
+  large.release()
+  unread.assertRoom('b')
 })
 
 test('a client that leaves with an unread response, and requests behind it, releases all of them', async () => {

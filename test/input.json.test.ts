@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MAX_RECORD_BYTES } from '../src/input/read-bytes.ts'
-import { readJson } from '../src/input/read-json.ts'
+import { MAX_RECORD_BYTES } from '../src/engines/records/read-bytes.ts'
+import { readJson } from '../src/engines/records/read-json.ts'
+import { cases } from './support/properties.ts'
 import { inChunks, readAll } from './support/reading.ts'
 
 const FILE = 'records.json'
@@ -54,6 +55,7 @@ test('chunks and white space do not change the result', async () => {
         expect(records.map(({ value }) => value)).toEqual(JSON.parse(JSON.stringify(list)))
       },
     ),
+    cases(100),
   )
 })
 
@@ -76,6 +78,7 @@ test('the line of a record is that of its first character, however the list is l
         expect(records.map(({ line }) => line)).toEqual(expected)
       },
     ),
+    cases(100),
   )
 })
 

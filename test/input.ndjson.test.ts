@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MAX_RECORD_BYTES } from '../src/input/read-bytes.ts'
-import { readNdjson } from '../src/input/read-ndjson.ts'
+import { MAX_RECORD_BYTES } from '../src/engines/records/read-bytes.ts'
+import { readNdjson } from '../src/engines/records/read-ndjson.ts'
+import { cases } from './support/properties.ts'
 import { inChunks, readAll } from './support/reading.ts'
 
 const FILE = 'records.ndjson'
@@ -57,6 +58,7 @@ test('chunks do not change the result', async () => {
         expect(found.map(({ value }) => value)).toEqual(JSON.parse(JSON.stringify(records)))
       },
     ),
+    cases(100),
   )
 })
 

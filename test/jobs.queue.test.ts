@@ -1,7 +1,11 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { openDatabase } from '../src/database/open.ts'
-import { claim, enqueue, extend, finish, type Job, release } from '../src/jobs/queue.ts'
+import { expect, test, vi } from 'vitest'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { claim, enqueue, extend, finish, type Job, release } from '../src/foundation/jobs/queue.ts'
+import { Worker } from '../src/foundation/jobs/worker.ts'
+import { Outage } from '../src/foundation/outage.ts'
+import { until } from './support/command.ts'
+import { cases } from './support/properties.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 test('no job waits for more than one job of each other organisation', async () => {
@@ -30,7 +34,7 @@ test('no job waits for more than one job of each other organisation', async () =
       }
     }
     const counts = fc.array(fc.nat(12), { minLength: 1, maxLength: 5 })
-    await fc.assert(fc.asyncProperty(counts, property), { numRuns: 10 })
+    await fc.assert(fc.asyncProperty(counts, property), cases(10))
   } finally {
     await database.close()
   }
@@ -57,6 +61,28 @@ test('a job is held by one worker at a time, and by another once its lease has e
     })
     expect(await claim(database, 'w5', ['run'])).toMatchObject({ attempts: 2 })
   } finally {
+    await database.close()
+  }
+})
+
+test('a worker without its queue says so once, and once more when it is back', async () => {
+  const database = await openDatabase(temporaryDatabaseUrl())
+  const said: string[] = []
+  const outage = new Outage(
+    () => said.push('began'),
+    (failures) => said.push(failures > 3 ? 'ended' : `ended after ${failures}`),
+  )
+  await database.write('schema', (writer) => writer.run('alter table job rename to hidden'))
+  const failed = vi.spyOn(outage, 'failed')
+  const worker = new Worker({ database, handlers: {}, runs: 2, onError: () => undefined, outage })
+  try {
+    await until(() => (failed.mock.calls.length > 6 ? true : undefined))
+    expect(said).toEqual(['began'])
+    await database.write('schema', (writer) => writer.run('alter table hidden rename to job'))
+    await until(() => (said.length > 1 ? true : undefined))
+    expect(said).toEqual(['began', 'ended'])
+  } finally {
+    await worker.stop()
     await database.close()
   }
 })

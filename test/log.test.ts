@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createLog } from '../src/telemetry/log.ts'
+import { createLog } from '../src/api/telemetry/log.ts'
 
 const KEY = `mahi_0123456789ab_${'s'.repeat(43)}`
 const JWT = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzZWNyZXQifQ.c2lnbmVk'

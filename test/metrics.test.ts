@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { createKey } from '../src/access/keys.ts'
-import { claim, enqueue } from '../src/jobs/queue.ts'
+import { createKey } from '../src/api/access/keys.ts'
+import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
 import { Installation } from './support/command.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
@@ -47,9 +47,10 @@ test('the queue, the keys and the search index are reported as they are', async 
     await createKey(database, { client: 'soon', expires: now + 86_400_000 })
     await createKey(database, { client: 'years', expires: now + 1000 * 86_400_000 })
   })
+  await mahi.runJson(['occupations', 'index'])
   const port = await findFreePort()
   const { url } = await mahi.serve({ METRICS_PORT: `${port}`, OCCUPATIONS_ACCESS: 'public' })
-  // A search waits for its index.
+  // The index is loaded right after the start.
   expect((await fetch(`${url}/v1/occupations/search?q=title`)).status).toBe(200)
   const lines = (await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).split('\n')
   for (const series of [
@@ -58,9 +59,12 @@ test('the queue, the keys and the search index are reported as they are', async 
     'mahi_jobs_waiting{kind="purge"} 0',
     'mahi_jobs_oldest_seconds{kind="purge"} 0',
     // Two of a day, of which the filled database has one.
+    'mahi_orphans_total{table="file_chunk"} 0',
     'mahi_keys_valid 3',
     'mahi_keys_expiring 2',
     'mahi_search_index_behind_seconds 0',
+    'mahi_search_index_failed 0',
+    'mahi_jobs_waiting{kind="index"} 0',
   ])
     expect(lines).toContain(series)
   const numberOf = (series: string) =>

@@ -7,10 +7,11 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, test, vi } from 'vitest'
-import type { SourceRecord } from '../src/input/source-record.ts'
-import { importOccupations } from '../src/occupations/import.ts'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import type { SourceRecord } from '../src/engines/records/source-record.ts'
 import { addressOf, ask, askPage, get, type OccupationPage } from './support/catalogue.ts'
 import { assertDescribed } from './support/contract.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
@@ -320,7 +321,7 @@ test('every encoding of any page decodes to the same bytes', async () => {
         expect(new Set(bodies).size).toBe(1)
       },
     ),
-    { numRuns: 40 },
+    cases(40),
   )
 })
 

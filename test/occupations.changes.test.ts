@@ -1,13 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Database } from '../src/database/database.ts'
-import { exportOccupations } from '../src/occupations/export.ts'
-import { replaceCode } from '../src/occupations/history/replace.ts'
-import { rollBack } from '../src/occupations/history/rollback.ts'
-import { Service } from './support/service.ts'
-
-/** Raise it to look at more histories. */
-const RUNS = Number(process.env.HISTORY_RUNS ?? 12)
+import { readChanges, readLatest, TokenExpired } from '../src/catalogue/history/changes.ts'
+import { replaceCode } from '../src/catalogue/history/replace.ts'
+import { rollBack } from '../src/catalogue/history/rollback.ts'
+import { exportOccupations } from '../src/catalogue/import/export.ts'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import type { Database, Reader } from '../src/foundation/database/database.ts'
+import { importAsOlderVersion } from './support/older-version.ts'
+import { cases } from './support/properties.ts'
+import { Service, sourceOf } from './support/service.ts'
 
 interface Change {
   change: 'created' | 'updated' | 'removed'
@@ -70,6 +71,7 @@ describe('what a token leads to', () => {
       delta: expect.any(String),
       totalCount: 3,
       revision: 4,
+      digest: expect.any(String),
       resultsCount: 3,
       changes: [
         {
@@ -172,6 +174,7 @@ describe('a token that is not valid gets 410 and the location of the snapshot', 
       `${payload}.${check}x`,
       `${payload}.${check.replace(/./g, 'A')}`,
       `${next.split('.')[0]}.${check}`,
+      `${Buffer.from('[1,0,1,0,"\\u0000"]').toString('base64url')}.${check}`,
       `${Buffer.from('[1e99]').toString('base64url')}.${check}`,
       `${Buffer.from('[1,2,3,4]').toString('base64url')}.${check}`,
       `${Buffer.from('{}').toString('base64url')}.${check}`,
@@ -219,6 +222,67 @@ describe('a token that is not valid gets 410 and the location of the snapshot', 
       await service.import([record(1, title)], { retention: { historyDays: -1 } })
     await assertGone(service, old)
     await assertGone(service, next)
+  })
+})
+
+/** Reads a database, and calls `interrupt` before one of the reads. */
+function interruptedBefore(read: number, database: Database, interrupt: () => Promise<void>): Reader {
+  let reads = 0
+  const begin = async () => {
+    if (++reads === read) await interrupt()
+  }
+  return {
+    dialect: database.dialect,
+    all: async (sql, parameters) => {
+      await begin()
+      return await database.all(sql, parameters)
+    },
+    get: async (sql, parameters) => {
+      await begin()
+      return await database.get(sql, parameters)
+    },
+  }
+}
+
+describe.each([1, 2, 3, 4, 5])('a change during a request, before its read %i, hides no removal', (read) => {
+  test.each([
+    [
+      'an import by a version that keeps no history',
+      (database: Database) => importAsOlderVersion(database, records(1), { replace: true }),
+    ],
+    [
+      'imports after which the base is too old',
+      async (database: Database) => {
+        for (const kept of [records(1, 4), records(1, 4, 5), records(1)])
+          await importOccupations(database, sourceOf(kept), {
+            replace: true,
+            retention: { historyDays: -1 },
+          })
+      },
+    ],
+  ])('%s', async (_, change) => {
+    const service = await Service.start()
+    const { database } = service
+    await service.import(records(1, 2, 3))
+    const since = await readLatest(database)
+    await service.import(records(1, 2, 3, 4))
+    const reader = interruptedBefore(read, database, () => change(database))
+    const copy = new Set(['O1', 'O2', 'O3'])
+    let token = since.delta ?? ''
+    try {
+      for (let request = 0; request < 9; request++) {
+        const { changes, next, delta = '' } = await readChanges(reader, { token }, 2)
+        for (const { code, document } of changes) {
+          if (document === undefined) copy.delete(code)
+          else copy.add(code)
+        }
+        token = next ?? delta
+      }
+      expect([...copy].sort()).toEqual([...(await exported(database)).keys()].sort())
+    } catch (error) {
+      // The reader loads the snapshot.
+      expect(error).toBeInstanceOf(TokenExpired)
+    }
   })
 })
 
@@ -315,6 +379,6 @@ test('a reader that follows any history, with pages that span imports, has what 
         new Map([...(await exported(service.database))].sort()),
       )
     }),
-    { numRuns: RUNS },
+    cases(12),
   )
-}, 600_000)
+})

@@ -5,11 +5,11 @@ import {
   ask,
   askPage,
   get,
-  importingRuns,
   type OccupationPage,
   type SampleRecord,
   walkPages,
 } from './support/catalogue.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 const SHAPE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
@@ -281,7 +281,7 @@ test('a reader that asks for what is newer than the newest date it has seen miss
         expect(mirror.records).toEqual(await readAll(service))
       },
     ),
-    importingRuns(35),
+    cases(35, 12),
   )
 })
 
@@ -305,6 +305,6 @@ test('nor does it when imports run between its pages and it asks once more wheth
         }
       },
     ),
-    importingRuns(25),
+    cases(25, 9),
   )
 })

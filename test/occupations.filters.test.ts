@@ -5,7 +5,6 @@ import {
   askPage,
   contents,
   get,
-  importingRuns,
   listMatches,
   MAJOR_CODES,
   MINOR_CODES,
@@ -13,6 +12,7 @@ import {
   pageOf,
   type SampleRecord,
 } from './support/catalogue.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 /** A record with minor groups, each with its major groups: `{ 11: ['1', '2'] }`. */
@@ -177,6 +177,6 @@ test('totalCount is a count of the records that match, after any imports and wit
         expect({ ...page, data: undated }).toEqual(pageOf(listMatches([...catalogue.values()], groups), 100))
       }
     }),
-    importingRuns(20),
+    cases(20, 7),
   )
 })

@@ -1,16 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { primaryGroups } from '../src/database/migrations/0007-primary-groups.ts'
-import type { CountedMajorGroup, CountedMinorGroup } from '../src/occupations/group-schema.ts'
-import {
-  ask,
-  askPage,
-  contents,
-  importingRuns,
-  MAJOR_CODES,
-  MINOR_CODES,
-  type SampleRecord,
-} from './support/catalogue.ts'
+import type { CountedMajorGroup, CountedMinorGroup } from '../src/catalogue/groups/schema.ts'
+import { primaryGroups } from '../src/foundation/database/migrations/0007-primary-groups.ts'
+import { ask, askPage, contents, MAJOR_CODES, MINOR_CODES, type SampleRecord } from './support/catalogue.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { readState } from './support/state.ts'
 
@@ -120,9 +113,7 @@ function groupsOf(record: SampleRecord, kind: 'Major' | 'Minor') {
   }
 }
 
-test('counts and filters by group equal plain counts, whatever is imported', {
-  timeout: 120_000,
-}, async () => {
+test('counts and filters by group equal plain counts, whatever is imported', async () => {
   const service = await Service.start()
   const step = fc.dictionary(fc.constantFrom(...'ABCDEFGH'), contents, { noNullPrototype: true, minKeys: 1 })
   const kinds = [...MAJOR_CODES.map((code) => ['Major', code]), ...MINOR_CODES.map((code) => ['Minor', code])]
@@ -152,7 +143,7 @@ test('counts and filters by group equal plain counts, whatever is imported', {
         }
       }
     }),
-    importingRuns(12),
+    cases(12, 4),
   )
 })
 

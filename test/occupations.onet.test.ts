@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { InputRefused } from '../src/input/faults.ts'
-import { describeSource, type OnetOptions, readOnet } from '../src/occupations/onet/import.ts'
-import { readReleaseNumber } from '../src/occupations/onet/release.ts'
-import { alternatePicker, findSingular, isPlural } from '../src/occupations/onet/titles.ts'
-import { renderRecord } from '../src/occupations/record.ts'
-import type { OccupationRecord } from '../src/occupations/schema.ts'
-import type { Fault } from '../src/text/user-error.ts'
+import { describeSource, type OnetOptions, readOnet } from '../src/catalogue/onet/import.ts'
+import { readReleaseNumber } from '../src/catalogue/onet/release.ts'
+import { alternatePicker, findSingular, isPlural } from '../src/catalogue/onet/titles.ts'
+import { renderRecord } from '../src/catalogue/records/record.ts'
+import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
+import { InputRefused } from '../src/foundation/faults/faults.ts'
+import type { Fault } from '../src/foundation/faults/user-error.ts'
 import { Installation } from './support/command.ts'
+import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
 
 /**
@@ -444,6 +445,7 @@ describe('the seven best alternate titles', () => {
         expect(best).toHaveLength(Math.min(7, distinct.size))
         expect(new Set(best.map((title) => title.toLowerCase())).size).toBe(best.length)
       }),
+      cases(100),
     )
   })
 })

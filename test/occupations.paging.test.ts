@@ -9,7 +9,6 @@ import {
   contents,
   get,
   groupFilters,
-  importingRuns,
   listMatches,
   type OccupationPage,
   pageOf,
@@ -17,6 +16,7 @@ import {
   walkPages,
   writtenBound,
 } from './support/catalogue.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 const recordsOf = (...list: readonly string[]) => list.map((occupationCode) => ({ occupationCode }))
@@ -247,7 +247,7 @@ test('paging visits every matching record once and in order, with any limit and 
         }
       },
     ),
-    importingRuns(45),
+    cases(45, 15),
   )
 })
 
@@ -266,7 +266,7 @@ test('the page at any cursor is what the whole list holds from there on', async 
         }
       },
     ),
-    importingRuns(30),
+    cases(30, 10),
   )
 })
 
@@ -307,7 +307,7 @@ test('a record that is there throughout a walk is seen once, whatever comes and 
       const everThere = new Set([...staying, ...passing.flat()])
       expect(seen.filter((code) => !everThere.has(code))).toEqual([])
     }),
-    importingRuns(25),
+    cases(25, 9),
   )
 })
 

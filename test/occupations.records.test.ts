@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { OccupationRecord } from '../src/occupations/schema.ts'
-import { ask, askPage, get, importingRuns, type OccupationPage } from './support/catalogue.ts'
+import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
+import { ask, askPage, get, type OccupationPage } from './support/catalogue.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 const LATE = '2024-05-01T09:30:00.120Z'
@@ -181,7 +182,7 @@ test('no response contains an empty value, whatever was imported', async () => {
       const { body } = await ask(service, '/v1/occupations')
       expect(body).not.toMatch(/[:[,](?:null|" *"|\[\]|\{\})/)
     }),
-    importingRuns(40),
+    cases(40, 14),
   )
 })
 
@@ -248,7 +249,7 @@ test('any text comes out normalised, and a second import of what came out change
       })
       expect(await service.import(data)).toMatchObject({ unchanged: 1, normalised: 0 })
     }),
-    importingRuns(40),
+    cases(40, 14),
   )
 })
 

@@ -5,8 +5,11 @@ import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { exportOccupations } from '../src/occupations/export.ts'
-import { Service } from './support/service.ts'
+import { SnapshotStore } from '../src/catalogue/history/snapshot-store.ts'
+import { exportOccupations } from '../src/catalogue/import/export.ts'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { Service, sourceOf } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const URL = '/v1/occupations/snapshot'
@@ -74,6 +77,42 @@ test('a snapshot is the export, in every encoding, with digests and the token to
   const { changes } = (await service.get(`/v1/occupations/changes?Since=${token}`)).json()
   expect(changes).toMatchObject([{ change: 'updated', occupationCode: 'O3' }])
   expect(unpack(await service.get(URL))).toBe(await exported(service))
+})
+
+test('a request does not get a snapshot that was begun before the revision that is current', async () => {
+  const { database, revisions } = await Service.start()
+  await importOccupations(database, sourceOf(many))
+  await revisions.refresh()
+  const [read, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow: Pick<Database, 'snapshot'> = {
+    snapshot: async (work) => {
+      const result = await database.snapshot(work)
+      read.resolve()
+      await finish.promise
+      return result
+    },
+  }
+  const store = new SnapshotStore(
+    Object.assign(Object.create(database) as Database, slow),
+    folder(),
+    revisions.current.catalogue,
+    () => undefined,
+  )
+  const first = store.open(['gzip'])
+  await read.promise
+  await importOccupations(database, sourceOf([record(1)]))
+  await revisions.refresh()
+  store.advance(revisions.current.catalogue)
+  const second = store.open(['gzip'])
+  finish.resolve()
+  for (const [opened, revision] of [
+    [await first, 1],
+    [await second, 2],
+  ] as const) {
+    expect(opened.snapshot.revision.number).toBe(revision)
+    await opened.close()
+  }
+  await store.close()
 })
 
 test('a snapshot has an ETag, and HEAD has the headers alone', async () => {

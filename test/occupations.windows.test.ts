@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Reader, Value } from '../src/database/database.ts'
-import { planPage } from '../src/occupations/queries.ts'
-import { windowBetween } from '../src/occupations/window.ts'
+import { planPage } from '../src/catalogue/records/queries.ts'
+import { windowBetween } from '../src/catalogue/records/window.ts'
+import type { Reader, Value } from '../src/foundation/database/database.ts'
 import {
   addressOf,
   ask,
@@ -17,6 +17,7 @@ import {
   walkPages,
   writtenBound,
 } from './support/catalogue.ts'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 /** A catalogue with one record for each date, in the order of the dates. */
@@ -184,7 +185,7 @@ test('totalCount is right at every edge of the spans in which dates are counted'
       const page = await askPage(service, addressOf(filters, { limit: 3 }))
       expect(page).toEqual(pageOf(listMatches(records, filters), 3))
     }),
-    { numRuns: 400 },
+    cases(400),
   )
 })
 
@@ -258,7 +259,7 @@ test('the page and the count of a window are right, whichever way they are found
       const page = await askPage(service, addressOf(filters, { limit, cursor }))
       expect(page).toEqual(pageOf(listMatches(records, filters), limit, cursor))
     }),
-    { numRuns: 150 },
+    cases(150),
   )
   expect([...kinds].sort()).toEqual(['dates', 'list', 'none', 'walk'])
 

@@ -1,108 +1,52 @@
-import Fastify from 'fastify'
 import Type from 'typebox'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import type { Access } from '../src/access/admit.ts'
-import type { Principal } from '../src/access/principal.ts'
-import { CommonHeaders } from '../src/http/common-headers.ts'
-import { Cors } from '../src/http/cors.ts'
-import { answerError } from '../src/http/errors.ts'
-import { Problem } from '../src/http/problems.ts'
-import { Unrouted } from '../src/http/routing.ts'
-import { VersionRouter } from '../src/http/versions.ts'
-import {
-  accepted,
-  created,
-  declare,
-  document,
-  empty,
-  type IncomingBody,
-  type Operation,
-  prepareOperations,
-  registerOperation,
-  SCHEMA_CONTROLLER,
-  stream,
-} from '../src/operation.ts'
-import { UnreadResponses } from '../src/pages/unread-responses.ts'
-import { createLog } from '../src/telemetry/log.ts'
-import { Metrics } from '../src/telemetry/metrics.ts'
-import { ResponseLog } from '../src/telemetry/response-log.ts'
+import { describe, expect, test } from 'vitest'
+import { withScope } from '../src/api/contract/access-rules.ts'
+import { operation } from '../src/api/contract/contract.ts'
+import { describeDocument } from '../src/api/contract/describe.ts'
+import { withDefault } from '../src/api/contract/fields.ts'
+import { accepted, created, document, empty, stream } from '../src/api/contract/results.ts'
+import { serve } from './support/operations.ts'
 
-const PRINCIPAL: Principal = {
-  id: 'k1',
-  client: 'tests',
-  scopes: new Set(['occupations:read']),
-  eids: new Set(['1001']),
-  expires: Date.now() + 86_400_000,
-}
-
-/** An app that has these operations only, without a database. */
-function serve(...operations: readonly Operation[]) {
-  const app = Fastify({ schemaController: SCHEMA_CONTROLLER })
-  const versions = new VersionRouter()
-  const common = new CommonHeaders({ stopping: false }, new Cors('*'))
-  const log = createLog('info', { write: () => undefined })
-  const access: Access = {
-    verifyKey: (key) => (key === 'right' ? PRINCIPAL : { refused: 'unknown' }),
-    verifyBearer: () => ({ refused: 'unknown' }),
-    audit: { refused: () => undefined } as unknown as Access['audit'],
-    consume: () => undefined,
-    limits: {},
-    publicOccupations: false,
-  }
-  app.setErrorHandler(answerError)
-  app.decorateRequest('principal', undefined)
-  app.decorateRequest('limitHeaders', undefined)
-  const unrouted = new Unrouted(app)
-  app.addHook('onRequest', (request, reply, done) => {
-    if (request.method === 'OPTIONS' || request.is404) return void unrouted.answer(request, reply)
-    done()
-  })
-  prepareOperations(app)
-  const send = {
-    common,
-    responses: new ResponseLog(log, new Metrics()),
-    unread: new UnreadResponses(),
-  }
-  for (const operation of operations) registerOperation(app, { access, send, versions }, operation)
-  onTestFinished(() => app.close())
-  return app
-}
+const Thing = Type.Object({
+  code: Type.Optional(Type.String()),
+  Size: Type.Optional(Type.Integer()),
+  title: Type.Optional(Type.String()),
+  tasks: Type.Optional(Type.Array(Type.String())),
+})
 
 const COMMON = {
   summary: 'A thing',
   description: 'A thing.',
   tag: 'Things',
-  scope: 'occupations:read',
+  access: withScope('occupations:read'),
   limit: 'occupations',
+  schemas: { Thing },
   responses: {},
   problems: {},
-} as const satisfies Partial<Operation>
+} as const
 
 const KEY = { 'x-api-key': 'right' }
 
-const createThing = declare<{ code: string }, { Size: number }, unknown, { title: string; tasks?: string[] }>(
-  {
-    ...COMMON,
-    name: 'create-thing',
-    id: 'createThing',
-    method: 'POST',
-    path: '/things/{code}',
-    parameters: {
-      path: Type.Object({ code: Type.String({ maxLength: 3 }) }),
-      query: {
-        schema: Type.Object({ Size: Type.Optional(Type.Integer({ minimum: 1, maximum: 9, default: 1 })) }),
-      },
-      body: {
-        json: Type.Object({
-          title: Type.String({ maxLength: 20 }),
-          tasks: Type.Optional(Type.Array(Type.String())),
-        }),
-        maxBytes: 100,
-      },
+const createThing = operation({
+  ...COMMON,
+  name: 'create-thing',
+  id: 'createThing',
+  method: 'POST',
+  path: '/things/{code}',
+  request: {
+    path: Type.Object({ code: Type.String({ maxLength: 3 }) }),
+    query: Type.Object({ Size: withDefault(Type.Integer({ minimum: 1, maximum: 9 }), 1) }),
+    body: {
+      json: Type.Object({
+        title: Type.String({ maxLength: 20 }),
+        tasks: Type.Optional(Type.Array(Type.String())),
+      }),
+      maxBytes: 100,
     },
-    handle: ({ path, query, body }) =>
-      created(`/v1/things/${encodeURIComponent(path.code)}`, { ...path, ...query, ...body }),
   },
+  responses: { 201: describeDocument(Thing, 'The new thing.', { code: 'a' }) },
+}).handle(({ path, query, body }) =>
+  created(`/v1/things/${encodeURIComponent(path.code)}`, { ...path, ...query, ...body }),
 )
 
 const post = (payload: string, url = '/v1/things/a', headers: Record<string, string> = {}) => ({
@@ -171,14 +115,13 @@ describe('a declared operation', () => {
   })
 
   test('refuses a body if it reads none', async () => {
-    const touch = declare({
+    const touch = operation({
       ...COMMON,
       name: 'touch',
       id: 'touch',
       method: 'POST',
       path: '/things',
-      handle: () => empty(),
-    })
+    }).handle(() => empty())
     const app = serve(touch)
     expect((await app.inject({ method: 'POST', url: '/v1/things', headers: KEY })).statusCode).toBe(204)
     const response = await app.inject(post('{}', '/v1/things'))
@@ -187,18 +130,20 @@ describe('a declared operation', () => {
   })
 
   test('hands over a body as it arrives, up to its limit', async () => {
-    const upload = declare<unknown, unknown, unknown, IncomingBody>({
+    const Upload = Type.Object({ bytes: Type.Integer(), type: Type.String() })
+    const upload = operation({
       ...COMMON,
       name: 'upload',
       id: 'upload',
       method: 'PUT',
       path: '/things',
-      parameters: { body: { stream: ['text/csv'], maxBytes: 8 } },
-      async handle({ body }) {
-        let bytes = 0
-        for await (const chunk of body.bytes) bytes += chunk.length
-        return accepted('/v1/runs/1', 2, { bytes, type: body.type })
-      },
+      request: { body: { stream: ['text/csv'], maxBytes: 8 } },
+      schemas: { Upload },
+      responses: { 202: describeDocument(Upload, 'Its size.', { bytes: 1, type: 'text/csv' }) },
+    }).handle(async ({ body }) => {
+      let bytes = 0
+      for await (const chunk of body.bytes) bytes += chunk.length
+      return accepted('/v1/runs/1', 2, { bytes, type: body.type })
     })
     const app = serve(upload)
     const put = (payload: string, headers = {}) =>
@@ -217,16 +162,19 @@ describe('a declared operation', () => {
   })
 
   test('streams a response of a type that the caller accepts', async () => {
-    const list = declare({
+    const Things = Type.Object({ things: Type.Array(Thing) })
+    const list = operation({
       ...COMMON,
       name: 'list',
       id: 'list',
       method: 'GET',
       path: '/things',
       accepts: ['application/json', 'text/csv'],
-      handle: ({ accepted }) =>
-        accepted === 'text/csv' ? stream('text/csv; charset=utf-8', rows()) : document({ things: [] }),
-    })
+      schemas: { Things },
+      responses: { 200: describeDocument(Things, 'The things.', { things: [] }) },
+    }).handle(({ accepted }) =>
+      accepted === 'text/csv' ? stream('text/csv; charset=utf-8', rows()) : document({ things: [] }),
+    )
     async function* rows() {
       yield 'a,b\n'
       yield '1,2\n'
@@ -241,30 +189,27 @@ describe('a declared operation', () => {
   test.each(['conflict', 'gone', 'precondition-failed', 'unprocessable-content'] as const)(
     'answers with the problem %s that its handler throws',
     async (slug) => {
-      const fail = declare({
+      const fail = operation({
         ...COMMON,
         name: 'fail',
         id: 'fail',
         method: 'DELETE',
         path: '/things',
-        handle: () => {
-          throw new Problem(slug, 'This cannot be done.')
-        },
-      })
+        problems: { [slug]: 'It cannot be done.' } as Record<typeof slug, string>,
+      }).handle(({ refuse }) => refuse(slug, 'This cannot be done.'))
       const response = await serve(fail).inject({ method: 'DELETE', url: '/v1/things', headers: KEY })
       expect(response.json()).toMatchObject({ type: `/problems/${slug}`, status: response.statusCode })
     },
   )
 
   test('is named in Allow, also beside a path with a parameter', async () => {
-    const list = declare({
+    const list = operation({
       ...COMMON,
       name: 'list',
       id: 'list',
       method: 'GET',
       path: '/things/all',
-      handle: () => empty(),
-    })
+    }).handle(() => empty())
     const app = serve(createThing, list)
     const preflight = (url: string) =>
       app.inject({ method: 'OPTIONS', url, headers: { 'access-control-request-method': 'POST' } })
@@ -273,36 +218,5 @@ describe('a declared operation', () => {
     const refused = await app.inject({ method: 'PUT', url: '/v1/things/a', headers: KEY })
     expect(refused.statusCode).toBe(405)
     expect(refused.headers.allow).toBe('OPTIONS, POST')
-  })
-})
-
-describe('a declaration without a reader is rejected at startup, with its name', () => {
-  const base = {
-    ...COMMON,
-    name: 'odd',
-    id: 'odd',
-    method: 'POST',
-    path: '/odd/{code}',
-    handle: () => empty(),
-  } as const
-
-  test.each([
-    ['an undeclared path parameter', {}],
-    ['a query parameter of an unknown kind', { query: { schema: Type.Object({ a: Type.Null() }) } }],
-    ['a body of an unknown kind', { body: { json: Type.Object({ a: Type.Null() }), maxBytes: 1 } }],
-    ['a header of an unknown kind', { header: Type.Object({ A: Type.Null() }) }],
-  ])('%s', (what, inputs) => {
-    const parameters = what.includes('undeclared')
-      ? inputs
-      : { path: Type.Object({ code: Type.String() }), ...inputs }
-    expect(() => serve(declare({ ...base, parameters }))).toThrow(/^odd: /)
-  })
-
-  test('a route beside the declarations', async () => {
-    const app = Fastify({ schemaController: SCHEMA_CONTROLLER })
-    prepareOperations(app)
-    expect(() =>
-      app.post('/odd', { config: { operation: 'odd' }, schema: { body: {} } }, async () => 'done'),
-    ).toThrow('odd: nothing reads its body')
   })
 })

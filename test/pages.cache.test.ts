@@ -1,6 +1,9 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { PageCache } from '../src/pages/page-cache.ts'
+import { describe, expect, test } from 'vitest'
+import { RememberedPrincipals } from '../src/api/access/remembered.ts'
+import { PageCache } from '../src/api/serving/page-cache.ts'
+import { remember } from '../src/foundation/cache/remember.ts'
+import { cases } from './support/properties.ts'
 
 const value = { weight: 1000 }
 
@@ -71,10 +74,55 @@ test('the weight is always that of what is kept, and never above the capacity', 
         }
       },
     ),
+    cases(100),
   )
 })
 
 test('a cache without capacity keeps nothing', () => {
   const cache = new PageCache(0)
   expect([ask(cache, 'a'), ask(cache, 'a'), cache.weight]).toEqual([false, false, 0])
+})
+
+describe('what callers choose is remembered up to a number of characters', () => {
+  /** How many of 2,000 texts are not read again. */
+  function countKept(length: number, isKept?: () => boolean): number {
+    let reads = 0
+    const read = remember(() => ++reads, isKept)
+    const texts = Array.from({ length: 2_000 }, (_, index) => String(index).padEnd(length, '.'))
+    for (const text of texts) read(text)
+    reads = 0
+    // The latest first, so that reading an earlier one again evicts no later one before it is counted.
+    for (const text of texts.toReversed()) read(text)
+    return texts.length - reads
+  }
+
+  test('of short texts more than of long ones, and nothing of those that are longer still', () => {
+    expect(countKept(10)).toBeGreaterThan(300)
+    expect(countKept(300)).toBeGreaterThan(20)
+    expect(countKept(300) * 300).toBeLessThan(150_000)
+    expect(countKept(301)).toBe(0)
+  })
+
+  test('and no result that is much larger than its text', () => {
+    expect(countKept(10, () => false)).toBe(0)
+  })
+
+  test('and credentials by the number of their organisations', async () => {
+    const principals = new RememberedPrincipals()
+    const recall = async (name: string, organisations: number) => {
+      let verified = false
+      const eids = new Set(Array.from({ length: organisations }, (_, index) => String(index)))
+      await principals.recall(name, undefined, async () => {
+        verified = true
+        return { id: name, client: name, scopes: new Set(), eids, expires: Date.now() + 60_000 }
+      })
+      return verified
+    }
+    for (let index = 0; index < 1_000; index++) await recall(`small ${index}`, 1)
+    expect(await recall('small 0', 1)).toBe(false)
+    for (let index = 0; index < 100; index++) await recall(`large ${index}`, 2_000)
+    expect(await recall('large 99', 2_000)).toBe(false)
+    expect(await recall('small 0', 1)).toBe(true)
+    expect(await recall('large 0', 2_000)).toBe(true)
+  })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { Sealer } from '../src/database/seal.ts'
-import { CSV, NDJSON, streamEntries } from '../src/validation-results/export.ts'
-import { findSubmission } from '../src/validation-results/queries.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { CSV, NDJSON, streamEntries } from '../src/submissions/findings/export.ts'
+import { findSubmission } from '../src/submissions/findings/queries.ts'
 import { Service } from './support/service.ts'
 
 test('an export is read in small pieces, because each stopped reader keeps some of them in memory', async () => {
@@ -13,7 +13,7 @@ test('an export is read in small pieces, because each stopped reader keeps some 
   if (submission === undefined) throw new Error('there is no submission')
   for (const type of [CSV, NDJSON]) {
     const sealing = { sealer: new Sealer(), etag: '"1"' }
-    const result = streamEntries(type, service.database, submission, undefined, sealing)
+    const result = streamEntries(type, { primary: service.database }, submission, undefined, sealing)
     if (result.kind !== 'stream') throw new Error('an export is a stream')
     let [bytes, most] = [0, 0]
     for await (const piece of result.body) {
@@ -24,3 +24,46 @@ test('an export is read in small pieces, because each stopped reader keeps some 
     expect(most).toBeLessThan(256 * 1024)
   }
 })
+
+test.each([undefined, `k1:${Buffer.alloc(32, 7).toString('base64')}`])(
+  'the text of a record with many findings is stored once, and every response has it',
+  async (keys) => {
+    const service = await Service.start(keys === undefined ? {} : { ENCRYPTION_KEYS: keys })
+    const [long, other] = ['ā"\\'.repeat(1000), 'y'.repeat(300)]
+    const texts = [...Array<string>(60).fill(long), other, undefined, long, 'short', 'short', other, other]
+    const entries = texts.map((recordText, index) => ({
+      ...(index === 10 ? {} : { localId: String(index), errorCode: index % 2 === 0 ? 'A' : 'B' }),
+      ...(recordText !== undefined && { recordText }),
+    }))
+    const { submissionToken } = await service.publish(entries)
+    const stored = await service.database.all<{ document: string; detail: string | null }>(
+      'select document, detail from result_entry',
+    )
+    const bytes = stored.reduce((sum, { document }) => sum + Buffer.byteLength(document), 0)
+    expect(bytes).toBeLessThan(3 * 2 * Buffer.byteLength(JSON.stringify(long)))
+
+    const path = `/v1/submissions/${submissionToken}/validation-results`
+    const paged: unknown[] = []
+    for (let page = 1; page <= 7; page++) {
+      const response = await service.get(`${path}?pageSize=10&page=${page}`, { eid: '1001' })
+      paged.push(...(response.json().results as unknown[]))
+    }
+    expect(paged).toEqual(entries)
+    const filtered = await service.get(`${path}?pageSize=100&Filter.ErrorCode=B`, { eid: '1001' })
+    expect(filtered.json().results).toEqual(entries.filter(({ errorCode }) => errorCode === 'B'))
+    const exported = await service.get(path, { eid: '1001', accept: NDJSON })
+    expect(
+      exported.body
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(entries)
+
+    await service.publish(entries.slice(1), { token: submissionToken })
+    const changes = await service.get(`${path}/changes?from=1&pageSize=100`, { eid: '1001' })
+    const of = (status: string) =>
+      (changes.json().results as { status: string }[]).filter((each) => each.status === status)
+    expect(of('open')).toEqual(entries.slice(1).map((entry) => ({ status: 'open', ...entry })))
+    expect(of('fixed')).toEqual([{ status: 'fixed', ...entries[0] }])
+  },
+)

@@ -1,15 +1,21 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Database, Reader, Value } from '../src/database/database.ts'
-import { openDatabase } from '../src/database/open.ts'
-import { Sealer } from '../src/database/seal.ts'
-import { compareRuns } from '../src/validation-results/compare.ts'
-import { type Filters, readDetails, readDocuments, selectEntries } from '../src/validation-results/filters.ts'
-import { decodeOffsets, FILTER_FIELDS, PostingBlock } from '../src/validation-results/postings.ts'
-import { publishResults } from '../src/validation-results/publish.ts'
-import { findSubmission } from '../src/validation-results/queries.ts'
-import { listRuns, readSummary } from '../src/validation-results/runs.ts'
-import type { ValidationEntry } from '../src/validation-results/schema.ts'
+import type { Database, Reader, Value } from '../src/foundation/database/database.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { compareRuns } from '../src/submissions/findings/compare.ts'
+import {
+  type Filters,
+  readDetails,
+  readDocuments,
+  selectEntries,
+} from '../src/submissions/findings/filters.ts'
+import { decodeOffsets, FILTER_FIELDS, PostingBlock } from '../src/submissions/findings/postings.ts'
+import { publishResults } from '../src/submissions/findings/publish.ts'
+import { findSubmission } from '../src/submissions/findings/queries.ts'
+import { listRuns, readSummary } from '../src/submissions/findings/runs.ts'
+import type { ValidationEntry } from '../src/submissions/findings/schema.ts'
+import { cases } from './support/properties.ts'
 import { sourceOf } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 import { testOnSqlite } from './support/test-where.ts'
@@ -75,7 +81,7 @@ test.each([new Sealer(), new Sealer([KEY])])(
           fc.integer({ min: 1, max: 9 }),
           property,
         ),
-        { numRuns: 25 },
+        cases(25),
       )
     }),
 )
@@ -95,7 +101,7 @@ test('a posting holds any set of ordinals of its block', () => {
         if ((((bitmap[offset >> 3] ?? 0) >> (offset & 7)) & 1) !== Number(chosen.has(offset))) return false
       return true
     }),
-    { numRuns: 10 },
+    cases(10),
   )
 })
 
@@ -129,7 +135,7 @@ test('two runs compare as the multisets of their findings do', () =>
       expect(summary?.codes.reduce((sum, { count }) => sum + count, 0)).toBe(after.length)
     }
     const some = fc.array(entry, { maxLength: 30 })
-    await fc.assert(fc.asyncProperty(some, some, property), { numRuns: 15 })
+    await fc.assert(fc.asyncProperty(some, some, property), cases(15))
   }))
 
 const keyOf = ({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry) => [

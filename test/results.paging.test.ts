@@ -1,6 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
@@ -88,7 +89,7 @@ test('whatever the page size, the pages hold every entry once, in the order of p
       },
     ),
     {
-      numRuns: 30,
+      ...cases(30),
       examples: [
         [0, 1],
         [1, 1],
@@ -110,7 +111,7 @@ test('any page can be read first, as often as one likes', async () => {
       const { results } = (await service.get(addressOf(submissionToken, query), HEADERS)).json()
       expect(results).toEqual(numbered(57).slice((page - 1) * size, page * size))
     }),
-    { numRuns: 60 },
+    cases(60),
   )
 })
 

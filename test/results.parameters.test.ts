@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 
 const TOKEN = 'submission-0001'
@@ -219,6 +220,6 @@ test('any query at all gets a page, PR1 or PR2', async () => {
       expect(Object.keys(body.errors).length).toBeGreaterThan(0)
       for (const each of Object.values(body.content)) expect(typeof each).toBe('string')
     }),
-    { numRuns: 150 },
+    cases(150),
   )
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { Database, Reader } from '../src/database/database.ts'
-import { findSubmission, readEntries } from '../src/validation-results/queries.ts'
+import type { Database, Reader } from '../src/foundation/database/database.ts'
+import { findSubmission, readEntries } from '../src/submissions/findings/queries.ts'
 import { partitionResults } from './support/partition.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'

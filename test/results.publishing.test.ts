@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Database } from '../src/database/database.ts'
-import { InputRefused } from '../src/input/faults.ts'
-import type { SourceRecord } from '../src/input/source-record.ts'
-import { publishResults } from '../src/validation-results/publish.ts'
+import type { SourceRecord } from '../src/engines/records/source-record.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { InputRefused } from '../src/foundation/faults/faults.ts'
+import { publishResults } from '../src/submissions/findings/publish.ts'
 import { Installation, toLines } from './support/command.ts'
+import { sample } from './support/properties.ts'
 import { Service, sourceOf } from './support/service.ts'
 
 const TOKEN = 'submission-0001'
@@ -48,7 +49,7 @@ async function readDuring(
     () => (over = true),
     () => (over = true),
   )
-  const [random] = fc.sample(fc.infiniteStream(fc.integer({ min: 1, max: 12 })), 1)
+  const [random] = sample(fc.infiniteStream(fc.integer({ min: 1, max: 12 })), 1)
   const names = new Map<string, string>()
   while (!over && random !== undefined) {
     const query = `page=${random.next().value}&pageSize=${random.next().value}`

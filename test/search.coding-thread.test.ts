@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { buildIndex } from '../src/search/build.ts'
-import { codeTitle } from '../src/search/coding.ts'
-import { CodingThread } from '../src/search/coding-thread.ts'
-import { toSearchDocument } from '../src/search/documents.ts'
-import { openIndex, packIndex } from '../src/search/index-file.ts'
-import { OccupationSearch } from '../src/search/search.ts'
+import { CodingThread } from '../src/catalogue/search/coding-thread.ts'
+import { toSearchDocument } from '../src/catalogue/search/documents.ts'
+import { buildIndex } from '../src/engines/finding/build.ts'
+import { codeTitle } from '../src/engines/finding/coding.ts'
+import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
+import { OccupationSearch } from '../src/engines/finding/search.ts'
+import { createBudgets } from '../src/foundation/budget/budgets.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Primary School Teacher' },
@@ -18,7 +19,7 @@ function makeIndex(revision: string) {
 }
 
 function start(): CodingThread {
-  const thread = new CodingThread()
+  const thread = new CodingThread(createBudgets(1).codings)
   onTestFinished(() => thread.close())
   return thread
 }
@@ -36,16 +37,18 @@ test('lists are coded as on the main thread, in order, also at the same time', a
       tasks: 'x '.repeat(at * 20),
     })),
   )
-  const coded = await Promise.all(lists.map((items) => thread.code(index, items, stays)))
+  const coded = await Promise.all(lists.map((items) => thread.code(index, items, 'a', stays)))
   expect(coded).toEqual(lists.map((items) => items.map((item) => codeTitle(search, item))))
-  expect(await thread.code(index, [], stays)).toEqual([])
+  expect(await thread.code(index, [], 'a', stays)).toEqual([])
 })
 
 test('the rest of a list is not coded once the caller has left', async () => {
   let asked = 0
   const hasLeft = () => ++asked > 2
   const items = Array.from({ length: 1_000 }, () => ({ title: 'teacher' }))
-  await expect(start().code(makeIndex('1'), items, hasLeft)).rejects.toMatchObject({ slug: 'unavailable' })
+  await expect(start().code(makeIndex('1'), items, 'a', hasLeft)).rejects.toMatchObject({
+    slug: 'unavailable',
+  })
   expect(asked).toBe(3)
 })
 
@@ -53,7 +56,7 @@ test('a thread that fails ends its lists, and the next list has another one', as
   const thread = start()
   const broken = { revision: '0', memory: new SharedArrayBuffer(8) }
   const items = [{ title: 'teacher' }]
-  await expect(thread.code(broken, items, stays)).rejects.toThrow('the index cannot be opened')
-  const [coding] = await thread.code(makeIndex('1'), items, stays)
+  await expect(thread.code(broken, items, 'a', stays)).rejects.toThrow('the index cannot be opened')
+  const [coding] = await thread.code(makeIndex('1'), items, 'a', stays)
   expect(coding?.candidates[0]).toMatchObject({ occupationCode: 'A1' })
 })

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readOnet } from '../src/occupations/onet/import.ts'
-import type { OccupationRecord } from '../src/occupations/schema.ts'
-import { buildIndex } from '../src/search/build.ts'
-import { codeTitle } from '../src/search/coding.ts'
-import { toSearchDocument } from '../src/search/documents.ts'
-import { fold } from '../src/search/fold.ts'
-import { openIndex, packIndex } from '../src/search/index-file.ts'
-import { OccupationSearch } from '../src/search/search.ts'
+import { readOnet } from '../src/catalogue/onet/import.ts'
+import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
+import { toSearchDocument } from '../src/catalogue/search/documents.ts'
+import { buildIndex } from '../src/engines/finding/build.ts'
+import { codeTitle } from '../src/engines/finding/coding.ts'
+import { fold } from '../src/engines/finding/fold.ts'
+import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
+import { OccupationSearch } from '../src/engines/finding/search.ts'
+import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
 
 function searchIn(
@@ -109,7 +109,7 @@ describe('the exact title comes first', () => {
           }
         }
       }),
-      { numRuns: 60 },
+      cases(60),
     )
   })
 })
@@ -249,7 +249,9 @@ describe('a search', () => {
     expect(engine.suggest({ query: 'haul', limit: 3 })[0]).toEqual({
       text: 'Haulage Driver',
       occupationCode: 'B2',
+      titleEnglish: 'Truck Driver',
       language: 'en',
+      highlights: [[0, 4]],
     })
     expect(engine.suggest({ query: 'logging rig', limit: 5 }).map(({ text }) => text)).not.toContain(
       'Logging Rig Hand',
@@ -315,6 +317,7 @@ describe('whatever is typed', () => {
           }
         }
       }),
+      cases(100),
     )
   })
 })
@@ -333,20 +336,36 @@ test('an index of another format is not opened', () => {
   expect(openIndex(new ArrayBuffer(64))).toBeUndefined()
 })
 
-test('indexes that were replaced do not stay in memory', { timeout: 120_000 }, async () => {
-  const packed = new Uint8Array(packIndex(buildIndex([], { revision: 'empty' })))
-  const size = 16 * 2 ** 20
-  const before = process.memoryUsage.rss()
-  let current: unknown
-  let most = 0
-  for (let count = 0; count < 60; count++) {
-    const memory = new SharedArrayBuffer(size)
-    new Uint8Array(memory).fill(1).set(packed)
-    current = openIndex(memory)
-    expect(current).toBeDefined()
-    most = Math.max(most, process.memoryUsage.rss() - before)
-    await sleep(20)
-  }
-  // All together are 960 MB.
-  expect(most).toBeLessThan(500 * 2 ** 20)
+test('full-width letters, ligatures and soft hyphens find what they look like', () => {
+  const engine = searchIn([
+    { occupationCode: 'A', titleEnglish: 'Office Manager' },
+    { occupationCode: 'B', titleEnglish: 'Truck Driver' },
+    { occupationCode: 'C', titleEnglish: 'Re\u00adcep\u00adtionist' },
+  ])
+  const code = (query: string) => first(query, engine)?.occupationCode
+  expect(code('ｏｆｆｉｃｅ　ｍａｎａｇｅｒ')).toBe('A')
+  expect(code('o\ufb03ce manager')).toBe('A')
+  expect(code('Tr\u00aduck Dri\u200bver')).toBe('B')
+  expect(code('receptionist')).toBe('C')
+})
+
+test('a typed macron ranks names with it first, and no macron ranks them as before', () => {
+  const engine = searchIn([
+    ...Array.from({ length: 30 }, (_, index) => ({
+      occupationCode: `E${index}`,
+      titleEnglish: `Network Engineer ${String.fromCharCode(65 + index)}`,
+    })),
+    { occupationCode: 'N', titleEnglish: 'Nurse', titleMaori: 'Nēhi' },
+  ])
+  expect(engine.suggest({ query: 'nē', limit: 3 })[0]).toMatchObject({ text: 'Nēhi', titleEnglish: 'Nurse' })
+  expect(engine.suggest({ query: 'NĒ', limit: 3 })[0]).toMatchObject({ text: 'Nēhi' })
+  expect(engine.suggest({ query: 'ne\u0304', limit: 3 })[0]).toMatchObject({ text: 'Nēhi' })
+  expect(engine.suggest({ query: 'net', limit: 3 })[0]?.text).toContain('Network')
+  expect(first('nēhi', engine)?.occupationCode).toBe('N')
+})
+
+test('the example in docs/search.md is what the sample catalogue gives', () => {
+  const document = readFileSync(new URL('../docs/search.md', import.meta.url), 'utf8')
+  const example = /```json\n(.*?)```/s.exec(document)?.[1] ?? ''
+  expect(JSON.parse(example)).toEqual(search.search({ query: 'kohungahunga', limit: 1 }))
 })

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
 import { Service } from './support/service.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
@@ -44,6 +45,7 @@ interface SearchBody {
 async function startWith(records: readonly unknown[] = RECORDS): Promise<Service> {
   const service = await Service.start()
   await service.import(records)
+  await service.index()
   return service
 }
 
@@ -79,6 +81,7 @@ describe('GET /v1/occupations/search', () => {
       304,
     )
     await service.import([{ occupationCode: 'C3', titleEnglish: 'Truck Mechanic' }])
+    await service.index()
     const later = await searchUntil(
       service,
       '/v1/occupations/search?q=truck',
@@ -135,6 +138,7 @@ describe('GET /v1/occupations/search', () => {
     const url = temporaryDatabaseUrl()
     const service = await Service.start({}, url)
     await service.import(RECORDS)
+    await service.index()
     const first = await service.get('/v1/occupations/search?q=teacher')
     const parts = await service.database.all<{ part: number }>('select part from search_index')
     expect(parts.length).toBeGreaterThan(0)
@@ -145,19 +149,69 @@ describe('GET /v1/occupations/search', () => {
   })
 })
 
-test('a search without an index is 503 with Retry-After', async () => {
-  const service = await startWith()
-  await service.database.write('search-index', (writer) => writer.run('drop table search_index'))
-  for (const url of ['/v1/occupations/search?q=truck', '/v1/occupations/suggestions?q=tru']) {
-    const response = await service.get(url)
-    expect(response.statusCode).toBe(503)
-    expect(response.headers['retry-after']).toBe('5')
-    expect(response.json()).toMatchObject({
-      status: 503,
-      detail: 'The search index is being built. Try again in a few seconds.',
-    })
-  }
-  expect(service.log.filter((line) => line.includes('the search index could not be loaded'))).toHaveLength(1)
+/** The operations that need an index. */
+async function searchEverywhere(service: Service) {
+  return [
+    await service.get('/v1/occupations/search?q=truck'),
+    await service.get('/v1/occupations/suggestions?q=tru'),
+    await service.request({
+      method: 'POST',
+      url: '/v1/codings',
+      headers: { 'x-api-key': service.key, 'content-type': 'application/json' },
+      payload: JSON.stringify({ items: [{ title: 'Truck driver' }] }),
+    }),
+  ]
+}
+
+describe('without an index', () => {
+  test('search is 503 with Retry-After until there is one, and everything else is served', async () => {
+    const service = await Service.start()
+    await service.import(RECORDS)
+    for (const response of await searchEverywhere(service)) {
+      expect(response.statusCode).toBe(503)
+      expect(response.headers['retry-after']).toBe('5')
+      expect(response.json()).toMatchObject({ status: 503, type: '/problems/unavailable' })
+    }
+    expect((await service.get('/v1/occupations')).json().totalCount).toBe(2)
+    expect((await service.get('/readyz')).statusCode).toBe(200)
+    await service.index()
+    for (const { statusCode } of await searchEverywhere(service)) expect(statusCode).toBe(200)
+  })
+
+  test('that could not be built, callers are told to wait longer; the next catalogue has one', async () => {
+    const service = await Service.start()
+    await service.import(RECORDS)
+    const { catalogue } = service.revisions.current
+    await recordIndexFailure(service.database, catalogue, 'it needs too much memory')
+    await service.revisions.refresh()
+    for (const response of await searchEverywhere(service)) {
+      expect(response.statusCode).toBe(503)
+      expect(response.headers['retry-after']).toBe('300')
+      expect(response.body).not.toContain('too much memory')
+    }
+    await service.import([{ occupationCode: 'C3', titleEnglish: 'Truck Mechanic' }])
+    for (const { headers } of await searchEverywhere(service)) expect(headers['retry-after']).toBe('5')
+    await service.index()
+    for (const { statusCode } of await searchEverywhere(service)) expect(statusCode).toBe(200)
+  })
+
+  test('of the newest catalogue, the previous one serves', async () => {
+    const service = await startWith()
+    await service.import([{ occupationCode: 'C3', titleEnglish: 'Truck Mechanic' }])
+    await recordIndexFailure(service.database, service.revisions.current.catalogue, 'it is too large')
+    await service.revisions.refresh()
+    const response = await service.get('/v1/occupations/search?q=truck')
+    expect((response.json() as SearchBody).totalCount).toBe(1)
+  })
+
+  test('that can be read, the log says so once', async () => {
+    const service = await Service.start()
+    await service.import(RECORDS)
+    await service.database.write('search', (writer) => writer.run('drop table search_index'))
+    for (const { statusCode } of await searchEverywhere(service)) expect(statusCode).toBe(503)
+    const lines = service.log.filter((line) => line.includes('the search index could not be loaded'))
+    expect(lines).toHaveLength(1)
+  })
 })
 
 testWhere(engine === 'postgres', 'on SQLite: the same results as on PostgreSQL')(
@@ -172,7 +226,10 @@ testWhere(engine === 'postgres', 'on SQLite: the same results as on PostgreSQL')
       await Service.start(),
       await Service.start({}, `sqlite:${join(temporaryFolder(), 'same.db')}`),
     ]
-    for (const service of services) await service.import(records)
+    for (const service of services) {
+      await service.import(records)
+      await service.index()
+    }
     const queries = [
       'teacher',
       'kaiako',
@@ -203,7 +260,15 @@ test('GET /v1/occupations/suggestions completes the input', async () => {
   const service = await startWith()
   const response = await service.get('/v1/occupations/suggestions?q=kinder')
   expect(response.json()).toEqual({
-    suggestions: [{ text: 'Kindergarten Teacher', occupationCode: 'A1', language: 'en' }],
+    suggestions: [
+      {
+        text: 'Kindergarten Teacher',
+        occupationCode: 'A1',
+        titleEnglish: 'Early Childhood Teacher',
+        language: 'en',
+        highlights: [[0, 6]],
+      },
+    ],
   })
 })
 
@@ -226,6 +291,27 @@ describe('POST /v1/codings', () => {
     expect(items[0]).toMatchObject({ id: '7', code: 'B2' })
     expect(items[0].candidates[0]).toMatchObject({ occupationCode: 'B2', titleEnglish: 'Truck Driver' })
     expect(items[1]).toEqual({ certainty: 0, candidates: [] })
+  })
+
+  test('reports a blank title at its item, and codes the others', async () => {
+    const service = await startWith()
+    const response = await post(service, {
+      items: [
+        { id: '1', title: ' ' },
+        { id: '2' },
+        { id: '3', title: '' },
+        { id: '4', title: 'Truck driver' },
+      ],
+    })
+    expect(response.statusCode).toBe(200)
+    const { items } = response.json()
+    expect(items.map(({ error }: { error?: string }) => error)).toEqual([
+      'The title is blank.',
+      'The title is blank.',
+      'The title is blank.',
+      undefined,
+    ])
+    expect(items[3]).toMatchObject({ id: '4', code: 'B2' })
   })
 
   test('names every fault of a body', async () => {

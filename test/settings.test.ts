@@ -81,6 +81,7 @@ test('every setting can be faulty at once, and each is named once', () => {
     'HOST',
     'METRICS_HOST',
     'DEFINITIONS',
+    'ERASURE_LOG',
     'CHECK_FOLDER',
     'JWT_ISSUER',
     'JWT_AUDIENCE',

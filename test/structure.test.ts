@@ -4,12 +4,10 @@ import { posix } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = new URL('../', import.meta.url)
+const read = (file: string) => readFileSync(new URL(file, root), 'utf8')
 
-/** Files and folders of `src/` in the table of CONTRIBUTING.md: top to bottom, those of one row side by side. */
-const rows = [
-  ...readFileSync(new URL('CONTRIBUTING.md', root), 'utf8').matchAll(/^\| (`src\/.*?) \| /gm),
-].map(([, cell = '']) => [...cell.matchAll(/`src\/([^`/]+)\/?`/g)].map(([, name = '']) => name))
-const rank = new Map(rows.flatMap((names, index) => names.map((name) => [name, index] as const)))
+/** The wings of `src/` in the table of CONTRIBUTING.md, from top to bottom. */
+const wings = [...read('CONTRIBUTING.md').matchAll(/^\| `src\/(\w+)\/` \| /gm)].map(([, name = '']) => name)
 
 const sources = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', 'src'], {
   cwd: root,
@@ -18,33 +16,138 @@ const sources = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .split('\n')
   .filter((file) => file.endsWith('.ts') && existsSync(new URL(file, root)))
 
-/** The room of a source, which for a file directly in `src/` is the file itself. */
-const roomOf = (file: string) => file.split('/')[1] ?? ''
+/** The folder of a source directly below `src/`; empty for the files that compose the wings. */
+const wingOf = (file: string) => (file.split('/').length > 2 ? (file.split('/')[1] ?? '') : '')
 
 const imports = sources.flatMap((file) =>
-  [...readFileSync(new URL(file, root), 'utf8').matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(
-    ([, target = '']) => ({ file, target: posix.join(posix.dirname(file), target) }),
-  ),
+  [...read(file).matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, target = '']) => ({
+    file,
+    target: posix.join(posix.dirname(file), target),
+  })),
 )
 
-test('every room of the sources is in the table of CONTRIBUTING.md', () => {
-  const unlisted = [...new Set(sources.map(roomOf))].filter((room) => !rank.has(room))
+test('every folder of the sources is in the table of CONTRIBUTING.md', () => {
   expect(sources.length).toBeGreaterThan(50)
-  expect(unlisted).toEqual([])
+  expect([...new Set(sources.map(wingOf))].filter((wing) => wing !== '' && !wings.includes(wing))).toEqual([])
 })
 
-test('rooms import only from rooms below them', () => {
+test('a wing imports only from wings below it, and nothing imports the files that compose them', () => {
   const between = imports.filter(
-    ({ file, target }) => target.startsWith('src/') && roomOf(file) !== roomOf(target),
+    ({ file, target }) => target.startsWith('src/') && wingOf(file) !== wingOf(target),
   )
   const upward = between.filter(
-    ({ file, target }) => (rank.get(roomOf(file)) ?? -1) >= (rank.get(roomOf(target)) ?? -1),
-  )
-  // The files that compose everything know each other.
-  const composed = rows[0] ?? []
-  const wrong = upward.filter(
-    ({ file, target }) => !(composed.includes(roomOf(file)) && composed.includes(roomOf(target))),
+    ({ file, target }) => wingOf(file) !== '' && wings.indexOf(wingOf(target)) <= wings.indexOf(wingOf(file)),
   )
   expect(between.length).toBeGreaterThan(100)
-  expect(wrong.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
+  expect(upward.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
+})
+
+test('an engine is imported through its door, and its commands by the command line only', () => {
+  const engineOf = (file: string) => /^src\/engines\/\w+/.exec(file)?.[0]
+  const inside = imports.filter(({ file, target }) => {
+    const engine = engineOf(target)
+    if (engine === undefined || engine === engineOf(file) || target === `${engine}/index.ts`) return false
+    // The command starts faster without the rest of the engine.
+    return wingOf(file) !== '' || !/commands\.ts$/.test(target)
+  })
+  expect(imports.filter(({ target }) => engineOf(target) !== undefined).length).toBeGreaterThan(50)
+  expect(inside.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
+})
+test('the console is a client of the API: no page imports a domain, and only its sessions use the database', () => {
+  const ofConsole = (file: string) => wingOf(file) === 'console'
+  const allowed =
+    /^src\/(?:console|api|foundation)\/|^src\/engines\/records\/index\.ts$|^client\/src\/types\.ts$/
+  const foreign = imports.filter(({ file, target }) => ofConsole(file) && !allowed.test(target))
+  expect(foreign.map(({ file, target }) => `${file} imports ${target}`)).toEqual([])
+  const pages = sources.filter((file) => ofConsole(file) && file !== 'src/console/sessions.ts')
+  expect(pages.length).toBeGreaterThan(20)
+  expect(
+    pages.filter((file) =>
+      /\.(?:get|all|run|write|snapshot)[<(][^)]*['`](?:select|insert|update|delete) /i.test(read(file)),
+    ),
+  ).toEqual([])
+  expect(
+    pages.filter((file) =>
+      /database\.(?:get|all|run|write|snapshot)\b|\bReader\b|\bWriter\b/.test(read(file)),
+    ),
+  ).toEqual([])
+})
+
+test('the service is composed by a list of at most 100 lines', () => {
+  expect(read('src/app.ts').trimEnd().split('\n').length).toBeLessThanOrEqual(100)
+})
+
+/** Fields and methods of Node.js that it does not document, or whose calls by Node itself it does not document. */
+const UNDOCUMENTED =
+  /\._[a-z]\w*|\{ _[a-z]\w*[:,} ]|\.parser\b|\bshouldKeepAlive\b|\bhttpAllowHalfOpen\b|\bdestroySoon\b|\bassignSocket\b|\bnode:_|\bgetOwnPropertySymbols\b|\bprocess\.binding\b|\.(?:destroy|closeIdleConnections|complete) = |removeAllListeners\('data'\)|once\('socket'/
+
+test('undocumented behaviour of Node.js is used in one file only, which probes it', () => {
+  const file = 'src/api/serving/node-internals.ts'
+  expect(read(file)).toMatch(UNDOCUMENTED)
+  const elsewhere = sources
+    .filter((each) => each !== file)
+    .flatMap((each) =>
+      read(each)
+        .split('\n')
+        .map((line) => ({ each, found: UNDOCUMENTED.exec(line)?.[0] })),
+    )
+  expect(
+    elsewhere.flatMap(({ each, found }) => (found === undefined ? [] : [`${each} uses ${found}`])),
+  ).toEqual([])
+})
+
+/** The wing, or the folder of a wing, whose files read and write each table. */
+const OWNERS: Readonly<Record<string, string>> = {
+  access_log: 'submissions/accesses',
+  api_key: 'api/access',
+  audit: 'submissions',
+  catalogue_revision: 'catalogue',
+  console_link: 'console',
+  console_session: 'console',
+  file_chunk: 'submissions',
+  file_record: 'submissions',
+  file_version: 'submissions',
+  instance: 'foundation/database',
+  job: 'foundation/jobs',
+  key_use: 'api/access',
+  migration: 'foundation/database',
+  occupation: 'catalogue',
+  occupation_date: 'catalogue',
+  occupation_filter: 'catalogue',
+  occupation_past: 'catalogue',
+  occupation_posting: 'catalogue',
+  occupation_removed: 'catalogue',
+  orphan_count: 'submissions',
+  result_entry: 'submissions',
+  result_posting: 'submissions',
+  revision: 'foundation/database',
+  run_count: 'submissions/runs',
+  search_failure: 'catalogue',
+  search_index: 'catalogue',
+  occupation_search_name: 'catalogue',
+  search_name: 'catalogue',
+  search_source: 'catalogue',
+  search_synonym: 'catalogue',
+  submission: 'submissions',
+  submission_file: 'submissions',
+  submission_run: 'submissions',
+}
+
+test('a table is read and written by its owner only', () => {
+  const migrations = 'src/foundation/database/migrations/'
+  const tables = sources
+    .filter((file) => file.startsWith(migrations))
+    .flatMap((file) => [...read(file).matchAll(/create table (?:if not exists )?(\w+)/gi)])
+    .map(([, table = '']) => table)
+  expect(tables.length).toBeGreaterThan(20)
+  expect(tables.filter((table) => OWNERS[table] === undefined)).toEqual([])
+  const used = new RegExp(
+    `\\b(?:from|join|into|update|truncate) (${tables.join('|')})\\b(?! import|'| \\$)`,
+    'g',
+  )
+  const foreign = sources
+    .filter((file) => !file.startsWith(migrations))
+    .flatMap((file) => [...read(file).matchAll(used)].map(([, table = '']) => ({ file, table })))
+    .filter(({ file, table }) => !file.startsWith(`src/${OWNERS[table]}/`))
+  expect([...new Set(foreign.map(({ file, table }) => `${file} uses ${table}`))]).toEqual([])
 })

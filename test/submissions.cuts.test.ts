@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Client, createClient } from '../client/src/index.ts'
-import { createKey } from '../src/access/keys.ts'
-import type { Database } from '../src/database/database.ts'
+import { createKey } from '../src/api/access/keys.ts'
+import type { Database } from '../src/foundation/database/database.ts'
 import { Installation, type RunningCommand, until } from './support/command.ts'
 import type { Left } from './support/cut-commands.ts'
 import { withDatabase } from './support/filled-database.ts'
@@ -145,7 +145,7 @@ class Place {
     await sleep(moment)
     await this.killServer()
     const acknowledged = await sent
-    await this.#untilUnlocked(`upload:${token}/people`)
+    await this.#untilUnlocked(`submission:${token}`)
     await this.serve()
     const now = await this.file(token)
     expect(now === before || now === csv, 'the file is neither the old one nor the new one').toBe(true)
@@ -166,7 +166,7 @@ class Place {
     const { status: seen } = await this.client.submissions.run(token, runId)
     worker.kill('SIGKILL')
     await worker.ended
-    await this.#untilUnlocked(`submission:${token}`)
+    await this.#untilUnlocked(`job:run/${await this.#numberOf(token, runId)}`)
     const look = async (): Promise<Left> => {
       const { status } = await this.client.submissions.run(token, runId)
       expect(['Queued', 'InProgress', 'Processed']).toContain(status)
@@ -331,6 +331,17 @@ class Place {
       ),
     )
     expect(left).toEqual([])
+  }
+
+  /** The number of a run among all runs. */
+  async #numberOf(token: string, runId: number): Promise<number | undefined> {
+    const row = await withDatabase(this.mahi.databaseUrl, (database) =>
+      database.get<{ run: number }>('select run from submission_run where token = $1 and number = $2', [
+        token,
+        runId,
+      ]),
+    )
+    return row?.run
   }
 
   /** Waits until PostgreSQL has ended the transaction of a killed process. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Client, createClient } from '../client/src/index.ts'
-import { createKey } from '../src/access/keys.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import type { Cluster } from './support/cluster.ts'
 import { Installation, type RunningCommand } from './support/command.ts'
 import { withDatabase } from './support/filled-database.ts'

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { InjectOptions } from 'fastify'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { Limits } from '../src/engines/checking/process/limits.ts'
+import { until } from './support/command.ts'
+import { Connection } from './support/connection.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startWorker } from './support/submission-worker.ts'
@@ -57,7 +60,7 @@ async function start(environment: Record<string, string> = {}) {
       if (run.body.dateCompleted !== undefined) return run.body
     }
   }
-  const work = () => startWorker(service.database, [definition])
+  const work = (limits: Partial<Limits> = {}) => startWorker(service.database, [definition], { limits })
   return { service, key, definition, ask, create, put, validate, work }
 }
 
@@ -131,6 +134,17 @@ test('a submission goes from nothing to zero errors', async () => {
     count: 2,
     share: 0.666667,
     students: 2,
+  })
+  const { body: fixes } = await ask('GET', `/submissions/${token}/validation-results/causes`)
+  expect(fixes).toMatchObject({ submissionToken: token, runId: 1 })
+  expect(fixes.causes.reduce((sum: number, { findings }: { findings: number }) => sum + findings, 0)).toBe(3)
+  expect(fixes.causes[0]).toMatchObject({
+    kind: 'column',
+    severity: 'Error',
+    codes: ['PER-04-range'],
+    records: 2,
+    learners: 2,
+    example: { file: 'people.csv', line: expect.any(Number), field: 'age' },
   })
 
   const fixed = [{ localId: '2', id: 'A2', group: 'G1', age: 30 }]
@@ -354,6 +368,7 @@ test('a caller without the scope, the EID or the token gets the same 401 from ev
     ['DELETE', '/submissions/TOKEN/validation-runs/1', true],
     ['GET', '/submissions/TOKEN/validation-results', false],
     ['GET', '/submissions/TOKEN/validation-results/summary', false],
+    ['GET', '/submissions/TOKEN/validation-results/causes', false],
     ['GET', '/submissions/TOKEN/validation-results/changes?from=1', false],
     ['POST', '/submissions/TOKEN/submit', true],
     ['DELETE', '/submissions/TOKEN', true],
@@ -402,6 +417,7 @@ test('a deleted submission is gone at once, and its token is known as cancelled'
     '/files/people',
     '/validation-results',
     '/validation-results/summary',
+    '/validation-results/causes',
     '/validation-runs',
   ])
     expect([path, (await ask('GET', `/submissions/${token}${path}`)).status]).toEqual([path, 410])
@@ -458,6 +474,18 @@ test('the credential shows what is left of its limits, and looking uses up only 
   expect((await left()).slice(0, 2)).toEqual(['occupations 6', 'submissions 2'])
 })
 
+test('a batch keeps the digits of every number', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', 'localId,id,group,age\n1,A1,G1,20\n')
+  const headers = { 'content-type': 'application/json' }
+  const payload =
+    '{"content":[{"localId":"2","id":9007199254740993,"group":"G1","age":0.12345678901234567891}]}'
+  expect((await ask('POST', `/submissions/${token}/records/people`, { payload, headers })).status).toBe(200)
+  const file = await ask('GET', `/submissions/${token}/files/people`)
+  expect(file.text).toContain('2,9007199254740993,G1,0.12345678901234567891')
+})
+
 test('the log contains nothing from a record, whatever is refused', async () => {
   const { service, ask, create, put, validate, work } = await start()
   const token = await create()
@@ -496,4 +524,171 @@ test('a file comes as CSV or NDJSON, whichever the caller prefers', async () => 
   expect((await ask('GET', at, { headers: { accept: 'text/csv' } })).text).toBe(
     'localId,id,age\r\n1,"A""1",20\r\n',
   )
+})
+
+test('a run whose findings take too many bytes says everywhere that they are partial', async () => {
+  const { key, service, ask, create, put, validate, work } = await start({ CONSOLE: 'on' })
+  await work({ findingsBytes: 50_000 })
+  const token = await create()
+  const lines = Array.from({ length: 1000 }, (_, index) => `${index},A${index % 10},,${index < 20 ? 12 : 20}`)
+  await put(token, 'people', `localId,id,group,age\n${lines.join('\n')}\n`)
+  const run = await validate(token)
+  expect(run).toMatchObject({ errorCount: 1010, partial: true })
+  expect(run.totalCount).toBeLessThan(400)
+  const base = `/submissions/${token}/validation-results`
+  const { body: summary } = await ask('GET', `${base}/summary`)
+  expect(summary).toMatchObject({ partial: true, errorCount: 1010, totalCount: run.totalCount })
+  const [most, fewest] = summary.codes as { errorCode: string; count: number; stored?: number }[]
+  expect(most).toMatchObject({ count: 990, stored: run.totalCount - 20 })
+  // A code that needs less than its share has all its findings.
+  expect([fewest?.count, fewest?.stored]).toEqual([20, undefined])
+  for (const accept of ['text/csv', 'application/x-ndjson']) {
+    const { headers } = await ask('GET', base, { headers: { accept } })
+    expect([headers['found-count'], headers['total-count']]).toEqual(['1010', String(run.totalCount)])
+  }
+  expect((await ask('GET', base)).body.totalCount).toBe(run.totalCount)
+  const browse = (url: string, rest: Asked) =>
+    service.request({
+      url: `/console${url}`,
+      ...rest,
+      headers: { host: 'localhost', 'sec-fetch-site': 'same-origin', ...rest.headers } as Record<
+        string,
+        string
+      >,
+    })
+  const signedIn = await browse('/sign-in', {
+    method: 'POST',
+    payload: new URLSearchParams({ key }).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  })
+  const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0]
+  const page = await browse(`/submissions/${token}/findings?eid=1001`, { headers: { cookie } })
+  expect(page.body).toContain(`${most?.errorCode}: the first ${most?.stored} of 990`)
+
+  // All findings are stored again: the comparison cannot know which of them are new.
+  await put(token, 'people', 'localId,id,group,age\n1,,,20\n')
+  expect((await validate(token)).partial).toBeUndefined()
+  expect((await ask('GET', `${base}/changes?from=1`)).body).toMatchObject({ partial: true })
+})
+
+test('306 bytes of a header are one finding', async () => {
+  const { service, create, put, validate, work } = await start()
+  await work()
+  const token = await create()
+  const file = gzipSync(`localId${','.repeat(200_000)}\n1\n`)
+  expect(file.length).toBeLessThan(500)
+  await put(token, 'people', file, { 'content-encoding': 'gzip' })
+  const run = await validate(token)
+  const rows = await service.database.all<{ document: string }>('select document from result_entry')
+  expect(rows).toHaveLength(run.totalCount)
+  expect(rows.reduce((sum, { document }) => sum + document.length, 0)).toBeLessThan(50_000)
+})
+
+describe('uploads that stall', () => {
+  /** Begins an upload and sends only a part of it. */
+  async function stall(service: Service, key: string, eid: string, token: string) {
+    const connection = await Connection.open(service)
+    const head = `PUT /v1/submissions/${token}/files/people HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${key}\r\nEID: ${eid}\r\n`
+    return connection.send(`${head}Content-Type: text/csv\r\nContent-Length: 100000\r\n\r\nlocalId\n`)
+  }
+
+  test('a key takes its share of the slots, whatever organisations it covers, and leaves the rest to others', async () => {
+    const { service, create, put } = await start()
+    const eids = ['21', '22', '23']
+    const { key } = await service.createKey({ scopes: ['submissions:write'], eids })
+    const uploads = service.app.budgets.uploads
+    for (let index = 0; index < 12; index++) {
+      const eid = eids[index % 3] ?? ''
+      const token = await create(`2024${10 + index}`, { 'x-api-key': key, eid })
+      const stalled = await stall(service, key, eid, token)
+      if (index < 8) await until(() => (uploads.used > index ? true : undefined))
+      else expect((await stalled.read()).status).toBe(429)
+    }
+    expect(uploads.used).toBe(8)
+    expect((await put(await create(), 'people', PEOPLE)).status).toBe(200)
+  })
+
+  test('an upload that arrives too slowly gets 408, and frees its slot and the file', async () => {
+    const { service, key, create, put } = await start({ UPLOAD_MIN_RATE: '1000/1' })
+    const token = await create()
+    const { status, headers, body } = await (await stall(service, key, '1001', token)).read()
+    expect([status, headers.connection]).toEqual([408, 'close'])
+    expect(body).toContain('at least 1000 bytes must arrive in 1 seconds')
+    expect((await put(token, 'people', PEOPLE)).status).toBe(200)
+    expect(service.app.budgets.uploads.used).toBe(0)
+  })
+})
+
+test('a batch reads a file as the check does, although its header contains commas', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', 'localId;id;note (a, b, c, d)\nL1;A1;x\nL2;A2;"y, z"\n')
+  const records = `/submissions/${token}/records/people`
+  const deleted = await ask('DELETE', records, { payload: { content: [{ localId: 'L1' }] } })
+  expect(deleted.body.content).toEqual([{ localId: 'L1', errors: [] }])
+  await ask('POST', records, { payload: { content: [{ localId: 'L3', id: 'A3', group: 'G1' }] } })
+  const { text } = await ask('GET', `/submissions/${token}/files/people`)
+  expect(text).toBe('localId;id;note (a, b, c, d);group\nL2;A2;"y, z";\nL3;A3;;G1\n')
+})
+
+test('a file whose lines the check and batches would read differently is refused', async () => {
+  const { create, put } = await start()
+  const token = await create()
+  expect((await put(token, 'people', 'localId,id\rL1,A1\r')).status).toBe(400)
+  expect((await put(token, 'people', '{"localId":"L1"}\n')).status).toBe(415)
+})
+
+test('JSON that is nested too deeply is a fault of what was sent', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const records = `/submissions/${token}/records/people`
+  const ndjson = { 'content-type': 'application/x-ndjson' }
+  const json = { 'content-type': 'application/json' }
+  for (const levels of [101, 5_000, 60_000]) {
+    const lists = '['.repeat(levels) + ']'.repeat(levels)
+    const objects = '{"a":'.repeat(levels) + 1 + '}'.repeat(levels)
+    const upload = await put(token, 'people', `{"localId":"L1"}\n{"localId":${lists}}\n`, ndjson)
+    expect([upload.status, upload.body.detail]).toEqual([400, 'Line 2 is nested more than 100 levels deep.'])
+    for (const value of [lists, objects]) {
+      const payload = `{"content":[{"localId":"L1","x":${value}}]}`
+      const { status, body } = await ask('POST', records, { payload, headers: json })
+      expect([status, body.detail]).toEqual([400, 'The body is nested more than 100 levels deep.'])
+    }
+  }
+})
+
+test('fields with the names of inherited properties are those of their records only', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const names = Object.getOwnPropertyNames(Object.prototype)
+  const own = names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(`own ${name}`)}`).join()
+  const path = `/submissions/${token}/files/people`
+  const batch = `{"content":[{"localId":"L1",${own}},{"localId":"L2"}]}`
+  const send = () =>
+    ask('POST', `/submissions/${token}/records/people`, {
+      payload: batch,
+      headers: { 'content-type': 'application/json' },
+    })
+  for (const [content, type] of [
+    ['localId\nL0\n', 'text/csv'],
+    ['{"localId":"L0"}\n', 'application/x-ndjson'],
+    [`localId,${names.join()}\nL0,${names.map(() => '').join()}\n`, 'text/csv'],
+  ] as const) {
+    expect((await put(token, 'people', content, { 'content-type': type })).status).toBe(200)
+    expect((await send()).status).toBe(200)
+    const csv = (await ask('GET', path, { headers: { accept: 'text/csv' } })).text
+    const [header = '', ...rows] = csv.trimEnd().split(/\r?\n/)
+    expect(header.split(',').toSorted()).toEqual(['localId', ...names].toSorted())
+    expect(rows.map((row) => row.replace(/,+$/, ''))).toEqual([
+      'L0',
+      header.replaceAll(/[^,]+/g, (name) => (name === 'localId' ? 'L1' : `own ${name}`)),
+      'L2',
+    ])
+    const ndjson = (await ask('GET', path, { headers: { accept: 'application/x-ndjson' } })).text
+    const records = ndjson
+      .trimEnd()
+      .split('\n')
+      .map((line) => Object.entries(JSON.parse(line) as object))
+    expect(records.map((record) => record.length)).toEqual([1, names.length + 1, 1])
+  }
 })

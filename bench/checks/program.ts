@@ -6,11 +6,11 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Field, Resource } from '../../src/checks/definition/definition.ts'
-import { findDefinition, loadDefinition } from '../../src/checks/definition/load.ts'
-import { FIELD_KINDS } from '../../src/checks/definition/read-field.ts'
-import { runEngine } from '../../src/checks/engine/run.ts'
-import type { CheckSummary } from '../../src/checks/engine/summary.ts'
+import type { Field, Resource } from '../../src/engines/checking/definition/definition.ts'
+import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
+import { FIELD_KINDS } from '../../src/engines/checking/definition/read-field.ts'
+import { runEngine } from '../../src/engines/checking/engine/run.ts'
+import type { CheckSummary } from '../../src/engines/checking/engine/summary.ts'
 
 const [name = '', folder = ''] = process.argv.slice(2)
 // Loaded only by the program that uses it, as its memory is measured.
@@ -43,6 +43,7 @@ async function runMahi(only: readonly string[]): Promise<Outcome> {
         complete: true,
         only,
         cap: 100_000,
+        findingsBytes: 1e9,
         diskBytes: 64 * 1024 ** 3,
         skip: {},
         folder: join(temporary, 'work'),

@@ -6,7 +6,7 @@ import { median } from '../measure.ts'
 import { Place, waitFor } from '../submissions/place.ts'
 
 /** Processor time in seconds of one return. */
-export interface ReturnCost {
+interface ReturnCost {
   readonly server: number
   readonly worker: number
   /** `undefined` with SQLite, which works inside the other two. */

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module'
 import Database from 'better-sqlite3'
-import { buildIndex } from '../../src/search/build.ts'
-import type { SearchDocument } from '../../src/search/document.ts'
-import { fold } from '../../src/search/fold.ts'
-import { openIndex, packIndex } from '../../src/search/index-file.ts'
-import { OccupationSearch } from '../../src/search/search.ts'
-import { singular } from '../../src/search/stem.ts'
+import { buildIndex } from '../../src/engines/finding/build.ts'
+import type { SearchDocument } from '../../src/engines/finding/document.ts'
+import { fold } from '../../src/engines/finding/fold.ts'
+import { openIndex, packIndex } from '../../src/engines/finding/index-file.ts'
+import { OccupationSearch } from '../../src/engines/finding/search.ts'
+import { singular } from '../../src/engines/finding/stem.ts'
 
 /** Finds the codes of the best occupations. */
 export type Find = (query: string, limit: number) => string[]

@@ -1,11 +1,11 @@
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readOnet } from '../../src/occupations/onet/import.ts'
-import type { OccupationRecord } from '../../src/occupations/schema.ts'
-import type { SearchDocument } from '../../src/search/document.ts'
-import { toSearchDocument } from '../../src/search/documents.ts'
-import { fold } from '../../src/search/fold.ts'
+import { readOnet } from '../../src/catalogue/onet/import.ts'
+import type { OccupationRecord } from '../../src/catalogue/records/schema.ts'
+import { toSearchDocument } from '../../src/catalogue/search/documents.ts'
+import type { SearchDocument } from '../../src/engines/finding/document.ts'
+import { fold } from '../../src/engines/finding/fold.ts'
 import { seeded } from '../data.ts'
 
 /** An alternate title of O*NET that the index does not hold, in three spellings, and where O*NET lists it. */

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type Client, createClient } from '../../client/src/index.ts'
-import { createKey } from '../../src/access/keys.ts'
-import { openDatabase } from '../../src/database/open.ts'
+import { createKey } from '../../src/api/access/keys.ts'
+import { openDatabase } from '../../src/foundation/database/open.ts'
 import { SDR_FILES } from '../../test/support/sdr/file-types.ts'
 import { ENVIRONMENT, script, startMahi } from '../mahi.ts'
 import { type Contender, ownMemory } from '../measure.ts'
@@ -49,7 +49,7 @@ export class Place {
   /** Starts workers, each a process that checks one run at a time, and waits until they are ready. */
   async startWorkers(count: number): Promise<void> {
     this.#workers = Array.from({ length: count }, () =>
-      spawn(process.execPath, ['--max-semi-space-size=8', script('../dist/src/cli.js'), 'work'], {
+      spawn(process.execPath, [script('../dist/src/start.js'), 'work'], {
         env: { ...process.env, ...ENVIRONMENT, DATABASE_URL: this.url, WORKERS: '1' },
         stdio: ['ignore', 'pipe', 'inherit'],
       }),

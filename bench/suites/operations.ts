@@ -1,5 +1,5 @@
 import type { Client, OccupationPage } from '../../client/src/index.ts'
-import { PACKAGE_ROOT } from '../../src/package/root.ts'
+import { PACKAGE_ROOT } from '../../src/foundation/package/root.ts'
 import { compare, type Entry, type Run } from '../compare.ts'
 import { fetchPage, importOnet, PAGE, prepareDatabase, script, startMahi } from '../mahi.ts'
 import { Place, waitFor } from '../submissions/place.ts'

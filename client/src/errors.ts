@@ -1,4 +1,4 @@
-import type { ResultsProblem } from './types.ts'
+import type { AnyProblem } from './types.ts'
 
 /**
  * Why a call failed:
@@ -18,11 +18,15 @@ interface Connection {
   readonly location?: string
 }
 
+/** The members of the problem, each absent where the response has none. */
+export interface MahiError extends Readonly<AnyProblem> {}
+
 /**
  * The only error of this client. If the service responded with a problem (RFC 9457), it has the members of the
  * problem.
  */
-export class MahiError extends Error implements ResultsProblem {
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor copies the members from the response
+export class MahiError extends Error {
   static {
     MahiError.prototype.name = 'MahiError'
   }
@@ -35,29 +39,8 @@ export class MahiError extends Error implements ResultsProblem {
   declare readonly code?: string
   /** The target of a redirect, which is not followed, so that the credential is sent nowhere else. */
   declare readonly location?: string
-  /** Kind of the problem: a relative reference to a page that explains it. */
-  declare readonly type?: string
-  /** What the kind of problem is, in a few words. */
-  declare readonly title?: string
-  /** The HTTP status; absent if there was no response. */
-  declare readonly status?: number
-  /** What was wrong with this request, and what would be right. */
-  declare readonly detail?: string
-  /** `urn:uuid:` and the id of the request, which is also in X-Request-Id and in the log. */
-  declare readonly instance?: string
-  /** For each parameter that is wrong, what is wrong with it. */
-  declare readonly errors?: Record<string, string[]>
-  /** The return that the submission belongs to. */
-  declare readonly returnId?: string
-  /** The token of the submission. */
-  declare readonly submissionToken?: string
-  /** The parameters as they were received. */
-  declare readonly content?: Record<string, string>
-  /** `PR1`: a parameter is wrong in itself. `PR2`: the page is past the last one. */
-  declare readonly errorCode?: string
-
   /** @param retryAfter seconds */
-  constructor(kind: FailureKind, problem: ResultsProblem & Connection, cause?: unknown, retryAfter?: number) {
+  constructor(kind: FailureKind, problem: AnyProblem & Connection, cause?: unknown, retryAfter?: number) {
     const { title, detail } = problem
     super(detail === undefined ? title : `${title}: ${detail}`, cause === undefined ? undefined : { cause })
     // A body may have any members, and none of them is to hide what every error has, such as its stack.

@@ -9,6 +9,7 @@ export { type FailureKind, MahiError } from './errors.ts'
 export type {
   ChangesQuery,
   OccupationChangeFeed,
+  OccupationCopy,
   OccupationSnapshot,
 } from './occupation-changes.ts'
 export type {

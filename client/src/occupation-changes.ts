@@ -1,7 +1,13 @@
 import { MahiError } from './errors.ts'
-import { assertChanges } from './page.ts'
+import { assertChanges, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
-import type { OccupationChange, OccupationChanges, OccupationRecord } from './types.ts'
+import type {
+  OccupationChange,
+  OccupationChanges,
+  OccupationDifferences,
+  OccupationRecord,
+  OccupationRevisions,
+} from './types.ts'
 
 /** Which changes to list. */
 export interface ChangesQuery {
@@ -31,6 +37,18 @@ export interface OccupationSnapshot {
   records(): AsyncGenerator<OccupationRecord, void, undefined>
 }
 
+/** A copy of the catalogue in memory, compared with the service's digest. */
+export interface OccupationCopy {
+  /** Number of the revision. */
+  readonly revision: number
+  /** The token with which the changes continue from here. */
+  readonly delta: string
+  /** The records by code, ordered by code. */
+  readonly records: ReadonlyMap<string, OccupationRecord>
+  /** Why everything was fetched again, if it was. */
+  readonly notice?: string
+}
+
 /** Follow the catalogue. Every function here rejects with a `MahiError`, or with the signal's reason. */
 export interface OccupationChangeFeed {
   /** One page of changes. A token that is no longer valid is a problem with status 410: begin with a snapshot. */
@@ -44,6 +62,16 @@ export interface OccupationChangeFeed {
   allChanges(query?: ChangesQuery, options?: CallOptions): AsyncGenerator<OccupationChange, string, undefined>
   /** The whole catalogue; `options.deadline` is for its beginning, `options.signal` for all of it. */
   snapshot(options?: CallOptions): Promise<OccupationSnapshot>
+  /**
+   * A copy of the catalogue in memory: the earlier one with the changes since, or everything where there is none, its
+   * token is no longer valid, or the changes do not lead to the service's digest; `notice` then says so. A copy that
+   * does not match its digest is an error.
+   */
+  copy(earlier?: OccupationCopy, options?: CallOptions): Promise<OccupationCopy>
+  /** The latest revisions of the catalogue, newest first. */
+  revisions(query?: { limit?: number }, options?: CallOptions): Promise<OccupationRevisions>
+  /** How a revision differs from the one before it, or from another one. */
+  revision(number: number, query?: { since?: number }, options?: CallOptions): Promise<OccupationDifferences>
 }
 
 /** The longest line that is read, in characters: several times the longest record. */
@@ -118,7 +146,66 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
     }
   }
 
-  return { changes, changePages, allChanges, snapshot }
+  async function copyAll(options: CallOptions | undefined, notice?: string): Promise<OccupationCopy> {
+    const { revision, delta, digest, records: read } = await snapshot(options)
+    const records = new Map<string, OccupationRecord>()
+    for await (const record of read()) records.set(record.occupationCode ?? '', record)
+    if ((await digestRecords(records)) !== digest) {
+      throw new MahiError('unreadable', { title: 'The snapshot does not match its digest' })
+    }
+    return { revision, delta, records, ...(notice !== undefined && { notice }) }
+  }
+
+  async function copy(earlier?: OccupationCopy, options?: CallOptions): Promise<OccupationCopy> {
+    if (earlier === undefined) return await copyAll(options)
+    const changed = new Map(earlier.records)
+    let last: OccupationChanges = {}
+    try {
+      for await (const page of changePages({ since: earlier.delta }, options)) {
+        for (const { occupationCode = '', record } of page.changes ?? []) {
+          if (record === undefined) changed.delete(occupationCode)
+          else changed.set(occupationCode, record)
+        }
+        last = page
+      }
+    } catch (error) {
+      if (!(error instanceof MahiError) || error.status !== 410) throw error
+      return await copyAll(options, 'The changes since the earlier copy are no longer available.')
+    }
+    const records = new Map([...changed].sort(([one], [other]) => compareCodePoints(one, other)))
+    const { revision = 0, delta = '', digest } = last
+    if (digest !== undefined && (await digestRecords(records)) === digest) return { revision, delta, records }
+    const reason =
+      digest === undefined
+        ? 'The service has not sent the digest of its catalogue.'
+        : 'The changes do not lead to the catalogue of the service.'
+    return await copyAll(options, reason)
+  }
+
+  async function revisions({ limit }: { limit?: number } = {}, options?: CallOptions) {
+    return (await send<OccupationRevisions>('/v1/occupation-revisions', { Limit: limit }, options)).body
+  }
+
+  async function revision(number: number, { since }: { since?: number } = {}, options?: CallOptions) {
+    const path = `/v1/occupation-revisions/${number}`
+    return (await send<OccupationDifferences>(path, { Since: since }, options)).body
+  }
+
+  return { changes, changePages, allChanges, snapshot, copy, revisions, revision }
+}
+
+/** SHA-256 of the records as NDJSON, in base64. */
+async function digestRecords(records: ReadonlyMap<string, OccupationRecord>): Promise<string> {
+  const encoder = new TextEncoder()
+  const lines = [...records.values()].map((record) => encoder.encode(`${JSON.stringify(record)}\n`))
+  const bytes = new Uint8Array(lines.reduce((size, line) => size + line.length, 0))
+  let at = 0
+  for (const line of lines) {
+    bytes.set(line, at)
+    at += line.length
+  }
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
+  return btoa(String.fromCharCode(...digest))
 }
 
 function readCount(text: string | null): number | undefined {

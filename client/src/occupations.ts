@@ -1,6 +1,6 @@
 import { MahiError } from './errors.ts'
 import { assertPage, compareCodePoints } from './page.ts'
-import type { CallOptions, SendChange, SendRequest } from './request.ts'
+import { ANY_REVISION, type CallOptions, type SendChange, type SendRequest } from './request.ts'
 
 import type {
   Codings,
@@ -102,6 +102,7 @@ export interface Occupations {
   code(query: CodingsQuery, options?: CallOptions): Promise<Codings>
 }
 
+// Search follows an import by seconds, and an older index is better than none: those calls accept any revision.
 export function createOccupations(send: SendRequest, change: SendChange): Occupations {
   async function list(query: OccupationsQuery = {}, options?: CallOptions): Promise<OccupationPage> {
     const { body, etag } = await send<OccupationPage>('/v1/occupations', nameParameters(query), options)
@@ -133,13 +134,23 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
 
   async function search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage> {
     const parameters = nameSearchParameters(query)
-    const { body } = await send<OccupationSearchPage>('/v1/occupations/search', parameters, options)
+    const { body } = await send<OccupationSearchPage>(
+      '/v1/occupations/search',
+      parameters,
+      options,
+      ANY_REVISION,
+    )
     return body
   }
 
   async function suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions> {
     const parameters = nameSearchParameters(query)
-    const { body } = await send<OccupationSuggestions>('/v1/occupations/suggestions', parameters, options)
+    const { body } = await send<OccupationSuggestions>(
+      '/v1/occupations/suggestions',
+      parameters,
+      options,
+      ANY_REVISION,
+    )
     return body
   }
 
@@ -153,7 +164,8 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
     all,
     search,
     suggest,
-    code: (query, options) => change('/v1/codings', { method: 'POST', body: query }, options),
+    code: (query, options) =>
+      change('/v1/codings', { method: 'POST', body: query, headers: ANY_REVISION }, options),
     get: async (code, options) => await read(`/v1/occupations/${encodeCode(code)}`, options),
     groups: async (options) => await read('/v1/occupation-groups', options),
     group: async (code, options) => await read(`/v1/occupation-groups/${encodeCode(code)}`, options),

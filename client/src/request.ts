@@ -67,7 +67,7 @@ export type CredentialOptions =
 export type ClientOptions = ConnectionOptions & CredentialOptions
 
 /** A response of the service. */
-export interface Answer<Body> {
+interface Answer<Body> {
   readonly body: Body
   readonly etag: string | null
 }
@@ -81,7 +81,7 @@ export type SendRequest = <Body>(
 ) => Promise<Answer<Body>>
 
 /** The head of a response whose body is still to be read. */
-export interface StreamedAnswer {
+interface StreamedAnswer {
   readonly headers: Headers
   /** The body, decompressed; `null` if there is none. */
   readonly body: ReadableStream<Uint8Array> | null
@@ -95,7 +95,7 @@ export type StreamRequest = (
 ) => Promise<StreamedAnswer>
 
 /** What a call that changes something sends. */
-export interface Change {
+interface Change {
   readonly method: 'POST' | 'PUT' | 'DELETE'
   /** An object is sent as JSON. A stream can be sent once: such a call is not tried again. */
   readonly body?: object | string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
@@ -132,9 +132,13 @@ export function createRequests(options: ClientOptions): Requests {
   const { url: address } = new Request(String(options.baseUrl), { headers: keyHeader })
   const base = address.replace(/\/*(?:[?#].*)?$/, '')
   const pages = new Map<string, { text: string; etag: string }>()
+  const revisions = new SeenRevisions()
 
-  async function describeRequest(given: Record<string, string>): Promise<Record<string, string>> {
-    const headers = { ...keyHeader, ...given }
+  async function describeRequest(
+    url: string,
+    given: Readonly<Record<string, string>>,
+  ): Promise<Record<string, string>> {
+    const headers: Record<string, string> = { ...keyHeader, ...revisions.headerFor(url), ...given }
     const bearer = typeof token === 'function' ? await token() : token
     if (bearer !== undefined) {
       assertFitsHeader('token', bearer)
@@ -154,7 +158,7 @@ export function createRequests(options: ClientOptions): Requests {
   }
 
   async function attempt(url: string, given: Record<string, string>, signal: AbortSignal) {
-    const headers = await describeRequest(given)
+    const headers = await describeRequest(url, given)
     const known = pages.get(url)
     if (known !== undefined) headers['if-none-match'] = known.etag
 
@@ -167,6 +171,7 @@ export function createRequests(options: ClientOptions): Requests {
     const body = readObject(text)
     if (body === undefined) throw new MahiError('unreadable', { title: 'The response is not JSON', status })
 
+    revisions.see(response.headers)
     const etag = unchanged ? known.etag : response.headers.get('etag')
     pages.delete(url)
     if (etag !== null && cachedPages > 0) {
@@ -181,7 +186,7 @@ export function createRequests(options: ClientOptions): Requests {
   async function attemptChange(url: string, change: Change, signal: AbortSignal): Promise<unknown> {
     const { method, body } = change
     const isJson = isPlainObject(body)
-    const headers = await describeRequest({ ...(isJson && JSON_TYPE), ...change.headers })
+    const headers = await describeRequest(url, { ...(isJson && JSON_TYPE), ...change.headers })
     const content = isJson ? JSON.stringify(body) : (body as Exclude<typeof body, object> | undefined)
     let response: Response
     try {
@@ -198,6 +203,7 @@ export function createRequests(options: ClientOptions): Requests {
     }
     const text = await readWhole(response)
     if (!response.ok) throw explainStatus(response, text)
+    revisions.see(response.headers)
     return readObject(text) ?? {}
   }
 
@@ -206,8 +212,9 @@ export function createRequests(options: ClientOptions): Requests {
     given: Record<string, string>,
     signal: AbortSignal,
   ): Promise<StreamedAnswer> {
-    const response = await open(url, await describeRequest(given), signal)
+    const response = await open(url, await describeRequest(url, given), signal)
     if (!response.ok) throw explainStatus(response, await readWhole(response))
+    revisions.see(response.headers)
     return { headers: response.headers, body: response.body }
   }
 
@@ -230,6 +237,8 @@ export function createRequests(options: ClientOptions): Requests {
           return await attempt(ended)
         } catch (error) {
           ended.throwIfAborted()
+          // The service was restored from a backup, unless the call's own precondition failed.
+          if (error instanceof MahiError && error.status === 412 && revisions.forget() && !once) continue
           if (once || !(error instanceof MahiError) || !isPassing(error, failure)) throw error
           // Nothing, or a moment that has passed already, is no reason to try again at once.
           const pause = (error.retryAfter ?? 0) * 1000 || choosePause(count)
@@ -299,6 +308,38 @@ export function createRequests(options: ClientOptions): Requests {
   }
 }
 
+/** Overrides the header of `SeenRevisions`: the response may be of any state. */
+export const ANY_REVISION = { 'x-min-revision': '' }
+
+/**
+ * The newest state of each kind of data that a response has shown. Later requests name them, because they may reach
+ * another process of the service, which does not know this state yet.
+ */
+class SeenRevisions {
+  readonly #seen = new Map<string, { readonly number: number; readonly name: string }>()
+
+  /** Only the kind of data that the request reads: an earlier version of the service accepts no other. */
+  headerFor(url: string): Record<string, string> {
+    const seen = this.#seen.get(url.includes('/v1/submissions') ? 'r' : 'c')
+    return seen === undefined ? {} : { 'x-min-revision': seen.name }
+  }
+
+  see(headers: Headers): void {
+    const text = headers.get('x-revision') ?? headers.get('etag') ?? ''
+    const [, name, kind, digits] = /^(?:W\/")?(([cr])(\d{1,15})\.[0-9a-z]+)(?:-|$)/.exec(text) ?? []
+    if (name === undefined || kind === undefined) return
+    const number = Number(digits)
+    if (number > (this.#seen.get(kind)?.number ?? 0)) this.#seen.set(kind, { number, name })
+  }
+
+  /** Returns whether there was anything to forget. */
+  forget(): boolean {
+    const any = this.#seen.size > 0
+    this.#seen.clear()
+    return any
+  }
+}
+
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 function isPlainObject(body: Change['body']): body is object {
@@ -358,12 +399,22 @@ function explainStatus({ status, headers }: Response, text: string): MahiError {
 async function readText(response: Response): Promise<string> {
   if (response.body === null) return await response.text()
   const reader = response.body.getReader()
-  const decoder = new TextDecoder()
+  // Otherwise damaged text would become U+FFFD without a word.
+  const decoder = new TextDecoder('utf-8', { fatal: response.ok })
+  const decode = (value?: Uint8Array) => {
+    try {
+      return decoder.decode(value, { stream: value !== undefined })
+    } catch (cause) {
+      void reader.cancel().catch(() => undefined)
+      const problem = { title: 'The response is not valid UTF-8', status: response.status }
+      throw new MahiError('unreadable', problem, cause)
+    }
+  }
   const parts: string[] = []
   let length = 0
   for (;;) {
     const { value, done } = await reader.read()
-    if (done) return parts.join('') + decoder.decode()
+    if (done) return parts.join('') + decode()
     length += value.length
     if (length > LONGEST_ANSWER) {
       // Its connection is of no more use; that it can't be ended in order is no news.
@@ -371,7 +422,7 @@ async function readText(response: Response): Promise<string> {
       const title = `The response is longer than ${LONGEST_ANSWER} bytes`
       throw new MahiError('unreadable', { title, status: response.status })
     }
-    parts.push(decoder.decode(value, { stream: true }))
+    parts.push(decode(value))
   }
 }
 

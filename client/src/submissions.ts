@@ -3,6 +3,8 @@ import type { CallOptions, SendChange, SendRequest, StreamRequest } from './requ
 import type {
   BatchResult,
   Caller,
+  Overview,
+  ResultsCauses,
   ResultsChanges,
   ResultsSummary,
   RuleCatalogue,
@@ -76,7 +78,7 @@ export interface WaitOptions extends CallOptions {
 /** Submissions. Every function here rejects with a `MahiError`, or with the signal's reason. */
 export interface Submissions {
   /** Creates a submission, or returns the organisation's open one for the same return. */
-  create(submission: NewSubmission, options?: CallOptions): Promise<Submission>
+  create(submission: NewSubmission, options?: CallOptions): Promise<Submission & { submissionToken: string }>
   /** A page of the organisation's submissions, newest first. */
   list(query?: { page?: number; pageSize?: number }, options?: CallOptions): Promise<SubmissionPage>
   /** The state of a submission. */
@@ -105,7 +107,7 @@ export interface Submissions {
     options?: CallOptions,
   ): Promise<BatchResult>
   /** Requests a validation run, or returns the one in progress. */
-  validate(token: string, options?: CallOptions): Promise<ValidationRun>
+  validate(token: string, options?: CallOptions): Promise<ValidationRun & { runId: number }>
   /** The runs that are kept, newest first. */
   runs(token: string, options?: CallOptions): Promise<ValidationRunPage>
   /** The state of a run. */
@@ -116,6 +118,8 @@ export interface Submissions {
   cancelRun(token: string, runId: number, options?: CallOptions): Promise<ValidationRun>
   /** What the current run found, by code. */
   summary(token: string, options?: CallOptions): Promise<ResultsSummary>
+  /** What to fix, in order: each finding of the current run belongs to exactly one cause. */
+  causes(token: string, options?: CallOptions): Promise<ResultsCauses>
   /** How the findings of two runs differ. */
   changes(token: string, query: ChangesBetweenRuns, options?: CallOptions): Promise<ResultsChanges>
   /** Submits a submission, whose current run must cover the current files and have found no errors. */
@@ -128,6 +132,8 @@ export interface Submissions {
   rule(code: string, query?: { definition?: string }, options?: CallOptions): Promise<RuleOfDefinition>
   /** The credential itself. */
   me(options?: CallOptions): Promise<Caller>
+  /** The state of the service, for an operator. */
+  overview(options?: CallOptions): Promise<Overview>
 }
 
 /** Seconds that one request waits for a run: the most that the service allows. */
@@ -157,12 +163,14 @@ export function createSubmissions(
 
   const runOf = (token: string, runId: number) => `${at(token)}/validation-runs/${runId}`
   return {
-    create: ({ returnId, definition, type }, options) =>
-      write('POST', '/v1/submissions', options, {
+    create: async ({ returnId, definition, type }, options) => {
+      const body = {
         returnId,
         ...(definition !== undefined && { definition }),
         ...(type !== undefined && { type }),
-      }),
+      }
+      return withField(await write<Submission>('POST', '/v1/submissions', options, body), 'submissionToken')
+    },
     list: (query = {}, options) => read('/v1/submissions', query, options),
     get: (token, options) => read(at(token), {}, options),
     putFile: (token, file, content, { format = 'csv', gzip, sha256, ifMatch, ...options } = {}) =>
@@ -178,7 +186,8 @@ export function createSubmissions(
       write('POST', `${at(token)}/records/${encodeURIComponent(file)}`, options, { content }),
     deleteRecords: (token, file, content, options) =>
       write('DELETE', `${at(token)}/records/${encodeURIComponent(file)}`, options, { content }),
-    validate: (token, options) => write('POST', `${at(token)}/validation-runs`, options),
+    validate: async (token, options) =>
+      withField(await write<ValidationRun>('POST', `${at(token)}/validation-runs`, options), 'runId'),
     runs: (token, options) => read(`${at(token)}/validation-runs`, {}, options),
     run: (token, runId, options) => read(runOf(token, runId), {}, options),
     async waitForRun(token, runId, { onProgress, signal, deadline } = {}) {
@@ -197,13 +206,22 @@ export function createSubmissions(
     },
     cancelRun: (token, runId, options) => write('DELETE', runOf(token, runId), options),
     summary: (token, options) => read(`${at(token)}/validation-results/summary`, {}, options),
+    causes: (token, options) => read(`${at(token)}/validation-results/causes`, {}, options),
     changes: (token, query, options) => read(`${at(token)}/validation-results/changes`, query, options),
     submit: (token, options) => write('POST', `${at(token)}/submit`, options),
     delete: (token, options) => write('DELETE', at(token), options),
     rules: (query = {}, options) => read('/v1/rules', query, options),
     rule: (code, query = {}, options) => read(`/v1/rules/${encodeURIComponent(code)}`, query, options),
     me: (options) => read('/v1/me', {}, options),
+    overview: (options) => read('/v1/overview', {}, options),
   }
+}
+
+/** A response with the field that the next call needs: a proxy may respond with 200 and any content. */
+function withField<Body, Name extends keyof Body>(body: Body, name: Name): Body & Required<Pick<Body, Name>> {
+  if (body?.[name] === undefined)
+    throw new MahiError('unreadable', { title: `The response lacks ${String(name)}` })
+  return body as Body & Required<Pick<Body, Name>>
 }
 
 function at(token: string): string {

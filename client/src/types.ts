@@ -1,5 +1,21 @@
-// What the service answers, as openapi.json describes it: test/client.types.test.ts fails where they differ.
+// Written by `npm run openapi` from openapi.json.
 // Every field is optional: one without a value is absent.
+
+/** An error (RFC 9457). */
+export interface Problem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** A code of the public documentation, where one fits: such as `DS1`. */
+  errorCode?: string
+}
 
 /** A page of the occupation catalogue. */
 export interface OccupationPage {
@@ -29,10 +45,7 @@ export interface OccupationRecord {
   titlePluralMaori?: string
   /** Up to seven alternative titles or official-statistics synonyms, in New Zealand English. */
   altJobTitlesEnglish?: string[]
-  /**
-   * Up to seven alternative titles or synonyms, in te reo Māori, where available for Kaupapa Māori
-   * occupations.
-   */
+  /** Up to seven alternative titles or synonyms, in te reo Māori, where available for Kaupapa Māori occupations. */
   altJobTitlesMaori?: string[]
   /** Summary of the occupation, in New Zealand English. */
   descriptionEnglish?: string
@@ -49,8 +62,8 @@ export interface OccupationRecord {
   /** How long someone needs to train for the occupation. */
   trainingDuration?: string
   /**
-   * Day-to-day life in the occupation (working hours, locations, travel, conditions, physical or emotional
-   * demands, personal attributes), in New Zealand English.
+   * Day-to-day life in the occupation (working hours, locations, travel, conditions, physical or emotional demands,
+   * personal attributes), in New Zealand English.
    */
   lifeOnTheJobEnglish?: string[]
   /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
@@ -67,58 +80,12 @@ export interface OccupationRecord {
   lastUpdatedDate?: string
 }
 
-/** What is needed to enter the occupation. */
-export interface EntryRequirements {
-  /** High-level description of the entry requirements, in New Zealand English. */
-  entrySummaryEnglish?: string
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entrySummaryMaori?: string
-  /** What is needed to enter the occupation while in school, in New Zealand English. */
-  entryInSchoolEnglish?: string
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entryInSchoolMaori?: string
-  /** Mandatory requirements, in New Zealand English. */
-  entryYouNeedEnglish?: string[]
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entryYouNeedMaori?: string[]
-  /** What one may need, in New Zealand English. */
-  entryYouMayNeedEnglish?: string[]
-  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
-  entryYouMayNeedMaori?: string[]
-}
-
 /** A minor group of an occupation, and how they are related. */
 export interface MinorGroupRelation {
   /** How the minor group belongs to the occupation. */
   minorGroupRelationType?: 'Primary' | 'Secondary'
   /** A minor group. */
   minorGroup?: MinorGroup
-}
-
-/** Annual pay figures, each at least as high as the one before. (The name is spelled so.) */
-export interface Renumeration {
-  /** Tenth percentile of annual pay. */
-  payLowerBound?: number
-  /** First quartile of annual pay. */
-  payMidLowerBound?: number
-  /** Third quartile of annual pay. */
-  payMidUpperBound?: number
-  /** Ninetieth percentile of annual pay. */
-  payUpperBound?: number
-}
-
-/** Who registers people in the occupation; present only where such an authority exists. */
-export interface RegistrationAuthority {
-  /** Authority name, in New Zealand English. */
-  nameEnglish?: string
-  /** Authority name, in te reo Māori; may not be commonly available. */
-  nameMaori?: string
-  /** E-mail address of the authority. */
-  email?: string
-  /** Phone number of the authority. */
-  telephone?: string
-  /** Website address of the authority. */
-  websiteUrl?: string
 }
 
 /** A minor group. */
@@ -157,70 +124,54 @@ export interface MajorGroup {
   descriptionEnglish?: string
 }
 
-/** A page of changes of the catalogue. */
-export interface OccupationChanges {
-  /** The token of the next page; absent on the last page. */
-  next?: string
-  /** The token for later changes; present on the last page only. */
-  delta?: string
-  /** Number of records in the catalogue. */
-  totalCount?: number
-  /** Number of the revision; it goes back only after a restore from a backup. */
-  revision?: number
-  /** Each changed code, ordered by the revision that changed it. */
-  changes?: OccupationChange[]
-  /** Number of changes on this page. */
-  resultsCount?: number
+/** What is needed to enter the occupation. */
+export interface EntryRequirements {
+  /** High-level description of the entry requirements, in New Zealand English. */
+  entrySummaryEnglish?: string
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entrySummaryMaori?: string
+  /** What is needed to enter the occupation while in school, in New Zealand English. */
+  entryInSchoolEnglish?: string
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryInSchoolMaori?: string
+  /** Mandatory requirements, in New Zealand English. */
+  entryYouNeedEnglish?: string[]
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryYouNeedMaori?: string[]
+  /** What one may need, in New Zealand English. */
+  entryYouMayNeedEnglish?: string[]
+  /** The same in te reo Māori, where available for Kaupapa Māori occupations. */
+  entryYouMayNeedMaori?: string[]
 }
 
-/** A code that was created, updated or removed. */
-export interface OccupationChange {
-  /** What happened to the code since the token. Store a created and an updated record alike. */
-  change?: 'created' | 'removed' | 'updated'
-  /** The code. */
-  occupationCode?: string
-  /** One occupation. A field without a value is absent. */
-  record?: OccupationRecord
-  /** When a removed code left the catalogue. */
-  removedDate?: string
-  /** The codes that succeed a removed one. */
-  replacedBy?: string[]
+/** Annual pay figures, each at least as high as the one before. (The name is spelled so.) */
+export interface Renumeration {
+  /** Tenth percentile of annual pay. */
+  payLowerBound?: number
+  /** First quartile of annual pay. */
+  payMidLowerBound?: number
+  /** Third quartile of annual pay. */
+  payMidUpperBound?: number
+  /** Ninetieth percentile of annual pay. */
+  payUpperBound?: number
 }
 
-/** A page of the current validation results of a submission. */
-export interface ValidationResultsPage {
-  /** Page number of this page, from 1. */
-  page?: number
-  /** Page size of this page. */
-  pageSize?: number
-  /** Validation entries, in the order they were published. */
-  results?: ValidationEntry[]
-  /** Total number of entries of the submission. */
-  totalCount?: number
+/** Who registers people in the occupation; present only where such an authority exists. */
+export interface RegistrationAuthority {
+  /** Authority name, in New Zealand English. */
+  nameEnglish?: string
+  /** Authority name, in te reo Māori; may not be commonly available. */
+  nameMaori?: string
+  /** E-mail address of the authority. */
+  email?: string
+  /** Phone number of the authority. */
+  telephone?: string
+  /** Website address of the authority. */
+  websiteUrl?: string
 }
 
-/** One error or warning about one record of a submitted file. */
-export interface ValidationEntry {
-  /** Identifier of the record concerned. */
-  localId?: string
-  /** Code of the validation finding. */
-  errorCode?: string
-  /** Description of the finding. */
-  errorDescription?: string
-  /** How severe the finding is. */
-  errorType?: 'Error' | 'Warning'
-  /** The submitted file that holds the record. */
-  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown'
-  /** Course code of the record. */
-  courseCode?: string
-  /** Student identifier of the record. */
-  studentId?: string
-  /** Text of the record concerned. */
-  recordText?: string
-}
-
-/** An error (RFC 9457). */
-export interface Problem {
+/** A code that does not exist, and codes that resemble it. */
+export interface SimilarCodesProblem {
   /** The kind of problem: a relative reference to a page that explains it. */
   type?: string
   /** A short summary of the kind of problem. */
@@ -233,20 +184,28 @@ export interface Problem {
   instance?: string
   /** A code of the public documentation, where one fits: such as `DS1`. */
   errorCode?: string
+  /** Codes that resemble the given one. */
+  similarCodes?: string[]
 }
 
-/** An error in the pagination parameters. */
-export interface ResultsProblem extends Problem {
-  /** For each invalid parameter, what is wrong with it. */
-  errors?: Record<string, string[]>
-  /** The return that the submission belongs to. */
-  returnId?: string
-  /** The token of the submission. */
-  submissionToken?: string
-  /** The parameters as received. */
-  content?: Record<string, string>
-  /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
+/** An occupation that was removed, and its successors. */
+export interface RemovedOccupationProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** A code of the public documentation, where one fits: such as `DS1`. */
   errorCode?: string
+  /** When the occupation was removed. */
+  removedDate?: string
+  /** The codes that succeed it. */
+  replacedBy?: string[]
 }
 
 /** A major group, with the number of its occupations. */
@@ -263,14 +222,6 @@ export interface OccupationMajorGroup {
   primaryCount?: number
   /** Occupations that belong to the group, Primary or Secondary. */
   totalCount?: number
-}
-
-/** The code of a major group of a minor group, and how they are related. */
-export interface OccupationMajorGroupRelation {
-  /** How the major group belongs to the minor group. */
-  majorGroupRelationType?: 'Primary' | 'Secondary'
-  /** The code of the major group. */
-  majorGroupCode?: string
 }
 
 /** A minor group, with the number of its occupations. */
@@ -301,32 +252,121 @@ export interface OccupationGroups {
   minorGroups?: OccupationMinorGroup[]
 }
 
-/** A code that does not exist, and codes that resemble it. */
-export interface SimilarCodesProblem extends Problem {
-  /** Codes that resemble the given one. */
-  similarCodes?: string[]
-}
-
-/** An occupation that was removed, and its successors. */
-export interface RemovedOccupationProblem extends Problem {
-  /** When the occupation was removed. */
+/** A code that was created, updated or removed. */
+export interface OccupationChange {
+  /** What happened to the code since the token. Store a created and an updated record alike. */
+  change?: 'created' | 'updated' | 'removed'
+  /** The code. */
+  occupationCode?: string
+  /** One occupation. A field without a value is absent. */
+  record?: OccupationRecord
+  /** When a removed code left the catalogue. */
   removedDate?: string
-  /** The codes that succeed it. */
+  /** The codes that succeed a removed one. */
   replacedBy?: string[]
 }
 
-/** A page of search results. */
-export interface OccupationSearchPage {
-  /** The query. */
-  query?: string
-  /** The query with its probable spelling; absent where the query needs none. */
-  didYouMean?: string
-  /** Number of matching occupations. */
+/** A page of changes of the catalogue. */
+export interface OccupationChanges {
+  /** The token of the next page; absent on the last page. */
+  next?: string
+  /** The token for later changes; present on the last page only. */
+  delta?: string
+  /** Number of records in the catalogue. */
   totalCount?: number
-  /** The results, best first: occupations with the query as a name, then by score, then by code. */
-  results?: OccupationMatch[]
-  /** Number of matching occupations by major group, the largest first. */
-  groups?: SearchGroupCount[]
+  /** Number of the revision; it goes back only after a restore from a backup. */
+  revision?: number
+  /**
+   * SHA-256 of the catalogue's NDJSON at this revision, in base64, as in the NDJSON-Digest of its snapshot: a copy that
+   * has applied the changes has the same. On the last page, unless the digest is still being computed.
+   */
+  digest?: string
+  /** Each changed code, ordered by the revision that changed it. */
+  changes?: OccupationChange[]
+  /** Number of changes on this page. */
+  resultsCount?: number
+}
+
+/** A revision of the catalogue. */
+export interface OccupationRevision {
+  /** Number of the revision. */
+  revision?: number
+  /** When it was stored; absent if that was not recorded. */
+  stored?: string
+  /** The command that stored it, such as `import`. */
+  command?: string
+  /** The names of the imported files. */
+  files?: string[]
+  /** Records that were new. */
+  created?: number
+  /** Records that were changed. */
+  updated?: number
+  /** Records that were removed. */
+  removed?: number
+  /** Records in the catalogue. */
+  totalCount?: number
+  /** Whether its content is still kept: `HISTORY_DAYS` says for how long. */
+  readable?: boolean
+}
+
+/** The latest revisions of the catalogue. */
+export interface OccupationRevisions {
+  /** The revisions, newest first. */
+  revisions?: OccupationRevision[]
+}
+
+/** A field that differs between two revisions. Lists are compared as a whole. */
+export interface FieldDifference {
+  /** The path of the field, such as `renumeration.payLowerBound`. */
+  field?: string
+  /** Its earlier value; absent if it had none. */
+  before?: unknown
+  /** Its later value; absent if it has none. */
+  after?: unknown
+}
+
+/** A record that differs between two revisions. */
+export interface OccupationDifference {
+  /** The code. */
+  occupationCode?: string
+  /** One occupation. A field without a value is absent. */
+  before?: OccupationRecord
+  /** One occupation. A field without a value is absent. */
+  after?: OccupationRecord
+  /** The fields that differ, of a record that both revisions have. */
+  fields?: FieldDifference[]
+  /** The codes that succeed a removed one. */
+  replacedBy?: string[]
+}
+
+/** How two revisions of the catalogue differ. */
+export interface OccupationDifferences {
+  /** The later revision. */
+  revision?: number
+  /** The revision that it is compared with. */
+  since?: number
+  /** The records that differ, by code. */
+  differences?: OccupationDifference[]
+  /** Whether these are all of them: at most 200 are listed. */
+  complete?: boolean
+}
+
+/** The Primary major group of a found occupation. */
+export interface SearchGroup {
+  /** Code of the group. */
+  code?: string
+  /** Its name in New Zealand English. */
+  nameEnglish?: string
+}
+
+/** A group and the number of its matching occupations. */
+export interface SearchGroupCount {
+  /** Code of the group. */
+  code?: string
+  /** Its name in New Zealand English. */
+  nameEnglish?: string
+  /** Matching occupations in the group. */
+  count?: number
 }
 
 /** An occupation that a search found. */
@@ -351,48 +391,38 @@ export interface OccupationMatch {
   group?: SearchGroup
 }
 
-/** The Primary major group of a found occupation. */
-export interface SearchGroup {
-  /** Code of the group. */
-  code?: string
-  /** Its name in New Zealand English. */
-  nameEnglish?: string
+/** A page of search results. */
+export interface OccupationSearchPage {
+  /** The query. */
+  query?: string
+  /** The query with its probable spelling; absent where the query needs none. */
+  didYouMean?: string
+  /** Number of matching occupations. */
+  totalCount?: number
+  /** The results, best first: occupations with the query as a name, then by score, then by code. */
+  results?: OccupationMatch[]
+  /** Number of matching occupations by major group, the largest first. */
+  groups?: SearchGroupCount[]
 }
 
-/** A group and the number of its matching occupations. */
-export interface SearchGroupCount {
-  /** Code of the group. */
-  code?: string
-  /** Its name in New Zealand English. */
-  nameEnglish?: string
-  /** Matching occupations in the group. */
-  count?: number
+/** A name that completes a query. */
+export interface OccupationSuggestion {
+  /** A name of an occupation. */
+  text?: string
+  /** Code of the occupation. */
+  occupationCode?: string
+  /** Title in New Zealand English. */
+  titleEnglish?: string
+  /** The language of the name. */
+  language?: 'en' | 'mi'
+  /** Where words of the query are in `text`: pairs of a start and an exclusive end, in UTF-16 code units. */
+  highlights?: number[][]
 }
 
 /** Names that complete a query. */
 export interface OccupationSuggestions {
   /** The suggestions, best first. */
   suggestions?: OccupationSuggestion[]
-}
-
-/** Occupation codes of job titles. */
-export interface Codings {
-  /** A coding for each item, in the order of the request. */
-  items?: Coding[]
-}
-
-/** The occupation code of a job title. */
-export interface Coding {
-  /** The ID of the item in the request. */
-  id?: string
-  /** The code, where it is more likely right than wrong. */
-  code?: string
-  /** The estimated probability that the first candidate is right. */
-  certainty?: number
-  /** The three likeliest occupations, best first. */
-  candidates?: CodingCandidate[]
-  /** The likeliest minor or major group, where there is no `code`. */
-  group?: CodingGroup
 }
 
 /** An occupation that a job title may mean. */
@@ -415,76 +445,54 @@ export interface CodingGroup {
   certainty?: number
 }
 
-/** A name that completes a query. */
-export interface OccupationSuggestion {
-  /** A name of an occupation. */
-  text?: string
-  /** Code of the occupation. */
-  occupationCode?: string
-  /** The language of the name. */
-  language?: 'en' | 'mi'
+/** The occupation code of a job title. */
+export interface Coding {
+  /** The ID of the item in the request. */
+  id?: string
+  /** The code, where it is more likely right than wrong. */
+  code?: string
+  /** The estimated probability that the first candidate is right. */
+  certainty?: number
+  /** The three likeliest occupations, best first. */
+  candidates?: CodingCandidate[]
+  /** The likeliest minor or major group, where there is no `code`. */
+  group?: CodingGroup
+  /** Why the item has no code: its title is blank. */
+  error?: string
 }
 
-export interface SummaryDefinition {
-  /** Name of the definition. */
-  name?: string
-  /** Its version. */
-  version?: string
-  /** The data that it describes. */
+/** Occupation codes of job titles. */
+export interface Codings {
+  /** A coding for each item, in the order of the request. */
+  items?: Coding[]
+}
+
+/** An error in the pagination parameters. */
+export interface ResultsProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
   title?: string
-  /** A notice that reports show. */
-  notice?: string
-}
-
-export interface CodeSummary {
-  /** The code. */
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
   errorCode?: string
-  /** Error or Warning. */
-  errorType?: string
-  /** The file: Course, Enrolment, CourseCompletion, QualificationCompletion, Learner, Unknown. */
-  fileType?: string
-  /** How often it was found; exact. */
-  count?: number
-  /** How many of those are stored, where not all are. */
-  stored?: number
-  /** Share of the records of its file, from 0 to 1. */
-  share?: number
-  /** Different students. */
-  students?: number
-  /** One error or warning about one record of a submitted file. */
-  first?: ValidationEntry
-}
-
-export interface CheckNotRun {
-  /** The code. */
-  errorCode?: string
-  /** Why it did not run. */
-  reason?: string
-}
-
-/** What the current run of a submission found, by code. */
-export interface ResultsSummary {
+  /** For each invalid parameter, what is wrong with it. */
+  errors?: Record<string, string[]>
+  /** The return that the submission belongs to. */
+  returnId?: string
   /** The token of the submission. */
   submissionToken?: string
-  /** The return of the submission. */
-  returnId?: string
-  /** The current run; absent before the first. */
-  runId?: number
-  /** Errors in all. */
-  errorCount?: number
-  /** Warnings in all. */
-  warningCount?: number
-  /** Entries that are stored. */
-  totalCount?: number
-  definition?: SummaryDefinition
-  /** Each code that was found, the most frequent first. */
-  codes?: CodeSummary[]
-  /** Checks that could not run. */
-  notRun?: CheckNotRun[]
+  /** The parameters as received. */
+  content?: Record<string, string>
 }
 
-/** A finding, and whether it is new, fixed or open. */
-export interface ChangedEntry {
+/** One error or warning about one record of a submitted file. */
+export interface ValidationEntry {
   /** Identifier of the record concerned. */
   localId?: string
   /** Code of the validation finding. */
@@ -501,18 +509,84 @@ export interface ChangedEntry {
   studentId?: string
   /** Text of the record concerned. */
   recordText?: string
-  /** Whether the earlier run, the later run or both have the finding. */
-  status?: 'new' | 'fixed' | 'open'
-  /** The file of the record. */
+}
+
+/** A page of the current validation results of a submission. */
+export interface ValidationResultsPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** Validation entries, in the order they were published. */
+  results?: ValidationEntry[]
+  /** Total number of entries of the submission. */
+  totalCount?: number
+}
+
+/** What the current run of a submission found, by code. */
+export interface ResultsSummary {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The return of the submission. */
+  returnId?: string
+  /** The current run; absent before the first. */
+  runId?: number
+  /** Errors in all. */
+  errorCount?: number
+  /** Warnings in all. */
+  warningCount?: number
+  /** Entries that are stored. */
+  totalCount?: number
+  /** Whether not all findings are stored: `stored` of a code says how many are. */
+  partial?: boolean
+  definition?: SummaryDefinition
+  /** Each code that was found, the most frequent first. */
+  codes?: CodeSummary[]
+  /** Checks that could not run. */
+  notRun?: CheckNotRun[]
+}
+
+/** What to fix, with the findings that disappear when it is fixed. */
+export interface Cause {
+  /** The same for the same cause in another run. */
+  key: string
+  /** What the cause is about. */
+  kind: 'file' | 'column' | 'value' | 'reference' | 'record' | 'rule'
+  /** Error if one of its findings is an error. */
+  severity: 'Error' | 'Warning'
+  /** Name of the file of its first finding. */
   file?: string
-  /** The line on which the record starts. */
-  line?: number
-  /** The field concerned. */
+  /** The field to fix. */
   field?: string
-  /** Its value. */
+  /** The value to fix. */
   value?: string
-  /** Identifies the same finding in other runs, whatever the order of the records. */
-  findingKey?: string
+  /** The codes of its findings. */
+  codes: string[]
+  /** Its findings; every finding belongs to one cause. */
+  findings?: number
+  /** Records among its stored findings. */
+  records?: number
+  /** Different students among its stored findings. */
+  learners?: number
+  /** What is wrong. */
+  sentence?: string
+  /** What to do. */
+  fix?: string
+  /** The first of its findings. */
+  example?: CauseExample
+}
+
+/** What to fix in a submission, in order. */
+export interface ResultsCauses {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The current run; absent before the first. */
+  runId?: number
+  /**
+   * Errors before warnings, causes before consequences, then by records. Absent if the findings were published without
+   * causes.
+   */
+  causes?: Cause[]
 }
 
 /** How the findings of two runs differ. */
@@ -535,6 +609,11 @@ export interface ResultsChanges {
   results?: ChangedEntry[]
   /** Findings that match. */
   totalCount?: number
+  /**
+   * Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run
+   * before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.
+   */
+  partial?: boolean
 }
 
 /** A submission. */
@@ -584,16 +663,6 @@ export interface SubmissionFile {
   batches?: number
 }
 
-/** The progress of a run. */
-export interface RunProgress {
-  /** The current step. */
-  stage?: string
-  /** Records read. */
-  done?: number
-  /** All records. */
-  total?: number
-}
-
 /** A validation run of a submission. */
 export interface ValidationRun {
   /** Number of the run within its submission. */
@@ -617,6 +686,8 @@ export interface ValidationRun {
   warningCount?: number
   /** Stored findings. */
   totalCount?: number
+  /** Whether not all findings are stored; the summary says of which codes. */
+  partial?: boolean
   /** The progress of a run. */
   progress?: RunProgress
   /** Why the run failed. */
@@ -635,13 +706,6 @@ export interface SubmissionPage {
   results?: Submission[]
   /** All entries. */
   totalCount?: number
-}
-
-export interface RecordAcknowledgement {
-  /** Identifier of the record. */
-  localId?: string
-  /** Why it was not accepted. */
-  errors?: string[]
 }
 
 /** The result of a batch. */
@@ -698,18 +762,6 @@ export interface Rule {
   status?: string
 }
 
-/** The definition. */
-export interface CatalogueDefinition {
-  /** Name of the definition. */
-  name?: string
-  /** Its version. */
-  version?: string
-  /** The data that it describes. */
-  title?: string
-  /** A notice that reports show. */
-  notice?: string
-}
-
 /** All checks of a definition. */
 export interface RuleCatalogue {
   /** The definition. */
@@ -718,18 +770,6 @@ export interface RuleCatalogue {
   definitions?: string[]
   /** Its checks, in the order of the findings. */
   rules?: Rule[]
-}
-
-/** The definition. */
-export interface RuleDefinition {
-  /** Name of the definition. */
-  name?: string
-  /** Its version. */
-  version?: string
-  /** The data that it describes. */
-  title?: string
-  /** A notice that reports show. */
-  notice?: string
 }
 
 /** A check, and the definition that has it. */
@@ -764,21 +804,12 @@ export interface RuleOfDefinition {
   until?: string
   /** `active`, `draft` or `retired`. */
   status?: string
+  /** The query of a rule in SQL. */
+  sql?: string
+  /** The examples of a rule in SQL. */
+  examples?: RuleExample[]
   /** The definition. */
   definition?: RuleDefinition
-}
-
-export interface CallerLimit {
-  /** What the limit counts, as in the header RateLimit. */
-  name?: string
-  /** Requests in each window. */
-  requests?: number
-  /** Length of a window. */
-  seconds?: number
-  /** Requests left in this window. */
-  remaining?: number
-  /** Seconds until this window ends. */
-  reset?: number
 }
 
 /** The credential of a request. */
@@ -795,4 +826,267 @@ export interface Caller {
   expires?: string
   /** The rate limits that apply to it, as the header RateLimit describes them. */
   limits?: CallerLimit[]
+}
+
+/** An API key, without its secret. */
+export interface OverviewKey {
+  /** The public part of the key. */
+  id?: string
+  /** The client that holds it. */
+  client?: string
+  /** Its scopes. */
+  scopes?: string[]
+  /** The organisations that it may act for. */
+  eids?: string[]
+  /** When it was created. */
+  created?: string
+  /** When it expires. */
+  expires?: string
+  /** When it was revoked. */
+  revoked?: string
+  /** When it was last used, to about a minute; absent if it never was. */
+  used?: string
+}
+
+/** The queued jobs of one kind. */
+export interface OverviewJobs {
+  /** The kind of job. */
+  kind?: string
+  /** Jobs that are due and that no worker holds. */
+  waiting?: number
+  /** Jobs that workers hold. */
+  running?: number
+  /** When the longest waiting job was queued. */
+  oldest?: string
+}
+
+/** What an operator sees at a glance. */
+export interface Overview {
+  /** The version of the service. */
+  version?: string
+  /** The URL of the database, without its password. */
+  database?: string
+  /** Submissions by status. */
+  submissions?: Record<string, number>
+  /** Validation runs by status. */
+  runs?: Record<string, number>
+  /** The queue. */
+  jobs?: OverviewJobs[]
+  /** All keys. */
+  keys?: OverviewKey[]
+  /** Refused credentials by reason, since this process started. */
+  refusals?: Record<string, number>
+}
+
+/** An error (RFC 9457) with the members of every kind of problem. */
+export interface AnyProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
+  /** A code of the public documentation, where one fits: such as `DS1`. */
+  errorCode?: string
+  /** For each invalid parameter, what is wrong with it. */
+  errors?: Record<string, string[]>
+  /** The return that the submission belongs to. */
+  returnId?: string
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The parameters as received. */
+  content?: Record<string, string>
+  /** When the occupation was removed. */
+  removedDate?: string
+  /** The codes that succeed it. */
+  replacedBy?: string[]
+  /** Codes that resemble the given one. */
+  similarCodes?: string[]
+}
+
+/** The code of a major group of a minor group, and how they are related. */
+export interface OccupationMajorGroupRelation {
+  /** How the major group belongs to the minor group. */
+  majorGroupRelationType?: 'Primary' | 'Secondary'
+  /** The code of the major group. */
+  majorGroupCode?: string
+}
+
+export interface SummaryDefinition {
+  /** Name of the definition. */
+  name?: string
+  /** Its version. */
+  version?: string
+  /** The data that it describes. */
+  title?: string
+  /** A notice that reports show. */
+  notice?: string
+}
+
+export interface CodeSummary {
+  /** The code. */
+  errorCode?: string
+  /** Error or Warning. */
+  errorType?: string
+  /** The file: Course, Enrolment, CourseCompletion, QualificationCompletion, Learner, Unknown. */
+  fileType?: string
+  /** How often it was found; exact. */
+  count?: number
+  /** How many of those are stored, where not all are. */
+  stored?: number
+  /** Share of the records of its file, from 0 to 1. */
+  share?: number
+  /** Different students. */
+  students?: number
+  /** One error or warning about one record of a submitted file. */
+  first?: ValidationEntry
+}
+
+export interface CheckNotRun {
+  /** The code. */
+  errorCode?: string
+  /** Why it did not run. */
+  reason?: string
+}
+
+/** The first of its findings. */
+export interface CauseExample {
+  /** Name of the file. */
+  file?: string
+  /** Line on which the record starts, from 1. */
+  line?: number
+  /** The field. */
+  field?: string
+  /** Its value. */
+  value?: string
+  /** Description of the finding. */
+  description?: string
+}
+
+/** A finding, and whether it is new, fixed or open. */
+export interface ChangedEntry {
+  /** Identifier of the record concerned. */
+  localId?: string
+  /** Code of the validation finding. */
+  errorCode?: string
+  /** Description of the finding. */
+  errorDescription?: string
+  /** How severe the finding is. */
+  errorType?: 'Error' | 'Warning'
+  /** The submitted file that holds the record. */
+  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown'
+  /** Course code of the record. */
+  courseCode?: string
+  /** Student identifier of the record. */
+  studentId?: string
+  /** Text of the record concerned. */
+  recordText?: string
+  /** Whether the earlier run, the later run or both have the finding. */
+  status?: 'new' | 'fixed' | 'open'
+  /** The file of the record. */
+  file?: string
+  /** The line on which the record starts. */
+  line?: number
+  /** The field concerned. */
+  field?: string
+  /** Its value. */
+  value?: string
+  /** Identifies the same finding in other runs, whatever the order of the records. */
+  findingKey?: string
+  /** Key of the cause of the finding. */
+  cause?: string
+}
+
+/** The progress of a run. */
+export interface RunProgress {
+  /** The current step. */
+  stage?: string
+  /** Records read. */
+  done?: number
+  /** All records. */
+  total?: number
+}
+
+export interface RecordAcknowledgement {
+  /** Identifier of the record. */
+  localId?: string
+  /** Why it was not accepted. */
+  errors?: string[]
+}
+
+/** The definition. */
+export interface CatalogueDefinition {
+  /** Name of the definition. */
+  name?: string
+  /** Its version. */
+  version?: string
+  /** The data that it describes. */
+  title?: string
+  /** A notice that reports show. */
+  notice?: string
+  /** Its files. */
+  files?: DefinedFile[]
+}
+
+/** Records, and which of them the rule finds. */
+export interface RuleExample {
+  /** What it shows. */
+  name?: string
+  /** Records of each file. */
+  files?: ExampleFile[]
+  /** The positions, from 1, of the records that the rule finds. */
+  finds?: number[]
+}
+
+/** The definition. */
+export interface RuleDefinition {
+  /** Name of the definition. */
+  name?: string
+  /** Its version. */
+  version?: string
+  /** The data that it describes. */
+  title?: string
+  /** A notice that reports show. */
+  notice?: string
+  /** Its files. */
+  files?: DefinedFile[]
+}
+
+export interface CallerLimit {
+  /** What the limit counts, as in the header RateLimit. */
+  name?: string
+  /** Requests in each window. */
+  requests?: number
+  /** Length of a window. */
+  seconds?: number
+  /** Requests left in this window. */
+  remaining?: number
+  /** Seconds until this window ends. */
+  reset?: number
+}
+
+/** A file that a definition describes. */
+export interface DefinedFile {
+  /** The file, as in URLs. */
+  file?: string
+  /** Its file type, as in findings. */
+  fileType?: string
+  /** Its name for people. */
+  title?: string
+  /** Names by which it is recognised. */
+  fileNames?: string[]
+}
+
+/** Records of a file. */
+export interface ExampleFile {
+  /** The file, as in URLs. */
+  file?: string
+  /** The names of its columns. */
+  columns?: string[]
+  /** Its records: a value for each column. */
+  rows?: string[][]
 }

@@ -1,36 +1,24 @@
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { API, SymbolFlags } from 'typescript/unstable/sync'
+import { API } from 'typescript/unstable/sync'
 
 const FOLDER = fileURLToPath(new URL('../', import.meta.url))
 
 /** A field of an interface or class. */
-export interface Field {
-  readonly optional: boolean
+interface Field {
   /** As the compiler writes it, without `undefined`; alternatives in alphabetical order. */
   readonly type: string
   readonly doc: string
 }
 
-export interface Interface {
+interface Interface {
   readonly doc: string
   readonly fields: Readonly<Record<string, Field>>
 }
 
-/**
- * The interfaces and classes that a source file of the client exports, by name, as the compiler sees them.
- *
- * @param change what to make of the file's text before the compiler reads it
- */
-export function readTypes(
-  name: string,
-  change: (text: string) => string = (text) => text,
-): Record<string, Interface> {
+/** The interfaces and classes that a source file of the client exports, by name, as the compiler sees them. */
+export function readTypes(name: string): Record<string, Interface> {
   const path = `${FOLDER}src/${name}`
-  const api = new API({
-    cwd: FOLDER,
-    fs: { readFile: (file) => (file === path ? change(readFileSync(path, 'utf8')) : undefined) },
-  })
+  const api = new API({ cwd: FOLDER })
   try {
     const project = api
       .updateSnapshot({ openProjects: [`${FOLDER}tsconfig.json`] })
@@ -54,7 +42,6 @@ export function readTypes(
               return [
                 property.name,
                 {
-                  optional: (property.flags & SymbolFlags.Optional) !== 0,
                   type: alternatives
                     .filter((each) => each !== 'undefined')
                     .sort()

@@ -1,7 +1,7 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import type { Delegations } from '../access/delegation.ts'
-import type { Principal } from '../access/principal.ts'
+import type { Delegations } from '../api/access/delegation.ts'
+import type { Principal } from '../api/access/principal.ts'
 
 /** The problem body of a response (RFC 9457), as far as pages display it. */
 export interface ProblemShown {
@@ -11,6 +11,12 @@ export interface ProblemShown {
   readonly errorCode?: string
   readonly instance?: string
 }
+
+/** A type of a response with all of its fields, which are optional only to say that one may have no value. */
+export type Complete<Body> = { readonly [Name in keyof Body]-?: Complete<NonNullable<Body[Name]>> }
+
+/** A type of a response with the fields that the service always sends. */
+export type Having<Body, Name extends keyof Body> = Omit<Body, Name> & Complete<Pick<Body, Name>>
 
 /** The API refused a request of a page, which displays the problem. */
 export class ApiProblem extends Error {
@@ -34,7 +40,7 @@ export interface Call {
 
 /**
  * Calls the operations of `/v1` in this process on behalf of the signed-in user. The same checks, limits and messages
- * apply as over the network, so no page can show anything that the API would refuse.
+ * apply as over the network, so a page shows nothing that the API would refuse.
  */
 export class Api {
   readonly #app: FastifyInstance
@@ -54,12 +60,14 @@ export class Api {
     return await this.#delegate((credential) => this.#app.inject(this.#describe(path, call, credential)))
   }
 
-  /** The response as a stream, for large content. */
+  /** The response as a stream, for large content. Destroying the stream aborts the request, as a client that leaves. */
   async stream(path: string, call: Call = {}): Promise<{ statusCode: number; body: Readable }> {
     const response = await this.#delegate((credential) =>
       this.#app.inject({ ...this.#describe(path, call, credential), payloadAsStream: true }),
     )
-    return { statusCode: response.statusCode, body: response.stream() }
+    const body = response.stream()
+    body.once('close', () => response.raw.res.destroy())
+    return { statusCode: response.statusCode, body }
   }
 
   async #delegate<T>(send: (credential: string) => Promise<T>): Promise<T> {
@@ -81,17 +89,16 @@ export class Api {
         value === undefined || value === '' ? [] : [[name, String(value)]],
       ),
     )
-    const isJson = body !== undefined && !Buffer.isBuffer(body) && !('pipe' in body)
     return {
       method,
       url: `/v1${path}${parameters.size === 0 ? '' : `?${parameters}`}`,
       headers: {
         authorization: `Bearer ${credential}`,
         ...(this.#eid !== undefined && { eid: this.#eid }),
-        ...(isJson && { 'content-type': 'application/json' }),
+        ...(isObject(body) && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { payload: isJson ? JSON.stringify(body) : (body as NodeJS.ReadableStream) }),
+      ...(body !== undefined && { payload: isObject(body) ? JSON.stringify(body) : readBody(body) }),
     }
   }
 
@@ -106,6 +113,16 @@ export class Api {
     return (response.body === '' ? {} : JSON.parse(response.body)) as Body
   }
 }
+
+type Body = NonNullable<Call['body']>
+
+const isStream = (body: Body): body is NodeJS.ReadableStream => 'pipe' in body
+const isObject = (body: Body | undefined): body is object =>
+  body !== undefined && !Buffer.isBuffer(body) && !isStream(body)
+
+/** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
+const readBody = (body: NodeJS.ReadableStream | Buffer): Readable | Buffer =>
+  Buffer.isBuffer(body) ? body : Readable.from(body, { objectMode: false })
 
 export function readProblem(response: Pick<LightMyRequestResponse, 'body' | 'statusCode'>): ProblemShown {
   const problem = JSON.parse(response.body) as ProblemShown

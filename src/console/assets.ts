@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
-import { PACKAGE_ROOT } from '../package/root.ts'
-import { StaticPage } from '../pages/static-page.ts'
+import { StaticPage } from '../api/serving/static-page.ts'
+import { PACKAGE_ROOT } from '../foundation/package/root.ts'
 
 /** The folder of the style sheet and the scripts, which are served unchanged. */
 const FOLDER = new URL('src/console/public/', PACKAGE_ROOT)

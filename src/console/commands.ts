@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { createKey, listKeys } from '../access/keys.ts'
-import { SCOPES } from '../access/principal.ts'
-import { action, jsonOption, report, type WithDatabase } from '../command-line/command.ts'
-import { UserError } from '../text/user-error.ts'
+import { createKey, listKeys } from '../api/access/keys.ts'
+import { SCOPES } from '../api/access/principal.ts'
+import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
+import { UserError } from '../foundation/faults/user-error.ts'
 import { LINK_LIFETIME, LONGEST, Sessions } from './sessions.ts'
 
 interface Flags {

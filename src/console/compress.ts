@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Page } from '../pages/page.ts'
-import { chooseEncoding } from '../pages/send.ts'
+import { callerOf } from '../api/request/caller.ts'
+import { Page } from '../api/serving/page.ts'
+import { chooseEncoding } from '../api/serving/send.ts'
 
 /**
  * Compresses a page, if its browser accepts that. Other sites learn nothing from its length: the cookie is
@@ -17,7 +18,7 @@ export async function compressPage(
   reply.header('vary', 'accept-encoding')
   const encoding = chooseEncoding(request.headers['accept-encoding'])
   if (encoding === 'identity') return payload
-  await page.encode(encoding)
+  await page.encode(encoding, request.server.budgets.compressions, callerOf(request))
   const body = page.ready(encoding)
   if (body === undefined) return payload
   // The length of the page as it was.

@@ -1,16 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { DatabaseUnavailable } from '../database/database.ts'
-import { bodyMemory } from '../http/body-memory.ts'
-import { PROBLEMS, Problem } from '../http/problems.ts'
+import { PROBLEMS, Problem } from '../api/contract/problems.ts'
+import { releaseBody } from '../api/request/body-memory.ts'
+import { DatabaseUnavailable } from '../foundation/database/database.ts'
 import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
 import { compressPage } from './compress.ts'
 import type { ConsoleServices, Context, Outcome, Route } from './context.ts'
 import { sendContinue } from './continue.ts'
 import { isLoopback, isSecure, readSession } from './cookies.ts'
+import { hasToken } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
 import { renderPage } from './layout.ts'
+import { ownPath } from './links.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
 import { comparePages } from './pages/compare.ts'
@@ -20,7 +22,7 @@ import { occupationsPages } from './pages/occupations.ts'
 import { operatorPages } from './pages/operator.ts'
 import { rulesPages } from './pages/rules.ts'
 import { registerUploads, submissionPages } from './pages/submissions.ts'
-import { registerSignIn, renderSignIn } from './sign-in.ts'
+import { registerSignIn, renderSignIn, signOut } from './sign-in.ts'
 
 const ROUTES: readonly Route[] = [
   ...occupationsPages,
@@ -32,6 +34,7 @@ const ROUTES: readonly Route[] = [
   ...findingsPages,
   ...rulesPages,
   ...operatorPages,
+  signOut,
 ]
 
 /** The policy of all pages: nothing from other hosts, no inline code, and no scripts that turn text into markup. */
@@ -50,7 +53,9 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
       done()
     })
     scope.addHook('onResponse', (request, _reply, done) => {
-      bodyMemory.release(request.raw)
+      releaseBody(request.raw)
+      // The parser of a form that was refused reads no further, and Node would not notice that its client has left.
+      if (request.isMultipart()) request.raw.unpipe().resume()
       done()
     })
     scope.addHook('onSend', (request, reply, payload) => compressPage(request, reply, payload))
@@ -85,21 +90,25 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       if (session === undefined)
         return renderSignIn(services, request, reply, { expired: secret !== undefined })
 
+      if (method !== 'GET' && !(await hasToken(request, session.token))) return sendForged(request, reply)
+
       const { principal } = session
       const query = new URL(request.url, 'http://localhost').searchParams
       const asked = query.get('eid') ?? (hasForm(request) ? (await readForm(request)).get('eid') : undefined)
       const eid = asked ?? [...principal.eids].sort()[0]
       const api = new Api(services.app, services.delegations, principal, eid)
-      const context: Context = { services, request, reply, principal, query, api, eid }
+      const context: Context = { services, request, reply, session, principal, query, api, eid }
+      const outcome = await handle(context)
+      // Only now is it known that the credential covers the organisation.
       if (personal === true) {
         services.log.warn({ audit: 'findings viewed', key: principal.id, client: principal.client, eid })
       }
-      return sendOutcome(context, await handle(context))
+      return sendOutcome(context, outcome)
     },
   })
 }
 
-function sendOutcome({ reply, request, principal }: Context, outcome: Outcome): FastifyReply {
+function sendOutcome({ reply, request, session }: Context, outcome: Outcome): FastifyReply {
   if ('redirect' in outcome) return reply.redirect(outcome.redirect, 303)
   if ('data' in outcome) {
     return reply
@@ -118,7 +127,7 @@ function sendOutcome({ reply, request, principal }: Context, outcome: Outcome): 
   return reply
     .code(status)
     .type(HTML)
-    .send(renderPage({ ...shown, path, principal }, content))
+    .send(renderPage({ ...shown, path, session }, content))
 }
 
 const HTML = 'text/html; charset=utf-8'
@@ -146,8 +155,9 @@ async function sendError(
   // A request can be rejected before the hook that sets these headers.
   const own = error instanceof Problem ? error.headers : {}
   reply.headers({ ...own, 'content-security-policy': POLICY, 'cache-control': 'no-store' })
-  // Rejecting requests is not a failure.
-  if (problem.status >= 500 && !(error instanceof Problem)) {
+  // Rejecting requests is not a failure, nor is a client that leaves in the middle of a body.
+  const hasLeft = request.raw.destroyed && !request.raw.complete
+  if (problem.status >= 500 && !(error instanceof Problem) && !hasLeft) {
     services.log.error({ id: request.id, err: error }, 'a page of the console failed')
   }
   const secret = readSession(request)
@@ -163,7 +173,7 @@ async function sendError(
     <p class="problem">${problem.detail}</p>
     <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : html`<a href=${back(request)}>Back</a>`}</p>
   `
-  const frame = { title: problem.title, path: request.url, principal: session?.principal }
+  const frame = { title: problem.title, path: request.url, session }
   return reply.code(problem.status).type(HTML).send(renderPage(frame, content))
 }
 
@@ -188,12 +198,8 @@ function describe(error: unknown, { id }: FastifyRequest): ProblemShown {
 
 /** The console page that the user came from, if any. */
 function back({ headers: { referer, host } }: FastifyRequest): string {
-  try {
-    const url = new URL(referer ?? '')
-    return url.host === host ? url.pathname + url.search : '/console'
-  } catch {
-    return '/console'
-  }
+  const url = URL.canParse(referer ?? '') ? new URL(referer ?? '') : undefined
+  return url?.host === host ? ownPath(`${url?.pathname}${url?.search}`) : '/console'
 }
 
 /** Whether a page of the console sent the request (Fetch Metadata; browsers without it send Origin with forms). */
@@ -226,7 +232,24 @@ function sendForeign(reply: FastifyReply): FastifyReply {
     reply,
     403,
     'This form came from another site',
-    html`<h1>This form came from another site</h1><p>The console accepts only its own forms. Nothing was changed. <a href="/console">Go to the console</a>.</p>`,
+    html`<h1>This form came from another site</h1>
+      <p>The console accepts only its own forms. Nothing was changed. <a href="/console">Go to the console</a>.</p>`,
+  )
+}
+
+/** A form without the token of the session, or with that of an earlier one. */
+function sendForged(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const title = 'This form is not from this session'
+  const detail =
+    'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.'
+  if (request.headers.accept === 'application/json') {
+    return reply.code(403).type('application/json; charset=utf-8').send(JSON.stringify({ title, detail }))
+  }
+  return sendPage(
+    reply,
+    403,
+    title,
+    html`<h1>${title}</h1><p>${detail} <a href="/console">Go to the console</a>.</p>`,
   )
 }
 
@@ -235,6 +258,9 @@ function sendInsecure(reply: FastifyReply): FastifyReply {
     reply,
     400,
     'The console needs HTTPS',
-    html`<h1>The console needs HTTPS</h1><p>Over plain HTTP the console works only on this machine, at <code>localhost</code>. Open it with an <code>https://</code> URL. Behind a proxy that ends TLS, set <code>TRUST_PROXY</code> to the address of the proxy.</p>`,
+    html`<h1>The console needs HTTPS</h1>
+      <p>Over plain HTTP the console works only on this machine, at <code>localhost</code>.</p>
+      <p>Open it with an <code>https://</code> URL. Behind a proxy that ends TLS, set <code>TRUST_PROXY</code> to the
+        address of the proxy.</p>`,
   )
 }

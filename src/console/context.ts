@@ -1,19 +1,17 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../access/admit.ts'
-import type { Delegations } from '../access/delegation.ts'
-import type { Principal } from '../access/principal.ts'
-import type { Database } from '../database/database.ts'
+import type { Access } from '../api/access/admit.ts'
+import type { Delegations } from '../api/access/delegation.ts'
+import type { Principal } from '../api/access/principal.ts'
 import type { Api } from './api.ts'
 import type { VNode } from './html.ts'
 import type { Frame } from './layout.ts'
 import type { Oidc } from './oidc.ts'
-import type { Sessions } from './sessions.ts'
+import type { Session, Sessions } from './sessions.ts'
 
-/** The services that the console uses. */
+/** What the console uses: the API, and its own sessions. */
 export interface ConsoleServices {
   readonly app: FastifyInstance
   readonly access: Access
-  readonly database: Database
   readonly delegations: Delegations
   readonly sessions: Sessions
   /** Sign-in with an identity provider, if configured. */
@@ -26,6 +24,7 @@ export interface Context {
   readonly services: ConsoleServices
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+  readonly session: Session
   readonly principal: Principal
   readonly query: URLSearchParams
   readonly api: Api
@@ -45,20 +44,20 @@ export interface Redirect {
 }
 
 /** A file for the browser to download, such as CSV. */
-export interface Download {
+interface Download {
   readonly download: string
   readonly type: string
   readonly body: string | NodeJS.ReadableStream
 }
 
 /** JSON for the script of a page. */
-export interface Data {
+interface Data {
   readonly data: object
   readonly status?: number
 }
 
 export type Outcome = Shown | Redirect | Download | Data
-export type Handler = (context: Context) => Promise<Outcome> | Outcome
+type Handler = (context: Context) => Promise<Outcome> | Outcome
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT'

@@ -1,6 +1,7 @@
+import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
-import { readWhole } from '../http/body.ts'
-import { Problem } from '../http/problems.ts'
+import { Problem } from '../api/contract/problems.ts'
+import { readWhole } from '../api/request/body.ts'
 
 /** The largest form without files, in bytes. */
 const MAX_FORM = 1_000_000
@@ -23,7 +24,7 @@ export function readForm(request: FastifyRequest): Promise<URLSearchParams> {
 }
 
 async function read(request: FastifyRequest): Promise<URLSearchParams> {
-  const bytes = await readWhole(request.raw, MAX_FORM)
+  const { bytes } = await readWhole(request, MAX_FORM)
   if (hasMoreFields(bytes, MAX_FIELDS)) {
     throw new Problem(
       'content-too-large',
@@ -44,4 +45,25 @@ function hasMoreFields(bytes: Buffer, most: number): boolean {
 /** Whether the request is a form without files. */
 export function hasForm(request: FastifyRequest): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(request.headers['content-type'] ?? '')
+}
+
+const parts = new WeakMap<FastifyRequest, AsyncIterator<Multipart>>()
+
+/** Reads the first part of a form with files; empty if it is another one than the named field. */
+export async function readFirstField(request: FastifyRequest, name: string): Promise<string> {
+  const iterator = request.parts()
+  parts.set(request, iterator)
+  const { value: first } = await iterator.next()
+  return first?.type === 'field' && first.fieldname === name ? String(first.value) : ''
+}
+
+/** The files of a form whose first field has been read. */
+export async function* readFiles(request: FastifyRequest): AsyncGenerator<MultipartFile> {
+  const iterator = parts.get(request)
+  if (iterator === undefined) return
+  for (;;) {
+    const { value, done } = await iterator.next()
+    if (done === true) return
+    if (value.type === 'file') yield value
+  }
 }

@@ -1,14 +1,15 @@
-import type { Principal } from '../access/principal.ts'
 import { ASSETS } from './assets.ts'
 import { type ComponentChildren, html, renderDocument } from './html.ts'
+import { FormToken, PostForm } from './post-form.ts'
+import type { Session } from './sessions.ts'
 
 /** The parts of a page around its content. */
 export interface Frame {
   readonly title: string
   /** The path of the page, such as `/console/occupations`. */
   readonly path: string
-  /** The signed-in user; `undefined` before sign-in. */
-  readonly principal?: Principal | undefined
+  /** The session of the signed-in user; `undefined` before sign-in. */
+  readonly session?: Session | undefined
   /** A sentence about the last action, announced by screen readers. */
   readonly notice?: string | undefined
   readonly wide?: boolean
@@ -30,9 +31,11 @@ const SECTIONS: readonly Section[] = [
 ]
 
 export function renderPage(frame: Frame, content: ComponentChildren): string {
-  const { title, path, principal, notice } = frame
+  const { title, path, session, notice } = frame
+  const principal = session?.principal
   const sections = SECTIONS.filter(({ scope }) => principal?.scopes.has(scope) === true)
   return renderDocument(html`
+    <${FormToken.Provider} value=${session?.token}>
     <html lang="en-NZ">
       <head>
         <meta charset="utf-8" />
@@ -57,10 +60,10 @@ export function renderPage(frame: Frame, content: ComponentChildren): string {
                 )}
               </ul>
             </nav>
-            <form method="post" action="/console/sign-out" class="sign-out">
+            <${PostForm} action="/console/sign-out" class="sign-out">
               <span class="who">${principal.alias ?? principal.client}</span>
               <button type="submit" class="quiet">Sign out</button>
-            </form>`
+            <//>`
           }
         </header>
         <main id="main" tabindex="-1">
@@ -73,5 +76,6 @@ export function renderPage(frame: Frame, content: ComponentChildren): string {
         </footer>
       </body>
     </html>
+    <//>
   `)
 }

@@ -24,3 +24,11 @@ export function showTime(instant: string | undefined): string {
 
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number.toLocaleString('en-NZ')} ${number === 1 ? noun : plural}`
+
+/** A path of the console, or its first page: what a request names must not lead to another site. */
+export function ownPath(path: string | null | undefined): string {
+  const base = 'http://localhost'
+  const url = URL.canParse(path ?? '', base) ? new URL(path ?? '', base) : undefined
+  const isOwn = url?.origin === base && /^\/console(?:\/|$)/.test(url.pathname)
+  return isOwn ? url.pathname + url.search : '/console/occupations'
+}

@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
-import type { KeyedHash } from '../access/jwt.ts'
-import type { Principal, Scope } from '../access/principal.ts'
+import type { KeyedHash } from '../api/access/jwt.ts'
+import type { Principal, Scope } from '../api/access/principal.ts'
 
 export interface OidcOptions {
   readonly issuer: string

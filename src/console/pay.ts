@@ -1,5 +1,6 @@
 import { html, type VNode } from './html.ts'
 import type { Pay } from './records.ts'
+import { Table } from './table.ts'
 
 export const money = (amount: number): string => `$${Math.round(amount).toLocaleString('en-NZ')}`
 
@@ -55,18 +56,22 @@ export function payChart(pay: Pay, [from, to]: readonly [number, number], group?
   </svg>`
 }
 
+const BANDS = ['From', 'To below', { name: 'Occupations', number: true }]
+const PERCENTILES = [
+  'Occupation',
+  ...['10th', '25th', '75th', '90th'].map((name) => ({ name, number: true })),
+]
+
 /** The same amounts as a table. */
 export function payTable(rows: readonly { readonly name: string; readonly pay: Pay | undefined }[]): VNode {
   const cell = (amount: number | undefined) =>
     html`<td class="number">${amount === undefined ? 'not known' : money(amount)}</td>`
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Annual pay"><table>
-    <caption>Annual pay by percentile</caption>
-    <thead><tr><th scope="col">Occupation</th><th scope="col" class="number">10th</th><th scope="col" class="number">25th</th><th scope="col" class="number">75th</th><th scope="col" class="number">90th</th></tr></thead>
-    <tbody>${rows.map(
-      ({ name, pay }) =>
-        html`<tr><th scope="row">${name}</th>${cell(pay?.payLowerBound)}${cell(pay?.payMidLowerBound)}${cell(pay?.payMidUpperBound)}${cell(pay?.payUpperBound)}</tr>`,
-    )}</tbody>
-  </table></div>`
+  return html`<${Table} label="Annual pay" caption="Annual pay by percentile" columns=${PERCENTILES}>
+    ${rows.map(({ name, pay = {} }) => {
+      const amounts = [pay.payLowerBound, pay.payMidLowerBound, pay.payMidUpperBound, pay.payUpperBound]
+      return html`<tr><th scope="row">${name}</th>${amounts.map(cell)}</tr>`
+    })}
+  <//>`
 }
 
 /** The occupations whose typical pay lies in a band: from `from` to below `to`. */
@@ -120,10 +125,14 @@ export function payDistribution(bands: readonly PayBand[], group: string): VNode
       <text x=${WIDTH - MARGIN} y=${height + 13} text-anchor="end">${money(last?.to ?? 0)}</text>
     </svg>
     <figcaption>${label} <span class="soft">Typical pay is the middle between the 25th and the 75th percentile.</span></figcaption>
-    <details><summary>Distribution as a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Distribution"><table>
-      <caption>Occupations by typical annual pay</caption>
-      <thead><tr><th scope="col">From</th><th scope="col">To below</th><th scope="col" class="number">Occupations</th></tr></thead>
-      <tbody>${bands.map(({ from, to, occupations }) => html`<tr><td>${money(from)}</td><td>${money(to)}</td><td class="number">${occupations}</td></tr>`)}</tbody>
-    </table></div></details>
+    <details>
+      <summary>Distribution as a table</summary>
+      <${Table} label="Distribution" caption="Occupations by typical annual pay" columns=${BANDS}>
+        ${bands.map(
+          ({ from, to, occupations }) =>
+            html`<tr><td>${money(from)}</td><td>${money(to)}</td><td class="number">${occupations}</td></tr>`,
+        )}
+      <//>
+    </details>
   </figure>`
 }

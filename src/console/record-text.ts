@@ -1,10 +1,11 @@
-import { detectSeparator, SEPARATORS, splitCells } from '../submissions/csv-records.ts'
+import { detectSeparator, parseRecord, SEPARATORS, splitRecord } from '../engines/records/index.ts'
 import { html, type VNode } from './html.ts'
+import { Table } from './table.ts'
 
 /** The column names of a header row. */
 export function findColumns(header: string): readonly string[] {
   const names = header.replace(/^\ufeff/, '')
-  return splitCells(names, detectSeparator(names)) ?? []
+  return splitRecord(names, detectSeparator(names)) ?? []
 }
 
 /** The cells of a record with their columns; `undefined` if the text cannot be parsed. */
@@ -13,21 +14,24 @@ function readRecord(
   columns: readonly string[] | undefined,
 ): readonly (readonly [string, string])[] | undefined {
   if (text.startsWith('{')) {
-    try {
-      return Object.entries(JSON.parse(text) as object).map(([name, value]) => [
+    const { record } = parseRecord(text)
+    return (
+      record &&
+      Object.entries(record).map(([name, value]) => [
         name,
         typeof value === 'string' ? value : JSON.stringify(value),
       ])
-    } catch {
-      return undefined
-    }
+    )
   }
   if (columns === undefined) return undefined
-  const cells = SEPARATORS.map((separator) => splitCells(text, separator)).find(
+  const cells = SEPARATORS.map((separator) => splitRecord(text, separator)).find(
     (each) => each?.length === columns.length,
   )
   return cells?.map((cell, index) => [columns[index] ?? '', cell])
 }
+
+/** The most cells of a record in a table; a longer one is shown as text. */
+const MOST_CELLS = 500
 
 /**
  * Displays a record: each value under the name of its column, with the faulty ones marked.
@@ -40,10 +44,12 @@ export function showRecord(
   faulty: readonly string[],
 ): VNode {
   const cells = readRecord(text, columns)
-  if (cells === undefined) return html`<pre tabindex="0">${text}</pre>`
+  if (cells === undefined || cells.length > MOST_CELLS) return html`<pre tabindex="0">${text}</pre>`
   const wrong = new Set(faulty)
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Record"><table class="record">
-    <thead><tr>${cells.map(([name]) => html`<th scope="col">${name}</th>`)}</tr></thead>
-    <tbody><tr>${cells.map(([name, value]) => html`<td class=${wrong.has(name) ? 'fault' : undefined}>${wrong.has(name) && html`<span class="visually-hidden">Concerned: </span>`}${value}</td>`)}</tr></tbody>
-  </table></div>`
+  const concerned = html`<span class="visually-hidden">Concerned: </span>`
+  return html`<${Table} label="Record" class="record" columns=${cells.map(([name]) => name)}>
+    <tr>${cells.map(([name, value]) =>
+      wrong.has(name) ? html`<td class="fault">${concerned}${value}</td>` : html`<td>${value}</td>`,
+    )}</tr>
+  <//>`
 }

@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Principal } from '../access/principal.ts'
-import type { Database } from '../database/database.ts'
+import { findValidKey } from '../api/access/keys.ts'
+import type { Principal } from '../api/access/principal.ts'
+import type { Database } from '../foundation/database/database.ts'
+import { deriveToken } from './form-token.ts'
 
 const MINUTE = 60_000
 /** An unused session ends after this time. */
@@ -14,9 +16,9 @@ export const LINK_LIFETIME = 15 * MINUTE
 const NOTE_USE = MINUTE
 
 export interface Session {
-  /** The hash of the secret, under which the session is stored. */
-  readonly hash: string
   readonly principal: Principal
+  /** The token of its forms. */
+  readonly token: string
 }
 
 interface SessionRow {
@@ -27,17 +29,6 @@ interface SessionRow {
   used: number
   expires: number
 }
-
-interface KeyRow {
-  id: string
-  client: string
-  scopes: string
-  eids: string
-  expires: number
-}
-
-const LIVE_KEY =
-  'select id, client, scopes, eids, expires from api_key where id = $1 and revoked is null and expires > $2'
 
 /**
  * The sessions of signed-in users. The cookie contains 256 random bits, and the database their SHA-256. All replicas
@@ -86,14 +77,14 @@ export class Sessions {
     )
     if (row === undefined) return undefined
     const principal =
-      row.key_id === null ? readPrincipal(row.principal) : await this.#readKey(row.key_id, now)
+      row.key_id === null ? readPrincipal(row.principal) : await findValidKey(this.#database, row.key_id, now)
     if (principal === undefined) return undefined
     if (now - row.used > NOTE_USE) {
       await this.#database.write('keys', (writer) =>
         writer.run('update console_session set used = $2 where hash = $1', [row.hash, now]),
       )
     }
-    return { hash: row.hash, principal }
+    return { principal, token: deriveToken(secret) }
   }
 
   /** Ends the session of a secret, if it exists. */
@@ -141,15 +132,8 @@ export class Sessions {
       const deleted = await writer.run('delete from console_link where hash = $1', [linkHash])
       return deleted === 1 ? row?.key_id : undefined
     })
-    const principal = keyId === undefined ? undefined : await this.#readKey(keyId, now)
+    const principal = keyId === undefined ? undefined : await findValidKey(this.#database, keyId, now)
     return principal === undefined ? undefined : await this.start(principal, keyId, previous)
-  }
-
-  async #readKey(id: string, now: number): Promise<Principal | undefined> {
-    const row = await this.#database.get<KeyRow>(LIVE_KEY, [id, now])
-    return row === undefined
-      ? undefined
-      : readPrincipal(JSON.stringify({ ...row, scopes: JSON.parse(row.scopes), eids: JSON.parse(row.eids) }))
   }
 }
 

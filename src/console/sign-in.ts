@@ -1,12 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { verifyPastedKey } from '../access/admit.ts'
-import { isRefused } from '../access/principal.ts'
-import type { ConsoleServices } from './context.ts'
+import { verifyPastedKey } from '../api/access/admit.ts'
+import { isRefused } from '../api/access/principal.ts'
+import type { ConsoleServices, Context, Redirect, Route } from './context.ts'
 import { sendContinue } from './continue.ts'
 import { endSession, readSession, readSigningIn, writeSession, writeSigningIn } from './cookies.ts'
+import { deriveToken, TOKEN_FIELD } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
 import { renderPage } from './layout.ts'
+import { link, ownPath } from './links.ts'
+import { PostForm } from './post-form.ts'
 
 const HTML = 'text/html; charset=utf-8'
 const config = { operation: 'console' }
@@ -19,6 +22,9 @@ interface Shown {
   readonly expired?: boolean
   readonly fault?: string
 }
+
+/** A one-time link: the 256 bits of its secret in base64url, and nothing else. */
+const LINK = '/console/link/:secret(^[\\w-]{43}$)'
 
 /** Where a browser goes after signing in, which shows whether it accepts cookies. */
 const CHECK = '/console/sign-in/check'
@@ -46,38 +52,41 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
         fault: 'This key is not valid. Check that it is complete, has not expired and was not revoked.',
       })
     }
-    writeSession(request, reply, await sessions.start(principal, principal.id, readSession(request)))
+    const secret = await sessions.start(principal, principal.id, readSession(request))
+    writeSession(request, reply, secret)
     log.warn({ audit: 'signed in', by: 'key', key: principal.id, client: principal.client })
     const to = ownPath(form.get('to'))
     const kept = [...form].filter(([name]) => name.startsWith(KEPT))
     if (kept.length === 0) return redirectSignedIn(reply, to)
     return reply.type(HTML).send(
       renderPage(
-        { title: 'Signed in', path: '', principal },
+        { title: 'Signed in', path: '', session: { principal, token: deriveToken(secret) } },
         html`<h1>Signed in</h1>
           <p>The form that you sent before is still here. Send it now?</p>
-          <form method="post" action=${to}>
+          <${PostForm} action=${to}>
             ${kept.map(([name, value]) => html`<textarea hidden name=${name.slice(KEPT.length)}>${value}</textarea>`)}
             <button type="submit">Send the form</button> <a href="/console">No, go to the console</a>
-          </form>`,
+          <//>`,
       ),
     )
   })
 
-  // A button opens the link, so that link previews in chats do not use it up.
-  app.get<{ Params: { secret: string } }>('/console/link/:secret', { config }, (request, reply) =>
+  // A button opens the link, so that link previews in chats do not use it up. A script presses it, but not if another
+  // site leads here: a person then sees first that this signs in.
+  app.get<{ Params: { secret: string } }>(LINK, { config }, (request, reply) =>
     reply.type(HTML).send(
       renderPage(
         { title: 'Sign in', path: '' },
         html`<h1>Sign in to Mahi</h1>
-          <form method="post" action=${`/console/link/${request.params.secret}`} data-submit="now">
+          <${PostForm} action=${`/console/link/${encodeURIComponent(request.params.secret)}`}
+            data-submit=${isFromElsewhere(request) ? undefined : 'now'}>
             <button type="submit">Open the console</button>
-          </form>
+          <//>
           <p class="soft">This link works once.</p>`,
       ),
     ),
   )
-  app.post<{ Params: { secret: string } }>('/console/link/:secret', { config }, async (request, reply) => {
+  app.post<{ Params: { secret: string } }>(LINK, { config }, async (request, reply) => {
     const secret = await sessions.openLink(request.params.secret, readSession(request))
     if (secret === undefined) {
       return renderSignIn(services, request, reply, {
@@ -101,8 +110,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
 
   app.get('/console/sign-in/provider', { config }, async (request, reply) => {
     // Only a person starts a session: another site must not (ASVS 5.0, 7.6.2).
-    const isForeign = /^(?:cross|same)-site$/.test(String(request.headers['sec-fetch-site']))
-    if (oidc === undefined || isForeign) return reply.redirect('/console/sign-in', 303)
+    if (oidc === undefined || isFromElsewhere(request)) return reply.redirect('/console/sign-in', 303)
     const to = ownPath(new URL(request.url, 'http://localhost').searchParams.get('to'))
     try {
       const { url, remember } = await oidc.begin(to)
@@ -137,12 +145,23 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
       })
     }
   })
+}
 
-  app.post('/console/sign-out', { config }, async (request, reply) => {
-    await endCurrent(request)
+/** Signing out is sent by a form of every page. */
+export const signOut: Route = {
+  method: 'POST',
+  path: '/sign-out',
+  handle: async ({ services, request, reply }: Context): Promise<Redirect> => {
+    const secret = readSession(request)
+    if (secret !== undefined) await services.sessions.end(secret)
     endSession(request, reply)
-    return reply.redirect('/console/sign-in?signed-out=1', 303)
-  })
+    return { redirect: '/console/sign-in?signed-out=1' }
+  },
+}
+
+/** Whether a page of another site or origin leads here. */
+function isFromElsewhere({ headers }: FastifyRequest): boolean {
+  return /^(?:cross|same)-site$/.test(String(headers['sec-fetch-site']))
 }
 
 /** The sign-in form. It keeps the form that was being sent when the session ended. */
@@ -159,6 +178,8 @@ export async function renderSignIn(
   const to = isSignIn || isLink ? ownPath(form.get('to') ?? query.get('to')) : request.url
   const kept = [...form].flatMap(([name, value]): [string, string][] => {
     if (name.startsWith(KEPT)) return [[name, value]]
+    // The next session has another token.
+    if (name === TOKEN_FIELD) return []
     return isSignIn || request.method !== 'POST' ? [] : [[KEPT + name, value]]
   })
   const signedOut = query.has('signed-out')
@@ -171,7 +192,7 @@ export async function renderSignIn(
         html`<h1>Sign in to Mahi</h1>
           ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were.</p>`}
           ${fault !== undefined && html`<p class="problem" id="fault" role="alert">${fault}</p>`}
-          <form method="post" action="/console/sign-in" class="row">
+          <${PostForm} action="/console/sign-in" class="row">
             <input type="hidden" name="to" value=${to} />
             ${kept.map(([name, value]) => html`<textarea hidden name=${name}>${value}</textarea>`)}
             <label class="grow">API key
@@ -179,17 +200,17 @@ export async function renderSignIn(
                 aria-describedby=${fault === undefined ? undefined : 'fault'} />
             </label>
             <button type="submit">Sign in</button>
-          </form>
-          ${oidc !== undefined && html`<p><a class="button quiet" href=${`/console/sign-in/provider?to=${encodeURIComponent(to)}`}>Sign in with your organisation</a></p>`}
-          <p class="soft">The operator of this service creates keys with <code>mahi keys create</code>. The key is checked once and is not stored in the browser.</p>`,
+          <//>
+          ${
+            oidc !== undefined &&
+            html`<p>
+              <a class="button quiet" href=${link('/console/sign-in/provider', { to })}>Sign in with your organisation</a>
+            </p>`
+          }
+          <p class="soft">
+            The operator of this service creates keys with <code>mahi keys create</code>. The key is checked once and is
+            not stored in the browser.
+          </p>`,
       ),
     )
-}
-
-/** A path of the console: a parameter must not redirect to another site. */
-function ownPath(path: string | null | undefined): string {
-  const base = 'http://localhost'
-  const url = URL.canParse(path ?? '', base) ? new URL(path ?? '', base) : undefined
-  const isOwn = url?.origin === base && /^\/console(?:\/|$)/.test(url.pathname)
-  return isOwn ? url.pathname + url.search : '/console/occupations'
 }

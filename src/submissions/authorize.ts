@@ -1,61 +1,17 @@
-import type { FastifyRequest } from 'fastify'
-import Type from 'typebox'
-import { type Access, forbidden } from '../access/admit.ts'
-import type { Scope } from '../access/principal.ts'
-import type { Reader } from '../database/database.ts'
-import { Problem, type ProblemSlug } from '../http/problems.ts'
-import type { MaybePromise } from '../pages/maybe-promise.ts'
-import { whenKnown } from '../pages/maybe-promise.ts'
+import type { Scope } from '../api/access/principal.ts'
+import { type AccessRule, asOrganisation } from '../api/contract/access-rules.ts'
+import { Problem, type ProblemSlug } from '../api/contract/problems.ts'
+import type { Reader } from '../foundation/database/database.ts'
 import { Refusal, type RefusalKind } from './refusal.ts'
 import { findOwn, type SubmissionRow } from './submission.ts'
-
-export const EID_HEADER = Type.Object({
-  EID: Type.String({ description: 'The identifier of the organisation.' }),
-})
 
 /** The detail of every 401, whatever the operation. */
 export const UNAUTHORIZED =
   'Not authorised: the credential, its scopes, the EID and the token do not match. The response does not say which is wrong.'
 
-/** The organisation of the request if the credential covers it and has the scope, otherwise an empty string. */
-function coveredEid({ headers: { eid }, principal }: FastifyRequest, scope: Scope): string {
-  if (typeof eid !== 'string' || principal?.scopes.has(scope) !== true) return ''
-  return principal.eids.has(eid) ? eid : ''
-}
-
-/**
- * Authorizes a request that names no submission, and returns its organisation.
- *
- * @throws {Problem} `unauthorized`
- */
-export function authorizeEid(
-  access: Access,
-  request: FastifyRequest,
-  operation: string,
-  scope: Scope,
-): string {
-  const eid = coveredEid(request, scope)
-  if (eid !== '') return eid
-  throw forbidden(access, request, operation, request.principal?.scopes.has(scope) ? 'submission' : 'scope')
-}
-
-/**
- * Returns the submission if the caller may see it. As for validation results, every refusal is the same response
- * after the same work.
- *
- * @throws {Problem} `unauthorized`
- */
-export function authorizeSubmission(
-  access: Access,
-  reader: Reader,
-  request: FastifyRequest,
-  { operation, scope, token }: { operation: string; scope: Scope; token: string },
-): MaybePromise<SubmissionRow> {
-  return whenKnown(findOwn(reader, coveredEid(request, scope), token), (submission) => {
-    if (submission !== undefined) return submission
-    const inScope = request.principal?.scopes.has(scope) === true
-    throw forbidden(access, request, operation, inScope ? 'submission' : 'scope')
-  })
+/** A credential with a scope, of the organisation to which the submission in the path belongs. */
+export function forSubmission(reader: Reader, scope: Scope): AccessRule<SubmissionRow> {
+  return asOrganisation(scope, (eid, { submissionToken = '' }) => findOwn(reader, eid, submissionToken))
 }
 
 const SLUGS: Readonly<Record<RefusalKind, ProblemSlug>> = {

@@ -1,7 +1,10 @@
+import type { Static } from 'typebox'
+import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
+
 /** Responses of the demo, for the API reference. */
 const TOKEN = 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA'
 
-export const EXAMPLE_RUN = {
+export const EXAMPLE_RUN: Static<typeof ValidationRun> = {
   runId: 1,
   submissionToken: TOKEN,
   status: 'Processed',
@@ -14,7 +17,7 @@ export const EXAMPLE_RUN = {
   current: true,
 }
 
-export const EXAMPLE_FILE = {
+export const EXAMPLE_FILE: Static<typeof SubmissionFile> = {
   fileType: 'Learner',
   file: 'learners',
   records: 400,
@@ -23,7 +26,7 @@ export const EXAMPLE_FILE = {
   received: '2026-01-15T22:09:58.000Z',
 }
 
-export const EXAMPLE_SUBMISSION = {
+export const EXAMPLE_SUBMISSION: Static<typeof Submission> = {
   submissionToken: TOKEN,
   tokenExpiry: '2026-04-15T22:09:40.000Z',
   returnId: '202512',

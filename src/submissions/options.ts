@@ -1,7 +1,9 @@
-import type { Access } from '../access/admit.ts'
-import type { Database } from '../database/database.ts'
-import type { Sealer } from '../database/seal.ts'
-import type { Definitions } from './definitions.ts'
+import type { Access } from '../api/access/admit.ts'
+import type { Rate } from '../api/request/body.ts'
+import type { Database } from '../foundation/database/database.ts'
+import type { Sealer } from '../foundation/database/seal.ts'
+import type { RecordErasure } from './retention/erasures.ts'
+import type { Definitions } from './rules/definitions.ts'
 
 /** Common options of the operations on submissions. */
 export interface SubmissionOptions {
@@ -12,8 +14,11 @@ export interface SubmissionOptions {
   /** Milliseconds after which a new submission expires. */
   readonly life: number
   readonly maxUploadBytes: number
+  /** The least that an upload must send; `undefined` if it may take as long as it likes. */
+  readonly minUploadRate: Rate | undefined
   readonly maxBatchRecords: number
   readonly maxWaitingRuns: number
+  readonly recordErasure: RecordErasure
   /** Whether the process has been told to stop, so that no request may wait any longer. */
   readonly isStopping: () => boolean
 }

@@ -1,19 +1,21 @@
-import { formatTimestamp } from '../text/timestamp.ts'
-import type { Run } from '../validation-results/runs.ts'
-import type { Definitions } from './definitions.ts'
+import type { Static } from 'typebox'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { isPartial, type Run } from './findings/runs.ts'
+import type { Definitions } from './rules/definitions.ts'
+import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
 import type { FileState, SubmissionState } from './submission.ts'
 
 const at = (time: number | null | undefined) =>
   time == null || time === 0 ? undefined : formatTimestamp(time)
 
 /** Removes undefined members. */
-function compact<T extends object>(members: T): Partial<T> {
+function compact<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], null | undefined> } {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
-  ) as Partial<T>
+  ) as never
 }
 
-export function renderRun(run: Run, current: number): object {
+export function renderRun(run: Run, current: number): Static<typeof ValidationRun> {
   const done = run.status === 'Processed'
   return compact({
     runId: run.number,
@@ -25,13 +27,18 @@ export function renderRun(run: Run, current: number): object {
     errorCount: done ? run.errors : undefined,
     warningCount: done ? run.warnings : undefined,
     totalCount: done ? run.total : undefined,
+    partial: done && isPartial(run) ? true : undefined,
     progress: run.completed === null ? run.progress : undefined,
     reason: run.reason,
     current: run.run === current,
   })
 }
 
-export function renderFile(definitions: Definitions, definition: string | null, file: FileState): object {
+export function renderFile(
+  definitions: Definitions,
+  definition: string | null,
+  file: FileState,
+): Static<typeof SubmissionFile> {
   const resource = definitions.findResource(definition ?? '', file.resource)
   return compact({
     fileType: resource?.fileType ?? 'Unknown',
@@ -48,7 +55,7 @@ export function renderState(
   definitions: Definitions,
   state: SubmissionState,
   maxRecordPerBatch: number,
-): object {
+): Static<typeof Submission> {
   const shown = state.ended !== 'Cancelled'
   return compact({
     submissionToken: state.token,

@@ -1,12 +1,13 @@
-import Type, { type TSchema } from 'typebox'
-import { count, oneOf, text } from '../http/fields.ts'
-import { RUN_STATUSES } from '../validation-results/runs.ts'
-import { FILE_TYPES } from '../validation-results/schema.ts'
+import Type, { type Static, type TSchema } from 'typebox'
+import { count, oneOf, text } from '../api/contract/fields.ts'
+import { RUN_STATUSES } from './findings/runs.ts'
+import { FILE_TYPES } from './findings/schema.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'
 
 const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
-const listOf = (name: string, description: string) =>
-  Type.Optional(Type.Array(Type.Ref(`${name}#`) as TSchema, { description }))
+/** A list of a schema that the OpenAPI document describes under its own name. */
+const listOf = <Item extends TSchema>(_item: Item, name: string, description: string) =>
+  Type.Optional(Type.Array(Type.Unsafe<Static<Item>>(Type.Ref(`${name}#`)), { description }))
 
 export const ValidationRun = Type.Object(
   {
@@ -24,6 +25,9 @@ export const ValidationRun = Type.Object(
     errorCount: count('Errors found, whether or not all of them are stored.'),
     warningCount: count('Warnings found.'),
     totalCount: count('Stored findings.'),
+    partial: Type.Optional(
+      Type.Boolean({ description: 'Whether not all findings are stored; the summary says of which codes.' }),
+    ),
     progress: Type.Optional(
       Type.Object(
         {
@@ -72,25 +76,25 @@ export const Submission = Type.Object(
     ),
     maxRecordPerBatch: count('The largest number of records in a batch.'),
     dateCreated: time('When the submission was created.'),
-    files: listOf('SubmissionFile', 'Its files.'),
-    validationRun: Type.Optional(Type.Ref('ValidationRun#') as TSchema),
+    files: listOf(SubmissionFile, 'SubmissionFile', 'Its files.'),
+    validationRun: Type.Optional(Type.Unsafe<Static<typeof ValidationRun>>(Type.Ref('ValidationRun#'))),
   },
   { description: 'A submission.' },
 )
 
-const pageOf = (name: string, description: string) =>
+const pageOf = <Item extends TSchema>(item: Item, name: string, description: string) =>
   Type.Object(
     {
       page: count('Page number of this page, from 1.'),
       pageSize: count('Page size of this page.'),
-      results: listOf(name, 'The entries, newest first.'),
+      results: listOf(item, name, 'The entries, newest first.'),
       totalCount: count('All entries.'),
     },
     { description },
   )
 
-export const SubmissionPage = pageOf('Submission', "A page of an organisation's submissions.")
-export const ValidationRunPage = pageOf('ValidationRun', 'The stored runs of a submission.')
+export const SubmissionPage = pageOf(Submission, 'Submission', "A page of an organisation's submissions.")
+export const ValidationRunPage = pageOf(ValidationRun, 'ValidationRun', 'The stored runs of a submission.')
 
 export const BatchResult = Type.Object(
   {

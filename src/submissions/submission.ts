@@ -1,7 +1,8 @@
-import type { Database, Reader, Writer } from '../database/database.ts'
-import { UserError } from '../text/user-error.ts'
-import { type Run, readRun } from '../validation-results/runs.ts'
-import { createToken } from '../validation-results/token.ts'
+import type { Database, Reader, Writer } from '../foundation/database/database.ts'
+import { UserError } from '../foundation/faults/user-error.ts'
+import { changeSubmission, lockSubmission, type SubmissionWriter } from './findings/change-submission.ts'
+import { RUN_COLUMNS, type Run, type RunRow, toRun } from './findings/runs.ts'
+import { createToken } from './findings/token.ts'
 import { Refusal } from './refusal.ts'
 
 export const SUBMISSION_STATUSES = [
@@ -12,9 +13,9 @@ export const SUBMISSION_STATUSES = [
   'Cancelled',
   'Closed',
 ] as const
-export type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number]
+type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number]
 export const SUBMISSION_TYPES = ['Full', 'Indicative'] as const
-export type SubmissionType = (typeof SUBMISSION_TYPES)[number]
+type SubmissionType = (typeof SUBMISSION_TYPES)[number]
 
 /** A stored submission. */
 export interface SubmissionRow {
@@ -52,6 +53,8 @@ export interface FileState {
   readonly received: number
   /** The id of the key that hashes the `localId`s of batches. */
   readonly sealed: string | null
+  /** How far the records are indexed for batches: see `file-index.ts`. */
+  readonly indexed: number | null
 }
 
 /** A submission with all data of its status. */
@@ -62,8 +65,52 @@ export interface SubmissionState extends SubmissionRow {
   readonly lastRun: Run | undefined
 }
 
-const COLUMNS = `token, eid, return_id as "returnId", created, definition, type, expires, ended,
-  ended_at as "endedAt", revision, run, published`
+const SUBMISSION: Columns<SubmissionRow> = {
+  token: 'token',
+  eid: 'eid',
+  returnId: 'return_id',
+  created: 'created',
+  definition: 'definition',
+  type: 'type',
+  expires: 'expires',
+  ended: 'ended',
+  endedAt: 'ended_at',
+  revision: 'revision',
+  run: 'run',
+  published: 'published',
+}
+
+const FILE: Columns<FileState> = {
+  resource: 'resource',
+  version: 'version',
+  format: 'format',
+  chunks: 'chunks',
+  batches: 'batches',
+  records: 'records',
+  bytes: 'size',
+  sha256: 'digest',
+  received: 'received',
+  sealed: 'sealed',
+  indexed: 'indexed',
+}
+
+const COLUMNS = select('submission', SUBMISSION)
+
+/** The column for each property of a row. */
+type Columns<Row> = Readonly<Record<keyof Row & string, string>>
+
+/** @param prefix begins the names of the properties in the result */
+function select(table: string, columns: Readonly<Record<string, string>>, prefix = ''): string {
+  return Object.entries(columns)
+    .map(([property, column]) => `${table}.${column} as "${prefix}${property}"`)
+    .join(', ')
+}
+
+/** The properties that were selected with a prefix. */
+function pick<Row>(row: Readonly<Record<string, unknown>>, prefix: string): Row {
+  const found = Object.entries(row).filter(([name]) => name.startsWith(prefix))
+  return Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length), value])) as Row
+}
 
 /** Finds an organisation's submission by its token, like `findSubmissionOf`. */
 export async function findOwn(
@@ -97,29 +144,45 @@ export async function findByToken(reader: Reader, token: string): Promise<Submis
   return found
 }
 
-/** Reads the data of a submission's status. */
+const STATE = `select ${select('s', SUBMISSION)},
+    ${select('v', FILE, 'file.')},
+    ${select('r', Object.fromEntries(RUN_COLUMNS.map((name) => [name, name])), 'run.')}
+  from submission s
+  left join submission_file f on f.token = s.token
+  left join file_version v on v.version = f.version
+  left join submission_run r on r.token = s.token
+    and r.number = (select max(number) from submission_run where token = s.token)
+  where s.token = $1 and s.eid = $2 order by v.resource`
+
+/** Reads the current state of a submission that was found before. */
 export async function readState(reader: Reader, submission: SubmissionRow): Promise<SubmissionState> {
-  const files = await listFiles(reader, submission.token)
-  const lastRun = await findLastRun(reader, submission)
+  const state = await findState(reader, submission)
+  // Only retention removes a submission, after it was cancelled and purged.
+  return state ?? { ...submission, status: 'Cancelled', files: [], lastRun: undefined }
+}
+
+/** Reads a submission with the data of its status, in one statement: all of it is of the same moment. */
+async function findState(
+  reader: Reader,
+  { token, eid }: { token: string; eid: string },
+): Promise<SubmissionState | undefined> {
+  const rows = await reader.all<SubmissionRow & Record<string, unknown>>(STATE, [token, eid])
+  const [first] = rows
+  if (first === undefined) return undefined
+  const files = rows.map((row) => pick<FileState>(row, 'file.')).filter(({ version }) => version !== null)
+  const lastRun = first['run.run'] === null ? undefined : toRun(pick<RunRow>(first, 'run.'))
+  const submission = Object.fromEntries(
+    Object.keys(SUBMISSION).map((name) => [name, first[name]]),
+  ) as unknown as SubmissionRow
   return { ...submission, status: statusOf(submission, lastRun), files, lastRun }
 }
 
 export async function listFiles(reader: Reader, token: string): Promise<FileState[]> {
   return await reader.all<FileState>(
-    `select v.resource, v.version, v.format, v.chunks, v.batches, v.records, v.size as bytes,
-       v.digest as sha256, v.received, v.sealed
-     from submission_file f join file_version v on v.version = f.version
+    `select ${select('v', FILE)} from submission_file f join file_version v on v.version = f.version
      where f.token = $1 order by v.resource`,
     [token],
   )
-}
-
-async function findLastRun(reader: Reader, { token, run }: SubmissionRow): Promise<Run | undefined> {
-  const row = await reader.get<{ run: number }>(
-    'select run from submission_run where token = $1 order by number desc limit 1',
-    [token],
-  )
-  return await readRun(reader, row?.run ?? run)
 }
 
 function statusOf(submission: SubmissionRow, lastRun: Run | undefined): SubmissionStatus {
@@ -153,12 +216,22 @@ export function cancelled(): Refusal {
   return new Refusal('gone', 'The submission was cancelled, and its data was deleted.')
 }
 
-/** Reads a submission again inside a transaction that changes it. */
-export async function reread(reader: Reader, { token, eid }: { token: string; eid: string }) {
-  const submission = await findOwn(reader, eid, token)
-  // Only retention removes an existing submission.
-  if (submission === undefined) throw cancelled()
-  return submission
+/**
+ * Changes an existing submission in a transaction that holds its lock. `work` gets its state under that lock, which
+ * may no longer be the one that the caller was authorized with.
+ *
+ * @throws {Refusal} if it no longer exists
+ */
+export async function withSubmission<T>(
+  database: Database,
+  { token, eid }: { token: string; eid: string },
+  work: (writer: SubmissionWriter, submission: SubmissionState) => Promise<T>,
+): Promise<T> {
+  return await changeSubmission(database, token, async (writer) => {
+    const submission = await findState(writer, { token, eid })
+    if (submission === undefined) throw cancelled()
+    return await work(writer, submission)
+  })
 }
 
 export interface NewSubmission {
@@ -177,24 +250,42 @@ export interface NewSubmission {
 export async function createSubmission(
   database: Database,
   { eid, returnId, definition, type = 'Full', life, token = createToken() }: NewSubmission,
-): Promise<{ submission: SubmissionRow; created: boolean }> {
-  return await database.write(`return:${eid}/${returnId}`, async (writer) => {
-    const now = Date.now()
-    const open = await writer.get<SubmissionRow>(
-      `select ${COLUMNS} from submission
-       where eid = $1 and return_id = $2 and created is not null and ended is null and expires > $3
-       order by created desc limit 1`,
-      [eid, returnId, now],
-    )
+): Promise<{ submission: SubmissionState; created: boolean }> {
+  return await database.write(`return:${eid}/${returnId}`, async (transaction) => {
+    const open = await findOpen(transaction, eid, returnId)
     if (open !== undefined) return { submission: open, created: false }
+    const writer = await lockSubmission(transaction, token)
+    const now = Date.now()
     await writer.run(
       `insert into submission (token, eid, return_id, run, total, published, definition, type, created, expires)
        values ($1, $2, $3, 0, 0, 0, $4, $5, $6, $7)`,
       [token, eid, returnId, definition, type, now, now + life],
     )
     await writeAudit(writer, { event: 'created', eid, subject: token, actor: 'api' })
-    return { submission: await reread(writer, { token, eid }), created: true }
+    const submission = await findState(writer, { token, eid })
+    if (submission === undefined) throw new Error('the submission that was just stored is missing')
+    return { submission, created: true }
   })
+}
+
+/** Under the lock of the return, no other submission of it can be created; an open one can end until it is locked. */
+async function findOpen(
+  transaction: Writer,
+  eid: string,
+  returnId: string,
+): Promise<SubmissionState | undefined> {
+  for (;;) {
+    const found = await transaction.get<{ token: string }>(
+      `select token from submission
+       where eid = $1 and return_id = $2 and created is not null and ended is null and expires > $3
+       order by created desc limit 1`,
+      [eid, returnId, Date.now()],
+    )
+    if (found === undefined) return undefined
+    const writer = await lockSubmission(transaction, found.token)
+    const submission = await findState(writer, { ...found, eid })
+    if (submission?.ended === null) return submission
+  }
 }
 
 /** A page of an organisation's submissions, newest first. */
@@ -228,11 +319,20 @@ export interface AuditEvent {
 
 /** Records an event of a submission in the transaction that changes it. */
 export async function writeAudit(
-  writer: Writer,
+  writer: SubmissionWriter,
   { event, eid, subject, actor, detail = {} }: AuditEvent,
 ): Promise<void> {
   await writer.run(
     'insert into audit (time, event, eid, subject, actor, detail) values ($1, $2, $3, $4, $5, $6)',
     [Date.now(), event, eid, subject, actor, JSON.stringify(detail)],
   )
+}
+
+/** Counts the submissions by state: open, ended, or published by a command. */
+export async function countSubmissions(reader: Reader): Promise<Record<string, number>> {
+  const rows = await reader.all<{ state: string; count: number }>(
+    `select case when ended is not null then ended when created is null then 'Published' else 'Open' end as state,
+       count(*) as count from submission group by 1 order by 1`,
+  )
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]))
 }

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { assertDescribed } from './contract.ts'
 import type { Service } from './service.ts'
-import { engine } from './temporary.ts'
 
 /** A record with the fields that filters look at, and a title to change. */
 export interface SampleRecord {
@@ -170,11 +169,6 @@ export async function* walkPages(
     if (cursor === undefined) return
   }
   throw new Error('the walk does not end')
-}
-
-/** How often a property that imports is tried: less often on PostgreSQL, where an import takes longer. */
-export function importingRuns(count: number): { numRuns: number } {
-  return { numRuns: engine === 'sqlite' ? count : Math.ceil(count / 3) }
 }
 
 /** Letters whose order differs between code points and UTF-16, that need encoding, or that differ only in a mark. */

@@ -7,8 +7,8 @@ import {
   type CheckSummary,
   checkFiles,
   type Finding,
-} from '../../src/checks/check-files.ts'
-import { type EngineInput, runEngine } from '../../src/checks/engine/run.ts'
+} from '../../src/engines/checking/check-files.ts'
+import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
 import { writeDefinition } from './definition.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -52,6 +52,7 @@ export async function check(
       complete: false,
       only: [],
       cap: 100_000,
+      findingsBytes: 1e9,
       diskBytes: 1e9,
       skip: {},
       folder: join(folder, 'work'),

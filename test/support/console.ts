@@ -1,12 +1,46 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import fastify, { type InjectOptions } from 'fastify'
 import type { Browser, BrowserContextOptions, CDPSession, Page } from 'playwright-core'
 import { expect, onTestFinished, vi } from 'vitest'
-import { SCOPES } from '../../src/access/principal.ts'
+import { SCOPES } from '../../src/api/access/principal.ts'
+import { registerConsole } from '../../src/console/console.ts'
+import type { ConsoleServices } from '../../src/console/context.ts'
+import { deriveToken, TOKEN_FIELD } from '../../src/console/form-token.ts'
 import { Sessions } from '../../src/console/sessions.ts'
 import { Service } from './service.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** The routes of the console as it registers them, such as `POST /console/code`. */
+export async function listRoutes(): Promise<readonly string[]> {
+  const routes = new Set<string>()
+  const app = fastify()
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const each of [method].flat()) if (each !== 'HEAD') routes.add(`${each} ${url}`)
+  })
+  await registerConsole(app, {} as ConsoleServices)
+  await app.ready()
+  return [...routes].sort()
+}
+
+/** A form as a browser sends it from a page of the session with this cookie; without one, from the sign-in page. */
+export function describeForm(fields: Record<string, string>, cookie?: string): InjectOptions {
+  const token = cookie === undefined ? {} : { [TOKEN_FIELD]: tokenOf(cookie) }
+  return {
+    method: 'POST',
+    payload: new URLSearchParams({ ...token, ...fields }).toString(),
+    headers: {
+      host: 'localhost',
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/x-www-form-urlencoded',
+      ...(cookie !== undefined && { cookie }),
+    },
+  }
+}
+
+/** The token of the forms of a session. */
+export const tokenOf = (cookie: string): string => deriveToken(cookie.slice(cookie.indexOf('=') + 1))
 
 /** A service with the console on, that listens and knows one person who may do everything. */
 export class ConsoleService {
@@ -32,8 +66,15 @@ export class ConsoleService {
     return new ConsoleService(service, url, id, screen)
   }
 
-  /** Waits until the search knows the catalogue as it is now. */
+  /** The cookie of a new session, of the person who may do everything unless a key is named. */
+  async signIn(keyId = this.keyId): Promise<string> {
+    const sessions = new Sessions(this.service.database)
+    return `mahi-session=${await sessions.openLink(await sessions.createLink(keyId))}`
+  }
+
+  /** Indexes the catalogue, and waits until the search knows it. */
   async whenSearchable(): Promise<void> {
+    await this.service.index()
     const { body } = await this.service.get('/v1/occupations?Limit=1')
     const code = (JSON.parse(body) as { data: { occupationCode: string; titleEnglish: string }[] }).data[0]
     const words = encodeURIComponent(code?.titleEnglish.slice(0, 100) ?? '')

@@ -31,7 +31,7 @@ export function isSetting(name: string): boolean {
   return Object.hasOwn(SETTINGS, name)
 }
 
-export interface Instruction {
+interface Instruction {
   readonly name: string
   /** The words after the name; those of an exec form are its strings. */
   readonly words: readonly string[]

@@ -1,8 +1,8 @@
-import { createKey } from '../../src/access/keys.ts'
-import type { Database } from '../../src/database/database.ts'
-import { openDatabase } from '../../src/database/open.ts'
-import { importOccupations } from '../../src/occupations/import.ts'
-import { publishResults } from '../../src/validation-results/publish.ts'
+import { createKey } from '../../src/api/access/keys.ts'
+import { importOccupations } from '../../src/catalogue/import/import.ts'
+import type { Database } from '../../src/foundation/database/database.ts'
+import { openDatabase } from '../../src/foundation/database/open.ts'
+import { publishResults } from '../../src/submissions/findings/publish.ts'
 import type { Question } from './load.ts'
 import { sourceOf } from './service.ts'
 

@@ -1,5 +1,5 @@
-import { initial } from '../../src/database/migrations/0001-initial.ts'
-import { connectDatabase } from '../../src/database/open.ts'
+import { initial } from '../../src/foundation/database/migrations/0001-initial.ts'
+import { connectDatabase } from '../../src/foundation/database/open.ts'
 import { readRepositoryFile } from './deploy.ts'
 
 /** The key of the fixture, for organisation 1001 and until 2120. It opens nothing else. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
-import { openDatabase } from '../../src/database/open.ts'
+import { openDatabase } from '../../src/foundation/database/open.ts'
 import { partitionResults } from './partition.ts'
 import { schemas } from './temporary.ts'
 

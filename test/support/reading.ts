@@ -1,6 +1,6 @@
-import { InputRefused, isFault } from '../../src/input/faults.ts'
-import type { SourceRecord } from '../../src/input/source-record.ts'
-import type { Fault } from '../../src/text/user-error.ts'
+import type { SourceRecord } from '../../src/engines/records/source-record.ts'
+import { InputRefused, isFault } from '../../src/foundation/faults/faults.ts'
+import type { Fault } from '../../src/foundation/faults/user-error.ts'
 
 /** What a reader comes upon, in its order; a refusal of the whole file comes last. */
 export interface Read {

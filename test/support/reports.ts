@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { FORMATS, type FormatName } from '../../src/checks/report/formats.ts'
+import { FORMATS, type FormatName } from '../../src/engines/checking/report/formats.ts'
 import { type Checked, writeFiles } from './checking.ts'
 
 /** The report of a check, as text. */

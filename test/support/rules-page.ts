@@ -2,9 +2,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Definition, Resource } from '../../src/checks/definition/definition.ts'
-import { findDefinition, listOwnDefinitions, loadDefinition } from '../../src/checks/definition/load.ts'
-import { describeCheck } from '../../src/checks/explain.ts'
+import type { Definition, Resource } from '../../src/engines/checking/definition/definition.ts'
+import {
+  findDefinition,
+  listOwnDefinitions,
+  loadDefinition,
+} from '../../src/engines/checking/definition/load.ts'
+import { describeCheck } from '../../src/engines/checking/explain.ts'
 
 /** The page of all checks of a definition. Sources are numbered, as many checks share one. */
 export function renderRulesPage(definition: Definition): string {

@@ -9,7 +9,5 @@ export const SCREENS = (['light', 'dark'] as const).flatMap((colorScheme) =>
   })),
 )
 
-export type Screen = (typeof SCREENS)[number]
-
 /** Each engine tests the journeys on half of the screens, because what a page looks like does not depend on it. */
 export const JOURNEY_SCREENS = SCREENS.filter((_, index) => (index % 2 === 0) === (engine === 'sqlite'))

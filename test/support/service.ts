@@ -1,17 +1,20 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { onTestFinished } from 'vitest'
-import { createKey } from '../../src/access/keys.ts'
-import type { Scope } from '../../src/access/principal.ts'
-import { createMemoryLimiter } from '../../src/access/rate-limit.ts'
-import { type AppOptions, buildApp, rateLimitsOf } from '../../src/app.ts'
-import type { Database } from '../../src/database/database.ts'
-import { openDatabase } from '../../src/database/open.ts'
-import { RevisionWatch } from '../../src/database/revision-watch.ts'
-import { type ImportOptions, importOccupations } from '../../src/occupations/import.ts'
+import { createKey } from '../../src/api/access/keys.ts'
+import type { Scope } from '../../src/api/access/principal.ts'
+import { createMemoryLimiter, rateLimitsOf } from '../../src/api/access/rate-limit.ts'
+import { UNDECLARED } from '../../src/api/contract/errors.ts'
+import { createLog } from '../../src/api/telemetry/log.ts'
+import { Metrics } from '../../src/api/telemetry/metrics.ts'
+import { type AppOptions, buildApp } from '../../src/app.ts'
+import { type ImportOptions, importOccupations } from '../../src/catalogue/import/import.ts'
+import { buildStoredIndex } from '../../src/catalogue/search/build-stored.ts'
+import type { Database } from '../../src/foundation/database/database.ts'
+import { openDatabase } from '../../src/foundation/database/open.ts'
+import { RevisionWatch } from '../../src/foundation/database/revision-watch.ts'
+import { Lifecycle } from '../../src/foundation/lifecycle.ts'
 import { readSettings } from '../../src/settings.ts'
-import { createLog } from '../../src/telemetry/log.ts'
-import { Metrics } from '../../src/telemetry/metrics.ts'
-import { type Publication, publishResults } from '../../src/validation-results/publish.ts'
+import { type Publication, publishResults } from '../../src/submissions/findings/publish.ts'
 import { assertDescribed } from './contract.ts'
 import { sourceOf } from './source.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
@@ -22,6 +25,7 @@ export class Service {
   readonly database: Database
   readonly revisions: RevisionWatch
   readonly metrics: Metrics
+  readonly lifecycle: Lifecycle
   /** Lines that the service has logged. */
   readonly log: string[]
   /** A key for everything and the organisation 1001. */
@@ -32,6 +36,7 @@ export class Service {
     database: Database,
     revisions: RevisionWatch,
     metrics: Metrics,
+    lifecycle: Lifecycle,
     log: string[],
     key: string,
   ) {
@@ -39,6 +44,7 @@ export class Service {
     this.database = database
     this.revisions = revisions
     this.metrics = metrics
+    this.lifecycle = lifecycle
     this.log = log
     this.key = key
   }
@@ -46,7 +52,10 @@ export class Service {
   static async start(
     environment: Record<string, string> = {},
     url: string = temporaryDatabaseUrl(),
-    options: Pick<AppOptions, 'demo'> = {},
+    {
+      open = openDatabase,
+      ...options
+    }: Pick<AppOptions, 'demo'> & { readonly open?: (url: string) => Promise<Database> } = {},
   ): Promise<Service> {
     const settings = readSettings({
       RATE_LIMIT_OCCUPATIONS: 'off',
@@ -59,24 +68,24 @@ export class Service {
       DATABASE_URL: url,
     })
     const log: string[] = []
-    const database = await openDatabase(url)
-    const revisions = await RevisionWatch.start(database)
+    const lifecycle = new Lifecycle()
+    const database = lifecycle.own(await open(url), (opened) => opened.close())
+    const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
     const metrics = new Metrics()
     const app = await buildApp({
       ...options,
       settings,
       database,
-      reads: database,
       revisions,
       consume: createMemoryLimiter(rateLimitsOf(settings)),
       metrics,
-      life: { stopping: false },
+      lifecycle,
       log: createLog('trace', { write: (line: string) => void log.push(line) }),
     })
     onTestFinished(async () => {
-      await app.close()
-      await revisions.stop()
-      await database.close()
+      await lifecycle.end()
+      const undeclared = log.find((line) => line.includes(UNDECLARED))
+      if (undeclared !== undefined) throw new Error(undeclared)
     })
     const { key } = await createKey(database, {
       client: 'tests',
@@ -84,7 +93,7 @@ export class Service {
       expires: Date.now() + 86_400_000,
     })
     await revisions.refresh()
-    return new Service(app, database, revisions, metrics, log, key)
+    return new Service(app, database, revisions, metrics, lifecycle, log, key)
   }
 
   /** Asks for an address with the service's key; `headers` add to it or, as `undefined`, take away. */
@@ -106,6 +115,12 @@ export class Service {
     const summary = await importOccupations(this.database, sourceOf(records), options)
     await this.revisions.refresh()
     return summary
+  }
+
+  /** Builds the search index, in this process. */
+  async index(): Promise<void> {
+    await buildStoredIndex((use) => use(this.database))
+    await this.revisions.refresh()
   }
 
   /** Publishes entries as the command does. */

@@ -1,4 +1,4 @@
-import type { SourceRecord } from '../../src/input/source-record.ts'
+import type { SourceRecord } from '../../src/engines/records/source-record.ts'
 
 /** Values as the records of a file. */
 export async function* sourceOf(values: readonly unknown[]): AsyncGenerator<SourceRecord> {

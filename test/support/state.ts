@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
-import { type KeyDescription, listKeys } from '../../src/access/keys.ts'
-import type { Database, Reader } from '../../src/database/database.ts'
-import { type Revision, type RevisionName, readRevisions } from '../../src/database/revisions.ts'
+import { type KeyDescription, listKeys } from '../../src/api/access/keys.ts'
+import type { Database, Reader } from '../../src/foundation/database/database.ts'
+import { type Revision, type RevisionName, readRevisions } from '../../src/foundation/database/revisions.ts'
 
 /** Width of the spans in which dates are counted, as in docs/data-model.md. */
 const SPAN_BITS = 26n
 
-export interface StoredSubmission {
+interface StoredSubmission {
   readonly eid: string
   readonly returnId: string
   /** The documents of the current run, in their order. */

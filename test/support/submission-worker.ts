@@ -1,9 +1,10 @@
 import { onTestFinished } from 'vitest'
-import type { Database } from '../../src/database/database.ts'
-import { Sealer } from '../../src/database/seal.ts'
-import { Definitions } from '../../src/submissions/definitions.ts'
-import type { Retention } from '../../src/submissions/retention.ts'
-import { type RunningWorker, startSubmissionWorker } from '../../src/submissions/worker.ts'
+import type { Limits } from '../../src/engines/checking/process/limits.ts'
+import type { Database } from '../../src/foundation/database/database.ts'
+import { Sealer } from '../../src/foundation/database/seal.ts'
+import type { Retention } from '../../src/submissions/retention/retention.ts'
+import { Definitions } from '../../src/submissions/rules/definitions.ts'
+import { type RunningWorker, startSubmissionWorker } from '../../src/submissions/runs/worker.ts'
 import { temporaryFolder } from './temporary.ts'
 
 /** A worker in this process, for one test. */
@@ -14,10 +15,12 @@ export async function startWorker(
     sealer = new Sealer(),
     retention = { files: 'off', results: 'off' },
     runs = 1,
+    limits = {},
   }: {
     sealer?: Sealer
     retention?: Retention
     runs?: number
+    limits?: Partial<Limits>
   } = {},
 ): Promise<RunningWorker & { readonly log: object[] }> {
   const log: object[] = []
@@ -27,7 +30,7 @@ export async function startWorker(
     definitions: new Definitions(definitions),
     runs,
     keep: 3,
-    limits: {},
+    limits,
     folder: temporaryFolder(),
     retention,
     log: {
@@ -35,6 +38,7 @@ export async function startWorker(
         log.push(line)
         process.stderr.write(`${String((line as { err?: unknown }).err)}\n`)
       },
+      info: () => undefined,
       warn: (line: object) => void log.push(line),
     } as Parameters<typeof startSubmissionWorker>[0]['log'],
   })

@@ -1,7 +1,13 @@
 import { crc32 } from 'node:zlib'
 
-/** A cell: text, a number, a date by its serial number, or raw XML. */
-export type XlsxCell = string | number | { readonly date: number } | { readonly xml: string } | undefined
+/** A cell: text, a number, a date by its serial number, a number with a format, or raw XML. */
+export type XlsxCell =
+  | string
+  | number
+  | { readonly date: number }
+  | { readonly number: number; readonly format: string }
+  | { readonly xml: string }
+  | undefined
 
 /** A spreadsheet in the XLSX format, as programs write it: sheets by name, each a list of rows. */
 export function makeXlsx(
@@ -9,6 +15,10 @@ export function makeXlsx(
   merged: readonly string[] = [],
 ): Buffer {
   const names = Object.keys(sheets)
+  const cells = Object.values(sheets).flat(2)
+  const formats = [
+    ...new Set(cells.flatMap((cell) => (typeof cell === 'object' && 'format' in cell ? [cell.format] : []))),
+  ]
   const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'
   const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
   const packages = 'http://schemas.openxmlformats.org/package/2006'
@@ -18,11 +28,11 @@ export function makeXlsx(
     '_rels/.rels': `<Relationships xmlns="${packages}/relationships"><Relationship Id="rId1" Type="${office}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
     'xl/workbook.xml': `<workbook xmlns="${main}" xmlns:r="${office}"><sheets>${names.map((name, index) => `<sheet name="${name}" sheetId="${index + 1}" r:id="rId${index + 1}"/>`).join('')}</sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${packages}/relationships">${names.map((_, index) => `<Relationship Id="rId${index + 1}" Type="${office}/worksheet" Target="worksheets/sheet${index + 1}.xml"/>`).join('')}<Relationship Id="rId${names.length + 1}" Type="${office}/styles" Target="styles.xml"/></Relationships>`,
-    'xl/styles.xml': `<styleSheet xmlns="${main}"><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>`,
+    'xl/styles.xml': `<styleSheet xmlns="${main}"><numFmts count="${formats.length}">${formats.map((format, index) => `<numFmt numFmtId="${200 + index}" formatCode="${escapeXml(format).replaceAll('"', '&quot;')}"/>`).join('')}</numFmts><fonts count="1"><font/></fonts><fills count="1"><fill/></fills><borders count="1"><border/></borders><cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="${2 + formats.length}"><xf numFmtId="0"/><xf numFmtId="14" applyNumberFormat="1"/>${formats.map((_, index) => `<xf numFmtId="${200 + index}" applyNumberFormat="1"/>`).join('')}</cellXfs></styleSheet>`,
   }
   for (const [index, name] of names.entries()) {
     const rows = (sheets[name] ?? []).map((cells, row) => {
-      const written = cells.map((cell, column) => writeCell(cell, `${letter(column)}${row + 1}`))
+      const written = cells.map((cell, column) => writeCell(cell, `${letter(column)}${row + 1}`, formats))
       return `<row r="${row + 1}">${written.join('')}</row>`
     })
     const merges = merged.map((range) => `<mergeCell ref="${range}"/>`).join('')
@@ -35,10 +45,13 @@ export function makeXlsx(
 const letter = (column: number) => String.fromCharCode(65 + column)
 const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
-function writeCell(cell: XlsxCell, place: string): string {
+function writeCell(cell: XlsxCell, place: string, formats: readonly string[]): string {
   if (cell === undefined) return ''
   if (typeof cell === 'number') return `<c r="${place}"><v>${cell}</v></c>`
   if (typeof cell === 'string') return `<c r="${place}" t="inlineStr"><is><t>${escapeXml(cell)}</t></is></c>`
+  if ('format' in cell) {
+    return `<c r="${place}" s="${2 + formats.indexOf(cell.format)}"><v>${cell.number}</v></c>`
+  }
   return 'date' in cell
     ? `<c r="${place}" s="1"><v>${cell.date}</v></c>`
     : cell.xml.replace('<c', `<c r="${place}"`)

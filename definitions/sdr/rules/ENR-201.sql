@@ -40,6 +40,14 @@ examples:
         - { studentIdentificationCode: S1, courseCode: A, courseStartDate: 2025-03-01, courseEndDate: 2025-06-30 }
         - { studentIdentificationCode: S1, courseCode: A, courseStartDate: 2025-03-01, courseEndDate: 2025-06-30 }
     finds: []
+  - name: 'a start or an end that is not known'
+    records:
+      enrolments:
+        - { studentIdentificationCode: S1, courseCode: A, courseEndDate: 2025-12-31 }
+        - { studentIdentificationCode: S1, courseCode: A, courseStartDate: 2025-03-01, courseEndDate: 2025-06-30 }
+        - { studentIdentificationCode: S2, courseCode: A, courseStartDate: 2025-03-01 }
+        - { studentIdentificationCode: S2, courseCode: A, courseStartDate: 2025-04-01, courseEndDate: 2025-06-30 }
+    finds: []
 */
 select row, ended
 from (
@@ -51,7 +59,7 @@ from (
     ) as ended
   from enrolments
   -- Few learners repeat a course; the others need no sorting.
-  where (studentIdentificationCode, courseCode) in (
+  where courseStartDate is not null and (studentIdentificationCode, courseCode) in (
     select studentIdentificationCode, courseCode
     from enrolments
     group by studentIdentificationCode, courseCode

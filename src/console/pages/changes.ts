@@ -1,85 +1,60 @@
-import { compareFields } from '../../occupations/history/fields.ts'
-import { assertKept, listDifferences, RevisionUnknown } from '../../occupations/history/past.ts'
-import { readRemoved } from '../../occupations/history/replacements.ts'
-import { type CatalogueRevision, listRevisions } from '../../occupations/history/revision-log.ts'
+import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link, occupationLink, showTime } from '../links.ts'
-import { nameOf, type Occupation } from '../records.ts'
+import { nameOf } from '../records.ts'
+import { type Difference, type Differences, listRevisions } from '../revisions.ts'
+import { Table } from '../table.ts'
 
 export const changesPages: readonly Route[] = [
   { method: 'GET', path: '/changes', handle: showRevisions },
   { method: 'GET', path: '/changes/:number', handle: showRevision },
 ]
 
+/** The most revisions on the page: as many as the operation lists. */
 const REVISIONS = 200
-/** The most records shown on the page of a revision. */
-const RECORDS = 200
 
-/** Callers that can list occupations can also see their changes. */
-async function assertReader({ api }: Context): Promise<void> {
-  await api.call('/occupations', { query: { Limit: 1 } })
-}
-
-async function showRevisions(context: Context): Promise<Shown> {
-  await assertReader(context)
-  const revisions = await listRevisions(context.services.database, REVISIONS)
+async function showRevisions({ api }: Context): Promise<Shown> {
+  const { revisions } = await listRevisions(api, REVISIONS)
   return {
     title: 'Changes',
     content: html`<h1>Changes of the catalogue</h1>
       ${revisions.length === 0 && html`<p>Nothing has been imported yet.</p>`}
-      <div class="scroll" tabindex="0" role="region" aria-label="Revisions"><table>
-        <thead><tr><th scope="col">Revision</th><th scope="col">When</th><th scope="col">Command</th><th scope="col" class="number">New</th><th scope="col" class="number">Changed</th><th scope="col" class="number">Removed</th><th scope="col" class="number">In all</th></tr></thead>
-        <tbody>${revisions.map(
-          (revision) => html`<tr>
-            <th scope="row"><a href=${`/console/changes/${revision.number}`}>${revision.number}</a></th>
-            <td class="when">${when(revision)}</td><td>${revision.command}${revision.files.map(({ name }) => html` <span class="soft">${name}</span>`)}</td>
-            <td class="number">${revision.created}</td><td class="number">${revision.updated}</td><td class="number">${revision.deleted}</td><td class="number">${revision.total}</td>
+      <${Table} region label="Revisions" columns=${REVISION_COLUMNS}>
+        ${revisions.map(
+          ({ revision, stored, command, files, created, updated, removed, totalCount }) => html`<tr>
+            <th scope="row"><a href=${`/console/changes/${revision}`}>${revision}</a></th>
+            <td class="when">${showTime(stored)}</td>
+            <td>${command}${files.map((name) => html` <span class="soft">${name}</span>`)}</td>
+            ${[created, updated, removed, totalCount].map((each) => html`<td class="number">${each}</td>`)}
           </tr>`,
-        )}</tbody>
-      </table></div>`,
+        )}
+      <//>`,
   }
 }
 
-const when = ({ stored }: CatalogueRevision) => (stored === 0 ? '' : showTime(new Date(stored).toISOString()))
+const REVISION_COLUMNS = [
+  'Revision',
+  'When',
+  'Command',
+  { name: 'New', number: true },
+  { name: 'Changed', number: true },
+  { name: 'Removed', number: true },
+  { name: 'In all', number: true },
+]
 
-async function showRevision(context: Context): Promise<Shown> {
-  await assertReader(context)
-  const { database } = context.services
-  const number = Number((context.request.params as { number: string }).number)
-  const before = Number(context.query.get('since') || number - 1)
+async function showRevision({ api, request, query }: Context): Promise<Shown> {
+  const number = Number((request.params as { number: string }).number)
+  const before = Number(query.get('since') || number - 1)
   if (![number, before].every((each) => Number.isSafeInteger(each) && each >= 0)) return unknown(number)
-  const changes: {
-    code: string
-    before?: Occupation
-    after?: Occupation
-    fields: ReturnType<typeof compareFields>
-  }[] = []
-  let more = false
+  let compared: Differences
   try {
-    await assertKept(database, before)
-    await assertKept(database, number)
-    for await (const difference of listDifferences(database, before, number)) {
-      if (changes.length === RECORDS) {
-        more = true
-        break
-      }
-      const { code, before: old, after } = difference
-      changes.push({
-        code,
-        ...(old !== undefined && { before: JSON.parse(old) as Occupation }),
-        ...(after !== undefined && { after: JSON.parse(after) as Occupation }),
-        fields: old !== undefined && after !== undefined ? compareFields(old, after) : [],
-      })
-    }
+    compared = await api.call(`/occupation-revisions/${number}`, { query: { Since: before } })
   } catch (error) {
-    if (!(error instanceof RevisionUnknown)) throw error
-    return unknown(number, error.message)
+    if (!(error instanceof ApiProblem && error.problem.status === 404)) throw error
+    return unknown(number, error.problem.detail)
   }
-  const successors = new Map<string, readonly string[]>()
-  for (const { code, after } of changes) {
-    if (after === undefined) successors.set(code, (await readRemoved(database, code))?.replacedBy ?? [])
-  }
+  const { differences: changes, complete } = compared
   const kinds = [
     { title: 'New', found: changes.filter((each) => each.before === undefined) },
     {
@@ -92,21 +67,40 @@ async function showRevision(context: Context): Promise<Shown> {
     title: `Revision ${number}`,
     content: html`<p class="soft"><a href="/console/changes">Changes</a></p>
       <h1>Revision ${number}</h1>
-      <form class="row" method="get" action=${`/console/changes/${number}`}><label>Compared with revision<input name="since" inputmode="numeric" value=${before} /></label><button type="submit">Compare</button></form>
+      <form class="row" method="get" action=${`/console/changes/${number}`}>
+        <label>Compared with revision<input name="since" inputmode="numeric" value=${before} /></label>
+        <button type="submit">Compare</button>
+      </form>
       ${changes.length === 0 && html`<p>These revisions have the same content.</p>`}
-      ${more && html`<p class="problem">Only the first ${RECORDS} changes are shown. <code>mahi occupations diff ${before} ${number}</code> lists them all.</p>`}
+      ${
+        !complete &&
+        html`<p class="problem">
+          Only the first ${changes.length} changes are shown. <code>mahi occupations diff ${before} ${number}</code> lists
+          them all.
+        </p>`
+      }
       ${kinds.map(
         ({ title, found }) =>
           found.length > 0 &&
           html`<h2>${title} <span class="soft">(${count(found.length, 'occupation')})</span></h2>
-            ${found.map(({ code, after, before: old, fields }) =>
-              fields.length === 0
-                ? html`<p><a href=${occupationLink(code)}>${nameOf(after ?? old ?? {})}</a> <span class="soft">${code}</span>${showSuccessors(successors.get(code))}</p>`
-                : html`<details open=${found.length <= 5}><summary>${nameOf(after ?? {})} <span class="soft">${code}, ${count(fields.length, 'field')}</span></summary>
-                    <p><a href=${occupationLink(code)}>Open the occupation</a></p>${showFields(fields)}</details>`,
-            )}`,
+            ${found.map((each) => showChange(each, found.length <= 5))}`,
       )}`,
   }
+}
+
+function showChange(change: Difference, open: boolean): VNode {
+  const { occupationCode: code, before, after, fields, replacedBy } = change
+  const name = nameOf(after ?? before ?? {})
+  if (fields.length === 0) {
+    return html`<p>
+      <a href=${occupationLink(code)}>${name}</a> <span class="soft">${code}</span>${showSuccessors(replacedBy)}
+    </p>`
+  }
+  return html`<details open=${open}>
+    <summary>${name} <span class="soft">${code}, ${count(fields.length, 'field')}</span></summary>
+    <p><a href=${occupationLink(code)}>Open the occupation</a></p>
+    ${showFields(fields)}
+  </details>`
 }
 
 function showSuccessors(codes: readonly string[] = []): VNode | false {
@@ -117,9 +111,16 @@ function showSuccessors(codes: readonly string[] = []): VNode | false {
   return html` replaced by ${links}`
 }
 
-function showFields(fields: ReturnType<typeof compareFields>): VNode {
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Changed fields"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
-    <tbody>${fields.map(({ field, before, after }) => html`<tr><th scope="row">${field}</th><td>${showValue(before)}</td><td>${showValue(after)}</td></tr>`)}</tbody></table></div>`
+function showFields(fields: Difference['fields']): VNode {
+  return html`<${Table} label="Changed fields" columns=${['Field', 'Before', 'After']}>
+    ${fields.map(
+      ({ field, before, after }) => html`<tr>
+        <th scope="row">${field}</th>
+        <td>${showValue(before)}</td>
+        <td>${showValue(after)}</td>
+      </tr>`,
+    )}
+  <//>`
 }
 
 function showValue(value: unknown): VNode | string {
@@ -134,6 +135,8 @@ function unknown(number: number, detail = 'Revisions are whole numbers.'): Shown
   return {
     title: 'No such revision',
     status: 404,
-    content: html`<h1>Revision ${number} is not available</h1><p>${detail}</p><p><a href=${link('/console/changes')}>All revisions</a></p>`,
+    content: html`<h1>Revision ${number} is not available</h1>
+      <p>${detail}</p>
+      <p><a href=${link('/console/changes')}>All revisions</a></p>`,
   }
 }

@@ -1,23 +1,15 @@
 import { stringify } from 'csv-stringify/sync'
+import type * as types from '../../../client/src/types.ts'
+import type { Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
-import { html, type VNode } from '../html.ts'
+import { type ComponentChildren, html, type VNode } from '../html.ts'
 import { count, occupationLink } from '../links.ts'
-
-interface Candidate {
-  readonly occupationCode: string
-  readonly titleEnglish?: string
-  readonly certainty: number
-}
+import { PostForm } from '../post-form.ts'
+import { Table } from '../table.ts'
 
 /** A text coded by `/v1/codings`. */
-interface Coding {
-  readonly id?: string
-  readonly code?: string
-  readonly certainty: number
-  readonly candidates: readonly Candidate[]
-  readonly group?: { readonly code: string; readonly nameEnglish?: string } | string
-}
+type Coding = Having<types.Coding, 'certainty' | 'candidates'>
 
 interface Coded {
   readonly title: string
@@ -42,12 +34,16 @@ function showForm(titles: string, fault?: string): Shown {
     content: html`<h1>Code my list</h1>
       <p>Paste job titles, one a line. Each gets the occupation code that fits best, with how certain that is and the next best choices.</p>
       ${fault !== undefined && html`<p class="problem" role="alert">${fault}</p>`}
-      <form method="post" action="/console/code">
+      <${PostForm} action="/console/code">
         <label>Job titles<textarea name="titles" rows="12" required spellcheck=${false}>${titles}</textarea></label>
-        <p><label>Or choose a text or CSV file with a title in the first column <input type="file" accept=".txt,.csv,text/plain,text/csv" data-fill="titles" /></label></p>
+        <p>
+          <label>Or choose a text or CSV file with a title in the first column${' '}
+            <input type="file" accept=".txt,.csv,text/plain,text/csv" data-fill="titles" />
+          </label>
+        </p>
         <noscript><p class="soft">Choosing a file needs JavaScript. Without it, paste the titles.</p></noscript>
         <button type="submit">Find the codes</button>
-      </form>`,
+      <//>`,
   }
 }
 
@@ -95,6 +91,8 @@ function download(coded: readonly Coded[]): Outcome {
   }
 }
 
+const COLUMNS = ['Title', { name: 'Certainty', number: true }, 'Occupation']
+
 function showCoded(titles: readonly string[], coded: readonly Coded[]): Shown {
   const certain = coded.filter(({ coding }) => coding.code !== undefined).length
   return {
@@ -103,32 +101,49 @@ function showCoded(titles: readonly string[], coded: readonly Coded[]): Shown {
     content: html`<h1>Coded list</h1>
       <p class="verdict">${count(coded.length, 'title')}: ${certain} with a code that is certain enough, ${coded.length - certain} to choose.</p>
       <p class="soft">Choose with the radio buttons, or in a row with the keys 1, 2 and 3; the arrow keys move between rows.</p>
-      <form method="post" action="/console/code">
+      <${PostForm} action="/console/code">
         <textarea hidden name="titles">${titles.join('\n')}</textarea>
         <p><button type="submit" name="download" value="csv">Download as CSV</button> <a href="/console/code">Another list</a></p>
-        <div class="scroll" tabindex="0" role="region" aria-label="Titles and codes"><table data-choices>
-          <thead><tr><th scope="col">Title</th><th scope="col" class="number">Certainty</th><th scope="col">Occupation</th></tr></thead>
-          <tbody>${coded.map((each, index) => showRow(each, index))}</tbody>
-        </table></div>
+        <${Table} region label="Titles and codes" columns=${COLUMNS} data-choices>${coded.map(showRow)}<//>
         <p><button type="submit" name="download" value="csv">Download as CSV</button></p>
-      </form>`,
+      <//>`,
   }
 }
 
+interface ChoiceProperties {
+  readonly name: string
+  readonly value: string
+  readonly chosen: string
+  readonly children: ComponentChildren
+}
+
+function Choice({ name, value, chosen, children }: ChoiceProperties): VNode {
+  return html`<label class="choice">
+    <input type="radio" name=${name} value=${value} checked=${value === chosen} />${' '}<span>${children}</span>
+  </label>`
+}
+
 function showRow({ title, coding, chosen }: Coded, index: number): VNode {
-  const group = typeof coding.group === 'string' ? coding.group : coding.group?.nameEnglish
+  const group = coding.group?.nameEnglish
+  const name = `choice-${index}`
   return html`<tr>
     <th scope="row">${title}</th>
     <td class="number">${Math.round(coding.certainty * 100)}%</td>
     <td><fieldset>
       <legend class="visually-hidden">Occupation for ${title}</legend>
       ${coding.candidates.slice(0, 3).map(
-        (candidate, place) => html`<div><label class="choice">
-          <input type="radio" name=${`choice-${index}`} value=${candidate.occupationCode} checked=${candidate.occupationCode === chosen} />
-          <span>${place + 1}. ${candidate.titleEnglish ?? candidate.occupationCode} <span class="soft">${candidate.occupationCode}, ${Math.round(candidate.certainty * 100)}%</span></span>
-        </label> <a class="soft" href=${occupationLink(candidate.occupationCode)}>open</a></div>`,
+        ({ occupationCode: code, titleEnglish, certainty }, place) => html`<div>
+          <${Choice} name=${name} value=${code} chosen=${chosen}>
+            ${place + 1}. ${titleEnglish ?? code} <span class="soft">${code}, ${Math.round(certainty * 100)}%</span>
+          <//>
+          ${' '}<a class="soft" href=${occupationLink(code)}>open</a>
+        </div>`,
       )}
-      <div><label class="choice"><input type="radio" name=${`choice-${index}`} value="" checked=${chosen === ''} /> <span>None of these${group !== undefined && coding.code === undefined && html` <span class="soft">(group: ${group})</span>`}</span></label></div>
+      <div>
+        <${Choice} name=${name} value="" chosen=${chosen}>
+          None of these${group !== undefined && coding.code === undefined && html` <span class="soft">(group: ${group})</span>`}
+        <//>
+      </div>
     </fieldset></td>
   </tr>`
 }

@@ -3,6 +3,7 @@ import { html, type VNode } from '../html.ts'
 import { occupationLink } from '../links.ts'
 import { payChart, payScale, payTable } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
+import { Table } from '../table.ts'
 
 export const comparePages: readonly Route[] = [{ method: 'GET', path: '/compare', handle: compare }]
 
@@ -25,10 +26,11 @@ async function compare({ api, query }: Context): Promise<Shown> {
     <button type="submit">Compare</button>
   </form>`
   if (codes.length < FEWEST || codes.length > MOST) {
+    const given = codes.length === 1 ? 'is 1' : `are ${codes.length}`
     return {
       title: 'Compare occupations',
       content: html`<h1>Compare occupations</h1>${form}
-        ${codes.length > 0 && html`<p class="problem">Choose from ${FEWEST} to ${MOST} occupations; there ${codes.length === 1 ? 'is 1' : `are ${codes.length}`}.</p>`}`,
+        ${codes.length > 0 && html`<p class="problem">Choose from ${FEWEST} to ${MOST} occupations; there ${given}.</p>`}`,
     }
   }
   const page = await api.call<OccupationPage>('/occupations', {
@@ -37,7 +39,14 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const byCode = new Map((page.data ?? []).map((record) => [record.occupationCode, record]))
   const records = codes.flatMap((code) => byCode.get(code) ?? [])
   const missing = codes.filter((code) => !byCode.has(code))
-  const scale = payScale(records.map(({ renumeration }) => renumeration))
+  const pays = records.map(({ renumeration }) => renumeration)
+  const scale = payScale(pays)
+  const columns = [
+    { name: 'Field', hidden: true },
+    ...records.map((record) => ({
+      name: html`<a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a>`,
+    })),
+  ]
   const rows = ROWS.map(({ label, read, language }) => {
     const cells = records.map(read)
     return { label, language, cells, differs: new Set(cells.map((cell) => JSON.stringify(cell))).size > 1 }
@@ -50,15 +59,25 @@ async function compare({ api, query }: Context): Promise<Shown> {
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${
         records.length > 0 &&
-        html`<div class="scroll" tabindex="0" role="region" aria-label="Comparison"><table>
-        <caption>Rows that differ come first.</caption>
-        <thead><tr><td></td>${records.map((record) => html`<th scope="col"><a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a></th>`)}</tr></thead>
-        <tbody>
-          ${records.some(({ renumeration }) => renumeration !== undefined) && html`<tr class="differs"><th scope="row">Pay</th>${records.map(({ renumeration }) => html`<td>${renumeration === undefined ? 'not known' : payChart(renumeration, scale)}</td>`)}</tr>`}
-          ${ordered.map(({ label, language, cells, differs }) => html`<tr class=${differs ? 'differs' : undefined}><th scope="row">${label}</th>${cells.map((cell) => html`<td lang=${language}>${showCell(cell)}</td>`)}</tr>`)}
-        </tbody>
-      </table></div>
-      <details><summary>Pay as a table</summary>${payTable(records.map((record) => ({ name: nameOf(record), pay: record.renumeration })))}</details>`
+        html`<${Table} region label="Comparison" caption="Rows that differ come first." columns=${columns}>
+          ${
+            pays.some((pay) => pay !== undefined) &&
+            html`<tr class="differs">
+              <th scope="row">Pay</th>
+              ${pays.map((pay) => html`<td>${pay === undefined ? 'not known' : payChart(pay, scale)}</td>`)}
+            </tr>`
+          }
+          ${ordered.map(
+            ({ label, language, cells, differs }) => html`<tr class=${differs ? 'differs' : undefined}>
+              <th scope="row">${label}</th>
+              ${cells.map((cell) => html`<td lang=${language}>${showCell(cell)}</td>`)}
+            </tr>`,
+          )}
+        <//>
+        <details>
+          <summary>Pay as a table</summary>
+          ${payTable(records.map((record) => ({ name: nameOf(record), pay: record.renumeration })))}
+        </details>`
       }`,
   }
 }

@@ -1,45 +1,23 @@
-import { type Api, ApiProblem, readProblem } from '../api.ts'
+import type * as types from '../../../client/src/types.ts'
+import { type Api, ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { Select } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link, showTime, submissionLink } from '../links.ts'
 import { findColumns, showRecord } from '../record-text.ts'
-import { readRules, ruleLink } from './rules.ts'
+import { type Catalogue, type Rule, readRules, ruleLink, summarise } from '../rules.ts'
+import { Pager, Table } from '../table.ts'
 import { type Run, readRuns, type Submission, tokenOf } from './submissions.ts'
 
-/** One entry of the validation results (section 2.9 of the API specification). */
-export interface Entry {
-  readonly localId?: string
-  readonly errorCode?: string
-  readonly errorDescription?: string
-  readonly errorType?: 'Error' | 'Warning'
-  readonly fileType?: string
-  readonly courseCode?: string
-  readonly studentId?: string
-  readonly recordText?: string
+type ResultsPage = Having<types.ValidationResultsPage, 'totalCount'> & {
+  readonly results: readonly types.ValidationEntry[]
 }
 
-interface ResultsPage {
-  readonly page: number
-  readonly pageSize: number
-  readonly results: readonly Entry[]
-  readonly totalCount: number
-}
+type CodeSummary = Having<types.CodeSummary, 'errorCode' | 'count'>
 
-interface CodeSummary {
-  readonly errorCode: string
-  readonly errorType?: string
-  readonly fileType?: string
-  readonly count: number
-  readonly share?: number
-  readonly students?: number
-}
-
-interface Summary {
-  readonly errorCount?: number
-  readonly warningCount?: number
-  readonly totalCount?: number
+type Summary = Omit<types.ResultsSummary, 'codes' | 'notRun'> & {
   readonly codes?: readonly CodeSummary[]
-  readonly notRun?: readonly { readonly errorCode: string; readonly reason: string }[]
+  readonly notRun?: readonly Complete<types.CheckNotRun>[]
 }
 
 const PAGE_SIZE = 25
@@ -77,37 +55,34 @@ async function showFindings(context: Context): Promise<Shown> {
     api.call<ResultsPage>(resultsOf(context), { query: { ...filters, page, pageSize: PAGE_SIZE } }),
     api.call<Submission>(`/submissions/${encodeURIComponent(token)}`),
   ])
-  const definition = submission.definition ?? 'sdr'
-  const columns = await readColumns(api, submission, results.results)
+  const [rules, columns] = await Promise.all([
+    readRules(api, submission.definition),
+    readColumns(api, submission, results.results),
+  ])
   const pages = Math.max(1, Math.ceil(results.totalCount / PAGE_SIZE))
-  const toPage = (number: number) =>
-    link(submissionLink(token, '/findings'), {
-      ...Object.fromEntries(Object.keys(FILTERS).map((name) => [name, query.get(name) ?? undefined])),
-      eid,
-      page: number,
-    })
+  const chosen = Object.fromEntries(Object.keys(FILTERS).map((name) => [name, query.get(name) ?? undefined]))
+  const to = (rest: string, more = {}) => link(submissionLink(token, rest), { ...chosen, eid, ...more })
   return {
     title: `Findings of ${submission.returnId}`,
     wide: true,
-    content: html`<p class="soft"><a href=${link('/console/submissions', { eid })}>Submissions</a> › <a href=${link(submissionLink(token), { eid })}>${submission.returnId}</a></p>
+    content: html`<p class="soft">
+        <a href=${link('/console/submissions', { eid })}>Submissions</a> › <a href=${link(submissionLink(token), { eid })}>${submission.returnId}</a>
+      </p>
       <h1>Findings</h1>
       ${showVerdict(summary)}
+      ${showPartial(summary)}
       <p class="no-print"><a href="#records">Go to the records</a></p>
-      ${showCodes(summary, token, eid, definition, query.has('all-codes'))}
-      ${(summary.notRun ?? []).length > 0 && html`<details><summary>${count(summary.notRun?.length ?? 0, 'rule')} could not run</summary><ul>${summary.notRun?.map(({ errorCode: code, reason }) => html`<li><a href=${ruleLink(definition, code)}>${code}</a>: ${reason}</li>`)}</ul></details>`}
+      ${showCodes(summary, token, eid, rules, query.has('all-codes'))}
+      ${showNotRun(summary, rules)}
       <h2 id="records">Records</h2>
       ${showFilters(query, token, eid, summary)}
-      <p role="status" data-results>${count(results.totalCount, 'finding')}${isFiltered && ' with these filters'}. <a href=${link(submissionLink(token, '/findings.csv'), { ...Object.fromEntries(Object.keys(FILTERS).map((name) => [name, query.get(name) ?? undefined])), eid })}>Download as CSV</a></p>
-      <div data-results>${results.results.map((entry) => showEntry(entry, columns, definition))}
-      ${
-        pages > 1 &&
-        html`<nav class="pager" aria-label="Pages">
-        ${page > 1 && html`<a rel="prev" href=${`${toPage(page - 1)}#records`}>Previous</a>`}
-        <span>Page ${page.toLocaleString('en-NZ')} of ${pages.toLocaleString('en-NZ')}</span>
-        ${page < pages && html`<a rel="next" href=${`${toPage(page + 1)}#records`}>Next</a>`}
-        ${page < pages && html`<a href=${`${toPage(pages)}#records`}>Last</a>`}
-      </nav>`
-      }</div>`,
+      <p role="status" data-results>
+        ${count(results.totalCount, 'finding')}${isFiltered && ' with these filters'}. <a href=${to('/findings.csv')}>Download as CSV</a>
+      </p>
+      <div data-results>
+        ${results.results.map((entry) => showEntry(entry, columns, rules?.byCode.get(entry.errorCode ?? '')))}
+        <${Pager} last page=${page} pages=${pages} to=${(number: number) => `${to('/findings', { page: number })}#records`} />
+      </div>`,
   }
 }
 
@@ -123,34 +98,93 @@ function showVerdict({ errorCount = 0, warningCount = 0, codes = [] }: Summary):
   return html`<p class="verdict">${verdict}${warningCount > 0 && html`, <span class="warning">${count(warningCount, 'warning')}</span>`}.</p>`
 }
 
+/** Says which codes have more findings than the list of records. */
+function showPartial({ codes = [] }: Summary): VNode | false {
+  const partial = codes.filter(({ stored }) => stored !== undefined)
+  if (partial.length === 0) return false
+  const codesOf = count(partial.length, 'code')
+  return html`<details class="partial">
+    <summary>The records of ${codesOf} are partial: they are too many to store. The counts are complete.</summary>
+    <ul>${partial.map(
+      ({ errorCode, stored = 0, count: found }) =>
+        html`<li>${errorCode}: the first ${stored.toLocaleString('en-NZ')} of ${found.toLocaleString('en-NZ')}</li>`,
+    )}</ul>
+  </details>`
+}
+
+function showNotRun({ notRun = [] }: Summary, rules: Catalogue | undefined): VNode | false {
+  if (notRun.length === 0) return false
+  return html`<details>
+    <summary>${count(notRun.length, 'rule')} could not run</summary>
+    <ul>${notRun.map(({ errorCode, reason }) => html`<li>${showCode(rules, errorCode)}: ${reason}</li>`)}</ul>
+  </details>`
+}
+
+/** A code, as a link to its rule if that is known. */
+function showCode(rules: Catalogue | undefined, code: string): VNode | string {
+  if (rules?.byCode.has(code) !== true) return code
+  return html`<a href=${ruleLink(rules.definition.name, code)}>${code}</a>`
+}
+
+const CODE_COLUMNS = [
+  'Code',
+  'Severity',
+  { name: 'Findings', number: true },
+  { name: 'Share', hidden: true, style: 'share' },
+  'What is wrong',
+  'How to fix it',
+  { name: 'Learners', number: true },
+  'File',
+]
+
 function showCodes(
   { codes = [] }: Summary,
   token: string,
   eid: string | undefined,
-  definition: string,
+  rules: Catalogue | undefined,
   isComplete: boolean,
 ): VNode | false {
   if (codes.length === 0) return false
-  const rules = readRules(definition)?.byCode
   const most = Math.max(...codes.map((each) => each.count))
   const ordered = codes.toSorted((a, b) => b.count - a.count || (a.errorCode < b.errorCode ? -1 : 1))
   const shown = isComplete ? ordered : ordered.slice(0, CODES_SHOWN)
   const rest = ordered.length - shown.length
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Findings by code"><table>
-    <caption>Most frequent first</caption>
-    <thead><tr><th scope="col">Code</th><th scope="col">Severity</th><th scope="col" class="number">Findings</th><th scope="col" class="share"><span class="visually-hidden">Share</span></th><th scope="col">What is wrong</th><th scope="col">How to fix it</th><th scope="col" class="number">Learners</th><th scope="col">File</th></tr></thead>
-    <tbody>${shown.map(({ errorCode, errorType = '', fileType, count: number, students }) => {
-      const rule = rules?.get(errorCode)
-      return html`<tr>
-        <th scope="row"><a href=${`${link(submissionLink(token, '/findings'), { eid, code: errorCode })}#records`}>${errorCode}</a>${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}</th>
-        <td class=${errorType.toLowerCase()}>${errorType}</td>
-        <td class="number">${number.toLocaleString('en-NZ')}</td>
-        <td class="share"><svg class="chart" viewBox="0 0 100 12" width="100" aria-hidden="true"><rect class=${errorType === 'Error' ? 'errors' : 'warnings'} width=${Math.max(1, (number / most) * 100)} height="12" /></svg></td>
-        <td>${rule?.summary}${rule?.why !== undefined && html`<details><summary>Why</summary><p>${rule.why}</p><p><a href=${ruleLink(definition, errorCode)}>The rule and its examples</a></p></details>`}</td>
-        <td>${rule?.fix}</td>
-        <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td><td>${fileType}</td></tr>`
-    })}</tbody></table></div>
-    ${rest > 0 && html`<p><a href=${link(submissionLink(token, '/findings'), { eid, 'all-codes': 'yes' })}>Show ${count(rest, 'more code')}</a></p>`}`
+  const to = (more: Record<string, string>) => link(submissionLink(token, '/findings'), { eid, ...more })
+  return html`<${Table} region label="Findings by code" caption="Most frequent first" columns=${CODE_COLUMNS}>
+      ${shown.map((each) => showKind(each, most, rules, `${to({ code: each.errorCode })}#records`))}
+    <//>
+    ${rest > 0 && html`<p><a href=${to({ 'all-codes': 'yes' })}>Show ${count(rest, 'more code')}</a></p>`}`
+}
+
+function showKind(kind: CodeSummary, most: number, rules: Catalogue | undefined, at: string): VNode {
+  const { errorCode, errorType = '', fileType, count: number, students } = kind
+  const rule = rules?.byCode.get(errorCode)
+  const width = Math.max(1, (number / most) * 100)
+  return html`<tr>
+    <th scope="row">
+      <a href=${at}>${errorCode}</a>
+      ${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}
+    </th>
+    <td class=${errorType.toLowerCase()}>${errorType}</td>
+    <td class="number">${number.toLocaleString('en-NZ')}</td>
+    <td class="share">
+      <svg class="chart" viewBox="0 0 100 12" width="100" aria-hidden="true">
+        <rect class=${errorType === 'Error' ? 'errors' : 'warnings'} width=${width} height="12" />
+      </svg>
+    </td>
+    <td>${rule !== undefined && showWhy(rule, ruleLink(rules?.definition.name ?? '', errorCode))}</td>
+    <td>${rule?.fix}</td>
+    <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td>
+    <td>${fileType}</td>
+  </tr>`
+}
+
+function showWhy({ message, why }: Rule, at: string): (VNode | string | false)[] {
+  return [
+    summarise(message),
+    why !== undefined &&
+      html`<details><summary>Why</summary><p>${why}</p><p><a href=${at}>The rule and its examples</a></p></details>`,
+  ]
 }
 
 function showFilters(
@@ -160,78 +194,78 @@ function showFilters(
   { codes = [] }: Summary,
 ): VNode {
   const files = [...new Set(codes.flatMap(({ fileType }) => fileType ?? []))]
-  const select = (name: string, label: string, all: string, options: readonly string[]) =>
-    html`<label>${label}<select name=${name}><option value="">${all}</option>${options.map((each) => html`<option selected=${each === query.get(name)}>${each}</option>`)}</select></label>`
+  const known = codes.map(({ errorCode }) => errorCode).toSorted()
+  const chosen = (name: string) => query.get(name) ?? ''
   return html`<form class="row" method="get" action=${submissionLink(token, '/findings')} data-live>
     <input type="hidden" name="eid" value=${eid} />
-    ${select('type', 'Severity', 'Errors and warnings', ['Error', 'Warning'])}
-    ${select('file', 'File', 'All files', files)}
-    ${select('code', 'Code', 'All codes', codes.map(({ errorCode }) => errorCode).toSorted())}
-    <label>Student<input name="student" value=${query.get('student') ?? ''} /></label>
-    <label>Course<input name="course" value=${query.get('course') ?? ''} /></label>
+    <${Select} name="type" label="Severity" all="Errors and warnings" value=${chosen('type')} options=${['Error', 'Warning']} />
+    <${Select} name="file" label="File" all="All files" value=${chosen('file')} options=${files} />
+    <${Select} name="code" label="Code" all="All codes" value=${chosen('code')} options=${known} />
+    <label>Student<input name="student" value=${chosen('student')} /></label>
+    <label>Course<input name="course" value=${chosen('course')} /></label>
     <button type="submit">Show</button>
     <a href=${`${link(submissionLink(token, '/findings'), { eid })}#records`}>Clear</a>
   </form>`
 }
 
 /** Shows a finding with its whole record, and marks the faulty fields. */
-function showEntry(entry: Entry, columns: ReadonlyMap<string, readonly string[]>, definition: string): VNode {
-  const rule = readRules(definition)?.byCode.get(entry.errorCode ?? '')
-  const { errorType = 'Error' } = entry
+function showEntry(
+  entry: types.ValidationEntry,
+  columns: ReadonlyMap<string, readonly string[]>,
+  rule: Rule | undefined,
+): VNode {
+  const { errorType = 'Error', errorCode, errorDescription, recordText } = entry
+  const place = [
+    entry.fileType,
+    entry.localId,
+    entry.studentId && `student ${entry.studentId}`,
+    entry.courseCode && `course ${entry.courseCode}`,
+  ].filter(Boolean)
   return html`<details class="finding">
-    <summary><span class=${errorType.toLowerCase()}>${errorType}</span> <strong>${entry.errorCode}</strong> ${entry.errorDescription}${' '}<span class="soft">${[entry.fileType, entry.localId, entry.studentId && `student ${entry.studentId}`, entry.courseCode && `course ${entry.courseCode}`].filter(Boolean).join(' · ')}</span></summary>
+    <summary>
+      <span class=${errorType.toLowerCase()}>${errorType}</span> <strong>${errorCode}</strong> ${errorDescription}${' '}
+      <span class="soft">${place.join(' · ')}</span>
+    </summary>
     ${rule?.fix !== undefined && html`<p><strong>Fix:</strong> ${rule.fix}</p>`}
-    ${entry.recordText !== undefined && showRecord(entry.recordText, columns.get(entry.fileType ?? ''), rule?.fields ?? [])}
+    ${recordText !== undefined && showRecord(recordText, columns.get(entry.fileType ?? ''), rule?.fields ?? [])}
   </details>`
 }
 
-/** The column names by the SHA-256 of a file, because a page of findings is requested many times. */
-const knownColumns = new Map<string, readonly string[]>()
-const MOST_KNOWN = 1_000
-
-/** The column names of the files with these entries, by file type. */
+/** The column names of the files with these entries, by file type. Records of NDJSON have their names themselves. */
 async function readColumns(
   api: Api,
   { submissionToken, files = [] }: Submission,
-  entries: readonly Entry[],
+  entries: readonly types.ValidationEntry[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const types = new Set(entries.map(({ fileType }) => fileType))
+  const rows = entries.filter(({ recordText = '{' }) => !recordText.startsWith('{'))
+  const types = new Set(rows.map(({ fileType }) => fileType))
   const columns = new Map<string, readonly string[]>()
-  for (const { fileType, file, sha256 = '' } of files) {
+  for (const { fileType, file } of files) {
     if (!types.has(fileType)) continue
-    let names = knownColumns.get(sha256)
-    if (names === undefined) {
-      const first = await readFirstLine(
-        api,
-        `/submissions/${encodeURIComponent(submissionToken)}/files/${file}`,
-      )
-      if (first === undefined) continue
-      names = findColumns(first)
-      if (knownColumns.size >= MOST_KNOWN) knownColumns.clear()
-      if (sha256 !== '') knownColumns.set(sha256, names)
-    }
-    columns.set(fileType, names)
+    const path = `/submissions/${encodeURIComponent(submissionToken)}/files/${encodeURIComponent(file)}`
+    const header = await readHeader(api, path)
+    if (header !== undefined) columns.set(fileType, findColumns(header))
   }
   return columns
 }
 
-/** The longest header row, in characters. */
+/** The longest header row, in characters; the records of a file with a longer one are shown as text. */
 const LONGEST_HEADER = 16_384
 
-/** Reads only the first line of a file. */
-async function readFirstLine(api: Api, path: string): Promise<string | undefined> {
-  const response = await api.stream(path, { headers: { accept: 'text/csv' } })
-  if (response.statusCode !== 200) {
-    response.body.destroy()
-    return undefined
-  }
+/** Reads only the beginning of a file. */
+async function readHeader(api: Api, path: string): Promise<string | undefined> {
+  const { statusCode, body } = await api.stream(path, { headers: { accept: 'text/csv' } })
   let text = ''
-  response.body.setEncoding('utf8')
-  for await (const chunk of response.body) {
-    text += String(chunk)
-    if (text.includes('\n') || text.length > LONGEST_HEADER) break
+  if (statusCode === 200) {
+    body.setEncoding('utf8')
+    for await (const chunk of body) {
+      text += String(chunk).slice(0, LONGEST_HEADER)
+      if (text.includes('\n') || text.length >= LONGEST_HEADER) break
+    }
   }
-  return text.split(/\r?\n/, 1)[0]
+  body.destroy()
+  const end = text.slice(0, LONGEST_HEADER).search(/\r?\n/)
+  return end < 0 ? undefined : text.slice(0, end)
 }
 
 async function downloadFindings(context: Context): Promise<Outcome> {
@@ -249,13 +283,6 @@ async function downloadFindings(context: Context): Promise<Outcome> {
   return { download: 'findings.csv', type: 'text/csv; charset=utf-8', body: response.body }
 }
 
-interface Changes {
-  readonly newCount?: number
-  readonly fixedCount?: number
-  readonly openCount?: number
-  readonly results?: readonly Entry[]
-}
-
 /** The most findings of each kind in the comparison. */
 const COMPARED = 50
 
@@ -271,10 +298,15 @@ async function compareRuns(context: Context): Promise<Shown> {
   ] as const
   const shown = await Promise.all(
     kinds.map(async (kind) => {
-      const changes = await api.call<Changes>(resultsOf(context, '/changes'), {
+      const changes = await api.call<types.ResultsChanges>(resultsOf(context, '/changes'), {
         query: { from, status: kind.status, pageSize: COMPARED },
       })
-      return { ...kind, number: changes[`${kind.status}Count`] ?? 0, entries: changes.results ?? [] }
+      return {
+        ...kind,
+        partial: changes.partial === true,
+        number: changes[`${kind.status}Count`] ?? 0,
+        entries: changes.results ?? [],
+      }
     }),
   )
   return {
@@ -283,18 +315,40 @@ async function compareRuns(context: Context): Promise<Shown> {
     content: html`<p class="soft"><a href=${link(submissionLink(token), { eid })}>The submission</a></p>
       <h1>Check ${from} and the newest check</h1>
       ${chooseRun(runs, from, token, eid)}
-      <p class="verdict">${shown.map(({ name, style, number }, index) => html`${index > 0 && ', '}<span class=${style}>${name}: ${number.toLocaleString('en-NZ')}</span>`)}</p>
+      <p class="verdict">${shown.map(
+        ({ name, style, number }, index) =>
+          html`${index > 0 && ', '}<span class=${style}>${name}: ${number.toLocaleString('en-NZ')}</span>`,
+      )}</p>
+      ${
+        shown.some(({ partial }) => partial) &&
+        html`<p>Not all findings of these checks are stored: one that only one of them stores counts as new or fixed.</p>`
+      }
       <div class="columns-3">${shown.map(
-        ({ name, style, number, entries }) => html`<section><h2 class=${style}>${name}</h2>
-          ${entries.map((entry) => html`<p><strong>${entry.errorCode}</strong> ${entry.errorDescription} <span class="soft">${[entry.fileType, entry.localId].filter(Boolean).join(' · ')}</span></p>`)}
-          ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${number.toLocaleString('en-NZ')}.</p>`}</section>`,
+        ({ name, style, number, entries }) => html`<section>
+          <h2 class=${style}>${name}</h2>
+          ${entries.map(showCompared)}
+          ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${number.toLocaleString('en-NZ')}.</p>`}
+        </section>`,
       )}</div>`,
   }
+}
+
+function showCompared({ errorCode, errorDescription, fileType, localId }: types.ValidationEntry): VNode {
+  const place = [fileType, localId].filter(Boolean).join(' · ')
+  return html`<p><strong>${errorCode}</strong> ${errorDescription} <span class="soft">${place}</span></p>`
 }
 
 function chooseRun(runs: readonly Run[], from: string, token: string, eid: string | undefined): VNode {
   return html`<form class="row" method="get" action=${submissionLink(token, '/compare')} data-live>
     <input type="hidden" name="eid" value=${eid} />
-    <label>Compare with check<select name="from">${runs.slice(1).map(({ runId, dateCompleted }) => html`<option value=${runId} selected=${String(runId) === from}>${runId}, ${showTime(dateCompleted)}</option>`)}</select></label>
-    <button type="submit">Compare</button></form>`
+    <label>Compare with check<select name="from">
+      ${runs
+        .slice(1)
+        .map(
+          ({ runId, dateCompleted }) =>
+            html`<option value=${runId} selected=${String(runId) === from}>${runId}, ${showTime(dateCompleted)}</option>`,
+        )}
+    </select></label>
+    <button type="submit">Compare</button>
+  </form>`
 }

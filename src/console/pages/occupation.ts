@@ -1,3 +1,4 @@
+import type { RemovedOccupationProblem } from '../../../client/src/types.ts'
 import { type Api, ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, maori, type VNode } from '../html.ts'
@@ -21,6 +22,8 @@ async function showOccupation(context: Context): Promise<Shown> {
   const group = primaryGroup(record)
   const neighbours = group?.code === undefined ? [] : await readGroup(context.api, group.code)
   const similar = neighbours.filter((each) => each.occupationCode !== record.occupationCode)
+  const { protocol, host } = context.request
+  const url = `${protocol}://${host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}`
   return {
     title: nameOf(record),
     content: html`
@@ -40,29 +43,40 @@ async function showOccupation(context: Context): Promise<Shown> {
         similar.length > 0 &&
         html`<h2>Similar occupations</h2>
         <p class="soft">Of the same minor group, ${group?.nameEnglish ?? group?.code}.</p>
-        <ul>${similar.slice(0, 12).map((each) => html`<li><a href=${occupationLink(each.occupationCode ?? '')}>${nameOf(each)}</a> <a class="soft" href=${link('/console/compare', { code: `${record.occupationCode},${each.occupationCode}` })}>compare</a></li>`)}</ul>`
+        <ul>${similar.slice(0, 12).map((each) => showSimilar(record, each))}</ul>`
       }
       <h2>For programs</h2>
       <dl class="pairs">
         <dt>Code</dt><dd class="mono">${record.occupationCode}</dd>
         <dt>Last change</dt><dd>${showTime(record.lastUpdatedDate)}</dd>
       </dl>
-      <pre tabindex="0" data-copy="Copy the command">curl -H "X-API-Key: $MAHI_API_KEY" "${context.request.protocol}://${context.request.host}/v1/occupations/${encodeURIComponent(record.occupationCode ?? '')}"</pre>
-      <details class="no-print"><summary>The record as JSON</summary><pre tabindex="0" data-copy="Copy the JSON">${JSON.stringify(record, null, 2)}</pre></details>
+      <pre tabindex="0" data-copy="Copy the command">curl -H "X-API-Key: $MAHI_API_KEY" "${url}"</pre>
+      <details class="no-print">
+        <summary>The record as JSON</summary>
+        <pre tabindex="0" data-copy="Copy the JSON">${JSON.stringify(record, null, 2)}</pre>
+      </details>
     `,
   }
 }
 
-function showRemoved(
-  code: string,
-  problem: { detail?: string; removedDate?: string; replacedBy?: string[] },
-): Shown {
+function showSimilar(record: Occupation, { occupationCode: code = '', ...other }: Occupation): VNode {
+  const comparison = link('/console/compare', { code: `${record.occupationCode},${code}` })
+  return html`<li>
+    <a href=${occupationLink(code)}>${nameOf({ occupationCode: code, ...other })}</a>
+    ${' '}<a class="soft" href=${comparison}>compare</a>
+  </li>`
+}
+
+function showRemoved(code: string, { detail, replacedBy = [] }: RemovedOccupationProblem): Shown {
+  const links = replacedBy.map(
+    (successor) => html`<li><a href=${occupationLink(successor)}>${successor}</a></li>`,
+  )
   return {
     title: `${code} was removed`,
     status: 410,
     content: html`<h1>This occupation was removed</h1>
-      <p>${problem.detail}</p>
-      ${(problem.replacedBy ?? []).length > 0 && html`<p>Its successors:</p><ul>${problem.replacedBy?.map((successor) => html`<li><a href=${occupationLink(successor)}>${successor}</a></li>`)}</ul>`}
+      <p>${detail}</p>
+      ${links.length > 0 && html`<p>Its successors:</p><ul>${links}</ul>`}
       <p><a href="/console/occupations">Find another occupation</a></p>`,
   }
 }
@@ -99,9 +113,11 @@ function showPay(record: Occupation, similar: readonly Occupation[]): VNode | fa
   const others = similar.flatMap(({ renumeration }) => (renumeration === undefined ? [] : [renumeration]))
   const range = rangeOf([pay, ...others])
   const scale = payScale([pay, range])
+  const from = money(range.payLowerBound ?? 0)
+  const band = `The grey band is the range of its group: ${from} to ${money(range.payUpperBound ?? 0)}.`
   return html`<h2>Pay</h2>
     ${payChart(pay, scale, others.length > 0 ? range : undefined)}
-    <p>${payText(pay)}${others.length > 0 && html` <span class="soft">The grey band is the range of its group: ${money(range.payLowerBound ?? 0)} to ${money(range.payUpperBound ?? 0)}.</span>`}</p>
+    <p>${payText(pay)}${others.length > 0 && html` <span class="soft">${band}</span>`}</p>
     <details><summary>Pay as a table</summary>${payTable([
       { name: nameOf(record), pay },
       ...similar.slice(0, 30).map((each) => ({ name: nameOf(each), pay: each.renumeration })),
@@ -145,11 +161,12 @@ function showAuthority({ registrationAuthority: authority }: Occupation): VNode 
   if (authority === undefined) return false
   const { nameEnglish, nameMaori, email, telephone, websiteUrl } = authority
   const isLink = websiteUrl !== undefined && /^https?:\/\//i.test(websiteUrl)
+  const website = isLink ? html`<a href=${websiteUrl} rel="noreferrer">${websiteUrl}</a>` : websiteUrl
   return html`<h2>Registration</h2><dl class="pairs">
     ${nameEnglish !== undefined && html`<dt>Authority</dt><dd>${nameEnglish}</dd>`}
     ${nameMaori !== undefined && html`<dt>Authority</dt><dd>${maori(nameMaori)}</dd>`}
     ${email !== undefined && html`<dt>E-mail</dt><dd>${email}</dd>`}
     ${telephone !== undefined && html`<dt>Telephone</dt><dd>${telephone}</dd>`}
-    ${websiteUrl !== undefined && html`<dt>Website</dt><dd>${isLink ? html`<a href=${websiteUrl} rel="noreferrer">${websiteUrl}</a>` : websiteUrl}</dd>`}
+    ${websiteUrl !== undefined && html`<dt>Website</dt><dd>${website}</dd>`}
   </dl>`
 }

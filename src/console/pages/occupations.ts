@@ -1,26 +1,20 @@
-import type { Api } from '../api.ts'
+import type { OccupationMatch, OccupationSearchPage, SearchGroupCount } from '../../../client/src/types.ts'
+import type { Api, Having } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
-import { type Group, listGroups } from '../groups.ts'
+import { listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
 import { count, link, occupationLink } from '../links.ts'
 import { payBands, payChart, payDistribution, payScale } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
+import { Pager } from '../table.ts'
 
 /** A result of `/v1/occupations/search`. */
-interface Match {
-  readonly occupationCode: string
-  readonly titleEnglish?: string
-  readonly titleMaori?: string
-  readonly matchedName: string
-  readonly matchedLanguage: 'en' | 'mi'
-  readonly highlights: readonly (readonly [number, number])[]
-}
+type Match = Having<OccupationMatch, 'occupationCode' | 'matchedName' | 'matchedLanguage' | 'highlights'>
 
-interface SearchResponse {
-  readonly didYouMean?: string
+type SearchResponse = Pick<OccupationSearchPage, 'didYouMean'> & {
   readonly totalCount: number
   readonly results: readonly Match[]
-  readonly groups: readonly { readonly code: string; readonly nameEnglish?: string; readonly count: number }[]
+  readonly groups: readonly Having<SearchGroupCount, 'code' | 'count'>[]
 }
 
 const PAGE_SIZE = 20
@@ -77,7 +71,6 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
   const scale = payScale([...pay.values()].map(({ renumeration }) => renumeration))
   const at = Number(page)
   const pages = Math.min(LAST_PAGE, Math.ceil(found.totalCount / PAGE_SIZE))
-  const toPage = (number: number) => link('/console/occupations', { q: words, group, lang, page: number })
   return html`
     <p role="status">${
       found.totalCount === 0
@@ -96,22 +89,26 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
         <h2>Groups</h2>
         <ul class="facets">
           ${group !== undefined && html`<li><a href=${link('/console/occupations', { q: words, lang })}>All groups</a></li>`}
-          ${found.groups.map(
-            (each) =>
-              html`<li><a href=${link('/console/occupations', { q: words, lang, group: each.code })} aria-current=${each.code === group ? 'true' : undefined}>${each.nameEnglish ?? each.code}</a><span class="soft">${each.count}</span></li>`,
-          )}
+          ${found.groups.map((each) => showFacet(each, each.count, { q: words, lang }, group))}
         </ul>
       </aside>
     </div>
-    ${
-      pages > 1 &&
-      html`<nav class="pager" aria-label="Pages">
-      ${at > 1 && html`<a href=${toPage(at - 1)} rel="prev">Previous</a>`}
-      <span>Page ${at} of ${pages}</span>
-      ${at < pages && html`<a href=${toPage(at + 1)} rel="next">Next</a>`}
-    </nav>`
-    }
+    <${Pager} page=${at} pages=${pages} to=${(number: number) => link('/console/occupations', { q: words, group, lang, page: number })} />
   `
+}
+
+/** A group that narrows the list, and the number of its occupations. */
+function showFacet(
+  { code, nameEnglish }: { readonly code: string; readonly nameEnglish?: string | undefined },
+  number: number | undefined,
+  query: Readonly<Record<string, string | undefined>>,
+  current: string | undefined,
+): VNode {
+  const at = link('/console/occupations', { ...query, group: code })
+  return html`<li>
+    <a href=${at} aria-current=${code === current ? 'true' : undefined}>${nameEnglish ?? code}</a>
+    <span class="soft">${number}</span>
+  </li>`
 }
 
 /** Reads the pay of all occupations on the page with one request. */
@@ -149,10 +146,10 @@ function showMatch(match: Match, record: Occupation | undefined, scale: readonly
 }
 
 /** Marks the matching ranges of a text; they are ordered, in UTF-16 code units. */
-function markRanges(text: string, ranges: readonly (readonly [number, number])[]): (VNode | string)[] {
+function markRanges(text: string, ranges: readonly (readonly number[])[]): (VNode | string)[] {
   const parts: (VNode | string)[] = []
   let at = 0
-  for (const [from, to] of ranges) {
+  for (const [from = 0, to = 0] of ranges) {
     if (from < at || to > text.length) continue
     parts.push(text.slice(at, from), html`<mark>${text.slice(from, to)}</mark>`)
     at = to
@@ -201,13 +198,18 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
           ${record.renumeration !== undefined && payChart(record.renumeration, scale)}
         </li>`,
       )}</ul>
-      ${page.nextCursor !== undefined && html`<nav class="pager" aria-label="Pages"><a rel="next" href=${link('/console/occupations', { group, cursor: page.nextCursor })}>Next page</a></nav>`}
+      ${
+        page.nextCursor !== undefined &&
+        html`<nav class="pager" aria-label="Pages">
+          <a rel="next" href=${link('/console/occupations', { group, cursor: page.nextCursor })}>Next page</a>
+        </nav>`
+      }
     </section>
     <aside aria-labelledby="groups">
       <h2 id="groups">Groups</h2>
       <ul class="facets">
         ${group !== undefined && html`<li><a href="/console/occupations">All occupations</a></li>`}
-        ${groups.map((each: Group) => html`<li><a href=${link('/console/occupations', { group: each.code })} aria-current=${each.code === group ? 'true' : undefined}>${each.nameEnglish ?? each.code}</a><span class="soft">${each.primaryCount}</span></li>`)}
+        ${groups.map((each) => showFacet(each, each.primaryCount, {}, group))}
       </ul>
     </aside>
   </div>`

@@ -1,15 +1,18 @@
-import { REFUSAL_REASONS, type RefusalReason } from '../../access/audit.ts'
-import { type KeyDescription, listKeys } from '../../access/keys.ts'
-import { listRevisions } from '../../occupations/history/revision-log.ts'
-import { VERSION } from '../../package/root.ts'
-import { ApiProblem, readProblem } from '../api.ts'
+import type * as types from '../../../client/src/types.ts'
+import type { RefusalReason } from '../../api/access/audit.ts'
+import { type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html } from '../html.ts'
 import { count, showTime } from '../links.ts'
+import { listRevisions } from '../revisions.ts'
+import { Table } from '../table.ts'
 
 export const operatorPages: readonly Route[] = [{ method: 'GET', path: '/operator', handle: showOperator }]
 
 const DAY = 86_400_000
+
+const REVISION_COLUMNS = ['Revision', 'When', 'Command', { name: 'Records', number: true }]
+const KEY_COLUMNS = ['Id', 'Client', 'Scopes', 'Organisations', 'Last used', 'Expires']
 
 const REASONS: Readonly<Record<RefusalReason, string>> = {
   missing: 'No credential',
@@ -23,73 +26,86 @@ const REASONS: Readonly<Record<RefusalReason, string>> = {
   submission: 'EID, submission and credential do not belong together',
 }
 
-async function showOperator({ services, principal }: Context): Promise<Shown> {
-  if (!principal.scopes.has('operate')) {
-    throw new ApiProblem({
-      status: 401,
-      title: 'The request is not authorised',
-      detail: 'This page needs a key with the scope "operate". No key has it by default.',
-    })
-  }
-  const { database } = services
+type Key = Having<types.OverviewKey, 'id' | 'client' | 'scopes' | 'eids' | 'expires'>
+
+/** From `/v1/overview`. */
+type Overview = Complete<Omit<types.Overview, 'jobs' | 'keys'>> & {
+  readonly jobs: readonly Having<types.OverviewJobs, 'kind' | 'waiting'>[]
+  readonly keys: readonly Key[]
+}
+
+/** The newest revisions that the page shows. */
+const REVISIONS = 10
+
+async function showOperator({ services, api, principal }: Context): Promise<Shown> {
   const now = Date.now()
-  const [ready, keys, revisions, uses, states, runs, jobs] = await Promise.all([
+  const overview = await api.call<Overview>('/overview')
+  const [ready, { revisions }] = await Promise.all([
     services.app.inject('/readyz'),
-    listKeys(database),
-    listRevisions(database, 10),
-    database.all<{ key_id: string; used: number }>('select key_id, used from key_use'),
-    database.all<{ state: string; number: number }>(
-      `select case when ended is not null then ended when created is null then 'Published' else 'Open' end as state,
-         count(*) as number from submission group by 1 order by 1`,
-    ),
-    database.all<{ status: string; number: number }>(
-      'select status, count(*) as number from submission_run group by status order by status',
-    ),
-    database.all<{ kind: string; number: number; oldest: number }>(
-      'select kind, count(*) as number, min(queued) as oldest from job group by kind order by kind',
-    ),
+    // Without its scope, an operator sees the rest.
+    principal.scopes.has('occupations:read') ? listRevisions(api, REVISIONS) : { revisions: [] },
   ])
-  const refused = REFUSAL_REASONS.map((reason) => ({
-    reason,
-    number: services.access.audit.refusals[reason],
-  })).filter(({ number }) => number > 0)
-  const used = new Map(uses.map((use) => [use.key_id, use.used]))
-  const live = keys.filter((key) => key.revoked === null && key.expires > now)
-  const expiring = live.filter((key) => key.expires < now + 30 * DAY)
-  const listCounts = (rows: readonly { number: number }[], name: (row: never) => string, noun: string) =>
-    rows.length === 0
-      ? html`<p class="soft">No ${noun}.</p>`
-      : html`<ul>${rows.map((row) => html`<li>${name(row as never)}: ${Number(row.number)}</li>`)}</ul>`
+  const { version, database, submissions, runs, jobs, keys, refusals } = overview
+  const refused = Object.entries(refusals).map(
+    ([reason, number]) => [REASONS[reason as RefusalReason], number] as const,
+  )
+  const waiting = jobs.flatMap(({ kind, waiting, oldest }) =>
+    oldest === undefined ? [] : [[`${kind}, oldest ${showTime(oldest)}`, waiting] as const],
+  )
+  const live = keys.filter((key) => key.revoked === undefined && Date.parse(key.expires) > now)
+  const expiring = live.filter((key) => Date.parse(key.expires) < now + 30 * DAY)
+  const warning =
+    expiring.length > 0 &&
+    html`, <strong class="warning">${expiring.length} of them expire within 30 days</strong>`
+  const health =
+    ready.statusCode === 200 ? 'Ready' : html`<strong class="warning">${readProblem(ready).detail}</strong>`
   return {
     title: 'Operator',
     wide: true,
     content: html`<h1>Operator</h1>
-      <dl class="pairs"><dt>Version</dt><dd>${VERSION}</dd><dt>Database</dt><dd>${database.address}</dd><dt>Health</dt><dd>${ready.statusCode === 200 ? 'Ready: the database responds, and every change is known.' : html`<strong class="warning">${readProblem(ready).detail}</strong>`}</dd></dl>
+      <dl class="pairs">
+        <dt>Version</dt><dd>${version}</dd>
+        <dt>Database</dt><dd>${database}</dd>
+        <dt>Health</dt><dd>${health}</dd>
+      </dl>
       <h2>Catalogue</h2>
-      <div class="scroll" tabindex="0" role="region" aria-label="Revisions"><table>
-        <thead><tr><th scope="col">Revision</th><th scope="col">When</th><th scope="col">Command</th><th scope="col" class="number">Records</th></tr></thead>
-        <tbody>${revisions.map((revision) => html`<tr><th scope="row"><a href=${`/console/changes/${revision.number}`}>${revision.number}</a></th><td class="when">${revision.stored === 0 ? '' : showTime(new Date(revision.stored).toISOString())}</td><td>${revision.command}</td><td class="number">${revision.total}</td></tr>`)}</tbody>
-      </table></div>
+      <${Table} region label="Revisions" columns=${REVISION_COLUMNS}>
+        ${revisions.map(
+          ({ revision, stored, command, totalCount }) => html`<tr>
+            <th scope="row"><a href=${`/console/changes/${revision}`}>${revision}</a></th>
+            <td class="when">${showTime(stored)}</td>
+            <td>${command}</td>
+            <td class="number">${totalCount}</td>
+          </tr>`,
+        )}
+      <//>
       <h2>Submissions</h2>
-      ${listCounts(states, ({ state }: { state: string }) => state, 'submissions')}
+      ${showCounts(Object.entries(submissions), 'submissions')}
       <h3>Runs</h3>
-      ${listCounts(runs, ({ status }: { status: string }) => status, 'runs')}
+      ${showCounts(Object.entries(runs), 'runs')}
       <h3>Queue</h3>
-      ${listCounts(jobs, ({ kind, oldest }: { kind: string; oldest: number }) => `${kind}, oldest ${showTime(new Date(Number(oldest)).toISOString())}`, 'jobs waiting')}
+      ${showCounts(waiting, 'jobs waiting')}
       <h2>Keys</h2>
-      <p>${count(live.length, 'valid key')}${expiring.length > 0 && html`, <strong class="warning">${expiring.length} of them expire within 30 days</strong>`}.</p>
-      <div class="scroll" tabindex="0" role="region" aria-label="Keys"><table>
-        <thead><tr><th scope="col">Id</th><th scope="col">Client</th><th scope="col">Scopes</th><th scope="col">Organisations</th><th scope="col">Last used</th><th scope="col">Expires</th></tr></thead>
-        <tbody>${keys.map((key) => showKey(key, used.get(key.id), now))}</tbody>
-      </table></div>
+      <p>${count(live.length, 'valid key')}${warning}.</p>
+      <${Table} region label="Keys" columns=${KEY_COLUMNS}>${keys.map((key) => showKey(key, now))}<//>
       <h2>Refused credentials</h2>
       <p class="soft">Since this process started. The log names the caller of each.</p>
-      ${listCounts(refused, ({ reason }: { reason: RefusalReason }) => REASONS[reason], 'refused credentials')}`,
+      ${showCounts(refused, 'refused credentials')}`,
   }
 }
 
-function showKey(key: KeyDescription, used: number | undefined, now: number) {
-  const date = (time: number) => new Date(Number(time)).toISOString().slice(0, 10)
-  const state = key.revoked !== null ? 'revoked' : key.expires <= now ? 'expired' : date(key.expires)
-  return html`<tr><th scope="row" class="mono">${key.id}</th><td>${key.client}</td><td>${key.scopes.join(', ')}</td><td>${key.eids.join(', ')}</td><td>${used === undefined ? 'never' : date(used)}</td><td>${state}</td></tr>`
+function showCounts(counts: readonly (readonly [string, number])[], noun: string) {
+  return counts.length === 0
+    ? html`<p class="soft">No ${noun}.</p>`
+    : html`<ul>${counts.map(([name, number]) => html`<li>${name}: ${number}</li>`)}</ul>`
+}
+
+function showKey({ id, client, scopes, eids, expires, revoked, used }: Key, now: number) {
+  const date = (time: string) => time.slice(0, 10)
+  const state = revoked !== undefined ? 'revoked' : Date.parse(expires) <= now ? 'expired' : date(expires)
+  const cells = [client, scopes.join(', '), eids.join(', '), used === undefined ? 'never' : date(used), state]
+  return html`<tr>
+    <th scope="row" class="mono">${id}</th>
+    ${cells.map((cell) => html`<td>${cell}</td>`)}
+  </tr>`
 }

@@ -1,46 +1,25 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
-import { type Api, ApiProblem, readProblem } from '../api.ts'
+import type * as types from '../../../client/src/types.ts'
+import { type Api, ApiProblem, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
-import { readForm } from '../forms.ts'
+import { Select } from '../fields.ts'
+import { readFiles, readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link, showTime, submissionLink } from '../links.ts'
-import { readRules } from './rules.ts'
+import { PostForm } from '../post-form.ts'
+import { type Catalogue, readRules } from '../rules.ts'
+import { Pager, Table } from '../table.ts'
 
 /** A submission from `/v1/submissions/{token}`. */
-export interface Submission {
-  readonly submissionToken: string
-  readonly tokenExpiry?: string
-  readonly returnId: string
-  readonly eid: string
-  readonly definition?: string
-  readonly submissionStatus: string
-  readonly files?: readonly SubmittedFile[]
-  readonly validationRun?: Run
-}
+export type Submission = Having<
+  Omit<types.Submission, 'files' | 'validationRun'>,
+  'submissionToken' | 'returnId' | 'eid' | 'submissionStatus'
+> & { readonly files?: readonly SubmittedFile[]; readonly validationRun?: Run }
 
-interface SubmittedFile {
-  readonly fileType: string
-  /** The name of its resource, such as `learners`. */
-  readonly file: string
-  /** Absent for a file that arrived in batches. */
-  readonly sha256?: string
-  readonly records: number
-  readonly bytes: number
-  readonly received: string
-}
+type SubmittedFile = Having<types.SubmissionFile, 'fileType' | 'file' | 'records'>
 
-export interface Run {
-  readonly runId: string | number
-  readonly dateReceived?: string
-  readonly dateStarted?: string
-  readonly dateCompleted?: string
-  readonly status: string
-  readonly errorCount?: number
-  readonly warningCount?: number
-  readonly progress?: { readonly done: number; readonly total: number; readonly stage?: string } | number
-  readonly reason?: string
-}
+export type Run = Having<types.ValidationRun, 'runId' | 'status'>
 
 interface Page<Item> {
   readonly page: number
@@ -49,7 +28,6 @@ interface Page<Item> {
   readonly totalCount: number
 }
 
-const DEFAULT_DEFINITION = 'sdr'
 const PAGE_SIZE = 50
 
 export const submissionPages: readonly Route[] = [
@@ -83,7 +61,9 @@ async function listSubmissions({ api, principal, query, eid }: Context): Promise
   if (eid === undefined) {
     return {
       title: 'Submissions',
-      content: html`<h1>Submissions</h1><p class="problem">Your key covers no organisation, so there are no submissions to show. The operator creates a key with <code>--eid</code>.</p>`,
+      content: html`<h1>Submissions</h1>
+        <p class="problem">Your key covers no organisation, so there are no submissions to show. The operator creates a
+          key with <code>--eid</code>.</p>`,
     }
   }
   const page = Number(query.get('page') ?? 1)
@@ -96,39 +76,47 @@ async function listSubmissions({ api, principal, query, eid }: Context): Promise
       ${
         eids.length > 1 &&
         html`<form class="row" method="get" action="/console/submissions" data-live>
-        <label>Organisation<select name="eid">${eids.map((each) => html`<option selected=${each === eid}>${each}</option>`)}</select></label>
-        <button type="submit">Show</button></form>`
+          <${Select} name="eid" label="Organisation" value=${eid} options=${eids} />
+          <button type="submit">Show</button>
+        </form>`
       }
       ${
         mayWrite &&
-        html`<form class="row" method="post" action="/console/submissions">
-        <input type="hidden" name="eid" value=${eid} />
+        html`<${PostForm} class="row" action="/console/submissions" eid=${eid}>
         <label>Return<input name="returnId" required maxlength="64" value=${query.get('returnId') ?? ''} placeholder="202512" /></label>
         <button type="submit">Start a submission</button>
-      </form>`
+      <//>`
       }
       ${list.results.length === 0 && html`<p>Organisation ${eid} has no submissions yet.</p>`}
-      ${
-        list.results.length > 0 &&
-        html`<div class="scroll" tabindex="0" role="region" aria-label="Submissions"><table>
-        <caption>${count(list.totalCount, 'submission')} of organisation ${eid}</caption>
-        <thead><tr><th scope="col">Submission</th><th scope="col">Return</th><th scope="col">Status</th><th scope="col" class="number">Errors</th><th scope="col" class="number">Warnings</th><th scope="col">Checked</th></tr></thead>
-        <tbody>${list.results.map(
-          (each) => html`<tr>
-            <th scope="row"><a href=${link(submissionLink(each.submissionToken), { eid })} class="mono">${each.submissionToken}</a></th>
-            <td>${each.returnId}</td><td>${each.submissionStatus}</td>
-            <td class="number">${each.validationRun?.errorCount ?? ''}</td><td class="number">${each.validationRun?.warningCount ?? ''}</td>
-            <td class="when">${showTime(each.validationRun?.dateCompleted)}</td></tr>`,
-        )}</tbody></table></div>`
-      }
-      ${
-        pages > 1 &&
-        html`<nav class="pager" aria-label="Pages">
-        ${page > 1 && html`<a rel="prev" href=${link('/console/submissions', { eid, page: page - 1 })}>Previous</a>`}
-        <span>Page ${page} of ${pages}</span>
-        ${page < pages && html`<a rel="next" href=${link('/console/submissions', { eid, page: page + 1 })}>Next</a>`}</nav>`
-      }`,
+      ${list.results.length > 0 && showSubmissions(list, eid)}
+      <${Pager} page=${page} pages=${pages} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,
   }
+}
+
+const SUBMISSION_COLUMNS = [
+  'Submission',
+  'Return',
+  'Status',
+  { name: 'Errors', number: true },
+  { name: 'Warnings', number: true },
+  'Checked',
+]
+
+function showSubmissions({ results, totalCount }: Page<Submission>, eid: string): VNode {
+  const caption = `${count(totalCount, 'submission')} of organisation ${eid}`
+  return html`<${Table} region label="Submissions" caption=${caption} columns=${SUBMISSION_COLUMNS}>
+    ${results.map(({ submissionToken, returnId, submissionStatus, validationRun: run }) => {
+      const at = link(submissionLink(submissionToken), { eid })
+      return html`<tr>
+        <th scope="row"><a href=${at} class="mono">${submissionToken}</a></th>
+        <td>${returnId}</td>
+        <td>${submissionStatus}</td>
+        <td class="number">${run?.errorCount}</td>
+        <td class="number">${run?.warningCount}</td>
+        <td class="when">${showTime(run?.dateCompleted)}</td>
+      </tr>`
+    })}
+  <//>`
 }
 
 async function createSubmission({ api, request, eid }: Context): Promise<Outcome> {
@@ -144,17 +132,18 @@ async function createSubmission({ api, request, eid }: Context): Promise<Outcome
 const NOTICES: Readonly<Record<string, string>> = {
   received: 'The files have arrived. Check them now.',
   cancelled: 'The check was cancelled.',
-  submitted: 'The submission was submitted. It can no longer change.',
+  submitted: 'Submitted. It can no longer be changed.',
 }
 
 async function showSubmission(context: Context): Promise<Shown> {
   const { api, principal, query, eid } = context
   const submission = await api.call<Submission>(pathOf(context))
-  const runs = await readRuns(context)
+  const [runs, rules] = await Promise.all([readRuns(context), readRules(api, submission.definition)])
   const run = submission.validationRun
   const open = ['Pending', 'Validating', 'Validated'].includes(submission.submissionStatus)
   const mayWrite = principal.scopes.has('submissions:write') && open
   const going = run !== undefined && isGoing(run)
+  const mayEnd = run?.status === 'Processed' && (run.errorCount ?? 1) === 0
   const at = submissionLink(submission.submissionToken)
   return {
     title: `Submission ${submission.submissionToken}`,
@@ -168,20 +157,20 @@ async function showSubmission(context: Context): Promise<Shown> {
         ${submission.tokenExpiry !== undefined && html`<dt>Open until</dt><dd>${showTime(submission.tokenExpiry)}</dd>`}
       </dl>
       ${run !== undefined && showRun(run, at, eid, going, mayWrite)}
-      ${showFiles(submission, mayWrite, eid)}
+      ${showFiles(submission, rules, mayWrite, eid)}
       ${runs.length > 1 && html`<h2>Earlier checks</h2>${runChart(runs)}${runTable(runs, at, eid)}`}
       ${
         mayWrite &&
         html`<h2>Finish</h2>
-        <form method="post" action=${`${at}/submit`}><input type="hidden" name="eid" value=${eid} />
-          <button type="submit" disabled=${run?.status !== 'Processed' || (run.errorCount ?? 1) > 0}>Submit</button>
-          <span class="soft"> Possible when the newest check covers the current files and has no errors.</span></form>
+        <${PostForm} action=${`${at}/submit`} eid=${eid}>
+          <button type="submit" disabled=${!mayEnd}>Submit</button>
+          ${!mayEnd && html`<span class="soft"> Possible when the newest check covers the current files and has no errors.</span>`}<//>
         <p><a class="error" href=${link(`${at}/delete`, { eid })}>Delete this submission</a></p>`
       }`,
   }
 }
 
-export const isGoing = ({ status }: Run): boolean => status === 'Queued' || status === 'InProgress'
+const isGoing = ({ status }: Run): boolean => status === 'Queued' || status === 'InProgress'
 
 function showRun(run: Run, at: string, eid: string | undefined, going: boolean, mayWrite: boolean): VNode {
   if (going) {
@@ -189,73 +178,97 @@ function showRun(run: Run, at: string, eid: string | undefined, going: boolean, 
       <p class="verdict" data-text role="status">${describeProgress(run)}</p>
       <progress aria-label="Progress of the check"></progress>
       <noscript><p><a href=${link(at, { eid })}>Refresh</a></p></noscript>
-      ${mayWrite && html`<form method="post" action=${`${at}/cancel-run`}><input type="hidden" name="eid" value=${eid} /><input type="hidden" name="run" value=${run.runId} /><button type="submit" class="quiet">Cancel the check</button></form>`}
+      ${
+        mayWrite &&
+        html`<${PostForm} action=${`${at}/cancel-run`} eid=${eid}>
+          <input type="hidden" name="run" value=${run.runId} />
+          <button type="submit" class="quiet">Cancel the check</button>
+        <//>`
+      }
     </div>`
   }
   if (run.status !== 'Processed') {
     return html`<p class="problem">The last check did not finish: ${run.status}. ${run.reason ?? ''}</p>`
   }
   const { errorCount: errors = 0, warningCount: warnings = 0 } = run
-  return html`<p class="verdict">${
-    errors + warnings === 0
-      ? html`<span class="good">No findings.</span>`
-      : html`<span class=${errors > 0 ? 'error' : 'good'}>${count(errors, 'error')}</span>, <span class="warning">${count(warnings, 'warning')}</span>. <a href=${link(`${at}/findings`, { eid })}>See the findings</a>`
-  }</p>`
+  if (errors + warnings === 0) return html`<p class="verdict"><span class="good">No findings.</span></p>`
+  return html`<p class="verdict">
+    <span class=${errors > 0 ? 'error' : 'good'}>${count(errors, 'error')}</span>,${' '}
+    <span class="warning">${count(warnings, 'warning')}</span>.${' '}
+    <a href=${link(`${at}/findings`, { eid })}>See the findings</a>
+  </p>`
 }
 
 function describeProgress(run: Run): string {
   if (run.status === 'Queued') return 'The check is waiting for its turn.'
-  const { progress } = run
-  if (progress === undefined) return 'The check is running.'
-  if (typeof progress === 'number') return `The check is running: ${Math.round(progress * 100)}%.`
-  return `The check is running: ${progress.done.toLocaleString('en-NZ')} of ${progress.total.toLocaleString('en-NZ')}.`
+  const { done, total } = run.progress ?? {}
+  if (done === undefined || total === undefined) return 'The check is running.'
+  return `The check is running: ${done.toLocaleString('en-NZ')} of ${total.toLocaleString('en-NZ')}.`
 }
 
 function showFiles(
-  { files = [], submissionToken, definition }: Submission,
+  { files = [], submissionToken }: Submission,
+  rules: Catalogue | undefined,
   mayWrite: boolean,
   eid: string | undefined,
 ): VNode {
   const at = submissionLink(submissionToken)
-  const resources = readRules(definition ?? DEFAULT_DEFINITION)?.definition.resources ?? []
-  const received = new Map(files.map((file) => [file.fileType, file]))
-  const rows = resources.map((resource) => {
+  const received = new Map<string, SubmittedFile>(files.map((file) => [file.fileType, file]))
+  const rows = rules?.definition.files.map((resource) => {
     const file = received.get(resource.fileType)
     return html`<tr>
       <th scope="row">${resource.title}</th>
       ${
         mayWrite &&
-        html`<td><input type="file" name=${resource.name} aria-label=${`File for ${resource.title}`} accept=".csv,.ndjson,.gz"
-        data-put=${link(`${at}/files/${resource.name}`, { eid })} data-names=${[resource.name, ...resource.fileNames].join(' ').toLowerCase()} /></td>`
+        html`<td><input type="file" name=${resource.file} aria-label=${`File for ${resource.title}`} accept=".csv,.ndjson,.gz"
+        data-put=${link(`${at}/files/${resource.file}`, { eid })} data-names=${[resource.file, ...resource.fileNames].join(' ').toLowerCase()} /></td>`
       }
       <td class="number">${file === undefined ? '–' : file.records.toLocaleString('en-NZ')}</td>
       <td class="when">${showTime(file?.received)}</td>
     </tr>`
   })
-  const table = html`<table><thead><tr><th scope="col">File</th>${mayWrite && html`<th scope="col">${files.length > 0 ? 'Replace' : 'Choose'}</th>`}<th scope="col" class="number">Records</th><th scope="col">Received</th></tr></thead><tbody>${rows}</tbody></table>`
-  if (!mayWrite)
-    return html`<h2>Files</h2><div class="scroll" tabindex="0" role="group" aria-label="Files">${table}</div>`
+  const columns = [
+    'File',
+    ...(mayWrite ? [files.length > 0 ? 'Replace' : 'Choose'] : []),
+    { name: 'Records', number: true },
+    'Received',
+  ]
+  const table = html`<${Table} label="Files" columns=${columns}>${rows}<//>`
+  if (!mayWrite) return html`<h2>Files</h2>${table}`
   return html`<h2>Files</h2>
-    <form class="drop" method="post" enctype="multipart/form-data" action=${link(`${at}/files`, { eid })} data-upload data-then="check">
+    <${PostForm} class="drop" enctype="multipart/form-data" action=${link(`${at}/files`, { eid })} data-upload data-then="check">
       <p>Choose the files, or drop them here. CSV or NDJSON, also compressed with gzip.</p>
-      <div class="scroll" tabindex="0" role="group" aria-label="Files">${table}</div>
+      ${table}
       <p role="status" data-text></p>
       <progress hidden value="0" aria-label="Progress of the upload"></progress>
       <p><button type="submit">Send the files</button></p>
-    </form>
-    <form id="check" method="post" action=${`${at}/runs`}><input type="hidden" name="eid" value=${eid} />
-      <p><button type="submit">Check the files</button></p></form>`
+    <//>
+    <${PostForm} id="check" action=${`${at}/runs`} eid=${eid}><p><button type="submit">Check the files</button></p><//>`
 }
 
+const RUN_COLUMNS = [
+  'Check',
+  'When',
+  'Status',
+  { name: 'Errors', number: true },
+  { name: 'Warnings', number: true },
+  { name: 'Comparison', hidden: true },
+]
+
 function runTable(runs: readonly Run[], at: string, eid: string | undefined): VNode {
-  return html`<div class="scroll" tabindex="0" role="group" aria-label="Earlier checks"><table><thead><tr><th scope="col">Check</th><th scope="col">When</th><th scope="col">Status</th><th scope="col" class="number">Errors</th><th scope="col" class="number">Warnings</th><th scope="col"><span class="visually-hidden">Comparison</span></th></tr></thead>
-    <tbody>${runs.map(
-      (
-        run,
-        index,
-      ) => html`<tr><th scope="row">${run.runId}</th><td class="when">${showTime(run.dateCompleted ?? run.dateReceived)}</td><td>${run.status}</td><td class="number">${run.errorCount ?? ''}</td><td class="number">${run.warningCount ?? ''}</td>
-      <td>${index > 0 && run.status === 'Processed' && html`<a href=${link(`${at}/compare`, { eid, from: run.runId })}>compare with the newest</a>`}</td></tr>`,
-    )}</tbody></table></div>`
+  return html`<${Table} label="Earlier checks" columns=${RUN_COLUMNS}>
+    ${runs.map(({ runId, dateCompleted, dateReceived, status, errorCount, warningCount }, index) => {
+      const other = link(`${at}/compare`, { eid, from: runId })
+      return html`<tr>
+        <th scope="row">${runId}</th>
+        <td class="when">${showTime(dateCompleted ?? dateReceived)}</td>
+        <td>${status}</td>
+        <td class="number">${errorCount}</td>
+        <td class="number">${warningCount}</td>
+        <td>${index > 0 && status === 'Processed' && html`<a href=${other}>compare with the newest</a>`}</td>
+      </tr>`
+    })}
+  <//>`
 }
 
 /** Errors and warnings of each run, oldest first. */
@@ -264,8 +277,10 @@ function runChart(runs: readonly Run[]): VNode {
   const most = Math.max(1, ...done.map(({ errorCount = 0, warningCount = 0 }) => errorCount + warningCount))
   const height = (number: number) => (number / most) * 90
   const step = 40
-  return html`<svg class="chart" viewBox=${`0 0 ${Math.max(200, done.length * step + 20)} 125`} role="img" aria-label="Errors and warnings of each check; the table below has the numbers">
-    <line class="axis" x1="0" x2=${Math.max(200, done.length * step + 20)} y1="100" y2="100" />
+  const width = Math.max(200, done.length * step + 20)
+  const label = 'Errors and warnings of each check; the table below has the numbers'
+  return html`<svg class="chart" viewBox=${`0 0 ${width} 125`} role="img" aria-label=${label}>
+    <line class="axis" x1="0" x2=${width} y1="100" y2="100" />
     ${done.map(
       ({ runId, errorCount = 0, warningCount = 0 }, index) => html`
       <rect class="errors" x=${index * step + 8} width="26" y=${100 - height(errorCount)} height=${height(errorCount)} />
@@ -283,7 +298,7 @@ export async function readRuns(context: Context): Promise<readonly Run[]> {
 async function receiveForm(context: Context): Promise<Outcome> {
   const { request, api, eid } = context
   if (!request.isMultipart()) return { redirect: link(submissionLink(tokenOf(context)), { eid }) }
-  for await (const part of request.files()) {
+  for await (const part of readFiles(request)) {
     if (part.filename === '') {
       part.file.resume()
       continue
@@ -332,10 +347,8 @@ async function requestRun(context: Context): Promise<Outcome> {
 async function followRun(context: Context): Promise<Outcome> {
   const { validationRun: run } = await context.api.call<Submission>(pathOf(context))
   if (run === undefined) return { data: { state: 'None', text: '' } }
-  const progress = typeof run.progress === 'number' ? { done: run.progress, total: 1 } : run.progress
-  return {
-    data: { state: run.status, text: describeProgress(run), done: progress?.done, total: progress?.total },
-  }
+  const { done, total } = run.progress ?? {}
+  return { data: { state: run.status, text: describeProgress(run), done, total } }
 }
 
 async function cancelRun(context: Context): Promise<Outcome> {
@@ -355,8 +368,9 @@ function confirmDelete(context: Context): Shown {
     title: 'Delete the submission',
     content: html`<h1>Delete the submission?</h1>
       <p>Every record and every finding of <span class="mono">${tokenOf(context)}</span> is deleted. This cannot be undone.</p>
-      <form method="post" action=${`${at}/delete`}><input type="hidden" name="eid" value=${context.eid} />
-        <button type="submit" class="danger">Delete</button> <a href=${link(at, { eid: context.eid })}>Keep it</a></form>`,
+      <${PostForm} action=${`${at}/delete`} eid=${context.eid}>
+        <button type="submit" class="danger">Delete</button> <a href=${link(at, { eid: context.eid })}>Keep it</a>
+      <//>`,
   }
 }
 

@@ -38,7 +38,7 @@ export function attachUpload(form) {
     for (const input of chosen) {
       const [file] = input.files
       status.textContent = `Sending ${file.name} …`
-      const { ok, problem } = await send(input.dataset.put, file, (bytes) => {
+      const { ok, problem } = await send(form, input.dataset.put, file, (bytes) => {
         bar.value = sent + bytes
       })
       if (!ok) {
@@ -59,11 +59,12 @@ function matches(name, input) {
   return input.dataset.names.split(' ').some((known) => base === known || base.startsWith(known))
 }
 
-function send(url, file, onProgress) {
+function send(form, url, file, onProgress) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest()
     request.open('PUT', url)
     request.setRequestHeader('accept', 'application/json')
+    request.setRequestHeader('x-form-token', form.elements['form-token'].value)
     request.setRequestHeader(
       'content-type',
       /\.ndjson/i.test(file.name) ? 'application/x-ndjson' : 'text/csv',

@@ -224,6 +224,6 @@ function chooseCourses(pool: readonly Course[], count: number, random: Random): 
   return [...chosen]
 }
 
-export function pad(value: number, width: number): string {
+function pad(value: number, width: number): string {
   return String(value).padStart(width, '0')
 }

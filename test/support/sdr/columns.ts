@@ -48,7 +48,7 @@ export function readFiles(): File[] {
 }
 
 /** Quotes a cell where CSV needs it (RFC 4180). */
-export function formatCell(value: string): string {
+function formatCell(value: string): string {
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }
 

@@ -56,7 +56,7 @@ export function enrol(course: Course, random: Random): Stay {
 }
 
 /** The EFTS factor divided by the months of the enrolment, rounded down, in the months of the return year. */
-export function spread(factor: string, first: number, last: number): Row {
+function spread(factor: string, first: number, last: number): Row {
   const units = Math.round(Number(factor) * 10_000)
   const share = (Math.floor(units / (last - first + 1)) / 10_000).toFixed(4)
   const months = Array.from({ length: 12 }, (_, index) => index + 1)

@@ -76,27 +76,6 @@ const BREAKS: Readonly<Record<string, Break>> = {
   'course-completions.completionIndicator.enum': '9',
 }
 
-/** Codes that the same record necessarily gets as well. */
-const ALSO: Readonly<Record<string, readonly string[]>> = {
-  'enrolments.studentIdentificationCode.length': ['ENR-00-reference1'],
-  'enrolments.studentIdentificationCode.pattern': ['ENR-00-reference1'],
-  'enrolments.nationalStudentNumber.range': ['ENR-101'],
-  'enrolments.qualificationCode.length': ['ENR-102'],
-  'enrolments.qualificationCode.pattern': ['ENR-102'],
-  'enrolments.courseCode.length': ['ENR-00-reference2'],
-  'enrolments.courseCode.pattern': ['ENR-00-reference2'],
-  'enrolments.eftsFactor.range': ['ENR-103', 'ENR-109', 'ENR-110'],
-  'course-completions.completionIndicator.pattern': ['CCO-07-enum'],
-  'enrolments.sourceOfFunding.pattern': ['ENR-12-enum'],
-  'courses.foreignFee.range': ['CRS-101'],
-  'course-completions.nationalStudentNumber.range': ['CCO-203'],
-  'qualification-completions.studentIdentificationCode.length': ['QCO-00-reference1', 'QCO-202'],
-  'qualification-completions.studentIdentificationCode.pattern': ['QCO-00-reference1', 'QCO-202'],
-  'qualification-completions.nationalStudentNumber.range': ['QCO-101'],
-  'qualification-completions.qualificationCode.length': ['QCO-201'],
-  'qualification-completions.qualificationCode.pattern': ['QCO-201'],
-}
-
 /** Breaks every check of every field once. */
 export function breakFields(data: Faulty): void {
   for (const file of data.files) {
@@ -106,15 +85,10 @@ export function breakFields(data: Faulty): void {
         if (file.name === 'learners' && breakIdentity(data, field.name, kind, code)) continue
         const apart = field.name.startsWith('discounted') ? 1 : 0
         const row = takeRow(data, file.name, field.name, kind, index + place + apart)
-        const before = row[field.name]
         if (kind === 'spaces') change(row, field.name, `${row[field.name] || (field.example ?? '')} `)
         else if (kind === 'unique') change(row, field.name, firstOf(data, file.name)[field.name] ?? '')
         else breakRow(row, file.name, field, kind)
         data.note(code, file.name, row)
-        for (const other of ALSO[`${file.name}.${field.name}.${kind}`] ?? []) data.note(other, file.name, row)
-        if (/^eftsMonth/.test(field.name) && kind === 'range') {
-          data.note(before === '0.0000' ? 'ENR-111' : 'ENR-110', file.name, row)
-        }
       }
     }
   }

@@ -1,0 +1,96 @@
+interface Schema {
+  readonly type?: string
+  readonly description?: string
+  readonly enum?: readonly string[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: Schema
+  readonly required?: readonly string[]
+  readonly $ref?: string
+}
+
+/** The part of an OpenAPI document that the types come from. */
+export interface Document {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+/** The names of objects that the document describes only where they are used. */
+const NAMES: Readonly<Record<string, string>> = {
+  'OccupationMinorGroup.majorGroups': 'OccupationMajorGroupRelation',
+  'ResultsSummary.definition': 'SummaryDefinition',
+  'ResultsSummary.codes': 'CodeSummary',
+  'ResultsSummary.notRun': 'CheckNotRun',
+  'ResultsChanges.results': 'ChangedEntry',
+  'ValidationRun.progress': 'RunProgress',
+  'BatchResult.content': 'RecordAcknowledgement',
+  'RuleCatalogue.definition': 'CatalogueDefinition',
+  'CatalogueDefinition.files': 'DefinedFile',
+  'RuleOfDefinition.definition': 'RuleDefinition',
+  'RuleDefinition.files': 'DefinedFile',
+  'RuleOfDefinition.examples': 'RuleExample',
+  'RuleExample.files': 'ExampleFile',
+  'Caller.limits': 'CallerLimit',
+}
+
+const HEADER = `// Written by \`npm run openapi\` from openapi.json.
+// Every field is optional: one without a value is absent.
+`
+
+/** The TypeScript source of the types that an OpenAPI document describes. */
+export function renderTypes({ components: { schemas } }: Document): string {
+  const rendered = new Map<string, string>()
+  const queue = Object.entries({ ...schemas, AnyProblem: mergeProblems(schemas) })
+
+  /** The type of a value; an object without a name gets the one of the field that holds it. */
+  function typeOf(schema: Schema, field: string): string {
+    if (schema.$ref !== undefined) return nameOf(schema.$ref)
+    if (schema.enum !== undefined) return schema.enum.map((value) => `'${value}'`).join(' | ')
+    if (schema.items !== undefined) return listOf(typeOf(schema.items, field))
+    if (schema.properties !== undefined) {
+      const name = NAMES[field] ?? field.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase())
+      queue.push([name, schema])
+      return name
+    }
+    if (schema.additionalProperties !== undefined)
+      return `Record<string, ${typeOf(schema.additionalProperties, field)}>`
+    if (schema.type === 'integer') return 'number'
+    if (['string', 'number', 'boolean'].includes(schema.type ?? '')) return String(schema.type)
+    if (schema.type === undefined) return 'unknown'
+    throw new Error(`${field}: a schema of the type ${schema.type} has no type in the client`)
+  }
+
+  function renderField(name: string, field: string, schema: Schema, optional: boolean): string {
+    // A field of a type with a name has the meaning of that type.
+    const description = schema.description ?? schemas[nameOf(schema.$ref ?? '')]?.description
+    return `${comment(description, '  ')}  ${field}${optional ? '?' : ''}: ${typeOf(schema, `${name}.${field}`)}\n`
+  }
+
+  for (const [name, schema] of queue) {
+    const fields = Object.entries(schema.properties ?? {})
+      .map(([field, part]) => renderField(name, field, part, schema.required?.includes(field) !== true))
+      .join('')
+    const source = `${comment(schema.description, '')}export interface ${name} {\n${fields}}\n`
+    if ((rendered.get(name) ?? source) !== source) throw new Error(`${name} would be two different types`)
+    rendered.set(name, source)
+  }
+  return [HEADER, ...rendered.values()].join('\n')
+}
+
+/** The members of every kind of problem. */
+function mergeProblems(schemas: Document['components']['schemas']): Schema {
+  const problems = Object.entries(schemas).filter(([name]) => name.endsWith('Problem'))
+  const properties = Object.assign({}, ...problems.reverse().map(([, schema]) => schema.properties))
+  return { description: 'An error (RFC 9457) with the members of every kind of problem.', properties }
+}
+
+const nameOf = (reference: string) => reference.split('/').at(-1) ?? ''
+const listOf = (type: string) => (type.includes(' ') ? `(${type})[]` : `${type}[]`)
+
+/** A doc comment of lines of at most 120 characters. */
+function comment(text: string | undefined, indent: string): string {
+  if (text === undefined) return ''
+  if (text.length <= 113 - indent.length) return `${indent}/** ${text} */\n`
+  const width = 117 - indent.length
+  const lines = text.match(new RegExp(`\\S.{0,${width - 1}}(?=\\s|$)`, 'gs')) ?? []
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line.trimEnd()}\n`).join('')}${indent} */\n`
+}

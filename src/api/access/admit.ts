@@ -1,0 +1,184 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promise.ts'
+import { Problem } from '../contract/problems.ts'
+import { addressOf, callerOf } from '../request/caller.ts'
+import type { Audit, RefusalReason } from './audit.ts'
+import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
+import type { ConsumeLimit, CountedLimits, LimitName, OperationLimit } from './rate-limit.ts'
+
+export interface Access {
+  /** Verifies an `X-API-Key`. */
+  readonly verifyKey: Verify
+  /** Verifies an `Authorization: Bearer`, a key or a JWT. */
+  readonly verifyBearer: Verify
+  readonly audit: Audit
+  readonly consume: ConsumeLimit
+  readonly limits: CountedLimits
+  /** Whether callers without a credential can read the occupations. */
+  readonly publicOccupations: boolean
+}
+
+/** The requirements of an operation for its callers. */
+export interface Admission {
+  /** The operation's name in the audit log. */
+  readonly operation: string
+  readonly limit: OperationLimit
+  /** `undefined` if the operation checks the scope itself. */
+  readonly scope: Scope | undefined
+  /** Whether a caller without a credential is authorized; one with an invalid credential never is. */
+  readonly anonymous: boolean
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The caller; `undefined` for an anonymous caller of a public operation. */
+    principal: Principal | undefined
+  }
+}
+
+/**
+ * Creates the hook that authorizes callers, in this order: credential (401), rate limit (429), scope (401). The
+ * operation itself decides which data the caller may see.
+ */
+export function admit(access: Access, { operation, limit, scope, anonymous }: Admission) {
+  const count = (request: FastifyRequest, principal: Principal | undefined) =>
+    whenKnown(consume(access, request, limit, callerOf(request), 'requests'), () => {
+      if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
+        throw forbidden(access, request, operation, 'scope')
+    })
+
+  const enter = (request: FastifyRequest): MaybePromise<void> => {
+    const credential = readCredential(request)
+    if (credential === undefined) {
+      return anonymous
+        ? count(request, undefined)
+        : refuse(access, request, operation, { refused: 'missing' })
+    }
+    return whenKnown(verifyCredential(access, request, credential), (principal) => {
+      if (isRefused(principal)) return refuse(access, request, operation, principal)
+      request.principal = principal
+      return count(request, principal)
+    })
+  }
+
+  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction) => {
+    const entered = enter(request)
+    if (entered instanceof Promise) return entered
+    return done()
+  }
+}
+
+/**
+ * Verifies a key that a person has entered in a form; an invalid one counts as a failed credential.
+ *
+ * @throws {Problem} `too-many-requests`
+ */
+export async function verifyPastedKey(
+  access: Access,
+  request: FastifyRequest,
+  key: string,
+): Promise<Principal | Refused> {
+  const principal = await access.verifyKey(key)
+  if (!isRefused(principal)) return principal
+  const { refused: reason, id, client } = principal
+  const address = addressOf(request)
+  access.audit.refused({ reason, operation: 'console', address, key: id, client })
+  await consume(access, request, 'failed-credentials', address, 'requests without a valid credential')
+  return principal
+}
+
+/** The response to a valid credential that lacks the required rights; it is audited. */
+export function forbidden(
+  { audit }: Access,
+  request: FastifyRequest,
+  operation: string,
+  reason: RefusalReason,
+): Problem {
+  const { id: key, client } = request.principal ?? {}
+  audit.refused({ reason, operation, address: addressOf(request), key, client })
+  return unauthorized()
+}
+
+/** The one response to every unauthorized request; it does not say why. */
+export function unauthorized(): Problem {
+  return new Problem(
+    'unauthorized',
+    'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
+    {
+      headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
+    },
+  )
+}
+
+interface Credential {
+  readonly text: string
+  readonly verifier: 'verifyKey' | 'verifyBearer'
+}
+
+/** `X-API-Key: <key>`, or `Authorization: Bearer <key or JWT>` (RFC 6750, section 2.1). */
+function readCredential(request: FastifyRequest): Credential | undefined {
+  const key = request.headers['x-api-key']
+  if (key !== undefined) return { text: String(key), verifier: 'verifyKey' }
+  const authorization = request.headers.authorization
+  if (authorization === undefined) return undefined
+  return { text: /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? '', verifier: 'verifyBearer' }
+}
+
+function verifyCredential(
+  access: Access,
+  request: FastifyRequest,
+  { text, verifier }: Credential,
+): MaybePromise<Principal | Refused> {
+  const client = request.headers['x-client-id']
+  return access[verifier](text, client === undefined ? undefined : readHeaderText(String(client)))
+}
+
+/** @throws {Problem} `unauthorized`, or `too-many-requests` after too many attempts */
+function refuse(
+  access: Access,
+  request: FastifyRequest,
+  operation: string,
+  { refused: reason, id: key, client }: Refused,
+): MaybePromise<never> {
+  const address = addressOf(request)
+  access.audit.refused({ reason, operation, address, key, client })
+  const counted = 'requests without a valid credential'
+  return whenKnown(consume(access, request, 'failed-credentials', address, counted), () => {
+    throw unauthorized()
+  })
+}
+
+/**
+ * Counts a request under a limit, if the limit is on.
+ *
+ * @param counted a description of what the limit counts
+ * @throws {Problem} `too-many-requests`
+ */
+function consume(
+  access: Access,
+  request: FastifyRequest,
+  name: LimitName,
+  key: string,
+  counted: string,
+): MaybePromise<void> {
+  const limit = access.limits[name]
+  return whenKnown(access.consume(name, key), (verdict) => {
+    if (verdict === undefined || limit === undefined) return
+    request.limitHeaders = limit.describe(verdict)
+    if (verdict.allowed) return
+    const most = `${limit.requests} ${counted} in ${limit.seconds} seconds`
+    throw new Problem('too-many-requests', `More than ${most}. Try again in ${verdict.reset} s.`, {
+      headers: { 'retry-after': String(verdict.reset) },
+    })
+  })
+}
+
+/**
+ * The text of a header that may contain non-ASCII letters. Node reads headers as Latin-1, but callers send names such
+ * as "Te Pūkenga" as UTF-8.
+ */
+function readHeaderText(value: string): string {
+  if (!/[\u0080-\u00ff]/.test(value)) return value
+  const text = Buffer.from(value, 'latin1').toString('utf8')
+  return (text.includes('\ufffd') ? value : text).normalize('NFC')
+}

@@ -1,0 +1,121 @@
+import { userInfo } from 'node:os'
+import type { FastifyBaseLogger } from 'fastify'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+
+/**
+ * Why a request was refused, which callers are not told: no credential; an unknown key; the id of a key with a wrong
+ * secret; a revoked or expired key; an invalid JWT; a credential of another client than X-Client-ID names, or without
+ * the scope; or an EID or a submission that the credential does not cover.
+ */
+export const REFUSAL_REASONS = [
+  'missing',
+  'unknown',
+  'secret',
+  'revoked',
+  'expired',
+  'jwt',
+  'client',
+  'scope',
+  'submission',
+] as const
+export type RefusalReason = (typeof REFUSAL_REASONS)[number]
+
+export interface Refusal {
+  readonly reason: RefusalReason
+  readonly operation: string
+  /** The caller's normalised address. */
+  readonly address: string
+  /** The id of the credential, if it exists. */
+  readonly key?: string | undefined
+  readonly client?: string | undefined
+}
+
+/** A key that was created, revoked, renamed or given another expiry date. */
+export interface KeyChange {
+  readonly audit: 'made' | 'revoked' | 'changed'
+  /** The key's id. */
+  readonly key: string
+  readonly client: string
+  /** The expiry date, as RFC 3339. */
+  readonly expires: string
+}
+
+/** How long similar refusals are counted before they are reported again, in milliseconds. */
+const WINDOW = 60_000
+/** The most kinds of refusals reported per window: the rest share one line at its end. */
+const MOST = 200
+
+/**
+ * Writes a line for each key that is created, revoked or refused. Among similar refusals, the first is written at
+ * once and the others are counted, so a flood results in one line a minute for each kind, and in a limited number of
+ * lines.
+ */
+export class Audit {
+  /** Refusals by reason since the process started. */
+  readonly refusals = Object.fromEntries(REFUSAL_REASONS.map((reason) => [reason, 0])) as Record<
+    RefusalReason,
+    number
+  >
+  readonly #log: Pick<FastifyBaseLogger, 'warn'>
+  readonly #counts = new Map<string, { readonly refusal: Refusal; times: number }>()
+  #others = 0
+  readonly #timer: NodeJS.Timeout
+
+  constructor(log: Pick<FastifyBaseLogger, 'warn'>, window = WINDOW) {
+    this.#log = log
+    this.#timer = setInterval(() => this.#tell(), window).unref()
+  }
+
+  refused(refusal: Refusal): void {
+    this.refusals[refusal.reason]++
+    const name = Object.values(refusal).join(' ')
+    const count = this.#counts.get(name)
+    if (count !== undefined) {
+      count.times++
+    } else if (this.#counts.size < MOST) {
+      this.#counts.set(name, { refusal, times: 0 })
+      this.#log.warn({ audit: 'refused', ...refusal })
+    } else {
+      this.#others++
+    }
+  }
+
+  changed(change: KeyChange): void {
+    this.#log.warn(change)
+  }
+
+  /** Writes the remaining counts. */
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const [name, count] of this.#counts) {
+      if (count.times === 0) {
+        this.#counts.delete(name)
+        continue
+      }
+      this.#log.warn({ audit: 'refused', ...count.refusal, times: count.times })
+      // Continuing refusals are reported once per window.
+      count.times = 0
+    }
+    if (this.#others > 0) this.#log.warn({ audit: 'refused', reason: 'various', times: this.#others })
+    this.#others = 0
+  }
+}
+
+/** The line of a command that changed a key, with the system user who ran it. */
+export function writeKeyChange(change: KeyChange): string {
+  const time = formatTimestamp(Date.now())
+  return JSON.stringify({ level: 'warn', time, ...change, by: nameUser() })
+}
+
+/** The user name, or the user id if there is no name. */
+function nameUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.())
+  }
+}

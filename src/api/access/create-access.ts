@@ -1,0 +1,95 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Database } from '../../foundation/database/database.ts'
+import { readHashKey } from '../../foundation/database/instance.ts'
+import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
+import type { Part } from '../contract/part.ts'
+import type { Access } from './admit.ts'
+import { Audit } from './audit.ts'
+import { Delegations } from './delegation.ts'
+import { getCaller } from './get-caller.ts'
+import { createJwtVerifier, createKeyedHash, type JwtOptions, type KeyedHash } from './jwt.ts'
+import { KeyUse } from './key-use.ts'
+import { KeyWatch } from './key-watch.ts'
+import { KeyVerifier } from './keys.ts'
+import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf } from './rate-limit.ts'
+import { createBearerVerifier } from './verify.ts'
+
+export interface AccessSettings extends RateLimitSettings {
+  readonly OCCUPATIONS_ACCESS: 'key' | 'public'
+  readonly JWT_ISSUER?: string | undefined
+  readonly JWT_AUDIENCE?: string | undefined
+  readonly JWT_JWKS_URL?: string | undefined
+  readonly JWT_EID_CLAIM: string
+}
+
+export interface AccessOptions {
+  readonly database: Database
+  /** Reports changed keys. */
+  readonly revisions: RevisionWatch
+  readonly consume: ConsumeLimit
+  readonly log: FastifyBaseLogger
+}
+
+/** Who may do what: credentials, limits and the audit log. */
+export interface AccessPart extends Part {
+  readonly access: Access
+  /** Issues credentials for requests that the process makes to itself. */
+  readonly delegations: Delegations
+  readonly keyedHash: KeyedHash
+}
+
+export async function createAccess(
+  settings: AccessSettings,
+  { database, revisions, consume, log }: AccessOptions,
+): Promise<AccessPart> {
+  const audit = new Audit(log)
+  const keyWatch = await KeyWatch.start(database, audit)
+  const keyUse = new KeyUse(database)
+  const keys = new KeyVerifier(database, keyWatch.explain, keyUse.mark)
+  revisions.on('keys', () => {
+    keys.forget()
+    void keyWatch.refresh()
+  })
+  // Otherwise a revoked key would be accepted for as long as changes cannot be read.
+  revisions.onStale(() => keys.forget())
+  const jwt = jwtOptionsOf(settings)
+  const keyedHash = createKeyedHash(await readHashKey(database))
+  const delegations = new Delegations()
+  const access: Access = {
+    verifyKey: keys.verify,
+    verifyBearer: createBearerVerifier(
+      delegations.verifying(keys.verify),
+      jwt === undefined ? undefined : createJwtVerifier(jwt, keyedHash, log),
+    ),
+    audit,
+    consume,
+    limits: describeLimits(rateLimitsOf(settings)),
+    publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
+  }
+  return {
+    access,
+    delegations,
+    keyedHash,
+    operations: [getCaller(access)],
+    metrics: [
+      {
+        name: 'mahi_refusals_total',
+        help: 'Requests with a credential that was refused, by reason.',
+        read: () => audit.refusals,
+        label: 'reason',
+      },
+    ],
+    stop: async () => {
+      keyWatch.stop()
+      await keyUse.stop()
+      audit.stop()
+    },
+  }
+}
+
+/** The requirements for JWTs; `undefined` if JWTs are not accepted. */
+function jwtOptionsOf(settings: AccessSettings): JwtOptions | undefined {
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience, JWT_JWKS_URL: jwksUrl } = settings
+  if (issuer === undefined || audience === undefined || jwksUrl === undefined) return undefined
+  return { issuer, audience, jwksUrl, eidClaim: settings.JWT_EID_CLAIM }
+}

@@ -1,0 +1,82 @@
+import Type, { type Static } from 'typebox'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { WITH_CREDENTIAL } from '../contract/access-rules.ts'
+import { type Operation, operation } from '../contract/contract.ts'
+import { COMMON_PROBLEMS, describeDocument } from '../contract/describe.ts'
+import { text } from '../contract/fields.ts'
+import { document } from '../contract/results.ts'
+import type { Access } from './admit.ts'
+import type { OperationLimit } from './rate-limit.ts'
+
+const list = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
+
+const Caller = Type.Object(
+  {
+    id: text('The public id of the credential.'),
+    clientId: text('The client that holds the credential.'),
+    scopes: list('The scopes of the credential.'),
+    eids: list('The organisations that it covers.'),
+    expires: Type.Optional(Type.String({ description: 'When it expires.', format: 'date-time' })),
+    limits: Type.Optional(
+      Type.Array(
+        Type.Object({
+          name: text('What the limit counts, as in the header RateLimit.'),
+          requests: Type.Optional(Type.Integer({ description: 'Requests in each window.' })),
+          seconds: Type.Optional(Type.Integer({ description: 'Length of a window.' })),
+          remaining: Type.Optional(Type.Integer({ description: 'Requests left in this window.' })),
+          reset: Type.Optional(Type.Integer({ description: 'Seconds until this window ends.' })),
+        }),
+        { description: 'The rate limits that apply to it, as the header RateLimit describes them.' },
+      ),
+    ),
+  },
+  { description: 'The credential of a request.' },
+)
+
+/** Describes the credential of the request; no EID is needed. */
+export function getCaller(access: Access): Operation {
+  return operation({
+    name: 'me',
+    id: 'getCaller',
+    summary: 'Describe the credential',
+    description:
+      'The client, scopes, organisations, expiry and rate limits of the credential in the request.',
+    tag: 'Credential',
+    method: 'GET',
+    path: '/me',
+    access: WITH_CREDENTIAL,
+    limit: 'submissions',
+    schemas: { Caller },
+    responses: {
+      200: describeDocument(Caller, 'The credential.', {
+        id: 'mahi_0123456789ab',
+        clientId: 'demo',
+        scopes: ['occupations:read', 'validation-results:read'],
+        eids: ['9999'],
+        expires: '2027-06-30T23:59:59.000Z',
+        limits: [{ name: 'submissions', requests: 600, seconds: 60, remaining: 599, reset: 60 }],
+      }),
+    },
+    problems: COMMON_PROBLEMS,
+  }).handle(async ({ principal }) => {
+    const { id, client, scopes = new Set<string>(), eids = new Set<string>(), expires } = principal ?? {}
+    const limits: NonNullable<Static<typeof Caller>['limits']> = []
+    for (const [name, { requests, seconds }] of Object.entries(access.limits)) {
+      if (name === 'failed-credentials') continue
+      const state = await access.consume(name as OperationLimit, id ?? '', 0)
+      limits.push({
+        name,
+        requests,
+        seconds,
+        ...(state !== undefined && { remaining: state.remaining, reset: state.reset }),
+      })
+    }
+    return document({
+      ...(id !== undefined && { id, clientId: client ?? '' }),
+      scopes: [...scopes].sort(),
+      eids: [...eids].sort(),
+      ...(expires !== undefined && { expires: formatTimestamp(expires) }),
+      limits,
+    })
+  })
+}

@@ -1,0 +1,88 @@
+import type { Reader } from '../../foundation/database/database.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import type { Audit } from './audit.ts'
+import type { Explain } from './keys.ts'
+import { isClient } from './remembered.ts'
+
+const KEYS = 'select id, client, hash, expires, revoked from api_key order by created, id'
+
+interface WatchedKey {
+  readonly id: string
+  readonly client: string
+  readonly hash: string
+  /** Milliseconds since 1970, as is the following. */
+  readonly expires: number
+  readonly revoked: number | null
+}
+
+/** Interval between attempts to read the keys, in milliseconds. */
+const RETRY = 1_000
+
+/** Keeps the keys in memory, and audits those that any process creates or revokes while this one runs. */
+export class KeyWatch {
+  readonly #reader: Reader
+  readonly #audit: Audit
+  /** The known keys by id; `undefined` until they have been read. */
+  #known: Map<string, WatchedKey> | undefined
+  #reading = false
+  #again = false
+  #stopped = false
+
+  private constructor(reader: Reader, audit: Audit) {
+    this.#reader = reader
+    this.#audit = audit
+  }
+
+  /** Reads the existing keys, and keeps trying if that fails. */
+  static async start(reader: Reader, audit: Audit): Promise<KeyWatch> {
+    const watch = new KeyWatch(reader, audit)
+    await watch.refresh()
+    return watch
+  }
+
+  /** Reads the keys again after a change. */
+  async refresh(): Promise<void> {
+    this.#again = true
+    if (this.#reading) return
+    this.#reading = true
+    while (this.#again && !this.#stopped) {
+      this.#again = false
+      try {
+        this.#compare(await this.#reader.all<WatchedKey>(KEYS))
+      } catch {
+        // The database is unavailable, which its readers report.
+        setTimeout(() => void this.refresh(), RETRY).unref()
+      }
+    }
+    this.#reading = false
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  /** From memory, so that every refusal takes the same time. */
+  readonly explain: Explain = (id, keyHash, client) => {
+    const key = id === undefined ? undefined : this.#known?.get(id)
+    if (key === undefined) return { refused: 'unknown' }
+    const named = { id: key.id, client: key.client }
+    if (key.hash !== keyHash) return { refused: 'secret', ...named }
+    if (key.revoked !== null) return { refused: 'revoked', ...named }
+    if (key.expires <= Date.now()) return { refused: 'expired', ...named }
+    // The key may also have expired between the query and now.
+    return { refused: isClient(key, client) ? 'expired' : 'client', ...named }
+  }
+
+  #compare(keys: readonly WatchedKey[]): void {
+    for (const { id, client, expires, revoked } of this.#known === undefined ? [] : keys) {
+      const change = { key: id, client, expires: formatTimestamp(expires) }
+      if (!this.#known?.has(id)) this.#audit.changed({ audit: 'made', ...change })
+      const before = this.#known?.get(id)
+      if (before !== undefined && (before.client !== client || before.expires !== expires))
+        this.#audit.changed({ audit: 'changed', ...change })
+      if ((before?.revoked ?? null) === null && revoked !== null)
+        this.#audit.changed({ audit: 'revoked', ...change })
+    }
+    this.#known = new Map(keys.map((key) => [key.id, key]))
+  }
+}

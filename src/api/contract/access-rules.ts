@@ -1,0 +1,83 @@
+import type { FastifyRequest } from 'fastify'
+import Type, { type TObject } from 'typebox'
+import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
+import type { RefusalReason } from '../access/audit.ts'
+import type { Principal, Scope } from '../access/principal.ts'
+import type { Problem } from './problems.ts'
+
+/** What a rule may decide by: the credential, the path and the headers, before any parameter is checked. */
+interface Authorizing {
+  readonly request: FastifyRequest
+  /** `undefined` for an anonymous caller. */
+  readonly principal: Principal | undefined
+  /** The path parameters as received. */
+  readonly path: Readonly<Record<string, string>>
+  /** The refusal of the request, the same for all reasons, which are only audited. */
+  forbid(reason: RefusalReason): Problem
+}
+
+/**
+ * Who may call an operation. Every operation has one of the rules below, or one that a domain builds on `asOrganisation`.
+ *
+ * @typeParam Authorized what the rule finds out about the request, for the handler
+ */
+export interface AccessRule<Authorized = unknown> {
+  /** The scope that the credential must have; `undefined` if any valid credential will do. */
+  readonly scope: Scope | undefined
+  /** Whether a caller without a credential is authorized; one with an invalid credential never is. */
+  readonly anonymous: boolean
+  /** The headers that it reads. */
+  readonly headers?: TObject
+  /**
+   * Decides which data the caller may see. If present, it checks the scope too, so that all refusals do the same work.
+   *
+   * @throws {Problem} from `forbid`
+   */
+  readonly authorize?: (input: Authorizing) => MaybePromise<Authorized>
+}
+
+/** A credential with a scope; with `anonymous`, also a caller without a credential. */
+export function withScope(scope: Scope, { anonymous = false } = {}): AccessRule<undefined> {
+  return { scope, anonymous }
+}
+
+/** Any valid credential. */
+export const WITH_CREDENTIAL: AccessRule<undefined> = { scope: undefined, anonymous: false }
+
+export const EID_HEADER = Type.Object({
+  EID: Type.String({ description: 'The identifier of the organisation.' }),
+})
+
+/**
+ * A credential with a scope that covers the organisation of the header EID; `authorized` is its EID.
+ */
+export function forOrganisation(scope: Scope): AccessRule<string> {
+  return asOrganisation(scope, (eid) => (eid === '' ? undefined : eid))
+}
+
+/**
+ * A credential with a scope that covers the organisation of the header EID, which owns what the path names.
+ *
+ * @param find what belongs to an organisation; for an empty EID, which owns nothing, it does the same work
+ */
+export function asOrganisation<Owned>(
+  scope: Scope,
+  find: (eid: string, path: Readonly<Record<string, string>>) => MaybePromise<Owned | undefined>,
+): AccessRule<Owned> {
+  return {
+    scope,
+    anonymous: false,
+    headers: EID_HEADER,
+    authorize({ request, principal, path, forbid }) {
+      const { eid } = request.headers
+      const inScope = principal?.scopes.has(scope) === true
+      const covered = typeof eid === 'string' && inScope && principal.eids.has(eid)
+      const assertFound = (owned: Owned | undefined): Owned => {
+        if (owned === undefined) throw forbid(inScope ? 'submission' : 'scope')
+        return owned
+      }
+      const found = find(covered ? eid : '', path)
+      return found instanceof Promise ? found.then(assertFound) : assertFound(found)
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import Type, { type Static, type TOptional, type TSchema } from 'typebox'
+
+/** Optional fields of requests and responses, for the schemas of operations. */
+export const text = (description: string) => Type.Optional(Type.String({ description }))
+export const count = (description: string) => Type.Optional(Type.Integer({ description, minimum: 0 }))
+/** A count that fits into 32 bits, as the interface declares its own. */
+export const int32Count = (description: string) =>
+  Type.Optional(Type.Integer({ description, minimum: 0, format: 'int32' }))
+/** One of a few values. */
+export const oneOf = <const Name extends string>(names: readonly Name[], description: string) =>
+  Type.Optional(Type.Unsafe<Name>({ type: 'string', enum: [...names], description }))
+
+/** Marks a field that is always present, because it has a default. */
+export interface Defaulted {
+  readonly '~defaulted': true
+}
+
+/** A parameter that the caller may leave out. */
+export function withDefault<Schema extends TSchema>(schema: Schema, value: Static<Schema>) {
+  return Type.Optional({ ...schema, default: value }) as unknown as TOptional<Schema> & Defaulted
+}

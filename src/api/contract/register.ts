@@ -1,0 +1,352 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
+import Type, { type TSchema } from 'typebox'
+import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promise.ts'
+import { remember } from '../../foundation/cache/remember.ts'
+import { actFor, type Origin } from '../../foundation/database/caller.ts'
+import { type Access, admit, forbidden } from '../access/admit.ts'
+import { SCOPES } from '../access/principal.ts'
+import { assertNoBody, type BodyDeclaration, compileBody } from '../request/body.ts'
+import { releaseBody } from '../request/body-memory.ts'
+import { callerOf } from '../request/caller.ts'
+import {
+  type LeastRevisions,
+  MIN_REVISION_HEADER,
+  REVISION_NOT_REACHED,
+  readMinRevision,
+} from '../request/min-revision.ts'
+import {
+  compileNamed,
+  compileQuery,
+  describeFaults,
+  type ParameterFault,
+  queryOf,
+} from '../request/parameters.ts'
+import { VERSIONS, type VersionRouter } from '../request/versions.ts'
+import { assertAccepts, isFresh, Sender, type SendOptions } from '../serving/send.ts'
+import { EID_HEADER } from './access-rules.ts'
+import { type Operation, refuse } from './contract.ts'
+import { describeErrors, describeSecurity, nameSchemas, VERSION_HEADER } from './describe.ts'
+import { PROBLEMS, Problem, ProblemBody } from './problems.ts'
+import type { Result } from './results.ts'
+
+/** A request for the data of an organisation, which the caller may read or change. */
+export interface AuthorizedRequest {
+  readonly request: FastifyRequest
+  readonly operation: string
+  readonly change: boolean
+  readonly eid: string
+  /** The submission that the path names, or that was created. */
+  readonly token: string | undefined
+}
+
+export interface OperationServices {
+  readonly access: Access
+  readonly send: SendOptions
+  readonly versions: VersionRouter
+  /**
+   * Makes sure that the process knows of these revisions, so that no response is of an older state.
+   *
+   * @throws {Problem} `precondition-failed` if the data has not reached them
+   */
+  reach(least: LeastRevisions): MaybePromise<void>
+  /** Names a request for the jobs that it requests. */
+  originOf(request: FastifyRequest): Origin
+  /** Records a request for the data of an organisation; a change waits until it is recorded. */
+  recordAccess(access: AuthorizedRequest): Promise<void> | undefined
+}
+
+/**
+ * Compilers for Fastify that do nothing. Schemas are only documentation: the readers of each declaration reject what
+ * Ajv would coerce or drop, and responses are already bytes. Given to the constructor, they keep Ajv from being loaded.
+ */
+export const SCHEMA_CONTROLLER: NonNullable<FastifyServerOptions['schemaController']> = {
+  compilersFactory: {
+    // Fastify's type asks for a compiler with the properties of Ajv.
+    buildValidator: (() => () => () => true) as never,
+    buildSerializer: () => () => JSON.stringify,
+  },
+}
+
+/**
+ * Prepares an app for operations. They read their bodies themselves, and a route whose schema has an input without a
+ * reader is rejected at registration.
+ */
+export function prepareOperations(app: FastifyInstance): void {
+  nameSchemas(app, { Problem: ProblemBody })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  app.addHook('onRoute', ({ url, schema, config }) => {
+    if (config?.declaration !== undefined) return
+    const unread = (['body', 'querystring', 'params', 'headers'] as const).filter(
+      (part) => schema?.[part] !== undefined,
+    )
+    if (unread.length > 0)
+      throw new TypeError(`${config?.operation ?? url}: nothing reads its ${unread.join(' and ')}`)
+  })
+}
+
+/**
+ * Registers operations.
+ *
+ * @throws {TypeError} with the name of the operation whose contract is wrong, and what is wrong with it
+ */
+export function registerOperations(
+  app: FastifyInstance,
+  services: OperationServices,
+  operations: readonly Operation[],
+): void {
+  const known = new Map<string, string>()
+  for (const operation of operations) {
+    const { name, id, method, path, version = VERSIONS[0] } = operation
+    const route = `${method} ${version.prefix}${path.replaceAll(/\{\w+\}/g, '{}')}`
+    for (const unique of [route, `the id ${id}`, `the name ${name}`]) {
+      const other = known.get(unique)
+      if (other !== undefined) throw new TypeError(`${name}: ${other} has ${unique} too`)
+      known.set(unique, name)
+    }
+    register(app, services, operation)
+  }
+}
+
+function register(app: FastifyInstance, services: OperationServices, operation: Operation): void {
+  const { access, send, versions, reach, originOf, recordAccess } = services
+  const {
+    name,
+    method,
+    path,
+    version = VERSIONS[0],
+    access: rule,
+    request: parameters = {},
+    accepts = JSON_ONLY,
+  } = operation
+  assertContract(operation)
+  const read = compileReaders(operation)
+  const sender = new Sender(
+    send,
+    name,
+    operation.caching ?? 'private, no-cache',
+    accepts.length > 1 ? ['accept'] : [],
+  )
+  versions.include(path)
+  nameSchemas(app, operation.schemas)
+
+  const { authorize } = rule
+  const handle = (request: FastifyRequest, reply: FastifyReply): MaybePromise<unknown> => {
+    const { principal } = request
+    const path = read.path(request)
+    const authorized = authorize?.({
+      request,
+      principal,
+      path: path.values as Record<string, string>,
+      forbid: (reason) => forbidden(access, request, name, reason),
+    })
+    return whenKnown(authorized, (authorized) => {
+      const accepted = assertAccepts(request, accepts)
+      const inputs = read.others(request, path.faults, authorized)
+      const least = readMinRevision(request)
+      const handle = (body: unknown, onCreated?: (token: string | undefined) => Promise<void> | undefined) =>
+        whenKnown(
+          operation.handle({
+            request,
+            principal,
+            path: path.values,
+            query: inputs.query,
+            received: inputs.received,
+            header: inputs.header,
+            body,
+            authorized,
+            accepted,
+            least,
+            isFresh: (etag) => isFresh(request, etag),
+            refuse,
+          }),
+          (result) => {
+            const recorded = onCreated?.(tokenIn(result))
+            if (recorded === undefined) return sender.send(request, reply, result)
+            return recorded.then(() => sender.send(request, reply, result))
+          },
+        )
+      const { eid } = request.headers
+      const isRecorded = rule.headers === EID_HEADER && typeof eid === 'string'
+      const { submissionToken: token } = path.values as { submissionToken?: string }
+      const record = (token: string | undefined) =>
+        isRecorded
+          ? recordAccess({ request, operation: name, change: method !== 'GET', eid, token })
+          : undefined
+      const answer = (body: unknown) => {
+        // A new submission has no token yet.
+        if (method === 'POST' && token === undefined)
+          return whenKnown(reach(least), () => handle(body, (created) => record(created)))
+        const recorded = record(token)
+        const ready = recorded === undefined ? reach(least) : recorded.then(() => reach(least))
+        return whenKnown(ready, () => handle(body))
+      }
+      if (read.body === undefined) {
+        if (method !== 'GET') assertNoBody(request.raw)
+        return answer(undefined)
+      }
+      const incoming = read.body(request)
+      if (!(incoming instanceof Promise)) return answer(incoming)
+      return incoming.then(answer).finally(() => releaseBody(request.raw))
+    })
+  }
+
+  app.route({
+    method,
+    url: `${version.prefix}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+    config: { operation: name, declaration: operation },
+    onRequest: admit(access, {
+      operation: name,
+      limit: operation.limit,
+      scope: authorize === undefined ? rule.scope : undefined,
+      anonymous: rule.anonymous,
+    }),
+    schema: {
+      operationId: operation.id,
+      summary: operation.summary,
+      description: operation.description,
+      tags: [operation.tag],
+      security: describeSecurity(rule),
+      headers: Type.Object({
+        ...rule.headers?.properties,
+        ...parameters.header?.properties,
+        ...MIN_REVISION_HEADER,
+        ...VERSION_HEADER,
+      }),
+      ...(parameters.path && { params: parameters.path }),
+      ...(parameters.query && { querystring: parameters.query }),
+      ...(parameters.body && { body: describeBody(parameters.body) }),
+      response: {
+        ...nameResponses(operation),
+        ...describeErrors(withPrecondition(operation.problems), operation.badRequest),
+      },
+    } as object,
+    handler: ((request, reply) =>
+      actFor(
+        callerOf(request),
+        () => handle(request, reply),
+        () => originOf(request),
+      )) as (request: FastifyRequest, reply: FastifyReply) => unknown,
+  })
+}
+
+/** Every operation can fail because of X-Min-Revision, some also because of their own preconditions. */
+function withPrecondition(problems: Operation['problems']): Operation['problems'] {
+  const own = problems['precondition-failed'] as string | undefined
+  const text = own === undefined ? REVISION_NOT_REACHED : `${own} Or: ${REVISION_NOT_REACHED}`
+  return { ...problems, 'precondition-failed': text }
+}
+
+const JSON_ONLY = ['application/json']
+
+interface Readers {
+  path(request: FastifyRequest): { values: unknown; faults: readonly ParameterFault[] }
+  /** @throws {Problem} `invalid-parameters`, with all faults of the path, the query and the headers */
+  others(
+    request: FastifyRequest,
+    pathFaults: readonly ParameterFault[],
+    authorized: unknown,
+  ): { query: unknown; received: Readonly<Record<string, string>>; header: unknown }
+  readonly body: ((request: FastifyRequest) => MaybePromise<unknown>) | undefined
+}
+
+const NOTHING = { values: {}, faults: [] }
+const isFaultless = ({ faults }: { readonly faults: readonly ParameterFault[] }) => faults.length === 0
+const NO_QUERY = Type.Object({})
+
+/** @throws {TypeError} for a contract that its type should have rejected, or that contradicts itself */
+function assertContract({ name, access, problems }: Operation): void {
+  const wrong = (what: string) => new TypeError(`${name}: ${what}`)
+  if ((access as unknown) === undefined) throw wrong('access is missing: say who may call it')
+  if (access.scope !== undefined && !SCOPES.includes(access.scope))
+    throw wrong(`the scope ${access.scope} does not exist`)
+  const unknown = Object.keys(problems).filter((slug) => !Object.hasOwn(PROBLEMS, slug))
+  if (unknown.length > 0) throw wrong(`the problem ${unknown.join(', ')} does not exist`)
+}
+
+/** Refers to each schema of a response by its name. */
+function nameResponses({ name, responses, schemas }: Operation): object {
+  const names = new Map<object, string>(Object.entries(schemas).map(([name, schema]) => [schema, name]))
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, { content, ...rest }]) => [
+      status,
+      content === undefined
+        ? rest
+        : {
+            ...rest,
+            content: Object.fromEntries(
+              Object.entries(content).map(([type, { schema, ...media }]) => {
+                if (type !== 'application/json') return [type, { schema, ...media }]
+                const found = names.get(schema)
+                if (found === undefined)
+                  throw new TypeError(`${name}: the schema of its ${status} has no name in schemas`)
+                return [type, { schema: { $ref: `${found}#` }, ...media }]
+              }),
+            ),
+          },
+    ]),
+  )
+}
+
+function compileReaders(operation: Operation): Readers {
+  const { request: parameters = {}, path } = operation
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+  const declared = Object.keys(parameters.path?.properties ?? {})
+  if (inPath.join() !== declared.join()) {
+    throw new TypeError(
+      `${operation.name}: the path has the parameters ${inPath.join(', ') || 'none'}, the declaration ${declared.join(', ') || 'none'}`,
+    )
+  }
+  try {
+    const derive = parameters.derive as ((values: unknown) => unknown) | undefined
+    const readQuery = compileQuery<unknown>(parameters.query ?? NO_QUERY)
+    const query = remember((text) => {
+      const reading = readQuery(text)
+      if (derive === undefined || reading.faults.length > 0) return { ...reading, derived: reading.values }
+      return { ...reading, derived: derive(reading.values) }
+      // Each fault has a sentence, and a short query can have a hundred.
+    }, isFaultless)
+    const readPath = parameters.path && compileNamed<unknown>(parameters.path)
+    const readHeader =
+      parameters.header && compileNamed<unknown>(parameters.header, (name) => name.toLowerCase())
+    const readBody = parameters.body && compileBody(parameters.body)
+    return {
+      path(request) {
+        if (inPath.length === 0) return NOTHING
+        const given = request.params as Record<string, string>
+        const { values, faults } = readPath?.(given) ?? NOTHING
+        return { values: { ...given, ...(values as object) }, faults }
+      },
+      others(request, pathFaults, authorized) {
+        const { derived, faults: queryFaults, received } = query(queryOf(request.url))
+        const header = readHeader?.(request.headers) ?? NOTHING
+        if (pathFaults.length + queryFaults.length + header.faults.length > 0) {
+          const faults = [...pathFaults, ...queryFaults, ...header.faults]
+          throw new Problem(
+            'invalid-parameters',
+            describeFaults(faults),
+            operation.describeFaults?.(faults, { authorized, received }),
+          )
+        }
+        return { query: derived, received, header: header.values }
+      },
+      body:
+        readBody && ((request) => readBody(request, operation.describeBodyFaults) as MaybePromise<unknown>),
+    }
+  } catch (error) {
+    throw new TypeError(`${operation.name}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** The token in the document of a new submission. */
+function tokenIn(result: Result): string | undefined {
+  if (result.kind !== 'document') return undefined
+  const { submissionToken } = result.body as { submissionToken?: unknown }
+  return typeof submissionToken === 'string' ? submissionToken : undefined
+}
+
+function describeBody(declaration: BodyDeclaration): TSchema | object {
+  if ('json' in declaration) return declaration.json
+  const schema = { type: 'string', format: 'binary' }
+  return { content: Object.fromEntries(declaration.stream.map((type) => [type, { schema }])) }
+}

@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify'
+import { UserError } from '../../foundation/faults/user-error.ts'
+
+/** The port is in use or not allowed; the message says what to do. */
+class CannotListen extends UserError {}
+
+interface ListenAt {
+  /** The setting that names the port. */
+  readonly setting: string
+  readonly port: number
+  readonly host: string
+  /** The setting that names the host. */
+  readonly hostSetting?: string
+}
+
+/**
+ * Starts listening.
+ *
+ * @throws {CannotListen}
+ */
+export async function listen<T>(
+  { setting, port, host, hostSetting = 'HOST' }: ListenAt,
+  start: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await start()
+  } catch (error) {
+    const message = explain((error as NodeJS.ErrnoException).code, setting, port, host, hostSetting)
+    if (message === undefined) throw error
+    throw new CannotListen(message, { cause: error })
+  }
+}
+
+/**
+ * Connections that may wait to be accepted. More would only be older, and of clients that may have left; a client that
+ * finds no room connects again after a second.
+ */
+const BACKLOG = 256
+
+/**
+ * Starts accepting requests, and returns the URL.
+ *
+ * @throws {CannotListen}
+ */
+export function listenForRequests(
+  app: FastifyInstance,
+  { HOST: host, PORT: port }: { readonly HOST: string; readonly PORT: number },
+): Promise<string> {
+  return listen({ setting: 'PORT', port, host }, () => app.listen({ host, port, backlog: BACKLOG }))
+}
+
+function explain(
+  code: string | undefined,
+  setting: string,
+  port: number,
+  host: string,
+  hostSetting: string,
+): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} is in use by another process: choose another with ${setting}`
+    case 'EACCES':
+      return `port ${port} needs privileges that this user does not have: choose another with ${setting}`
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+      return `this machine does not have the address ${host}: choose another with ${hostSetting}`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the host ${host} is unknown: choose another with ${hostSetting}`
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,254 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type Budget, Exhausted, type Holding } from '../../foundation/budget/budget.ts'
+import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
+import { IDLE_TIMEOUT } from './common-headers.ts'
+import { isIdle, lastResponseOn } from './last-response.ts'
+
+/** How often responses that were not counted in advance, such as streams and small ones, are counted. */
+const COUNTED_EVERY = 1_000
+
+/** Responses up to this many bytes are not counted in advance: refusals in particular always have room. */
+export const SMALL = 16 * 1024
+
+/** Bytes of such responses of a connection that are worth counting. */
+const WORTH_COUNTING = 64 * 1024
+
+/** A connection whose client has taken so many bytes since it was last seen has made progress. */
+const PROGRESS = 64 * 1024
+
+/** Reads within so many milliseconds of the last one show the same. */
+const FRESH = 50
+
+/** What Linux holds for one connection at most unless it is configured. */
+const DEFAULT_MOST = 4 * 2 ** 20
+
+/** Bytes that a client has not acknowledged, by the name of its connection; no entry if there are none. */
+export type Queues = ReadonlyMap<string, number>
+
+/** A connection, and what the operating system may hold of its responses. */
+interface Known {
+  readonly name: string
+  /** How many bytes are counted as written, those of responses that are about to be written included. */
+  counted: number
+  /** Bytes that the client had taken when it last made progress. */
+  taken: number
+  holding: Holding | undefined
+}
+
+const holding = new WeakMap<Duplex, Known>()
+
+/** Whether the operating system may hold a large part of the responses of a connection. */
+export function mayHoldMuch(connection: Duplex): boolean {
+  return (holding.get(connection)?.holding?.amount ?? 0) > 0
+}
+
+/**
+ * Closes a connection whose client has stopped reading. After an ordinary close, the operating system would keep what
+ * the client has not read for minutes, and no process could release it.
+ */
+export function abandon(connection: Duplex): void {
+  if (mayHoldMuch(connection)) reset(connection)
+  else connection.destroy()
+}
+
+function reset(connection: Duplex & { resetAndDestroy?(): void }): void {
+  if (connection.destroyed) return
+  connection.resetAndDestroy?.()
+  // On its own, that would wait until everything is written.
+  connection.destroy()
+}
+
+/**
+ * Limits what the operating system holds of responses that their clients have not read. It accepts up to 4 MiB for each
+ * connection at once, so a response that has been written is not one that has been read. Large responses are counted
+ * before they are written; what clients have read is subtracted when the system's list of connections is read, which
+ * happens only while much is counted. It is a file of Linux: elsewhere, nothing is limited.
+ */
+export class SocketBuffers {
+  readonly #budget: Budget
+  readonly #readQueues: () => Promise<Queues>
+  readonly #mostOfOne: number | undefined
+  readonly #connections = new Set<Socket>()
+  #reading: Promise<void> | undefined
+  #read = Number.NEGATIVE_INFINITY
+
+  /** @param mostOfOne the most bytes that the system holds for a connection; `undefined` limits nothing */
+  constructor(budget: Budget, readQueues = readSystemQueues, mostOfOne = readMostOfOne()) {
+    this.#budget = budget
+    this.#readQueues = readQueues
+    this.#mostOfOne = mostOfOne
+  }
+
+  watch(server: Server): void {
+    if (this.#mostOfOne === undefined) return
+    server.on('connection', (socket: Socket) => {
+      this.#connections.add(socket)
+      const known: Known = { name: nameOf(socket), counted: 0, taken: 0, holding: undefined }
+      holding.set(socket, known)
+      socket.once('close', () => {
+        this.#connections.delete(socket)
+        known.holding?.release()
+        known.holding = undefined
+      })
+    })
+    server.on('timeout', (socket: Socket) => void this.#endIdle(socket))
+    const timer = setInterval(() => this.#countOthers(), COUNTED_EVERY).unref()
+    server.once('close', () => clearInterval(timer))
+  }
+
+  /**
+   * Counts a response that is about to be written to a connection.
+   *
+   * @throws {Exhausted}
+   */
+  hold(connection: Socket, bytes: number, owner: string): MaybePromise<void> {
+    const known = holding.get(connection)
+    if (bytes <= SMALL || known === undefined || this.#mostOfOne === undefined) return
+    const amount = Math.min(bytes, this.#mostOfOne)
+    const counted = known.holding?.owner ?? owner
+    if (this.#budget.hasRoom(counted, amount)) return this.#add(connection, known, bytes, owner)
+    // Most of what is counted may have been read meanwhile.
+    return this.#update().then(() => this.#add(connection, known, bytes, owner))
+  }
+
+  #add(connection: Socket, known: Known, bytes: number, owner: string): void {
+    if (connection.destroyed) return
+    const uncounted = Math.max(0, connection.bytesWritten - known.counted)
+    const most = (this.#mostOfOne ?? 0) - (known.holding?.amount ?? 0)
+    const amount = Math.min(bytes + uncounted, most)
+    if (known.holding === undefined) known.holding = this.#budget.take(owner, amount, () => reset(connection))
+    else known.holding.add(amount)
+    known.counted = Math.max(known.counted, connection.bytesWritten) + bytes
+  }
+
+  /** Closes a connection on which nothing has been sent or received for long, unless its client still reads. */
+  async #endIdle(connection: Socket): Promise<void> {
+    if (mayHoldMuch(connection)) await this.#update()
+    const { since = Number.NEGATIVE_INFINITY } = holding.get(connection)?.holding ?? {}
+    if (performance.now() - since < IDLE_TIMEOUT) connection.setTimeout(IDLE_TIMEOUT)
+    else abandon(connection)
+  }
+
+  /** Counts what was written without `hold`, and ends stopped readers if there is too much of it. */
+  #countOthers(): void {
+    for (const connection of this.#connections) {
+      const known = holding.get(connection)
+      const uncounted = connection.bytesWritten - (known?.counted ?? 0)
+      if (known === undefined || uncounted < WORTH_COUNTING) continue
+      const most = (this.#mostOfOne ?? 0) - (known.holding?.amount ?? 0)
+      known.holding ??= this.#budget.take('', 0, () => reset(connection))
+      known.holding.count(Math.min(uncounted, most))
+      known.counted = connection.bytesWritten
+    }
+    const { used, capacity } = this.#budget
+    if (used <= capacity / 2) return
+    void this.#update().then(() => {
+      try {
+        this.#budget.assertRoom('', 0)
+      } catch (error) {
+        if (!(error instanceof Exhausted)) throw error
+      }
+    })
+  }
+
+  /** Subtracts what clients have read. Callers at the same time share one reading of the list. */
+  #update(): Promise<void> {
+    if (performance.now() - this.#read < FRESH) return Promise.resolve()
+    this.#reading ??= this.#readQueues()
+      .then(
+        (queues) => this.#subtract(queues),
+        // Without the list, what is counted stays an upper bound.
+        () => undefined,
+      )
+      .finally(() => {
+        this.#reading = undefined
+        this.#read = performance.now()
+      })
+    return this.#reading
+  }
+
+  #subtract(queues: Queues): void {
+    for (const connection of this.#connections) {
+      const known = holding.get(connection)
+      if (known?.holding === undefined) continue
+      const queued = queues.get(known.name) ?? 0
+      const { bytesWritten, writableLength } = connection
+      const last = lastResponseOn(connection)
+      // A response may have been counted and then refused, or have no body.
+      if (last === undefined || isIdle(last)) known.counted = Math.min(known.counted, bytesWritten)
+      const expected = Math.max(0, known.counted - bytesWritten) + writableLength
+      const amount = Math.min(queued + expected, this.#mostOfOne ?? 0)
+      const taken = bytesWritten - writableLength - queued
+      if (taken >= known.taken + PROGRESS) {
+        known.taken = taken
+        known.holding.progress()
+      }
+      known.holding.count(amount - known.holding.amount)
+      if (amount > 0) continue
+      known.holding.release()
+      known.holding = undefined
+    }
+  }
+}
+
+/** A line of the list: local port, remote address and port, state, bytes that are not acknowledged if there are any. */
+const LINE =
+  /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} (?!00000000)([0-9A-F]{8}):/gm
+
+/** Reads the lists of Linux (`man 5 proc_pid_net`), in a thread of their own. */
+async function readSystemQueues(): Promise<Queues> {
+  const lists = await Promise.all(
+    // Without IPv6, there is no second list.
+    ['tcp', 'tcp6'].map((list) => readFile(`/proc/self/net/${list}`, 'latin1').catch(() => '')),
+  )
+  return readQueues(lists.join(''))
+}
+
+export function readQueues(lists: string): Queues {
+  const queues = new Map<string, number>()
+  for (const [, local, remote, bytes = ''] of lists.matchAll(LINE))
+    queues.set(`${local} ${remote}`, Number.parseInt(bytes, 16))
+  return queues
+}
+
+function readMostOfOne(): number | undefined {
+  if (process.platform !== 'linux') return undefined
+  try {
+    readFileSync('/proc/self/net/tcp')
+    const [, , most] = readFileSync('/proc/sys/net/ipv4/tcp_wmem', 'latin1').split('\t')
+    return Number(most) || DEFAULT_MOST
+  } catch {
+    return undefined
+  }
+}
+
+/** The name of a connection in the list, where each four bytes of an address are a number in the machine's order. */
+export function nameOf({
+  localPort = 0,
+  remoteAddress = '',
+  remotePort = 0,
+}: Pick<Socket, 'localPort' | 'remoteAddress' | 'remotePort'>): string {
+  const groups = bytesOf(remoteAddress).toString('hex').match(/.{8}/g) ?? []
+  const hex = groups.map((group) => Buffer.from(group, 'hex').reverse().toString('hex')).join('')
+  const port = (number: number) => number.toString(16).padStart(4, '0')
+  return `${port(localPort)} ${hex}:${port(remotePort)}`.toUpperCase()
+}
+
+function bytesOf(address: string): Buffer {
+  const [, ipv6 = '', ipv4] = /^(.*?)(\d+\.\d+\.\d+\.\d+)?$/.exec(address.replace(/%.*/, '')) ?? []
+  const tail = ipv4 === undefined ? [] : ipv4.split('.').map(Number)
+  if (ipv6 === '') return Buffer.from(tail)
+  const read = (groups = '') =>
+    groups
+      .split(':')
+      .filter((group) => group !== '')
+      .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])
+  const [start, end] = ipv6.split('::')
+  const before = read(start)
+  const after = [...read(end), ...tail]
+  return Buffer.from([...before, ...Array(16 - before.length - after.length).fill(0), ...after])
+}

@@ -1,0 +1,149 @@
+import { createServer, type Server } from 'node:http'
+import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
+import type { Outcome } from './deliveries.ts'
+import { Tallies } from './tallies.ts'
+
+/** A number, `undefined` if unknown, or a number for each value of a label. */
+type Value = number | undefined | Readonly<Record<string, number>>
+
+/** Observations that were counted elsewhere. */
+interface Observations {
+  readonly total: number
+  /** The sum of their values. */
+  readonly seconds: number
+  /** The number of those up to each bound, ascending. */
+  readonly upTo: readonly (readonly [bound: number, total: number])[]
+}
+
+/** Read at each scrape. */
+type Read = () => Value | Promise<Value>
+
+/** A metric that a part of the service reports: one whose name ends in `_total` only grows. */
+export interface Measurement {
+  readonly name: string
+  readonly help: string
+  readonly read: Read
+  /** The label whose values `read` returns. */
+  readonly label?: string
+}
+
+/** The metrics of the process, for Prometheus. */
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #responses = new Tallies()
+
+  constructor() {
+    this.#responses.register(this.registry)
+    collectDefaultMetrics({ register: this.registry })
+  }
+
+  /** Counts one response. */
+  count(operation: string, status: number, seconds: number, outcome: Outcome = 'sent', bytes = 0): void {
+    this.#responses.count(operation, status, seconds, outcome, bytes)
+  }
+
+  /** Begins the series of an operation at 0, for the statuses that it can have. */
+  expect(operation: string, statuses: readonly number[]): void {
+    this.#responses.expect(operation, statuses)
+  }
+
+  /**
+   * Reports a number that can rise and fall.
+   *
+   * @param label the label whose values `read` returns
+   */
+  gauge(name: string, help: string, read: Read, label?: string): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      async collect() {
+        const value = await read()
+        // Synchronously, so that no concurrent scrape finds the series missing.
+        this.reset()
+        for (const [labels, number] of series(value, label)) this.set(labels, number)
+      },
+    })
+  }
+
+  /** Reports what a part of the service measures. */
+  report(measurements: readonly Measurement[]): void {
+    for (const { name, help, read, label } of measurements)
+      if (name.endsWith('_total')) this.counter(name, help, read, label)
+      else this.gauge(name, help, read, label)
+  }
+
+  /** Reports constant facts as labels of a series whose value is 1. */
+  info(name: string, help: string, labels: Readonly<Record<string, string>>): void {
+    new Gauge({ name, help, labelNames: Object.keys(labels), registers: [this.registry] }).set(labels, 1)
+  }
+
+  /** Reports durations that were counted elsewhere, by the values of a label. */
+  histogram(
+    name: string,
+    help: string,
+    read: () => Promise<Readonly<Record<string, Observations>>>,
+    label: string,
+  ): void {
+    const described = { name, help, type: 'histogram' }
+    const get = async () => ({
+      ...described,
+      values: Object.entries(await read()).flatMap(([value, { total, seconds, upTo }]) => {
+        const labels = { [label]: value }
+        const bucket = (le: number | string, count: number) => ({
+          metricName: `${name}_bucket`,
+          labels: { le, ...labels },
+          value: count,
+        })
+        return [
+          ...upTo.map(([bound, count]) => bucket(bound, count)),
+          bucket('+Inf', total),
+          { metricName: `${name}_sum`, labels, value: seconds },
+          { metricName: `${name}_count`, labels, value: total },
+        ]
+      }),
+    })
+    // A prom-client histogram accepts only single observations; a registry needs no more of a metric than this.
+    this.registry.registerMetric({ ...described, get } as unknown as Histogram<string>)
+  }
+
+  /** Reports a number that only grows; its name ends in `_total`. */
+  counter(name: string, help: string, read: Read, label?: string): void {
+    new Counter({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      async collect() {
+        const value = await read()
+        this.reset()
+        for (const [labels, number] of series(value, label)) this.inc(labels, number)
+      },
+    })
+  }
+}
+
+function series(read: Value, label: string | undefined): [Record<string, string>, number][] {
+  if (read === undefined) return [[{}, Number.NaN]]
+  if (typeof read === 'number') return [[{}, read]]
+  return Object.entries(read).map(([value, number]) => [{ [label ?? 'name']: value }, number])
+}
+
+/** Serves the metrics at /metrics, with any query. */
+export async function serveMetrics(metrics: Metrics, port: number, host = '127.0.0.1'): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff')
+    if (request.url?.split('?', 1)[0] !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    response.writeHead(200, { 'content-type': metrics.registry.contentType })
+    response.end(await metrics.registry.metrics())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, resolve)
+  })
+  server.unref()
+  return server
+}

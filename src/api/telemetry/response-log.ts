@@ -1,0 +1,188 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { remember } from '../../foundation/cache/remember.ts'
+import { awaitDelivery, type Outcome } from './deliveries.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The name of the operation, in logs and metrics. */
+    operation?: string
+  }
+  interface FastifyRequest {
+    /** When the head had arrived, in milliseconds of `performance.now()`. */
+    arrived: number
+  }
+}
+
+export interface ResponseRecord {
+  readonly id: string
+  readonly operation: string
+  readonly status: number
+  readonly outcome: Outcome
+  /** The bytes of the body that the operating system accepted. */
+  readonly bytes: number
+  /** From the arrival of the request to the end of the response, in milliseconds. */
+  readonly ms: number
+  readonly method?: string | undefined
+  /** The pattern of the path, such as `/v1/submissions/:submissionToken/validation-results`. */
+  readonly route?: string | undefined
+  readonly client?: string | undefined
+  /** The X-Request-Id of the request. */
+  readonly requestId?: string | undefined
+  /** The trace id of the request. */
+  readonly trace?: string | undefined
+}
+
+/** Health checks arrive several times a minute: successful ones are logged at level debug. */
+const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
+
+/** Counts and logs responses. It logs nothing that the caller sent, except IDs whose form shows that they are random. */
+export class ResponseLog {
+  readonly #log: Log
+  readonly #metrics: Metrics
+  readonly #release: (request: IncomingMessage, response: ServerResponse) => void
+  /** Responses sent by Fastify that will be recorded when they have ended. */
+  readonly #expected = new WeakSet<ServerResponse>()
+
+  /** @param release called with each response that has ended */
+  constructor(
+    log: Log,
+    metrics: Metrics,
+    release: (request: IncomingMessage, response: ServerResponse) => void = () => undefined,
+  ) {
+    this.#log = log
+    this.#metrics = metrics
+    this.#release = release
+  }
+
+  record(response: ResponseRecord): void {
+    const { operation, status, ms, outcome, bytes } = response
+    this.#metrics.count(operation, status, ms / 1000, outcome, bytes)
+    if (PROBES.has(operation) && status < 400) this.#log.writeDebug(renderFields(response))
+    else this.#log.writeInfo(renderFields(response))
+  }
+
+  begin(request: FastifyRequest): void {
+    request.arrived = performance.now()
+  }
+
+  /**
+   * Records every response that Fastify sends. Pages bypass Fastify and are recorded by `recordPage`, because an
+   * `onResponse` hook would make Fastify listen to every response.
+   */
+  watch(app: FastifyInstance): void {
+    app.decorateRequest('arrived', 0)
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      this.recordReply(request, reply)
+      done()
+    })
+  }
+
+  /** Records a response that Fastify is about to send, once it is sent or the client has left. */
+  recordReply(request: FastifyRequest, reply: FastifyReply): void {
+    const { raw } = reply
+    // Fastify sends a response again if it turns into an error while being sent.
+    if (this.#expected.has(raw)) return
+    this.#expected.add(raw)
+    const operation = request.routeOptions.config?.operation ?? 'unknown'
+    awaitDelivery(request.raw.socket, raw, undefined, (outcome, bytes) =>
+      this.#recordEnd(request, raw, operation, outcome, bytes),
+    )
+  }
+
+  /**
+   * Records a response that has been written completely, at once if the operating system has accepted it.
+   *
+   * @param length the length of the body in bytes
+   */
+  recordPage(request: FastifyRequest, response: ServerResponse, operation: string, length: number): void {
+    const { socket } = request.raw
+    const bytes = request.method === 'HEAD' ? 0 : length
+    if (response.writableLength === 0 && !socket.destroyed)
+      this.#recordEnd(request, response, operation, 'sent', bytes)
+    else
+      awaitDelivery(socket, response, bytes, (outcome, taken) =>
+        this.#recordEnd(request, response, operation, outcome, taken),
+      )
+  }
+
+  #recordEnd(
+    request: FastifyRequest,
+    response: ServerResponse,
+    operation: string,
+    outcome: Outcome,
+    bytes: number,
+  ): void {
+    this.#release(request.raw, response)
+    const { id, arrived, principal, method, headers } = request
+    const ms = performance.now() - arrived
+    const status = response.statusCode
+    const route = request.routeOptions.url
+    const requestId = readRandomId(headers['x-request-id'])
+    const trace = readTrace(headers.traceparent)
+    const client = principal?.client
+    this.record({ id, operation, status, outcome, bytes, ms, method, route, client, requestId, trace })
+  }
+}
+
+/** A UUID, or 128 bits in hexadecimal: other texts could identify a person or be secret. */
+const RANDOM_ID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i
+
+function readRandomId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && RANDOM_ID.test(header) ? header : undefined
+}
+
+/** The trace id of a W3C `traceparent` (Trace Context, section 3.2); all zeros are invalid. */
+function readTrace(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined
+  return /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/.exec(
+    header,
+  )?.[1]
+}
+
+/**
+ * Renders the members of a JSON object from as few pieces as possible, because each is copied separately. Only the
+ * name of a client, which an administrator chooses, can need escaping.
+ */
+function renderFields(response: ResponseRecord): string {
+  const { id, bytes, ms, client, requestId, trace } = response
+  const microseconds = Math.round(ms * 1000)
+  const whole = Math.trunc(microseconds / 1000)
+  let end = client === undefined ? '' : renderClient(client)
+  if (requestId !== undefined) end += `,"requestId":"${requestId}"`
+  if (trace !== undefined) end += `,"trace":"${trace}"`
+  return `"id":"${id}${renderKind(response)}${bytes},"ms":${whole}${THOUSANDTHS[microseconds % 1000]}${end}`
+}
+
+/** The part between the id and the bytes, and the responses that it is of. */
+type Kind = Pick<ResponseRecord, 'method' | 'route' | 'outcome'> & { readonly text: string }
+
+/** By operation and status, each with few methods, routes and outcomes. */
+const kinds = new Map<string, Map<number, Kind[]>>()
+
+function renderKind(response: ResponseRecord): string {
+  const { operation, status, outcome, method, route } = response
+  for (const kind of kinds.get(operation)?.get(status) ?? []) {
+    if (kind.method === method && kind.route === route && kind.outcome === outcome) return kind.text
+  }
+  return addKind(response)
+}
+
+function addKind({ operation, status, outcome, method, route }: ResponseRecord): string {
+  const how = method === undefined ? '' : `"method":"${method}",`
+  const where = route === undefined ? '' : `"route":${JSON.stringify(route)},`
+  const text = `",${how}${where}"operation":"${operation}","status":${status},"outcome":"${outcome}","bytes":`
+  const ofOperation = kinds.get(operation) ?? new Map<number, Kind[]>()
+  kinds.set(
+    operation,
+    ofOperation.set(status, [...(ofOperation.get(status) ?? []), { method, route, outcome, text }]),
+  )
+  return text
+}
+
+const renderClient = remember((client) => `,"client":${JSON.stringify(client)}`)
+
+/** Cached, because rendering a fraction takes longer than the rest of a line. */
+const THOUSANDTHS = Array.from({ length: 1000 }, (_, number) => `.${String(number).padStart(3, '0')}`)

@@ -1,0 +1,156 @@
+import { type Command, Option } from 'commander'
+import type { ReadFile } from '../engines/records/index.ts'
+import { dropUnknown, listMappable, readMapping, readRecords } from '../engines/records/index.ts'
+import { action, report, type WithDatabase } from '../foundation/command-line/command.ts'
+import { replaceFile } from '../foundation/command-line/output-file.ts'
+import { Progress, say, writeOut } from '../foundation/command-line/terminal.ts'
+import { addHistoryCommands } from './history/commands.ts'
+import type { Retention } from './history/revision-log.ts'
+import { describeImport, type ImportFlags, runImport, withImportOptions } from './import/command.ts'
+import { type ExportFormat, exportOccupations } from './import/export.ts'
+import { addNameCommands } from './names/commands.ts'
+import { addOnetCommand } from './onet/command.ts'
+import {
+  findItemColumn,
+  IMPORT_COLUMNS,
+  ImportRecord,
+  OCCUPATION_COLUMNS,
+  writeCsvTemplate,
+  writeRecordSchema,
+} from './records/record-schema.ts'
+import { OccupationRecord } from './records/schema.ts'
+
+interface TableFlags {
+  map?: string
+  sheet?: string
+  ignoreUnknown?: true
+  acceptLostMacrons?: true
+}
+
+/** The most cells listed that were read as they are shown. */
+const MOST_SHOWN = 10
+
+/** The most ignored field names that a command prints. */
+const MOST_IGNORED = 20
+
+/** Adds `occupations import`, `import-onet`, `export` and the commands of the history. */
+export function addOccupationCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  retention: () => Retention,
+): Command {
+  const occupations = program.command('occupations').description('import and export the occupation catalogue')
+
+  withImportOptions(occupations.command('import'))
+    .description(
+      'import records from JSON, NDJSON, CSV or XLSX files, optionally gzipped; - is standard input',
+    )
+    .argument('<file...>')
+    .option('--map <file>', 'a mapping of columns to fields, in YAML or JSON')
+    .option('--sheet <name>', 'the sheet of a spreadsheet that has several')
+    .option('--ignore-unknown', 'ignore unknown columns and fields')
+    .option('--accept-lost-macrons', 'accept updates that only remove macrons and other marks')
+    .action(
+      action(async (files: string[], flags: ImportFlags & TableFlags) => {
+        const progress = new Progress('records', files)
+        const read: ReadFile[] = []
+        const ignored = new Set<string>()
+        const onIgnored = (name: string) => ignored.add(name)
+        const shown = { count: 0, first: [] as { cell: string; stored: string; shown: string }[] }
+        const { map, sheet, ignoreUnknown } = flags
+        const mapping =
+          map === undefined
+            ? undefined
+            : await readMapping(map, OccupationRecord, listMappable(OCCUPATION_COLUMNS))
+        const all = readRecords(files, {
+          columns: IMPORT_COLUMNS,
+          findColumn: findItemColumn,
+          mapping,
+          sheet,
+          ignoreUnknown,
+          onIgnored,
+          onShown: (number) => {
+            if (++shown.count <= MOST_SHOWN) shown.first.push(number)
+          },
+          onBytes: progress.onBytes,
+          onFile: (file) => read.push(file),
+        })
+        const records = ignoreUnknown ? dropUnknown(all, ImportRecord, onIgnored) : all
+        const origin = () => ({ command: 'import', files: read })
+        const result = await runImport(withDatabase, records, flags, progress, {
+          origin,
+          keepMarks: flags.acceptLostMacrons !== true,
+          retention: retention(),
+        })
+        const names = [...ignored].slice(0, MOST_IGNORED)
+        await report(
+          flags,
+          {
+            ...result.summary,
+            ...(ignored.size > 0 && { ignored: names }),
+            ...(shown.count > 0 && { readAsShown: shown }),
+          },
+          [
+            ...(shown.count > 0 ? [describeShown(shown)] : []),
+            ...(ignored.size > 0 ? [`Ignored: ${names.join(', ')}.`] : []),
+            describeImport(result, flags),
+          ].join('\n'),
+        )
+      }),
+    )
+
+  occupations
+    .command('schema')
+    .description('print the JSON Schema of a record')
+    .option('--csv-template', 'print the header of a CSV file with all columns instead')
+    .action(
+      action(async ({ csvTemplate }: { csvTemplate?: true }) =>
+        writeOut(csvTemplate ? writeCsvTemplate() : writeRecordSchema()),
+      ),
+    )
+
+  addOnetCommand(occupations, withDatabase, retention)
+
+  occupations
+    .command('export')
+    .description('write the whole catalogue to standard output or to a file')
+    .addOption(
+      new Option('--format <format>', 'output format')
+        .choices(['ndjson', 'csv', 'flat-csv'])
+        .default('ndjson'),
+    )
+    .option('--output <file>', 'write to a file, replacing it once the catalogue is complete')
+    .action(
+      action(async ({ format, output }: { format: ExportFormat; output?: string }) => {
+        // On a terminal that shows the records, a count would appear among them.
+        const shown = output === undefined && process.stdout.isTTY
+        const progress = shown ? undefined : new Progress('records')
+        const { count, address } = await withDatabase(
+          async (database) => {
+            const write = (append: (text: string) => Promise<void>) =>
+              exportOccupations(database, format, append, progress?.onRecords)
+            const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
+            return { count, address: database.address }
+          },
+          { existing: true },
+        ).finally(() => progress?.stop())
+        say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${address}.`)
+      }),
+    )
+
+  addNameCommands(occupations, withDatabase, retention)
+  addHistoryCommands(occupations, withDatabase, retention)
+  return occupations
+}
+
+function describeShown({
+  count,
+  first,
+}: {
+  count: number
+  first: readonly { cell: string; stored: string; shown: string }[]
+}) {
+  const cells = count === 1 ? '1 cell was' : `${count} cells were`
+  const named = first.slice(0, 3).map(({ cell, stored, shown }) => `${cell} is ${shown}, stored as ${stored}`)
+  return `${cells} read as the sheet shows them: ${named.join('; ')}.`
+}

@@ -1,0 +1,101 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Part } from '../api/contract/part.ts'
+import { VERSIONS } from '../api/request/versions.ts'
+import type { Serving } from '../api/serving/serving.ts'
+import type { Database } from '../foundation/database/database.ts'
+import type { RevisionWatch } from '../foundation/database/revision-watch.ts'
+import type { Standby } from '../foundation/database/servers.ts'
+import { ChangeFeed } from './history/change-feed.ts'
+import { historyOperations } from './history/operations.ts'
+import { SnapshotStore } from './history/snapshot-store.ts'
+import { occupationOperations } from './operations.ts'
+import { Catalogue } from './records/catalogue.ts'
+import { CodingThread } from './search/coding-thread.ts'
+import { LiveIndex } from './search/live-index.ts'
+import { searchOperations } from './search/operations.ts'
+
+export interface CatalogueSettings {
+  readonly OCCUPATIONS_ACCESS: 'key' | 'public'
+  readonly OCCUPATIONS_LIMIT_DEFAULT: number
+  readonly OCCUPATIONS_LIMIT_MAX: number
+  readonly SNAPSHOT_FOLDER: string
+}
+
+export interface CatalogueOptions {
+  readonly database: Database
+  readonly standby?: Standby | undefined
+  /** Reports changes of the catalogue and of its search index. */
+  readonly revisions: RevisionWatch
+  readonly serving: Pick<Serving, 'send' | 'budgets' | 'createCache'>
+  readonly log: FastifyBaseLogger
+}
+
+/** The pages, the history and the search of the catalogue. */
+export function createCatalogue(
+  settings: CatalogueSettings,
+  { database, standby, revisions, serving, log }: CatalogueOptions,
+): Part {
+  const servers = { primary: database, standby }
+  const { unread } = serving.send
+  const { 'page-reads': reads, codings } = serving.budgets
+  const anonymous = settings.OCCUPATIONS_ACCESS === 'public'
+  const path = `${VERSIONS[0].prefix}/occupations`
+  const revision = revisions.current.catalogue
+  const catalogue = new Catalogue(servers, revision, serving.createCache(), unread, reads, path)
+  const snapshots = new SnapshotStore(database, settings.SNAPSHOT_FOLDER, revision, (err) =>
+    log.error({ err }, 'the snapshot could not be created: check SNAPSHOT_FOLDER'),
+  )
+  const feed = new ChangeFeed(servers, revision, unread, reads, snapshots, path)
+  const index = new LiveIndex(database, (err) => log.error({ err }, 'the search index could not be loaded'))
+  const coding = new CodingThread(codings)
+  void index.load()
+  revisions.on('catalogue', (revision) => {
+    catalogue.advance(revision)
+    void index.load()
+    feed.advance(revision)
+    snapshots.advance(revision)
+  })
+  revisions.on('search', () => void index.load())
+  // Otherwise an outdated page would be served for as long as changes cannot be read.
+  revisions.onStale(() => catalogue.doubt())
+  revisions.onFresh(() => catalogue.trust(revisions.current.catalogue))
+  return {
+    operations: [
+      ...occupationOperations({
+        catalogue,
+        anonymous,
+        limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
+      }),
+      ...historyOperations({
+        feed,
+        snapshots,
+        database,
+        anonymous,
+        limits: { max: settings.OCCUPATIONS_LIMIT_MAX },
+      }),
+      ...searchOperations({ index, coding, pages: serving.createCache(), anonymous, path: `${path}/search` }),
+    ],
+    metrics: [
+      {
+        name: 'mahi_search_index_bytes',
+        help: 'Bytes of the search index in use.',
+        read: () => index.bytes,
+      },
+      {
+        name: 'mahi_search_index_age_seconds',
+        help: 'Seconds since the search index in use was loaded; NaN if there is none.',
+        read: () => index.age,
+      },
+      {
+        name: 'mahi_search_index_behind_seconds',
+        help: 'Seconds for which the catalogue has been newer than the search index in use.',
+        read: () => index.behind,
+      },
+    ],
+    stop: async () => {
+      await coding.close()
+      await index.close()
+      await snapshots.close()
+    },
+  }
+}

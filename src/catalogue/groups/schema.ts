@@ -1,0 +1,82 @@
+import Type, { type Static } from 'typebox'
+import { text } from '../../api/contract/fields.ts'
+import { SimilarCodesProblemBody } from '../../api/contract/problems.ts'
+
+const count = (description: string) =>
+  Type.Optional(Type.Integer({ description, format: 'int32', minimum: 0 }))
+
+const COUNTS = {
+  primaryCount: count('Occupations whose Primary group this is.'),
+  totalCount: count('Occupations that belong to the group, Primary or Secondary.'),
+}
+
+export const CountedMajorGroup = Type.Object(
+  {
+    code: text('Unique identifier of the major group.'),
+    nameEnglish: text('Major group name, in New Zealand English.'),
+    nameMaori: text('Major group name, in te reo Māori.'),
+    descriptionEnglish: text('High-level description of the major group, in New Zealand English.'),
+    ...COUNTS,
+  },
+  { description: 'A major group, with the number of its occupations.' },
+)
+export type CountedMajorGroup = Static<typeof CountedMajorGroup>
+
+export const CountedMinorGroup = Type.Object(
+  {
+    code: text('Unique identifier of the minor group.'),
+    nameEnglish: text('Minor group name, in New Zealand English.'),
+    nameMaori: text('Minor group name, in te reo Māori.'),
+    descriptionEnglish: text('High-level description of the minor group, in New Zealand English.'),
+    tasks: Type.Optional(Type.Array(Type.String(), { description: 'Tasks of the minor group.' })),
+    majorGroups: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            majorGroupRelationType: Type.Optional(
+              Type.Unsafe<'Primary' | 'Secondary'>({
+                type: 'string',
+                enum: ['Primary', 'Secondary'],
+                description: 'How the major group belongs to the minor group.',
+              }),
+            ),
+            majorGroupCode: text('The code of the major group.'),
+          },
+          { description: 'The code of a major group of a minor group, and how they are related.' },
+        ),
+        { description: 'The codes of its major groups, and how they are related.' },
+      ),
+    ),
+    ...COUNTS,
+  },
+  { description: 'A minor group, with the number of its occupations.' },
+)
+export type CountedMinorGroup = Static<typeof CountedMinorGroup>
+
+export const OccupationGroups = Type.Object(
+  {
+    majorGroups: Type.Optional(
+      Type.Array(Type.Unsafe<CountedMajorGroup>(Type.Ref('OccupationMajorGroup#')), {
+        description: 'The major groups.',
+      }),
+    ),
+    minorGroups: Type.Optional(
+      Type.Array(Type.Unsafe<CountedMinorGroup>(Type.Ref('OccupationMinorGroup#')), {
+        description: 'The minor groups.',
+      }),
+    ),
+  },
+  { description: 'Major and minor groups, by code.' },
+)
+export interface OccupationGroups {
+  readonly majorGroups: CountedMajorGroup[]
+  readonly minorGroups: CountedMinorGroup[]
+}
+
+/** The schemas of both operations on groups, by their names in the OpenAPI document. */
+export const GROUP_SCHEMAS = {
+  OccupationMajorGroup: CountedMajorGroup,
+  OccupationMinorGroup: CountedMinorGroup,
+  OccupationGroups,
+  SimilarCodesProblem: SimilarCodesProblemBody,
+}

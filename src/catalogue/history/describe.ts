@@ -1,0 +1,51 @@
+import { escapeControls, quote } from '../../foundation/text/quote.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import type { FieldDifference } from './fields.ts'
+import { type ChangePreview, MAX_PREVIEWED, type RecordChange } from './preview.ts'
+import type { CatalogueRevision } from './revision-log.ts'
+
+/** The longest value that is shown, in characters. */
+const SHOWN = 60
+
+/** The most records shown in a preview. */
+const SHOWN_RECORDS = 20
+
+/** The most fields shown of one record. */
+const SHOWN_FIELDS = 10
+
+const SIGNS = { created: '+', updated: '~', deleted: '-' } as const
+
+/** A changed record as text. */
+export function describeChange({ occupationCode, title, change, fields = [] }: RecordChange): string {
+  const shown = fields.slice(0, SHOWN_FIELDS).map((field) => `    ${describeField(field)}`)
+  if (fields.length > shown.length) shown.push(`    and ${fields.length - shown.length} more fields`)
+  const name = title === undefined ? '' : `  ${escapeControls(title)}`
+  return [`${SIGNS[change]} ${occupationCode}${name}`, ...shown].join('\n')
+}
+
+function describeField({ field, before, after }: FieldDifference): string {
+  return `${field}: ${describeValue(before)} -> ${describeValue(after)}`
+}
+
+function describeValue(value: unknown): string {
+  return value === undefined
+    ? '(absent)'
+    : quote(typeof value === 'string' ? value : JSON.stringify(value), SHOWN)
+}
+
+/** The changes of a preview as text. */
+export function describePreview({ records, total }: ChangePreview): string {
+  const lines = records.slice(0, SHOWN_RECORDS).map(describeChange)
+  const more = total - lines.length
+  if (more > 0) lines.push(`and ${more} more records (--json names the first ${MAX_PREVIEWED})`)
+  return lines.join('\n')
+}
+
+/** A revision and its files as text. */
+export function describeRevision(revision: CatalogueRevision, current: boolean): string {
+  const { number, stored, command, files, created, updated, deleted, total, kept } = revision
+  const state = current ? ' (current)' : kept ? '' : ' (no longer kept)'
+  const time = stored === 0 ? 'at the start' : formatTimestamp(stored)
+  const head = `${number}${state}  ${time}  ${command}: ${created} created, ${updated} updated, ${deleted} deleted; ${total} in all`
+  return [head, ...files.map(({ name, sha256 }) => `    ${name}  sha256 ${sha256}`)].join('\n')
+}

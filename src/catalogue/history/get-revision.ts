@@ -1,0 +1,78 @@
+import Type from 'typebox'
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import { EXAMPLE_PAGE } from '../records/example.ts'
+import { OccupationRecord } from '../records/schema.ts'
+import { compareFields } from './fields.ts'
+import type { HistoryOptions } from './operations.ts'
+import { assertKept, type Difference, listDifferences, RevisionUnknown } from './past.ts'
+import { readRemoved } from './replacements.ts'
+import { FieldDifference, OccupationDifference, OccupationDifferences } from './revision-schema.ts'
+
+/** The most records of one response. */
+const MOST = 200
+
+const numberOf = (description: string) =>
+  Type.Integer({ description, minimum: 0, maximum: 2 ** 31 - 1, format: 'int32' })
+
+const [record = {}] = EXAMPLE_PAGE.data
+const EXAMPLE = {
+  revision: 57,
+  since: 56,
+  differences: [{ occupationCode: 'A0101', after: record, fields: [] }],
+  complete: true,
+}
+
+export function getOccupationRevision({ database }: Pick<HistoryOptions, 'database'>): Operation {
+  return operation({
+    name: 'occupation-revision',
+    id: 'getOccupationRevision',
+    summary: 'Compare revisions',
+    description: 'The records that differ between a revision and the one before it, or another one.',
+    tag: 'Occupations',
+    method: 'GET',
+    path: '/occupation-revisions/{revision}',
+    access: withScope('occupations:read'),
+    limit: 'occupations',
+    request: {
+      path: Type.Object({ revision: numberOf('Number of the revision.') }),
+      query: Type.Object({
+        Since: Type.Optional(numberOf('The revision that it is compared with; without it, the one before.')),
+      }),
+    },
+    schemas: { OccupationRecord, FieldDifference, OccupationDifference, OccupationDifferences },
+    responses: { 200: describeDocument(OccupationDifferences, 'The differences.', EXAMPLE) },
+    problems: { ...COMMON_PROBLEMS, 'not-found': 'A revision does not exist, or is no longer kept.' },
+  }).handle(async ({ path: { revision }, query: { Since: since = Math.max(0, revision - 1) }, refuse }) => {
+    try {
+      await assertKept(database, revision)
+      await assertKept(database, since)
+    } catch (error) {
+      if (error instanceof RevisionUnknown) throw refuse('not-found', `${error.message}.`)
+      throw error
+    }
+    const differences = []
+    let complete = true
+    for await (const difference of listDifferences(database, since, revision)) {
+      complete = differences.length < MOST
+      if (!complete) break
+      differences.push(await render(database, difference))
+    }
+    return document({ revision, since, differences, complete })
+  })
+}
+
+async function render(database: Reader, { code, before, after }: Difference) {
+  const parse = (text: string) => JSON.parse(text) as OccupationRecord
+  const { replacedBy = [] } = (after === undefined && (await readRemoved(database, code))) || {}
+  return {
+    occupationCode: code,
+    ...(before !== undefined && { before: parse(before) }),
+    ...(after !== undefined && { after: parse(after) }),
+    fields: before !== undefined && after !== undefined ? compareFields(before, after) : [],
+    ...(replacedBy.length > 0 && { replacedBy: [...replacedBy] }),
+  }
+}

@@ -1,0 +1,71 @@
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { COMMON_PROBLEMS, describeStream, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { notModified, stream } from '../../api/contract/results.ts'
+import { makeEtag } from '../../api/serving/page.ts'
+import { listAccepted } from '../../api/serving/send.ts'
+import { nameRevision } from '../records/catalogue.ts'
+import type { HistoryOptions } from './operations.ts'
+
+const NDJSON = 'application/x-ndjson'
+
+const text = (description: string) => ({ description, type: 'string' })
+
+const SNAPSHOT_HEADERS = {
+  'delta-token': text('The token with which the change feed continues from this snapshot.'),
+  'catalogue-revision': text('Number of the revision; it goes back only after a restore from a backup.'),
+  'total-count': text('Number of records, one on each line.'),
+  'repr-digest': text('SHA-256 of the bytes as they are sent (RFC 9530).'),
+  'ndjson-digest': text('SHA-256 of the NDJSON, whatever its encoding, in the same form.'),
+}
+
+export function getSnapshot({ snapshots, anonymous }: HistoryOptions): Operation {
+  const caching = anonymous ? 'public, no-cache' : 'private, no-cache'
+  return operation({
+    name: 'occupation-snapshot',
+    id: 'getOccupationSnapshot',
+    summary: 'Get the whole catalogue',
+    description:
+      'Every record of one revision as NDJSON, ordered by occupation code: a record on each line, as in the list. Continue with the change feed from the token in Delta-Token.',
+    tag: 'Occupations',
+    method: 'GET',
+    path: '/occupations/snapshot',
+    access: withScope('occupations:read', { anonymous }),
+    limit: 'occupations',
+    caching,
+    accepts: [NDJSON, 'application/json'],
+    schemas: {},
+    responses: {
+      200: describeStream(NDJSON, 'The catalogue.', SNAPSHOT_HEADERS),
+      304: NOT_MODIFIED,
+    },
+    problems: {
+      ...COMMON_PROBLEMS,
+      unavailable: 'The snapshot of a new revision is being prepared, or the database does not respond.',
+    },
+  }).handle(async ({ request, isFresh }) => {
+    const known = makeEtag(nameRevision(snapshots.revision), 'snapshot')
+    if (isFresh(known)) return notModified(known)
+    const opened = await snapshots.open([...listAccepted(request.headers['accept-encoding']), 'identity'])
+    const { snapshot, encoding, sent } = opened
+    const etag = makeEtag(nameRevision(snapshot.revision), 'snapshot')
+    const isHead = request.method === 'HEAD'
+    if (isHead || isFresh(etag)) await opened.close()
+    if (isFresh(etag)) return notModified(etag)
+    return stream(NDJSON, isHead ? nothing() : opened.body, {
+      etag,
+      'cache-control': caching,
+      vary: 'accept, accept-encoding',
+      'content-length': String(sent.length),
+      'content-disposition': 'attachment; filename="occupations.ndjson"',
+      'delta-token': snapshot.delta,
+      'catalogue-revision': String(snapshot.revision.number),
+      'total-count': String(snapshot.total),
+      'repr-digest': `sha-256=:${sent.digest}:`,
+      'ndjson-digest': `sha-256=:${snapshot.identity.digest}:`,
+      ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+    })
+  })
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}

@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto'
+import type { ReadFile } from '../../engines/records/index.ts'
+import type { Reader, Writer } from '../../foundation/database/database.ts'
+import {
+  bumpRevision,
+  CATALOGUE_REVISION,
+  type Revision,
+  readRevisions,
+} from '../../foundation/database/revisions.ts'
+import { enqueue } from '../../foundation/jobs/queue.ts'
+import type { ChangeCounts } from '../import/merge.ts'
+
+/** The default number of days for which a superseded revision can be restored. */
+const DEFAULT_HISTORY_DAYS = 90
+
+const DAY = 86_400_000
+
+/** A revision of the catalogue and its origin. */
+export interface CatalogueRevision {
+  readonly number: number
+  /** When it was stored. */
+  readonly stored: number
+  /** The command, such as `import`. */
+  readonly command: string
+  readonly files: readonly ReadFile[]
+  readonly created: number
+  readonly updated: number
+  readonly deleted: number
+  /** Records in the catalogue. */
+  readonly total: number
+  /** Whether its content can still be read. */
+  readonly kept: boolean
+}
+
+/** The origin of a revision. */
+export interface Origin {
+  readonly command: string
+  readonly files: readonly ReadFile[]
+}
+
+/** How long the history is kept. */
+export interface Retention {
+  /** Days for which a superseded revision stays readable; the previous revision is always kept. */
+  readonly historyDays: number
+  /** Days for which a removed code is reported; `undefined` means for ever. */
+  readonly removedDays?: number | undefined
+}
+
+const DEFAULT_RETENTION: Retention = { historyDays: DEFAULT_HISTORY_DAYS }
+
+/**
+ * The revision that a transaction is about to create. If the catalogue was changed without recording history, for
+ * example by an older version of Mahi, the history starts again, because the previous state is unknown.
+ */
+export async function nextRevision(writer: Writer, changed: number): Promise<Revision> {
+  const { catalogue } = await readRevisions(writer)
+  const newest = await writer.get<{ number: number }>(
+    'select max(number) as number from catalogue_revision having max(number) is not null',
+  )
+  if (newest?.number !== catalogue.number) await beginAgain(writer, catalogue)
+  return { number: catalogue.number + 1, changed }
+}
+
+async function beginAgain(writer: Writer, catalogue: Revision): Promise<void> {
+  await writer.run('delete from occupation_past')
+  await writer.run('delete from occupation_removed where code in (select code from occupation)')
+  await writer.run('update catalogue_revision set kept = 0')
+  // After a manual restore, later numbers may already exist.
+  await writer.run('delete from catalogue_revision where number >= $1', [catalogue.number])
+  await insertRevision(writer, catalogue, { command: 'not recorded', files: [] }, {})
+}
+
+/** Increments the revision, records it, requests its search index, and deletes expired history. */
+export async function recordRevision(
+  writer: Writer,
+  revision: Revision,
+  origin: Origin,
+  counts: ChangeCounts,
+  retention: Retention = DEFAULT_RETENTION,
+): Promise<void> {
+  await bumpRevision(writer, 'catalogue', revision.changed)
+  await insertRevision(writer, revision, origin, counts)
+  await enqueue(writer, { kind: 'index', subject: String(revision.number), eid: '' })
+  await forget(writer, revision.number, retention)
+}
+
+async function insertRevision(
+  writer: Writer,
+  { number, changed }: Revision,
+  { command, files }: Origin,
+  { created = 0, updated = 0, deleted = 0 }: Partial<ChangeCounts>,
+): Promise<void> {
+  const whole = await writer.get<{ total: number }>(
+    `select total from occupation_filter where major = '' and minor = ''`,
+  )
+  await writer.run(
+    `insert into catalogue_revision
+      (number, id, changed, stored, command, files, created, updated, deleted, total, kept)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1)`,
+    [
+      number,
+      randomBytes(16).toString('hex'),
+      changed,
+      Date.now(),
+      command,
+      JSON.stringify(files),
+      created,
+      updated,
+      deleted,
+      whole?.total ?? 0,
+    ],
+  )
+}
+
+/** Keeps every revision that was current at any time since the cut-off, and the previous revision. */
+async function forget(
+  writer: Writer,
+  current: number,
+  { historyDays, removedDays }: Retention,
+): Promise<void> {
+  const cutOff = Date.now() - historyDays * DAY
+  const row = await writer.get<{ number: number | null }>(
+    'select max(number) as number from catalogue_revision where stored < $1',
+    [cutOff],
+  )
+  const oldest = Math.min(row?.number ?? 0, current - 1)
+  await writer.run('update catalogue_revision set kept = 0 where number < $1 and kept = 1', [oldest])
+  await writer.run('delete from occupation_past where until <= $1', [oldest])
+  if (removedDays !== undefined) {
+    await writer.run('delete from occupation_removed where removed < $1 and revision <= $2', [
+      Date.now() - removedDays * DAY,
+      oldest,
+    ])
+  }
+}
+
+/** The latest revisions, newest first. */
+export async function listRevisions(reader: Reader, limit: number): Promise<CatalogueRevision[]> {
+  const rows = await reader.all<Omit<CatalogueRevision, 'files' | 'kept'> & { files: string; kept: number }>(
+    `select number, stored, command, files, created, updated, deleted, total, kept
+     from catalogue_revision order by number desc limit $1`,
+    [limit],
+  )
+  return rows.map((row) => ({
+    ...row,
+    files: JSON.parse(row.files) as ReadFile[],
+    kept: row.kept === 1,
+  }))
+}
+
+/**
+ * SQL for the oldest readable revision, where `r` is the catalogue's row of `revision`. If another version of Mahi
+ * created the current revision, the history ends before it.
+ */
+export const OLDEST_KEPT = `
+  coalesce(
+    (select min(k.number) from catalogue_revision k
+     where k.kept = 1 and exists (select 1 from catalogue_revision n where n.number = r.number)),
+    r.number
+  )`
+
+/** The numbers of the oldest readable revision and of the current one. */
+export async function readKept(reader: Reader): Promise<{ oldest: number; current: number }> {
+  const row = await reader.get<{ oldest: number; current: number }>(
+    `select r.number as current, ${OLDEST_KEPT} as oldest from ${CATALOGUE_REVISION} r`,
+  )
+  if (row === undefined) throw new Error('the database has no revision of the catalogue')
+  return row
+}

@@ -1,0 +1,246 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
+import { Problem } from '../../api/contract/problems.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+import {
+  addEncoding,
+  buildSnapshot,
+  describeSnapshot,
+  encodedPath,
+  type Measured,
+  removeSnapshot,
+  type Snapshot,
+  type SnapshotEncoding,
+} from './snapshot-file.ts'
+
+/** How long a request waits for a snapshot to be created, in milliseconds. */
+const PATIENCE = 20_000
+
+/** How long a page of changes waits for the digest of its revision, in milliseconds. */
+const DIGEST_PATIENCE = 5_000
+
+/** The largest NDJSON that is stored as a file, in bytes; a larger one is unpacked for each request. */
+const MOST_PLAIN = 256 * 2 ** 20
+
+/** Bytes read from a file at once. */
+const CHUNK = 64 * 1024
+
+/** A snapshot in one encoding, ready to send. */
+export interface OpenSnapshot {
+  readonly snapshot: Snapshot
+  readonly encoding: SnapshotEncoding
+  /** The size and digest of the bytes to send. */
+  readonly sent: Measured
+  /** Reads the bytes, and closes the file. */
+  readonly body: AsyncIterable<Buffer>
+  /** Closes the file without reading it. */
+  close(): Promise<void>
+}
+
+/** Called when a snapshot could not be created. */
+export type OnSnapshotFailure = (error: unknown) => void
+
+/**
+ * The snapshot of the current revision, stored as files. It is created at the first request, and then again at once
+ * for each new revision.
+ */
+export class SnapshotStore {
+  readonly #database: Database
+  readonly #folder: string
+  readonly #onFailure: OnSnapshotFailure
+  readonly #stopping = new AbortController()
+  #revision: Revision
+  #current: Snapshot | undefined
+  /** The snapshot that is being created, and the newest revision that this process knew when that began. */
+  #building: { readonly from: Revision; readonly built: Promise<Snapshot> } | undefined
+  /** The files that are being added. */
+  readonly #adding = new Map<SnapshotEncoding, Promise<void>>()
+  #wanted = false
+
+  constructor(database: Database, folder: string, revision: Revision, onFailure: OnSnapshotFailure) {
+    this.#database = database
+    this.#folder = folder
+    this.#revision = revision
+    this.#onFailure = onFailure
+  }
+
+  /** The newest revision that this process has seen. */
+  get revision(): Revision {
+    return this.#revision
+  }
+
+  /** Called when the catalogue has a new revision. */
+  advance(revision: Revision): void {
+    this.#revision = revision
+    if (this.#wanted) void this.#build().catch(() => undefined)
+  }
+
+  /**
+   * Opens the snapshot in the first available encoding. Brotli is created after the first request for it, as is the
+   * uncompressed file.
+   *
+   * @param accepted encodings in order of preference, including gzip or identity
+   * @throws {Problem} `unavailable` while it is being created, or if that failed
+   */
+  async open(accepted: readonly SnapshotEncoding[]): Promise<OpenSnapshot> {
+    this.#wanted = true
+    for (let attempt = 1; ; attempt++) {
+      const snapshot = await this.#get()
+      if (accepted[0] === 'br' && snapshot.br === undefined) this.#add('br', snapshot)
+      const encoding = accepted.find((each) => each !== 'br' || snapshot.br !== undefined) ?? 'identity'
+      const isUnpacked = encoding === 'identity' && snapshot.isPlainStored !== true
+      if (isUnpacked && snapshot.identity.length <= MOST_PLAIN) this.#add('identity', snapshot)
+      try {
+        const file = await open(encodedPath(this.#folder, snapshot, isUnpacked ? 'gzip' : encoding))
+        return {
+          snapshot,
+          encoding,
+          sent: (encoding === 'br' ? snapshot.br : snapshot[encoding]) ?? snapshot.gzip,
+          body: readFile(file, isUnpacked),
+          close: () => file.close(),
+        }
+      } catch (error) {
+        // Somebody has deleted the files: create them again.
+        this.#current = undefined
+        if (attempt === 2) throw this.#explain(error)
+      }
+    }
+  }
+
+  /**
+   * The SHA-256 of the NDJSON of a revision, in base64; `undefined` if it is not known in time, or if the catalogue has
+   * changed meanwhile.
+   */
+  async digestAt(revision: Revision): Promise<string | undefined> {
+    this.#wanted = true
+    const giveUp = new AbortController()
+    try {
+      const current = this.#current
+      const isKnown = current !== undefined && isSameRevision(current.revision, revision)
+      const snapshot = isKnown
+        ? current
+        : await Promise.race([
+            this.#build(),
+            sleep(DIGEST_PATIENCE, undefined, { signal: giveUp.signal, ref: false }),
+          ])
+      const isMeant = snapshot !== undefined && isSameRevision(snapshot.revision, revision)
+      return isMeant ? snapshot.identity.digest : undefined
+    } catch {
+      // The log has the cause, and the changes are complete without it.
+      return undefined
+    } finally {
+      giveUp.abort()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    while (this.#building !== undefined) await this.#building.built.catch(() => undefined)
+    await Promise.all(this.#adding.values())
+  }
+
+  async #get(): Promise<Snapshot> {
+    const current = this.#current
+    if (current !== undefined && isSameRevision(current.revision, this.#revision)) return current
+    const giveUp = new AbortController()
+    try {
+      return await Promise.race([
+        this.#build(),
+        sleep(PATIENCE, undefined, { signal: giveUp.signal, ref: false }).then(() => {
+          throw new Problem('unavailable', 'The snapshot of the catalogue is being prepared.', {
+            headers: { 'retry-after': '5' },
+          })
+        }),
+      ])
+    } finally {
+      giveUp.abort()
+    }
+  }
+
+  /**
+   * Creates one snapshot at a time, shared by all requests. A snapshot whose creation began before the newest revision
+   * was known is not shared: it may contain records that the caller has already seen removed.
+   */
+  async #build(): Promise<Snapshot> {
+    while (this.#building !== undefined && !isSameRevision(this.#building.from, this.#revision))
+      await this.#building.built.catch(() => undefined)
+    this.#building ??= {
+      from: this.#revision,
+      built: this.#buildCurrent().finally(() => {
+        this.#building = undefined
+      }),
+    }
+    return await this.#building.built
+  }
+
+  async #buildCurrent(): Promise<Snapshot> {
+    const before = this.#current
+    try {
+      const snapshot = await buildSnapshot(this.#database, this.#folder, this.#stopping.signal)
+      this.#current = snapshot
+      if (before !== undefined && before.delta !== snapshot.delta) await removeSnapshot(this.#folder, before)
+      return snapshot
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  #explain(error: unknown): unknown {
+    // Known database errors already have a response.
+    if (error instanceof Problem || error instanceof UserError) return error
+    if (!this.#stopping.signal.aborted) this.#onFailure(error)
+    return new Problem('unavailable', 'The snapshot of the catalogue could not be prepared.', {
+      headers: { 'retry-after': '60' },
+      cause: error,
+    })
+  }
+
+  #add(encoding: 'br' | 'identity', snapshot: Snapshot): void {
+    if (this.#adding.has(encoding)) return
+    const isCurrent = () => this.#current?.delta === snapshot.delta
+    const added = addEncoding(this.#folder, snapshot, encoding, this.#stopping.signal)
+      .then(async (more) => {
+        if (!isCurrent()) return await removeSnapshot(this.#folder, snapshot)
+        this.#current = { ...(this.#current ?? snapshot), ...more }
+        await describeSnapshot(this.#folder, this.#current)
+      })
+      .catch((error: unknown) => {
+        // The files of a superseded revision have been removed.
+        if (isCurrent()) this.#explain(error)
+      })
+      .finally(() => this.#adding.delete(encoding))
+    this.#adding.set(encoding, added)
+  }
+}
+
+/** Reads a file and closes it at the end, even if the reader leaves before it starts. */
+function readFile(file: FileHandle, unpack: boolean): AsyncIterable<Buffer> {
+  return {
+    [Symbol.asyncIterator]() {
+      const chunks = readChunks(file, unpack)
+      return {
+        next: () => chunks.next(),
+        return: async () => {
+          await chunks.return(undefined)
+          await file.close()
+          return { done: true as const, value: undefined }
+        },
+      }
+    },
+  }
+}
+
+async function* readChunks(file: FileHandle, unpack: boolean): AsyncGenerator<Buffer> {
+  const source = file.createReadStream({ highWaterMark: CHUNK })
+  if (!unpack) return yield* source
+  const gunzip = createGunzip({ chunkSize: CHUNK })
+  source.on('error', (error) => gunzip.destroy(error))
+  try {
+    yield* source.pipe(gunzip)
+  } finally {
+    source.destroy()
+  }
+}

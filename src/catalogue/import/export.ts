@@ -1,0 +1,82 @@
+import { stringify } from 'csv-stringify/sync'
+import { type CsvColumn, listFlatColumns, pick } from '../../engines/records/index.ts'
+import type { Database, Reader } from '../../foundation/database/database.ts'
+import { OCCUPATION_COLUMNS } from '../records/record-schema.ts'
+import { OccupationRecord } from '../records/schema.ts'
+
+/** Records read from the database at once. */
+const BATCH = 500
+
+/** `flat-csv` has a column for each item of each list. */
+export type ExportFormat = 'ndjson' | 'csv' | 'flat-csv'
+
+/**
+ * Exports a consistent state of the catalogue, ordered by code, in pieces of text.
+ *
+ * @param write writes a piece, and resolves when there is room for the next
+ * @param onProgress called from time to time with the number of records written so far
+ * @returns the number of records
+ */
+export async function exportOccupations(
+  database: Database,
+  format: ExportFormat,
+  write: (text: string) => Promise<void>,
+  onProgress?: (records: number) => void,
+): Promise<number> {
+  return await database.snapshot(async (reader) => {
+    const columns = format === 'flat-csv' ? await listUsedColumns(reader) : OCCUPATION_COLUMNS
+    if (format !== 'ndjson') {
+      // Only with a mark do spreadsheets on Windows read the file as UTF-8.
+      const options = { bom: format === 'flat-csv' }
+      await write(stringify([columns.map(({ name }) => name)], options))
+    }
+    let count = 0
+    for await (const documents of readDocuments(reader)) {
+      await write(format === 'ndjson' ? `${documents.join('\n')}\n` : toCsv(documents, columns))
+      count += documents.length
+      onProgress?.(count)
+    }
+    return count
+  })
+}
+
+async function* readDocuments(reader: Reader): AsyncGenerator<string[]> {
+  let last = ''
+  for (;;) {
+    const rows = await reader.all<{ code: string; document: string }>(
+      'select code, document from occupation where code > $1 order by code limit $2',
+      [last, BATCH],
+    )
+    const end = rows.at(-1)
+    if (end === undefined) return
+    yield rows.map(({ document }) => document)
+    last = end.code
+  }
+}
+
+/** The flat columns, with as many items of each list as the longest one in use. */
+async function listUsedColumns(reader: Reader): Promise<CsvColumn[]> {
+  const most = new Map<string, number>()
+  const count = (value: unknown, place: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const steps = Array.isArray(value) ? value.map((item) => ['*', item] as const) : Object.entries(value)
+    if (Array.isArray(value)) most.set(place, Math.max(most.get(place) ?? 0, value.length))
+    for (const [step, inner] of steps) count(inner, place === '' ? step : `${place}.${step}`)
+  }
+  for await (const documents of readDocuments(reader)) {
+    for (const document of documents) count(JSON.parse(document), '')
+  }
+  return listFlatColumns(OccupationRecord, (place) => most.get(place) ?? 0)
+}
+
+function toCsv(documents: readonly string[], columns: readonly CsvColumn[]): string {
+  return stringify(
+    documents.map((document) => {
+      const record: unknown = JSON.parse(document)
+      return columns.map(({ path, write }) => {
+        const value = pick(record, path)
+        return value === undefined ? '' : write(value)
+      })
+    }),
+  )
+}

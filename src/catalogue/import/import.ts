@@ -1,0 +1,374 @@
+import type { SourceRecord } from '../../engines/records/index.ts'
+import type { Database, Writer } from '../../foundation/database/database.ts'
+import { readRevisions } from '../../foundation/database/revisions.ts'
+import { FaultList, InputRefused, isFault, MAX_FAULTS, refuse } from '../../foundation/faults/faults.ts'
+import type { Fault } from '../../foundation/faults/user-error.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { type ChangePreview, previewChanges } from '../history/preview.ts'
+import {
+  findReplacementFaults,
+  isReplacement,
+  MAX_REPLACEMENTS,
+  REPLACED_BY,
+  type Replacement,
+  readReplacement,
+} from '../history/replacements.ts'
+import { nextRevision, type Origin, type Retention, recordRevision } from '../history/revision-log.ts'
+import { type NameCounts, type SearchOnlyName, storeSearchNames } from '../names/names.ts'
+import { type FaultyRecord, type RenderedRecord, renderDocument, renderRecord } from '../records/record.ts'
+import { findLostMarks, type LocateLater } from './lost-marks.ts'
+import {
+  applyChanges,
+  dropStaged,
+  listChanges,
+  loadReplacements,
+  loadStaged,
+  type StagedRow,
+} from './merge.ts'
+
+export interface ImportOptions {
+  /** Delete the records that are not in the input. */
+  readonly replace?: boolean
+  /** Report what would change, but change nothing. */
+  readonly dryRun?: boolean
+  /** Store the dates in the records; records without one get the date of the import. */
+  readonly keepDates?: boolean
+  /** The search-only names of a source, which replace those it had; called after everything has been read. */
+  readonly searchNames?: () => {
+    readonly source: string
+    readonly names: ReadonlyMap<string, readonly SearchOnlyName[]>
+  }
+  /** The origin of the revision in the history, called after everything has been read. */
+  readonly origin?: () => Origin
+  /** Refuse updates that only lose macrons and other marks, as a file in another character set does. */
+  readonly keepMarks?: boolean
+  /** How long the history is kept. */
+  readonly retention?: Retention
+  /** Called before the changes are made, with the first changed records and their fields. */
+  readonly onPreview?: (preview: ChangePreview) => void
+  /** Called from time to time with the number of records read so far. */
+  readonly onProgress?: (records: number) => void
+  /** Called once if another import must finish first. */
+  readonly onWait?: () => void
+}
+
+export interface ImportSummary {
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly deleted: number
+  /** Records with text that was normalised or with empty fields that were omitted. */
+  readonly normalised: number
+  /** Records with repaired text that had been decoded with the wrong character set; absent if there are none. */
+  readonly repaired?: NamedRecords
+  /** Records with a group that has no code; absent if there are none. */
+  readonly withoutGroupCode?: NamedRecords
+  /** The counts of search-only names, if the input contains any. */
+  readonly searchNames?: NameCounts
+  /** The date of the changed records; absent if there are none, or if they keep their own. */
+  readonly lastUpdatedDate?: string
+}
+
+/** Records that a summary counts, and the first ten of them. */
+interface NamedRecords {
+  readonly count: number
+  readonly first: readonly NamedRecord[]
+}
+
+interface NamedRecord {
+  readonly file: string
+  readonly line: number
+  readonly occupationCode: string
+  /** The groups without a code. */
+  readonly groups?: readonly string[]
+}
+
+/** The most records listed in a summary for one reason. */
+const MOST_NAMED = 10
+
+/** Rolls back the transaction of a dry run. */
+class DryRun extends Error {
+  readonly summary: ImportSummary
+
+  constructor(summary: ImportSummary) {
+    super('dry run')
+    this.summary = summary
+  }
+}
+
+/**
+ * Updates the catalogue from records in one transaction. A record with unchanged content keeps its date; the others
+ * get a common date that is later than all stored dates. Memory use does not depend on the number of records.
+ *
+ * @throws {InputRefused} with all faults found, up to MAX_FAULTS; nothing is stored then
+ */
+export async function importOccupations(
+  database: Database,
+  records: AsyncIterable<SourceRecord | Fault>,
+  options: ImportOptions = {},
+): Promise<ImportSummary> {
+  try {
+    return await database.write(
+      'catalogue',
+      (writer) => importWithin(writer, records, options),
+      options.onWait,
+    )
+  } catch (error) {
+    if (error instanceof DryRun) return error.summary
+    throw error
+  }
+}
+
+async function importWithin(
+  writer: Writer,
+  records: AsyncIterable<SourceRecord | Fault>,
+  options: ImportOptions,
+): Promise<ImportSummary> {
+  const { replace = false, dryRun = false, keepDates = false, onProgress } = options
+  const date = await nextDate(writer)
+  const staging = new Staging(records, date, keepDates, onProgress)
+  await loadStaged(writer, staging.rows())
+  staging.faults.add(await findRepeatedCodes(writer))
+  staging.faults.add(await findReplacedRecords(writer, staging.replacements))
+  staging.faults.throwIfFound()
+  if (replace && staging.count === staging.replacements.length) {
+    refuse({
+      field: '--replace',
+      message: 'with an empty input, this would delete the whole catalogue. Give files with records',
+    })
+  }
+
+  const replacements = await listNewReplacements(writer, staging.replacements)
+  await loadReplacements(
+    writer,
+    replacements.map(({ code, by }) => [code, JSON.stringify(by)] as const),
+  )
+  const counts = await listChanges(writer, { removes: replace ? 'unstaged' : 'none', keepDates })
+  if (options.keepMarks === true) {
+    staging.faults.add(await findLostMarks(writer, staging.locateLater))
+    staging.faults.throwIfFound()
+  }
+  if (options.onPreview !== undefined) options.onPreview(await previewChanges(writer))
+  const given = options.searchNames?.()
+  const names =
+    given === undefined ? undefined : await storeSearchNames(writer, given.source, given.names, 'source')
+  const renamed = (names?.added ?? 0) + (names?.removed ?? 0)
+  if (counts.created + counts.updated + counts.deleted + replacements.length + renamed > 0) {
+    const revision = await nextRevision(writer, date)
+    await applyChanges(writer, revision)
+    const faults = await findReplacementFaults(writer, replacements)
+    if (faults.length > 0) throw new InputRefused(faults.slice(0, MAX_FAULTS))
+    const origin = options.origin?.() ?? { command: 'import', files: [] }
+    await recordRevision(writer, revision, origin, counts, options.retention)
+  }
+  await dropStaged(writer)
+  const summary: ImportSummary = {
+    ...counts,
+    normalised: staging.normalised,
+    ...(staging.repaired.count > 0 && { repaired: staging.repaired }),
+    ...(staging.withoutGroupCode.count > 0 && { withoutGroupCode: staging.withoutGroupCode }),
+    ...(names !== undefined && { searchNames: names }),
+    ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
+  }
+  if (dryRun) throw new DryRun(summary)
+  return summary
+}
+
+/** Codes that the input both describes and marks as removed, and codes that it marks twice. */
+async function findReplacedRecords(writer: Writer, replacements: readonly Replacement[]): Promise<Fault[]> {
+  const faults: Fault[] = []
+  const seen = new Set<string>()
+  for (const { code, file = '', line = 0 } of replacements) {
+    const staged = await writer.get<{ file: string; line: number }>(
+      'select file, line from staged where code = $1 limit 1',
+      [code],
+    )
+    if (staged !== undefined) {
+      const message = `marks ${quote(code)} as removed, and ${staged.file}:${staged.line} describes it`
+      faults.push({ file, line, field: REPLACED_BY, message })
+    }
+    if (seen.has(code)) {
+      faults.push({
+        file,
+        line,
+        field: 'occupationCode',
+        message: `is ${quote(code)}, marked as removed twice`,
+      })
+    }
+    seen.add(code)
+  }
+  return faults
+}
+
+/** The replacements that differ from those already stored. */
+async function listNewReplacements(
+  writer: Writer,
+  replacements: readonly Replacement[],
+): Promise<Replacement[]> {
+  const changed: Replacement[] = []
+  for (const replacement of replacements) {
+    const known = await writer.get<{ code: string }>(
+      'select code from occupation_removed where code = $1 and replaced_by = $2',
+      [replacement.code, JSON.stringify(replacement.by)],
+    )
+    if (known === undefined) changed.push(replacement)
+  }
+  return changed
+}
+
+/**
+ * The current time, or if a clock was ahead, the millisecond after the newest stored date or last import. This is
+ * later than every date that a reader can have seen, including those of deleted records.
+ */
+export async function nextDate(writer: Writer): Promise<number> {
+  const { catalogue } = await readRevisions(writer)
+  const newest = await writer.get<{ updated: number | null }>(
+    `select max(start) as updated from occupation_date
+     where span = 0 and filter = (select id from occupation_filter where major = '' and minor = '')`,
+  )
+  return Math.max(Date.now(), Math.max(catalogue.changed, newest?.updated ?? Number.NEGATIVE_INFINITY) + 1)
+}
+
+/** Converts records to rows of the staging table, or only collects faults once there is one. */
+class Staging {
+  readonly faults = new FaultList()
+  /** Records read so far, including faulty ones. */
+  count = 0
+  normalised = 0
+  /** Codes that the input marks as removed. */
+  readonly replacements: Replacement[] = []
+  readonly repaired = { count: 0, first: [] as NamedRecord[] }
+  readonly withoutGroupCode = { count: 0, first: [] as NamedRecord[] }
+  /** The first faults that count only if text was repaired, which may happen later. */
+  readonly #doubts: Fault[] = []
+  readonly #records: AsyncIterable<SourceRecord | Fault>
+  readonly #date: number
+  readonly #keepDates: boolean
+  readonly #onProgress: ((records: number) => void) | undefined
+
+  constructor(
+    records: AsyncIterable<SourceRecord | Fault>,
+    date: number,
+    keepDates: boolean,
+    onProgress: ((records: number) => void) | undefined,
+  ) {
+    this.#records = records
+    this.#date = date
+    this.#keepDates = keepDates
+    this.#onProgress = onProgress
+  }
+
+  /** Finds the place of a field in a table that has been read, as far as the table's header shows it. */
+  readonly locateLater: LocateLater = (file, line, field) =>
+    this.#tables.get(file)?.locateLater?.(field, line) ?? {}
+  readonly #tables = new Map<string, SourceRecord>()
+
+  async *rows(): AsyncGenerator<StagedRow> {
+    try {
+      for await (const record of this.#records) {
+        if (++this.count % 1000 === 0) this.#onProgress?.(this.count)
+        const replacement = !isFault(record) && isReplacement(record)
+        const row = isFault(record)
+          ? this.#refuse([record])
+          : replacement
+            ? this.#keepReplacement(record)
+            : this.#toRow(record)
+        if (this.faults.truncated) return
+        if (row !== undefined) yield row
+      }
+    } catch (error) {
+      // Unreadable input is one more fault, after those of the records before it.
+      if (!(error instanceof InputRefused)) throw error
+      this.faults.add(error.faults)
+    }
+    if (this.repaired.count > 0) this.faults.add(this.#doubts)
+    this.#onProgress?.(this.count)
+  }
+
+  #keepReplacement(record: SourceRecord): undefined {
+    const replacement = readReplacement(record)
+    if (Array.isArray(replacement)) this.faults.add(replacement)
+    else if (this.replacements.length < MAX_REPLACEMENTS) this.replacements.push(replacement)
+    else {
+      const { file, line } = record
+      const message = `One import can mark at most ${MAX_REPLACEMENTS} codes as removed`
+      this.faults.add([{ file, line, field: REPLACED_BY, message }])
+    }
+    this.faults.add(record.faults ?? [])
+  }
+
+  #refuse(faults: readonly Fault[]): undefined {
+    this.faults.add(faults)
+  }
+
+  #toRow(record: SourceRecord): StagedRow | undefined {
+    const { file, line } = record
+    if (record.locateLater !== undefined) this.#tables.set(file, record)
+    const rendered = this.#checkDate(record, renderRecord(record))
+    if ('faults' in rendered) {
+      this.faults.add(rendered.faults)
+      // Nothing will be stored, but the code is staged so that its repetition is found too.
+      return rendered.code === undefined
+        ? undefined
+        : [this.count, file, line, rendered.code, this.#date, '', '[]', '']
+    }
+    const { code, hash, filters, content } = rendered
+    if (rendered.normalised) this.normalised++
+    if (rendered.repaired && ++this.repaired.count <= MOST_NAMED) {
+      this.repaired.first.push({ file, line, occupationCode: code })
+    }
+    if (this.#doubts.length <= MAX_FAULTS) this.#doubts.push(...rendered.doubts)
+    const groups = rendered.groupsWithoutCode
+    if (groups.length > 0 && ++this.withoutGroupCode.count <= MOST_NAMED) {
+      this.withoutGroupCode.first.push({ file, line, occupationCode: code, groups })
+    }
+    const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
+    return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
+  }
+
+  #checkDate(
+    { file, line }: SourceRecord,
+    rendered: RenderedRecord | FaultyRecord,
+  ): RenderedRecord | FaultyRecord {
+    const message = this.#keepDates ? findDateFault(rendered.ownDate) : undefined
+    if (message === undefined) return rendered
+    const fault = { file, line, field: 'lastUpdatedDate', message }
+    const before = 'faults' in rendered ? rendered.faults : []
+    return { ...rendered, faults: [...before, fault] }
+  }
+}
+
+function findDateFault(date: number | undefined): string | undefined {
+  const now = Date.now()
+  if (date !== undefined && date > now)
+    return `is ${formatTimestamp(date)}, in the future (it is ${formatTimestamp(now)} now)`
+  return undefined
+}
+
+async function findRepeatedCodes(writer: Writer): Promise<Fault[]> {
+  const rows = await writer.all<{
+    file: string
+    line: number
+    code: string
+    first_file: string
+    first_line: number
+  }>(
+    `select file, line, code, first_file, first_line
+     from (
+       select position, file, line, code,
+         row_number() over (partition by code order by position) as number,
+         first_value(file) over (partition by code order by position) as first_file,
+         first_value(line) over (partition by code order by position) as first_line
+       from staged
+       where code in (select code from staged group by code having count(*) > 1)
+     ) repeated
+     where number > 1 order by position limit ${MAX_FAULTS + 1}`,
+  )
+  return rows.map(({ file, line, code, first_file, first_line }) => ({
+    file,
+    line,
+    field: 'occupationCode',
+    message: `repeats ${quote(code)} of ${first_file}:${first_line}`,
+  }))
+}

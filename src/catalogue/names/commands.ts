@@ -1,0 +1,254 @@
+import { readFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { stringify } from 'csv-stringify/sync'
+import type { ReadFile } from '../../engines/records/index.ts'
+import { readRecords } from '../../engines/records/index.ts'
+import {
+  action,
+  jsonOption,
+  report,
+  type WithDatabase,
+  waitingNotice,
+} from '../../foundation/command-line/command.ts'
+import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
+import type { Database, Writer } from '../../foundation/database/database.ts'
+import { FaultList } from '../../foundation/faults/faults.ts'
+import { fail, UserError } from '../../foundation/faults/user-error.ts'
+import { normaliseText } from '../../foundation/text/normalise.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { nextRevision, type Retention, recordRevision } from '../history/revision-log.ts'
+import { nextDate } from '../import/import.ts'
+import { NAME_COLUMNS, type ReadName, readNames, readSynonymLines } from './files.ts'
+import {
+  assertSource,
+  countOthers,
+  IMPORTED,
+  listSources,
+  MAX_SOURCE_LENGTH,
+  MAX_WEIGHT,
+  readStored,
+  removeSource,
+  storeSearchNames,
+  storeSynonyms,
+  weighSource,
+} from './names.ts'
+
+/** Adds `occupations import-names`, `names` and `import-synonyms`. */
+export function addNameCommands(
+  occupations: Command,
+  withDatabase: WithDatabase,
+  retention: () => Retention,
+): void {
+  occupations
+    .command('import-names')
+    .description(
+      'import names for the search only, from CSV, JSON, NDJSON or XLSX files with the columns occupationCode, name and language (en or mi); they replace those that the source has',
+    )
+    .argument('<file...>')
+    .option('--add', 'add the names, and remove none')
+    .option('--source <name>', `the source of the names; without it, "${IMPORTED}"`, readSource)
+    .option('--replace', 'also delete the names of all other codes and sources')
+    .addOption(jsonOption)
+    .action(
+      action(async (files: string[], flags: ImportNamesFlags) => {
+        const progress = new Progress('records', files)
+        const read: ReadFile[] = []
+        const records = readRecords(files, {
+          columns: NAME_COLUMNS,
+          onBytes: progress.onBytes,
+          onFile: (file) => read.push(file),
+        })
+        const names = await readNames(records).finally(() => progress.stop())
+        const counts = await withDatabase((database) =>
+          change(database, { command: 'import-names', files: read }, retention(), async (writer) => {
+            const counts = await storeNames(writer, names, flags)
+            return { result: counts, changed: counts.added + counts.removed > 0 }
+          }),
+        )
+        await report(flags, counts, `Search-only names: ${counts.added} added, ${counts.removed} removed.`)
+      }),
+    )
+
+  const names = occupations.command('names').description('the sources of names for the search only')
+
+  names
+    .command('list')
+    .description('list the sources with their weights and the numbers of their names')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const sources = await withDatabase((database) => database.snapshot(listSources), { existing: true })
+        const lines = sources.map(
+          ({ source, weight, names, occupations }) =>
+            `${quote(source)}  weight ${weight}  ${names} names of ${occupations} occupations`,
+        )
+        await report(
+          flags,
+          { sources },
+          lines.length === 0 ? 'There are no search-only names.' : lines.join('\n'),
+        )
+      }),
+    )
+
+  names
+    .command('export')
+    .description('print the names of a source as CSV, as import-names reads it')
+    .argument('<source>')
+    .action(
+      action(async (source: string) => {
+        const rows = await withDatabase(
+          (database) =>
+            database.snapshot(async (reader) => {
+              await assertSource(reader, source)
+              return await readStored(reader, source)
+            }),
+          { existing: true },
+        )
+        const cells = rows.map(({ code, name, language }) => [code, name, language])
+        await writeOut(stringify([NAME_COLUMNS.map(({ name }) => name), ...cells]))
+      }),
+    )
+
+  names
+    .command('weigh')
+    .description('set how much the names of a source count in the search beside others, which have weight 1')
+    .argument('<source>')
+    .argument('<weight>', `from 0.01 to ${MAX_WEIGHT}`, readWeight)
+    .addOption(jsonOption)
+    .action(
+      action(async (source: string, weight: number, flags: { json?: true }) => {
+        const changed = await withDatabase(
+          (database) =>
+            change(database, { command: 'names weigh', files: [] }, retention(), async (writer) => {
+              const changed = await weighSource(writer, source, weight)
+              return { result: changed, changed }
+            }),
+          { existing: true },
+        )
+        await report(
+          flags,
+          { source, weight, changed },
+          `The source ${quote(source)} has the weight ${weight}.`,
+        )
+      }),
+    )
+
+  names
+    .command('remove')
+    .description('remove a source and its names; names that other sources have too remain')
+    .argument('<source>')
+    .addOption(jsonOption)
+    .action(
+      action(async (source: string, flags: { json?: true }) => {
+        const removed = await withDatabase(
+          (database) =>
+            change(database, { command: 'names remove', files: [] }, retention(), async (writer) => {
+              return { result: await removeSource(writer, source), changed: true }
+            }),
+          { existing: true },
+        )
+        await report(flags, { source, removed }, `Removed ${removed} names of the source ${quote(source)}.`)
+      }),
+    )
+
+  occupations
+    .command('import-synonyms')
+    .description(
+      'import the synonyms of the search from a text file with lines such as "lorry = truck"; they replace the list before',
+    )
+    .argument('<file>')
+    .addOption(jsonOption)
+    .action(
+      action(async (file: string, flags: { json?: true }) => {
+        const text = await readFile(file, 'utf8').catch((error: Error) =>
+          fail({ file, message: `cannot be read: ${error.message}` }),
+        )
+        const lists = readSynonymLines(file, text)
+        const changed = await withDatabase((database) =>
+          change(database, { command: 'import-synonyms', files: [] }, retention(), async (writer) => {
+            const changed = await storeSynonyms(writer, lists)
+            return { result: changed, changed }
+          }),
+        )
+        const message = changed ? `Stored ${lists.length} lines of synonyms.` : 'The synonyms are unchanged.'
+        await report(flags, { lines: lists.length, changed }, message)
+      }),
+    )
+}
+
+interface ImportNamesFlags {
+  add?: true
+  source?: string
+  replace?: true
+  json?: true
+}
+
+/** @throws {UserError} for names of unknown codes, and if names of other sources would be removed without --replace */
+async function storeNames(writer: Writer, names: readonly ReadName[], flags: ImportNamesFlags) {
+  const { add, replace, source = IMPORTED } = flags
+  if (add && replace) throw new UserError('--add and --replace exclude each other')
+  await assertKnown(writer, names)
+  const byCode = new Map<string, ReadName[]>()
+  for (const name of names)
+    byCode.set(name.occupationCode, [...(byCode.get(name.occupationCode) ?? []), name])
+  const replaces = add ? 'none' : replace ? 'everything' : flags.source === undefined ? 'codes' : 'source'
+  if (replaces === 'codes') {
+    const others = await countOthers(writer, source, new Set(byCode.keys()))
+    const total = [...others.values()].reduce((sum, count) => sum + count, 0)
+    if (total > 0) {
+      const named = [...others].map(([name, count]) => `${count} of ${quote(name)}`).join(', ')
+      throw new UserError(
+        `The names of these codes have other sources too, and ${total} of their names would be removed: ${named}. Give --add or --source to keep them, or --replace to remove the names of all sources`,
+      )
+    }
+  }
+  return await storeSearchNames(writer, source, byCode, replaces)
+}
+
+/** @throws {InputRefused} with the names whose code the catalogue does not have */
+async function assertKnown(writer: Writer, names: readonly ReadName[]): Promise<void> {
+  const rows = await writer.all<{ code: string }>('select code from occupation')
+  const known = new Set(rows.map(({ code }) => code))
+  const faults = new FaultList()
+  for (const { occupationCode, place } of names) {
+    if (known.has(occupationCode)) continue
+    faults.add([{ ...place, message: `is ${quote(occupationCode)}, which the catalogue does not have` }])
+    if (faults.truncated) break
+  }
+  faults.throwIfFound()
+}
+
+function readSource(text: string): string {
+  const name = normaliseText(text)
+  const isValid = name !== '' && name.length <= MAX_SOURCE_LENGTH && !/\p{C}|\p{Zl}|\p{Zp}/u.test(name)
+  if (isValid) return name
+  throw new InvalidArgumentError(`It must be one line of 1 to ${MAX_SOURCE_LENGTH} characters.`)
+}
+
+function readWeight(text: string): number {
+  const weight = Number(text)
+  if (/^\d{1,2}(?:\.\d{1,2})?$/.test(text) && weight >= 0.01 && weight <= MAX_WEIGHT) return weight
+  throw new InvalidArgumentError(`It must be a number from 0.01 to ${MAX_WEIGHT} with at most two decimals.`)
+}
+
+/** Changes search data as a new revision of the catalogue in which no record changes. */
+async function change<T>(
+  database: Database,
+  origin: { command: string; files: readonly ReadFile[] },
+  retention: Retention,
+  work: (writer: Writer) => Promise<{ result: T; changed: boolean }>,
+): Promise<T> {
+  return await database.write(
+    'catalogue',
+    async (writer) => {
+      const { result, changed } = await work(writer)
+      if (changed) {
+        const revision = await nextRevision(writer, await nextDate(writer))
+        const counts = { created: 0, updated: 0, unchanged: 0, deleted: 0 }
+        await recordRevision(writer, revision, origin, counts, retention)
+      }
+      return result
+    },
+    waitingNotice(),
+  )
+}

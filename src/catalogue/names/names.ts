@@ -1,0 +1,226 @@
+import type { Reader, Writer } from '../../foundation/database/database.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+import { normaliseText } from '../../foundation/text/normalise.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { suggest } from '../../foundation/text/suggest.ts'
+
+export type SearchLanguage = 'en' | 'mi'
+
+/** A name by which an occupation is found, but which no record shows (a hidden label in SKOS). */
+export interface SearchOnlyName {
+  readonly text: string
+  readonly language: SearchLanguage
+  readonly weight?: number
+}
+
+/** The longest search-only name, in characters. */
+export const MAX_SEARCH_NAME_LENGTH = 300
+
+export interface NameCounts {
+  readonly added: number
+  readonly removed: number
+}
+
+/** The source of names that are imported without one. */
+export const IMPORTED = 'imported'
+
+/** The longest name of a source, in characters. */
+export const MAX_SOURCE_LENGTH = 60
+
+/** The weight of a source whose names count like those of the records. */
+const USUAL_WEIGHT = 1
+export const MAX_WEIGHT = 10
+
+/** A source of names, such as a list of an employer. */
+export interface NameSource {
+  readonly source: string
+  /** How much its names count in the search, from 0.01 to 10. */
+  readonly weight: number
+  readonly names: number
+  readonly occupations: number
+}
+
+/**
+ * Which names make room for those that are stored: none; those of the source; of the source and the given codes; or
+ * all others.
+ */
+export type Replaces = 'none' | 'source' | 'codes' | 'everything'
+
+/**
+ * Stores the search-only names of a source. Names that other sources have too are stored for each of them.
+ *
+ * @throws {UserError} if another source has nearly the same name
+ */
+export async function storeSearchNames(
+  writer: Writer,
+  source: string,
+  names: ReadonlyMap<string, readonly SearchOnlyName[]>,
+  replaces: Replaces,
+): Promise<NameCounts> {
+  await addSource(writer, source)
+  const wanted = new Map(
+    [...names].map(([code, list]) => [
+      code,
+      new Set(list.map(({ language, text }) => `${language} ${normaliseText(text)}`)),
+    ]),
+  )
+  let removed = 0
+  for (const row of await readStored(writer)) {
+    const isOwn = row.source === source
+    const list = wanted.get(row.code)
+    if (isOwn && list?.delete(`${row.language} ${row.name}`) === true) continue
+    const isReplaced =
+      replaces === 'everything' ||
+      (isOwn && (replaces === 'source' || (replaces === 'codes' && list !== undefined)))
+    if (!isReplaced) continue
+    removed += await writer.run(
+      'delete from search_name where code = $1 and language = $2 and name = $3 and source = $4',
+      [row.code, row.language, row.name, row.source],
+    )
+  }
+  const rows = [...wanted].flatMap(([code, list]) =>
+    [...list].map((entry) => [code, entry.slice(0, 2), entry.slice(3), source] as const),
+  )
+  const columns = ['code', 'language', 'name', 'source']
+  if (rows.length > 0) await writer.load('search_name', columns, rows)
+  await writer.run('delete from search_source where name not in (select source from search_name)')
+  return { added: rows.length, removed }
+}
+
+/** Two names of sources that differ only in case or spaces would be taken for one another. */
+async function addSource(writer: Writer, source: string): Promise<void> {
+  const key = (name: string) =>
+    name
+      .normalize('NFKC')
+      .toLowerCase()
+      .replaceAll(/[\s_-]+/g, '')
+  const rows = await writer.all<{ name: string }>('select name from search_source')
+  const similar = rows.find(({ name }) => name !== source && key(name) === key(source))
+  if (similar !== undefined) {
+    throw new UserError(
+      `There is a source ${quote(similar.name)}, from which ${quote(source)} hardly differs: use the same name, or a clearly different one`,
+    )
+  }
+  if (rows.some(({ name }) => name === source)) return
+  await writer.run('insert into search_source (name, weight, changed) values ($1, $2, $3)', [
+    source,
+    USUAL_WEIGHT * 100,
+    Date.now(),
+  ])
+}
+
+/** The sources in alphabetical order. */
+export async function listSources(reader: Reader): Promise<NameSource[]> {
+  const rows = await reader.all<{ name: string; weight: number; names: number; occupations: number }>(
+    `select s.name, s.weight, count(n.code) as names, count(distinct n.code) as occupations
+     from search_source s left join search_name n on n.source = s.name
+     group by s.name, s.weight order by s.name`,
+  )
+  return rows.map(({ name, weight, names, occupations }) => ({
+    source: name,
+    weight: weight / 100,
+    names,
+    occupations,
+  }))
+}
+
+/** @throws {UserError} naming the sources that there are */
+export async function assertSource(reader: Reader, source: string): Promise<void> {
+  const names = (await listSources(reader)).map((each) => each.source)
+  if (names.includes(source)) return
+  const known =
+    names.length === 0 ? 'there are none' : `the sources are ${names.map((name) => quote(name)).join(', ')}`
+  throw new UserError(`There is no source ${quote(source)}${suggest(source, names)}; ${known}`)
+}
+
+/** @returns whether the weight has changed */
+export async function weighSource(writer: Writer, source: string, weight: number): Promise<boolean> {
+  await assertSource(writer, source)
+  const hundredths = Math.round(weight * 100)
+  const changed = await writer.run(
+    'update search_source set weight = $1, changed = $2 where name = $3 and weight <> $4',
+    [hundredths, Date.now(), source, hundredths],
+  )
+  return changed > 0
+}
+
+/** @returns the number of removed names */
+export async function removeSource(writer: Writer, source: string): Promise<number> {
+  await assertSource(writer, source)
+  await writer.run('delete from search_source where name = $1', [source])
+  return await writer.run('delete from search_name where source = $1', [source])
+}
+
+/** Counts the names of other sources that occupations have, by source. */
+export async function countOthers(
+  reader: Reader,
+  source: string,
+  codes: ReadonlySet<string>,
+): Promise<Map<string, number>> {
+  const counts = new Map<string, number>()
+  for (const row of await readStored(reader)) {
+    if (row.source === source || !codes.has(row.code)) continue
+    counts.set(row.source, (counts.get(row.source) ?? 0) + 1)
+  }
+  return counts
+}
+
+export interface StoredName {
+  readonly code: string
+  readonly language: SearchLanguage
+  readonly name: string
+  readonly source: string
+}
+
+/** The names of one source or all of them, ordered by code. */
+export async function readStored(reader: Reader, source?: string): Promise<StoredName[]> {
+  return await reader.all<StoredName>(
+    `select code, language, name, source from search_name ${source === undefined ? '' : 'where source = $1'}
+     order by code, language, name, source`,
+    source === undefined ? [] : [source],
+  )
+}
+
+export interface SearchNameRow {
+  readonly code: string
+  readonly language: SearchLanguage
+  readonly name: string
+  /** The largest weight of the sources that have it. */
+  readonly weight: number
+}
+
+/** The search-only names of a range of codes, ordered by code, each once. */
+export async function readSearchNames(
+  reader: Reader,
+  { after, upTo }: { readonly after: string; readonly upTo: string },
+): Promise<SearchNameRow[]> {
+  const rows = await reader.all<SearchNameRow>(
+    `select n.code, n.language, n.name, max(s.weight) as weight
+     from search_name n join search_source s on s.name = n.source
+     where n.code > $1 and n.code <= $2
+     group by n.code, n.language, n.name order by n.code, n.language, n.name`,
+    [after, upTo],
+  )
+  return rows.map((row) => ({ ...row, weight: row.weight / 100 }))
+}
+
+/**
+ * Replaces the list of synonyms.
+ *
+ * @param lists phrases of the same meaning
+ * @returns whether the list has changed
+ */
+export async function storeSynonyms(writer: Writer, lists: readonly (readonly string[])[]): Promise<boolean> {
+  if (JSON.stringify(await readSynonyms(writer)) === JSON.stringify(lists)) return false
+  await writer.run('delete from search_synonym')
+  for (const [position, phrases] of lists.entries()) {
+    const row = [position, JSON.stringify(phrases)]
+    await writer.run('insert into search_synonym (position, phrases) values ($1, $2)', row)
+  }
+  return true
+}
+
+export async function readSynonyms(reader: Reader): Promise<string[][]> {
+  const rows = await reader.all<{ phrases: string }>('select phrases from search_synonym order by position')
+  return rows.map(({ phrases }) => JSON.parse(phrases) as string[])
+}

@@ -1,0 +1,257 @@
+import { Problem } from '../../api/contract/problems.ts'
+import { makeEtag, Page, surround } from '../../api/serving/page.ts'
+import { PageCache } from '../../api/serving/page-cache.ts'
+import { SharedReads } from '../../api/serving/shared-reads.ts'
+import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
+import type { Budget } from '../../foundation/budget/budget.ts'
+import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
+import { remember } from '../../foundation/cache/remember.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
+import { readAtStandby, type Servers, StateMissing } from '../../foundation/database/servers.ts'
+import { type NamedQuery, type OccupationQuery, writeQuery } from './list-query.ts'
+import { readListedPage } from './listed.ts'
+import { asPrimary } from './primary.ts'
+import { type PageQuery, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
+import type { OccupationRows } from './rows.ts'
+import { windowBetween } from './window.ts'
+
+/** Memory for cached plans of windows, in bytes: callers choose the windows, and a plan may be a list of codes. */
+const PLANS_CAPACITY = 8 * 2 ** 20
+
+/** The cache key of a document, and its digest for the ETag. */
+export type DocumentName = Pick<NamedQuery, 'key' | 'digest'>
+
+/** A rendered JSON text, and the revision that it belongs to. */
+export interface CatalogueDocument {
+  readonly revision: Revision
+  readonly text: string
+}
+
+interface RenderedPage {
+  readonly revision: Revision
+  readonly parts: readonly Buffer[]
+  readonly link?: string | undefined
+}
+
+/** The pages of the catalogue. Rendered pages are cached while their revision is current. */
+export class Catalogue {
+  readonly #servers: Servers
+  readonly #pages: PageCache<Page>
+  readonly #path: string
+  readonly #plans = new PageCache<KeptPlan>(PLANS_CAPACITY)
+  readonly #readings: SharedReads<Page>
+  /** The newest revision that this process has seen. */
+  #revision: Revision
+  /** False while the process cannot know whether there is a newer revision. */
+  #current = true
+  /** Returns the ETag of a page in the current revision by the digest of its query. */
+  #nameEtag: (digest: string) => string
+
+  /** @param path the path of the operation, for links */
+  constructor(
+    servers: Servers,
+    revision: Revision,
+    pages: PageCache<Page>,
+    unread: UnreadResponses,
+    reads: Budget,
+    path: string,
+  ) {
+    this.#servers = servers
+    this.#revision = revision
+    this.#nameEtag = namesEtagsOf(revision)
+    this.#pages = pages
+    this.#readings = new SharedReads(unread, reads)
+    this.#path = path
+  }
+
+  /** Called when the catalogue has a new revision: pages and plans of other revisions are discarded. */
+  advance(revision: Revision): void {
+    if (isSameRevision(revision, this.#revision)) return
+    this.#revision = revision
+    this.#nameEtag = namesEtagsOf(revision)
+    this.#pages.clear()
+    this.#plans.clear()
+  }
+
+  /** Called while changes cannot be read: until they can, every request reads its page from the database. */
+  doubt(): void {
+    this.#current = false
+    this.#pages.clear()
+    this.#plans.clear()
+  }
+
+  /** Called when changes can be read again. */
+  trust(revision: Revision): void {
+    this.#current = true
+    this.advance(revision)
+  }
+
+  /** The current ETag of a page, if this process can know it. */
+  etag({ digest }: DocumentName): string | undefined {
+    return this.#current ? this.#nameEtag(digest) : undefined
+  }
+
+  /**
+   * Returns the page for a query, of the newest known revision or a later one.
+   *
+   * @param caller in whose turn the page is read
+   */
+  page(query: NamedQuery, caller: string): MaybePromise<Page> {
+    return this.#find(query, caller, async (reader) => {
+      const rows = projectFields(await this.#read(query.query, reader), query.query.Fields)
+      return {
+        revision: rows.revision,
+        parts: renderPage(rows),
+        link: this.#linkTo(query.query, rows.nextCursor),
+      }
+    })
+  }
+
+  /**
+   * Returns a document of the catalogue other than a list page, such as one record, cached like a page.
+   *
+   * @param read reads the document and the revision that it belongs to
+   */
+  document(
+    name: DocumentName,
+    caller: string,
+    read: (reader: Reader) => Promise<CatalogueDocument>,
+  ): MaybePromise<Page> {
+    return this.#find(name, caller, async (reader) => {
+      const { revision, text } = await read(reader)
+      return { revision, parts: [Buffer.from(text)] }
+    })
+  }
+
+  #find(
+    name: DocumentName,
+    caller: string,
+    read: (reader: Reader) => Promise<RenderedPage>,
+  ): MaybePromise<Page> {
+    const kept = this.#pages.get(name.key)
+    if (kept === undefined) {
+      // A caller that knows of a newer revision must not share a read that began before it.
+      const since = this.#revision
+      return this.#readings.get(`${since.number}/${name.key}`, caller, async () =>
+        this.#keep(name, await readSince(this.#servers, since, read)),
+      )
+    }
+    // Only at the second request: many pages are requested only once.
+    kept.join()
+    return kept
+  }
+
+  #keep({ key, digest }: DocumentName, { revision, parts, link }: RenderedPage): Page {
+    if (revision.number > this.#revision.number) this.advance(revision)
+    const page = new Page(parts, makeEtag(nameRevision(revision), digest), link)
+    if (this.#current && isSameRevision(revision, this.#revision)) this.#pages.set(key, page)
+    return page
+  }
+
+  /** Called when a page has been compressed, which increases its weight. */
+  reweigh({ key }: DocumentName, page: Page): void {
+    if (this.#pages.get(key) === page) this.#pages.set(key, page)
+  }
+
+  async #read(query: OccupationQuery, reader: Reader): Promise<OccupationRows> {
+    const page = toPageQuery(query)
+    const window = windowBetween(query['Filter.LastUpdatedAfter'], query['Filter.LastUpdatedBefore'])
+    const codes = query['Filter.Codes']
+    if (codes !== undefined) return readListedPage(reader, codes, page, window)
+    if (window === undefined) return readPage(reader, page)
+
+    const planKey = JSON.stringify([page.majorGroup, page.minorGroup, window.from, window.to])
+    for (;;) {
+      const plan = this.#plans.get(planKey)?.plan ?? (await planPage(reader, page, window))
+      const rows = await readWindowPage(reader, page, window, plan)
+      if (isSameRevision(rows.revision, plan.revision)) {
+        this.#plans.set(planKey, { plan, weight: weigh(plan) })
+        return rows
+      }
+      // An import happened between the plan and the page.
+      this.#plans.delete(planKey)
+    }
+  }
+
+  #linkTo(query: OccupationQuery, nextCursor: string | undefined): string | undefined {
+    if (nextCursor === undefined) return undefined
+    return `<${this.#path}?${writeQuery({ ...query, Cursor: nextCursor })}>; rel="next"`
+  }
+}
+
+/**
+ * Servers a state of the catalogue at the standby if that has reached a revision, otherwise at the primary. A problem,
+ * such as a missing record, has no revision, so it is confirmed at the primary.
+ */
+export async function readSince<State extends { readonly revision: Revision }>(
+  servers: Servers,
+  since: Revision,
+  read: (reader: Reader) => Promise<State>,
+): Promise<State> {
+  return await readAtStandby(servers, async (reader) => {
+    if (reader === servers.primary) return await read(reader)
+    const state = await read(reader).catch((error: unknown) => {
+      throw error instanceof Problem ? new StateMissing() : error
+    })
+    if (state.revision.number > since.number || isSameRevision(state.revision, since)) return state
+    throw new StateMissing()
+  })
+}
+
+function toPageQuery(query: OccupationQuery): PageQuery {
+  const name = query['Filter.GroupRelation'] === 'Primary' ? asPrimary : (code: string) => code
+  const { 'Filter.MajorGroupCode': major, 'Filter.MinorGroupCode': minor } = query
+  return {
+    limit: query.Limit,
+    cursor: query.Cursor ?? '',
+    majorGroup: major === undefined ? '' : name(major),
+    minorGroup: minor === undefined ? '' : name(minor),
+  }
+}
+
+/** Keeps only some fields of the records. */
+function projectFields(rows: OccupationRows, fields: readonly string[] | undefined): OccupationRows {
+  if (fields === undefined || rows.documents === undefined) return rows
+  const records = JSON.parse(`[${rows.documents.toString('utf8')}]`) as Record<string, unknown>[]
+  const projected = records.map((record) =>
+    Object.fromEntries(fields.flatMap((field) => (field in record ? [[field, record[field]]] : []))),
+  )
+  return { ...rows, documents: Buffer.from(JSON.stringify(projected).slice(1, -1)) }
+}
+
+interface KeptPlan {
+  readonly plan: PlannedWindow
+  readonly weight: number
+}
+
+/** The approximate memory of a plan: a code is a separate short string. */
+function weigh({ plan }: PlannedWindow): number {
+  return 500 + (plan.kind === 'list' ? plan.codes.length * 40 : 0)
+}
+
+/** The response of section 2.1, with its fields in the order of the interface. */
+function renderPage({
+  nextCursor,
+  currentCursor,
+  totalCount,
+  documents,
+  resultsCount,
+}: OccupationRows): Buffer[] {
+  const cursors = { nextCursor, currentCursor, totalCount }
+  return surround(
+    `${JSON.stringify(cursors).slice(0, -1)},"data":[`,
+    documents,
+    `],"resultsCount":${resultsCount}}`,
+  )
+}
+
+/** Identifies a revision of the catalogue in an ETag. */
+export function nameRevision({ number, changed }: Revision): string {
+  return `c${number}.${changed.toString(36)}`
+}
+
+function namesEtagsOf(revision: Revision): (digest: string) => string {
+  const name = nameRevision(revision)
+  return remember((digest) => makeEtag(name, digest))
+}

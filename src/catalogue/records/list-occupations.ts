@@ -1,0 +1,59 @@
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { COMMON_PROBLEMS, describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { notModified, page } from '../../api/contract/results.ts'
+import { callerOf } from '../../api/request/caller.ts'
+import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
+import { ofCatalogue } from '../contract.ts'
+import type { OccupationOptions } from '../operations.ts'
+import { EXAMPLE_PAGE } from './example.ts'
+import { nameQuery } from './list-query.ts'
+import {
+  EntryRequirements,
+  MajorGroup,
+  MajorGroupRelation,
+  MinorGroup,
+  MinorGroupRelation,
+  OccupationPage,
+  OccupationRecord,
+  occupationQuery,
+  RegistrationAuthority,
+  Renumeration,
+} from './schema.ts'
+
+/** Section 4.1 of the API specification. */
+export function listOccupations({ catalogue, anonymous, limits }: OccupationOptions): Operation {
+  return operation({
+    ...ofCatalogue(anonymous),
+    name: 'occupations',
+    id: 'listOccupations',
+    summary: 'List occupations',
+    description:
+      'A page of the occupation catalogue, ordered by occupation code. Follow `nextCursor` until it is absent.',
+    method: 'GET',
+    path: '/occupations',
+    request: { query: occupationQuery(limits), derive: nameQuery },
+    schemas: {
+      OccupationPage,
+      OccupationRecord,
+      MinorGroupRelation,
+      MinorGroup,
+      MajorGroupRelation,
+      MajorGroup,
+      EntryRequirements,
+      Renumeration,
+      RegistrationAuthority,
+    },
+    responses: {
+      200: describePage(OccupationPage, 'A page of records.', EXAMPLE_PAGE, NEXT_LINK),
+      304: NOT_MODIFIED,
+    },
+    problems: COMMON_PROBLEMS,
+  }).handle(({ request, query, isFresh }) => {
+    // If the caller's version is known to be current, no page is read.
+    const etag = catalogue.etag(query)
+    if (etag !== undefined && isFresh(etag)) return notModified(etag)
+    return whenKnown(catalogue.page(query, callerOf(request)), (found) =>
+      page(found, () => catalogue.reweigh(query, found)),
+    )
+  })
+}

@@ -1,0 +1,38 @@
+import { ALLOCATOR } from '../../foundation/command-line/memory.ts'
+import { entryOf, runInChild } from '../../foundation/jobs/child.ts'
+import { IndexTooLarge } from './build-limits.ts'
+import type { BuildOrder, BuildResult } from './build-messages.ts'
+
+const ENTRY = entryOf('build-child', import.meta)
+
+/** The index cannot be built, however often it is tried; the message says why. */
+export class IndexRefused extends Error {}
+
+export interface BuildOptions {
+  readonly databaseUrl: string
+  readonly memoryBytes: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Builds the index of the current catalogue in a child process, which stores it and never outlives the call.
+ *
+ * @throws {IndexRefused}
+ * @throws the reason of the signal if it is aborted
+ */
+export async function runBuild({ databaseUrl, memoryBytes, signal }: BuildOptions): Promise<void> {
+  const result = await runInChild<BuildResult, BuildResult>({
+    entry: ENTRY,
+    memoryBytes,
+    youngMegabytes: 4,
+    environment: { ...process.env, ...ALLOCATOR },
+    signal,
+    order: async () => ({ databaseUrl, memoryBytes }) satisfies BuildOrder,
+    onMessage: (message, { resolve }) => resolve(message),
+    onEnd({ outOfMemory, description }, { resolve, reject }) {
+      if (outOfMemory) resolve({ kind: 'refused', reason: new IndexTooLarge(memoryBytes).message })
+      else reject(new Error(`the process that builds the search index ended with ${description}`))
+    },
+  })
+  if (result.kind === 'refused') throw new IndexRefused(result.reason)
+}

@@ -1,0 +1,52 @@
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import { callerOf } from '../../api/request/caller.ts'
+import { assertReached, SEARCH_PROBLEMS, whenReady } from './contract.ts'
+import { CODINGS_EXAMPLE } from './example.ts'
+import type { SearchOptions } from './operations.ts'
+import { Coding, CodingCandidate, CodingGroup, Codings, codingsBody } from './schema.ts'
+
+export function codeTitles({ index, coding, anonymous }: SearchOptions): Operation {
+  return operation({
+    name: 'codings',
+    id: 'codeTitles',
+    summary: 'Code job titles',
+    description:
+      'The occupation of each job title, with the probability that it is right. Where no code is more likely right than wrong, the response has the likeliest group instead.',
+    tag: 'Occupations',
+    method: 'POST',
+    path: '/codings',
+    access: withScope('occupations:read', { anonymous }),
+    limit: 'codings',
+    request: { body: { json: codingsBody, maxBytes: 2 ** 21 } },
+    schemas: { CodingCandidate, CodingGroup, Coding, Codings },
+    responses: { 200: describeDocument(Codings, 'A coding for each item.', CODINGS_EXAMPLE) },
+    problems: {
+      ...SEARCH_PROBLEMS,
+      'invalid-body': 'The body has a field that is wrong, or too many items.',
+      'malformed-body': 'The body is not one JSON object.',
+      'content-too-large': 'The body is too large.',
+      'unsupported-media-type': 'The body is not JSON.',
+    },
+  }).handle(async ({ request, body, least }) => {
+    const { revision } = (await whenReady(index)).index.header
+    assertReached(revision, least)
+    const titles = body.items.map(({ id, title = '', tasks = [] }) => ({
+      id,
+      title,
+      tasks: tasks.join('\n'),
+    }))
+    const hasLeft = () => request.raw.socket.destroyed
+    const items = await coding.code({ memory: index.memory, revision }, titles, callerOf(request), hasLeft)
+    return document({
+      items: items.map((item, index) => (titles[index]?.title === '' ? toError(item) : item)),
+    })
+  })
+}
+
+/** A list with a blank title, as exports of forms have them, is coded all the same. */
+function toError(item: object) {
+  return { ...item, error: 'The title is blank.' }
+}

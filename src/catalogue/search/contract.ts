@@ -1,0 +1,82 @@
+import { COMMON_PROBLEMS } from '../../api/contract/describe.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { notModified, page } from '../../api/contract/results.ts'
+import type { LeastRevisions } from '../../api/request/min-revision.ts'
+import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
+import type { PageCache } from '../../api/serving/page-cache.ts'
+import type { OccupationSearch } from '../../engines/finding/index.ts'
+import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
+import type { LiveIndex } from './live-index.ts'
+
+export const SEARCH_PROBLEMS = {
+  ...COMMON_PROBLEMS,
+  unavailable: 'There is no search index, or the service is overloaded.',
+} as const
+
+export interface Named<Values> {
+  readonly values: Values
+  readonly key: string
+  readonly digest: string
+}
+
+export function write(values: object): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join('&')
+}
+
+export function name<Values extends object>(operation: string, values: Values): Named<Values> {
+  const sorted = Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)))
+  const key = `${operation}?${write(sorted)}`
+  return { values, key, digest: digestQuery(key) }
+}
+
+/** A page from the index in use, cached or rendered now. */
+export function answer(
+  index: LiveIndex,
+  pages: PageCache<Page>,
+  { key, digest }: Named<object>,
+  { isFresh, least }: { isFresh(etag: string): boolean; readonly least: LeastRevisions },
+  make: (search: OccupationSearch) => { body: object; link?: string },
+) {
+  return whenKnown(index.current ?? whenReady(index), (search) => {
+    const { format, revision } = search.index.header
+    assertReached(revision, least)
+    const etag = makeEtag(`s${format}-${revision}`, digest)
+    if (isFresh(etag)) return notModified(etag)
+    const kept = pages.get(key)
+    if (kept !== undefined && kept.etag === etag) return page(kept, () => pages.set(key, kept))
+    const { body, link } = make(search)
+    const made = new Page([Buffer.from(JSON.stringify(body))], etag, link)
+    pages.set(key, made)
+    return page(made, () => pages.set(key, made))
+  })
+}
+
+/** @throws {Problem} `unavailable` if the index is of an older revision than the caller wants */
+export function assertReached(revision: string, { catalogue }: LeastRevisions): void {
+  if (catalogue === 0 || Number(/^c(\d+)/.exec(revision)?.[1]) >= catalogue) return
+  throw new Problem(
+    'unavailable',
+    'The search index of the revision that X-Min-Revision names is not ready. Try again in a few seconds, or without the header.',
+    { headers: { 'retry-after': '5' } },
+  )
+}
+
+/** Seconds until another request may succeed: while the index is built, and after that has failed. */
+const RETRY_WHILE_BUILDING = 5
+
+const RETRY_AFTER_FAILURE = 300
+
+/** @throws {Problem} `unavailable` if there is no index */
+export async function whenReady(index: LiveIndex): Promise<OccupationSearch> {
+  const search = await index.whenLoaded()
+  if (search !== undefined) return search
+  const [detail, seconds] = index.failed
+    ? [
+        'The search index of this catalogue could not be built. Search works again when an operator has built it or the catalogue has changed.',
+        RETRY_AFTER_FAILURE,
+      ]
+    : ['The search index has not been built yet. Try again in a few seconds.', RETRY_WHILE_BUILDING]
+  throw new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) } })
+}

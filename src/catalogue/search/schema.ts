@@ -1,0 +1,193 @@
+import Type from 'typebox'
+import { int32Count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
+import { NAME_FIELDS } from '../../engines/finding/index.ts'
+import { MAX_CODE_LENGTH } from '../records/schema.ts'
+
+const MAX_QUERY_LENGTH = 200
+export const MAX_PAGES = 10
+const MAX_CODINGS = 300
+const MAX_TITLE_LENGTH = 300
+const MAX_TASK_LENGTH = 1000
+const MAX_TASKS = 50
+
+const code = (description: string) =>
+  Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH }))
+const probability = (description: string) =>
+  Type.Optional(Type.Number({ description, minimum: 0, maximum: 1 }))
+const limit = (description: string, most: number, usual: number) =>
+  withDefault(Type.Integer({ description, minimum: 1, maximum: most, format: 'int32' }), usual)
+
+const groupFields = {
+  code: code('Code of the group.'),
+  nameEnglish: text('Its name in New Zealand English.'),
+}
+const refer = (name: string) => Type.Unsafe<object>(Type.Ref(`${name}#`))
+
+export const SearchGroup = Type.Object(groupFields, {
+  description: 'The Primary major group of a found occupation.',
+})
+
+export const SearchGroupCount = Type.Object(
+  { ...groupFields, count: int32Count('Matching occupations in the group.') },
+  { description: 'A group and the number of its matching occupations.' },
+)
+
+const LANGUAGES = ['en', 'mi']
+const language = (description: string) => oneOf(LANGUAGES, description)
+
+/** A result of a search. */
+export const OccupationMatch = Type.Object(
+  {
+    occupationCode: code('Code of the occupation.'),
+    titleEnglish: text('Title in New Zealand English.'),
+    titleMaori: text('Title in te reo Māori.'),
+    matchedName: text('The name of the occupation that matches the query best.'),
+    matchedLanguage: language('The language of that name.'),
+    matchedField: oneOf(NAME_FIELDS, 'Where the name comes from. A `searchOnly` name is in no record.'),
+    highlights: Type.Optional(
+      Type.Array(Type.Array(Type.Integer({ minimum: 0 }), { minItems: 2, maxItems: 2 }), {
+        description:
+          'Where words of the query are in `matchedName`: pairs of a start and an exclusive end, in UTF-16 code units.',
+      }),
+    ),
+    score: probability('The estimated probability that the query means this occupation.'),
+    group: Type.Optional(refer('SearchGroup')),
+  },
+  { description: 'An occupation that a search found.' },
+)
+
+export const OccupationSearchPage = Type.Object(
+  {
+    query: text('The query.'),
+    didYouMean: text('The query with its probable spelling; absent where the query needs none.'),
+    totalCount: int32Count('Number of matching occupations.'),
+    results: Type.Optional(
+      Type.Array(Type.Unsafe<object>(Type.Ref('OccupationMatch#')), {
+        description:
+          'The results, best first: occupations with the query as a name, then by score, then by code.',
+      }),
+    ),
+    groups: Type.Optional(
+      Type.Array(refer('SearchGroupCount'), {
+        description: 'Number of matching occupations by major group, the largest first.',
+      }),
+    ),
+  },
+  { description: 'A page of search results.' },
+)
+
+export const OccupationSuggestion = Type.Object(
+  {
+    text: text('A name of an occupation.'),
+    occupationCode: code('Code of the occupation.'),
+    titleEnglish: text('Title in New Zealand English.'),
+    language: language('The language of the name.'),
+    highlights: Type.Optional(
+      Type.Array(Type.Array(Type.Integer({ minimum: 0 }), { minItems: 2, maxItems: 2 }), {
+        description:
+          'Where words of the query are in `text`: pairs of a start and an exclusive end, in UTF-16 code units.',
+      }),
+    ),
+  },
+  { description: 'A name that completes a query.' },
+)
+
+export const OccupationSuggestions = Type.Object(
+  {
+    suggestions: Type.Optional(
+      Type.Array(refer('OccupationSuggestion'), { description: 'The suggestions, best first.' }),
+    ),
+  },
+  { description: 'Names that complete a query.' },
+)
+
+export const CodingCandidate = Type.Object(
+  {
+    occupationCode: code('Code of the occupation.'),
+    titleEnglish: text('Title in New Zealand English.'),
+    certainty: probability('The estimated probability that it is right.'),
+  },
+  { description: 'An occupation that a job title may mean.' },
+)
+
+export const CodingGroup = Type.Object(
+  { ...groupFields, certainty: probability('The estimated probability that it is right.') },
+  { description: 'The likeliest minor or major group, where there is no `code`.' },
+)
+
+export const Coding = Type.Object(
+  {
+    id: text('The ID of the item in the request.'),
+    code: code('The code, where it is more likely right than wrong.'),
+    certainty: probability('The estimated probability that the first candidate is right.'),
+    candidates: Type.Optional(
+      Type.Array(refer('CodingCandidate'), { description: 'The three likeliest occupations, best first.' }),
+    ),
+    group: Type.Optional(refer('CodingGroup')),
+    error: text('Why the item has no code: its title is blank.'),
+  },
+  { description: 'The occupation code of a job title.' },
+)
+
+export const Codings = Type.Object(
+  {
+    items: Type.Optional(
+      Type.Array(refer('Coding'), { description: 'A coding for each item, in the order of the request.' }),
+    ),
+  },
+  { description: 'Occupation codes of job titles.' },
+)
+
+const q = Type.Optional(
+  Type.String({
+    description:
+      'The words to search for. Macrons, umlauts, upper case and spelling mistakes do not matter. Without words, nothing is found.',
+    maxLength: MAX_QUERY_LENGTH,
+  }),
+)
+const Lang = language('Only names in this language: `en` or `mi`. Both where absent.')
+
+export const searchQuery = Type.Object({
+  q,
+  Lang,
+  'Filter.MajorGroupCode': code('Only occupations of this major group.'),
+  'Filter.MinorGroupCode': code('Only occupations of this minor group.'),
+  'Filter.GroupRelation': oneOf(
+    ['Any', 'Primary'],
+    'Whether the groups of the filters may be Secondary groups of an occupation.',
+  ),
+  Limit: limit('Number of results per page.', 100, 20),
+  Page: withDefault(
+    Type.Integer({
+      description: 'Number of the page.',
+      minimum: 1,
+      maximum: MAX_PAGES,
+
+      format: 'int32',
+    }),
+    1,
+  ),
+})
+
+export const suggestionsQuery = Type.Object({ q, Lang, Limit: limit('Number of suggestions.', 20, 10) })
+
+export const codingsBody = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      id: Type.Optional(Type.String({ description: 'Repeated in the response.', maxLength: 100 })),
+      title: Type.Optional(
+        Type.String({
+          description: 'The job title. An item whose title is blank gets an `error` instead of a code.',
+          maxLength: MAX_TITLE_LENGTH,
+        }),
+      ),
+      tasks: Type.Optional(
+        Type.Array(Type.String({ maxLength: MAX_TASK_LENGTH }), {
+          description: 'Tasks of the job.',
+          maxItems: MAX_TASKS,
+        }),
+      ),
+    }),
+    { description: 'The job titles to code.', maxItems: MAX_CODINGS },
+  ),
+})

@@ -1,0 +1,72 @@
+import { type ComponentChildren, html, type VNode } from './html.ts'
+
+/** The heading of a column: its name, or the name with what is special about it. */
+type Column =
+  | string
+  | {
+      readonly name: ComponentChildren
+      readonly number?: boolean
+      readonly hidden?: boolean
+      readonly style?: string
+    }
+
+interface TableProperties {
+  /** What the table contains, for screen readers. */
+  readonly label: string
+  readonly columns: readonly Column[]
+  readonly caption?: ComponentChildren
+  /** Whether the table is a landmark of its page. */
+  readonly region?: boolean
+  readonly class?: string
+  /** The rows. */
+  readonly children?: ComponentChildren
+}
+
+/** A table that scrolls sideways on a narrow screen, also with the keyboard. */
+export function Table({
+  label,
+  columns,
+  caption,
+  region = false,
+  children,
+  ...attributes
+}: TableProperties): VNode {
+  return html`<div class="scroll" tabindex="0" role=${region ? 'region' : 'group'} aria-label=${label}>
+    <table ...${attributes}>
+      ${caption !== undefined && html`<caption>${caption}</caption>`}
+      <thead><tr>${columns.map(showColumn)}</tr></thead>
+      <tbody>${children}</tbody>
+    </table>
+  </div>`
+}
+
+function showColumn(column: Column): VNode {
+  const {
+    name,
+    number = false,
+    hidden = false,
+    style,
+  } = typeof column === 'string' ? { name: column } : column
+  const text = hidden ? html`<span class="visually-hidden">${name}</span>` : name
+  return html`<th scope="col" class=${number ? 'number' : style}>${text}</th>`
+}
+
+interface PagerProperties {
+  readonly page: number
+  readonly pages: number
+  /** The URL of a page. */
+  readonly to: (page: number) => string
+  /** Whether the last page can be reached at once. */
+  readonly last?: boolean
+}
+
+/** Links to the neighbouring pages of a list; nothing if it has one page. */
+export function Pager({ page, pages, to, last = false }: PagerProperties): VNode | null {
+  if (pages <= 1) return null
+  return html`<nav class="pager" aria-label="Pages">
+    ${page > 1 && html`<a rel="prev" href=${to(page - 1)}>Previous</a>`}
+    <span>Page ${page.toLocaleString('en-NZ')} of ${pages.toLocaleString('en-NZ')}</span>
+    ${page < pages && html`<a rel="next" href=${to(page + 1)}>Next</a>`}
+    ${last && page < pages && html`<a href=${to(pages)}>Last</a>`}
+  </nav>`
+}

@@ -1,0 +1,159 @@
+import { createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createKey, idOf, KeyVerifier } from './api/access/keys.ts'
+import { isRefused, SCOPES } from './api/access/principal.ts'
+import { importOccupations } from './catalogue/import/import.ts'
+import { OCCUPATION_COLUMNS } from './catalogue/records/record-schema.ts'
+import { countOccupations } from './catalogue/records/rows.ts'
+import { buildWaitingIndex } from './catalogue/search/index-job.ts'
+import { Sessions } from './console/sessions.ts'
+import { FAULTY_SAMPLE, selectFiles } from './engines/checking/index.ts'
+import { readRecords } from './engines/records/index.ts'
+import type { Database } from './foundation/database/database.ts'
+import { openDatabase } from './foundation/database/open.ts'
+import { Sealer } from './foundation/database/seal.ts'
+import { Lifecycle } from './foundation/lifecycle.ts'
+import { locateSample } from './foundation/package/samples.ts'
+import { storeFile } from './submissions/files/upload.ts'
+import { readRun } from './submissions/findings/runs.ts'
+import { Definitions } from './submissions/rules/definitions.ts'
+import { requestRun } from './submissions/runs/validation.ts'
+import { startSubmissionWorker } from './submissions/runs/worker.ts'
+import { createSubmission, findOwn } from './submissions/submission.ts'
+
+/** Where the demo keeps what it needs; its database is apart from the one that `serve` uses. */
+export const DEMO_DATABASE_URL = 'sqlite:var/demo.db'
+const KEY_FILE = 'var/demo-key'
+
+const DEMO_EID = '9999'
+const DEMO_RETURN = '202512'
+const DEMO_TOKEN = 'sample-submission'
+
+const YEAR = 365 * 24 * 60 * 60 * 1000
+
+/** What a newcomer needs to ask the demo its first questions. */
+export interface Demo {
+  readonly key: string
+  readonly eid: string
+  readonly token: string
+}
+
+/**
+ * Loads and indexes the samples where the demo's database is empty, and finds or makes its key. Unlike every other key this one
+ * is kept as it is, in a file that only its owner can read, so that a second start can show it again.
+ *
+ * @param indexMemory bytes of memory in which the search index is built
+ */
+export async function prepareDemo(indexMemory: number): Promise<Demo> {
+  const lifecycle = new Lifecycle()
+  const database = lifecycle.own(await openDatabase(DEMO_DATABASE_URL), (opened) => opened.close())
+  try {
+    if ((await countOccupations(database)) === 0) {
+      const occupations = readRecords([locateSample('occupations.ndjson')], { columns: OCCUPATION_COLUMNS })
+      await importOccupations(database, occupations)
+    }
+    const options = { database, databaseUrl: DEMO_DATABASE_URL, memoryBytes: indexMemory }
+    await buildWaitingIndex(options, () => undefined)
+    if ((await findOwn(database, DEMO_EID, DEMO_TOKEN)) === undefined) {
+      await uploadSample(database, lifecycle)
+    }
+    return { key: await findKey(database), eid: DEMO_EID, token: DEMO_TOKEN }
+  } finally {
+    await lifecycle.end()
+  }
+}
+
+/** A link that opens the console, signed in with the demo's key; it works once. */
+export async function createDemoLink(
+  { key }: Demo,
+  { database, url }: { readonly database: Database; readonly url: string },
+): Promise<string> {
+  return `${url}/console/link/${await new Sessions(database).createLink(idOf(key))}`
+}
+
+/** The sample files, as curl names several at once. */
+const FILES = 'learners,courses,enrolments,course-completions,qualification-completions'
+
+/** A link and three commands that can be pasted as they are. */
+export function describeDemo({ key, eid, token }: Demo, url: string, consoleLink: string): string {
+  return `
+Mahi is listening on ${url}, with a sample catalogue and a sample submission.
+
+Open the console, signed in (the link works once; "npm start" prints a new one):
+
+  ${consoleLink}
+
+Or try the API:
+
+  curl -H "X-API-Key: ${key}" "${url}/v1/occupations?Limit=2"
+
+  curl -H "X-API-Key: ${key}" -H "EID: ${eid}" "${url}/v1/submissions/${token}/validation-results?pageSize=5"
+
+Upload the sample files, which have faults of every kind, and the console checks them:
+
+  curl -H "X-API-Key: ${key}" -H "EID: ${eid}" -H "Content-Type: text/csv" -T "${FAULTY_SAMPLE}{${FILES}}.csv" "${url}/v1/submissions/${token}/files/"
+
+The API reference, where every operation can be tried, is at ${url}/docs.
+Stop with Ctrl+C. The data stays in var/.
+`
+}
+
+/** Uploads the sample files with faults and has them validated: what is found comes from the engine, as for any others. */
+async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<void> {
+  const definitions = new Definitions(['sdr'])
+  const sealer = new Sealer()
+  const { submission } = await createSubmission(database, {
+    eid: DEMO_EID,
+    returnId: DEMO_RETURN,
+    definition: 'sdr',
+    life: YEAR,
+    token: DEMO_TOKEN,
+  })
+  const { token, eid } = submission
+  const { files } = selectFiles([FAULTY_SAMPLE], definitions.get('sdr'))
+  for (const file of files) {
+    if (!('path' in file)) continue
+    const content = createReadStream(file.path) as AsyncIterable<Buffer>
+    const { resource } = file
+    await storeFile(database, sealer, {
+      token,
+      eid,
+      resource,
+      format: 'csv',
+      form: definitions.formOf('sdr', resource),
+      gzip: false,
+      content,
+      maxBytes: MAX_SAMPLE_BYTES,
+    })
+  }
+  const { run } = await requestRun(database, { token, eid, maxWaiting: 10 })
+  const worker = await startSubmissionWorker({
+    database,
+    sealer,
+    definitions,
+    runs: 1,
+    keep: 10,
+    limits: {},
+    retention: { files: 'off', results: 'off' },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  })
+  lifecycle.own(worker, ({ stop }) => stop())
+  while ((await readRun(database, run.run))?.completed === null) await sleep(50)
+}
+
+const MAX_SAMPLE_BYTES = 10_000_000
+
+async function findKey(database: Database): Promise<string> {
+  if (existsSync(KEY_FILE)) {
+    const key = readFileSync(KEY_FILE, 'utf8').trim()
+    if (!isRefused(await new KeyVerifier(database).verify(key))) return key
+  }
+  const { key } = await createKey(database, {
+    client: 'demo',
+    scopes: SCOPES,
+    eids: [DEMO_EID],
+    expires: Date.now() + YEAR,
+  })
+  writeFileSync(KEY_FILE, `${key}\n`, { mode: 0o600 })
+  return key
+}

@@ -1,0 +1,81 @@
+import type { Command } from 'commander'
+import { action, jsonOption } from '../../foundation/command-line/command.ts'
+import { say, writeOut } from '../../foundation/command-line/terminal.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+
+/** Adds `definitions list`, `show` and `test`, whose code is loaded when they run. */
+export function addDefinitionCommands(program: Command): void {
+  const definitions = program
+    .command('definitions')
+    .description('list, show and test the definitions that files are checked against')
+
+  definitions
+    .command('list')
+    .description('list the definitions that come with Mahi')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const { findDefinition, listOwnDefinitions, loadDefinition } = await import('./definition/load.ts')
+        const list = listOwnDefinitions().map((name) => {
+          const { title, version, resources } = loadDefinition(findDefinition(name))
+          const checks = resources.reduce((sum, resource) => sum + resource.checks.length, 0)
+          return { name, version, title, files: resources.length, checks }
+        })
+        if (flags.json) return await writeOut(`${JSON.stringify({ definitions: list })}\n`)
+        for (const { name, version, title, files, checks } of list) {
+          await writeOut(
+            `${name.padEnd(12)} ${version.padEnd(12)} ${files} files, ${checks} checks: ${title}\n`,
+          )
+        }
+      }),
+    )
+
+  definitions
+    .command('show')
+    .description('list every check of a definition, in the order of the findings')
+    .argument('<definition>', 'the name of one of the definitions that come with Mahi, or a folder')
+    .addOption(jsonOption)
+    .action(
+      action(async (name: string, flags: { json?: true }) => {
+        const { findDefinition, loadDefinition } = await import('./definition/load.ts')
+        const { describeCheck } = await import('./explain.ts')
+        const { listChecks } = await import('./definition/definition.ts')
+        const definition = loadDefinition(findDefinition(name))
+        const checks = [...listChecks(definition)].map(({ resource, check }) => ({
+          ...describeCheck(definition, resource, check),
+        }))
+        if (flags.json) {
+          const { name: own, version, title, notice } = definition
+          return await writeOut(`${JSON.stringify({ name: own, version, title, notice, checks })}\n`)
+        }
+        if (definition.notice !== undefined) say(definition.notice)
+        for (const { code, severity, message } of checks) {
+          await writeOut(`${code.padEnd(20)} ${severity.padEnd(8)} ${message}\n`)
+        }
+      }),
+    )
+
+  definitions
+    .command('test')
+    .description('run the examples of every rule, also with each comparison of its query changed')
+    .argument('<definition...>', 'names of definitions that come with Mahi, or folders')
+    .addOption(jsonOption)
+    .action(
+      action(async (names: string[], flags: { json?: true }) => {
+        const { findDefinition, loadDefinition } = await import('./definition/load.ts')
+        const { testRules } = await import('./definition/test-rules.ts')
+        const results = names.map((name) => {
+          const definition = loadDefinition(findDefinition(name))
+          return { name: definition.name, ...testRules(definition) }
+        })
+        const faults = results.flatMap((result) => result.faults)
+        if (faults.length > 0) throw new UserError(faults)
+        if (flags.json) return await writeOut(`${JSON.stringify({ definitions: results })}\n`)
+        for (const { name, rules, examples } of results) {
+          say(
+            `${name}: ${rules === 1 ? '1 rule passes its' : `${rules} rules pass their`} ${examples} ${examples === 1 ? 'example' : 'examples'}.`,
+          )
+        }
+      }),
+    )
+}

@@ -1,0 +1,263 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import type { Fault } from '../../../foundation/faults/user-error.ts'
+import { PACKAGE_ROOT } from '../../../foundation/package/root.ts'
+import { parseExactJson } from '../../../foundation/text/exact-json.ts'
+import { type Definition, listChecks, type PermittedValue, type SqlRule } from './definition.ts'
+import { DefinitionRefused, Node } from './node.ts'
+import { compilePattern } from './pattern.ts'
+import { assertProfile, URL_PATH, WITHIN } from './profile.ts'
+import { readCodelist } from './read-codelist.ts'
+import { familyOf } from './read-record-check.ts'
+import { listFieldNames, type ResourceNames, readResource } from './read-resource.ts'
+import { readRule } from './read-rule.ts'
+
+const DESCRIPTORS = ['datapackage.json', 'datapackage.yml', 'datapackage.yaml']
+
+/** The name of the descriptor in a folder, if it has one. */
+export function findDescriptor(folder: string): string | undefined {
+  return DESCRIPTORS.find((name) => existsSync(join(folder, name)))
+}
+
+/** The folder of the built-in definitions. */
+const OWN_DEFINITIONS: string = fileURLToPath(new URL('definitions', PACKAGE_ROOT))
+
+/** The names of the built-in definitions. */
+export function listOwnDefinitions(): string[] {
+  if (!existsSync(OWN_DEFINITIONS)) return []
+  return readdirSync(OWN_DEFINITIONS)
+    .filter((name) => findDescriptor(join(OWN_DEFINITIONS, name)) !== undefined)
+    .sort()
+}
+
+/** The folder of a built-in definition by its name, or any other folder. */
+export function findDefinition(nameOrFolder: string): string {
+  const own = listOwnDefinitions().includes(nameOrFolder)
+  return own ? join(OWN_DEFINITIONS, nameOrFolder) : resolve(nameOrFolder)
+}
+
+/** Whether a folder is that of a definition that comes with Mahi. */
+export function isOwnDefinition(folder: string): boolean {
+  return dirname(folder) === OWN_DEFINITIONS
+}
+
+/**
+ * Reads a definition from its folder, for a check of files without the examples of its rules.
+ *
+ * @throws {DefinitionRefused} with every fault, by file and location
+ */
+export function loadDefinition(folder: string, { examples = true } = {}): Definition {
+  const faults: Fault[] = []
+  const file = findDescriptor(folder) ?? 'datapackage.json'
+  const descriptor = readDocument(join(folder, file), faults)
+  const root = new Node(resolvePaths(descriptor, { folder, file }, faults), file, faults)
+  const definition = faults.length === 0 ? readPackage(root, { folder, file }, faults, examples) : undefined
+  if (faults.length > 0 || definition === undefined) throw new DefinitionRefused(faults)
+  return definition
+}
+
+/** Where a descriptor is. */
+interface Place {
+  readonly folder: string
+  readonly file: string
+}
+
+function readPackage(
+  root: Node,
+  { folder, file }: Place,
+  faults: Fault[],
+  withExamples: boolean,
+): Definition | undefined {
+  if (root.object() === undefined) {
+    root.fault('must be an object')
+    return undefined
+  }
+  root.knows(['mahi:notice', 'mahi:return'], { object: 'package' })
+  assertProfile(root)
+  const all = root.get('resources').list()
+  if (all.length === 0) root.get('resources').fault('is missing')
+  const known = all.map((node) => node.get('name').value)
+  if (new Set(known).size < known.length) root.get('resources').fault('has two resources of the same name')
+  const notes: string[] = []
+  const resources = all.filter((node) => {
+    const note = findObstacle(node)
+    if (note !== undefined) notes.push(note)
+    return note === undefined
+  })
+  const fieldNames = new Map(resources.map((node) => [node.get('name').value, listFieldNames(node)]))
+  const paths = resources.map((node) => node.get('path').value)
+  for (const [index, node] of resources.entries()) {
+    if (paths.indexOf(paths[index]) < index) node.get('path').fault('is the path of an earlier resource')
+  }
+  if (all.length > 0 && resources.length === 0)
+    root.get('resources').fault(`has no table that can be checked. ${notes.join(' ')}`)
+  const names = nameResources(resources)
+  const fieldsOf = (name: string) => fieldNames.get(name)
+  const rules = readRules(folder, faults, fieldsOf, withExamples)
+
+  const codelists = new Map<string, readonly PermittedValue[]>()
+  const getCodelist = (name: string, node: Node): readonly PermittedValue[] => {
+    const known = codelists.get(name)
+    if (known !== undefined) return known
+    const path = `codelists/${name}.csv`
+    if (!/^[\w-]+$/.test(name) || !existsSync(join(folder, path))) {
+      node.fault(`names ${path}, which does not exist`)
+      return []
+    }
+    const codes = readCodelist(readFileSync(join(folder, path), 'utf8'), path, faults)
+    codelists.set(name, codes)
+    return codes
+  }
+
+  const returns = root.get('mahi:return')
+  returns.object()?.knows(['default', 'pattern'], { strict: true })
+  const pattern = returns.get('pattern').pattern()
+  const name = root.get('name').text() || basename(resolve(folder))
+  const definition: Definition = {
+    folder,
+    name,
+    version: root.get('version').text() ?? '',
+    title: root.get('title').text() ?? name,
+    notice: root.get('mahi:notice').text(),
+    returns: {
+      default: returns.get('default').text(),
+      pattern: pattern === undefined ? undefined : compilePattern(pattern),
+    },
+    notes,
+    resources: resources.map((node, index) =>
+      readResource(node, {
+        names: names[index] as ResourceNames,
+        fieldsOf,
+        readCodelist: getCodelist,
+        rulesOf: (resource) => rules.filter((each) => each.resource === resource).map(({ rule }) => rule),
+      }),
+    ),
+  }
+  reportRepeatedCodes(definition, file, faults)
+  reportReferenceTypes(definition, file, faults)
+  return definition
+}
+
+/** Why a resource of a package is not a file to check, as a full sentence. */
+function findObstacle(node: Node): string | undefined {
+  const name = String(node.get('name').value ?? '')
+  const { value } = node.get('path')
+  if (node.get('data').present)
+    return `The resource ${name} has its data in the descriptor, which are not checked.`
+  if (typeof value === 'string' && URL_PATH.test(value))
+    return `The resource ${name} is at ${value}, which is not downloaded, so it is not checked.`
+  const isOwn = node.names().some((property) => property.startsWith('mahi:'))
+  if (!node.get('schema').present && !isOwn)
+    return `The resource ${name} has no schema, so it is not checked.`
+  return undefined
+}
+
+/** The names of resources in SQL and in codes: unique, and without characters that have a meaning there. */
+function nameResources(resources: readonly Node[]): ResourceNames[] {
+  const tables = new Set<string>()
+  const prefixes = new Set<string>()
+  const choose = (used: Set<string>, base: string, separator: string): string => {
+    let name = base
+    for (let count = 2; used.has(name.toLowerCase()); count++) name = `${base}${separator}${count}`
+    used.add(name.toLowerCase())
+    return name
+  }
+  return resources.map((node) => {
+    const name = String(node.get('name').value ?? '')
+    const table = name.replace(/\W/g, '_').replace(/^(?=\d|sqlite_|$)/i, '_')
+    const code = node.get('mahi:code').value
+    const slug = name
+      .replace(/[^A-Za-z0-9]+/g, '-')
+      .replace(/^-+/, '')
+      .slice(0, 40)
+      .replace(/-+$/, '')
+    return {
+      table: choose(tables, table, '_'),
+      prefix: typeof code === 'string' ? code : choose(prefixes, slug || 'file', '-'),
+    }
+  })
+}
+
+function readRules(
+  folder: string,
+  faults: Fault[],
+  fieldsOf: (resource: string) => readonly string[] | undefined,
+  withExamples: boolean,
+): { resource: string; rule: SqlRule }[] {
+  const rules = join(folder, 'rules')
+  if (!existsSync(rules)) return []
+  return readdirSync(rules)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .flatMap((name) => {
+      const text = readFileSync(join(rules, name), 'utf8')
+      return readRule(text, `rules/${name}`, faults, fieldsOf, withExamples) ?? []
+    })
+}
+
+function reportRepeatedCodes(definition: Definition, file: string, faults: Fault[]): void {
+  const seen = new Set<string>()
+  for (const { resource, check } of listChecks(definition)) {
+    if (seen.has(check.code))
+      faults.push({ file, field: resource.name, message: `uses the code ${check.code} twice` })
+    seen.add(check.code)
+  }
+}
+
+/** A key of numbers never equals a key of texts, so each of its records would be found. */
+function reportReferenceTypes({ resources }: Definition, file: string, faults: Fault[]): void {
+  for (const { name, fields, foreignKeys } of resources) {
+    for (const { resource, references, fields: own } of foreignKeys) {
+      const others = resources.find((each) => each.name === resource)?.fields ?? []
+      for (const [index, position] of own.entries()) {
+        const [field, other] = [fields[position], others[references[index] ?? -1]]
+        if (field === undefined || other === undefined || familyOf(field) === familyOf(other)) continue
+        const message = `refers from ${field.name}, of type ${field.type}, to ${resource}.${other.name}, of type ${other.type}; give both the same type`
+        faults.push({ file, field: name, message })
+      }
+    }
+  }
+}
+
+/** Replaces the paths of schemas and dialects in files of their own by their content. */
+function resolvePaths(descriptor: unknown, { folder, file }: Place, faults: Fault[]): unknown {
+  const { resources } = (descriptor ?? {}) as { resources?: unknown }
+  if (!Array.isArray(resources)) return descriptor
+  return {
+    ...(descriptor as object),
+    resources: resources.map((resource: unknown, index) => {
+      if (typeof resource !== 'object' || resource === null || Array.isArray(resource)) return resource
+      const resolved: Record<string, unknown> = { ...resource }
+      for (const name of ['schema', 'dialect']) {
+        const path = resolved[name]
+        if (typeof path !== 'string') continue
+        const fault = (message: string) =>
+          faults.push({ file, field: `resources[${index}].${name}`, message })
+        if (URL_PATH.test(path)) fault(`is at ${path}, which is not downloaded; put the file into the folder`)
+        else if (!WITHIN.test(path)) fault('must be a path within the folder of the definition')
+        else if (!existsSync(join(folder, path))) fault(`is in ${path}, which does not exist`)
+        else resolved[name] = readDocument(join(folder, path), faults)
+      }
+      return resolved
+    }),
+  }
+}
+
+function readDocument(path: string, faults: Fault[]): unknown {
+  if (!existsSync(path)) {
+    faults.push({ file: path, message: 'does not exist; a definition is a folder with this file' })
+    return undefined
+  }
+  try {
+    const text = readFileSync(path, 'utf8').replace(/^\ufeff/, '')
+    return path.endsWith('.json') ? parseExactJson(text) : parse(text)
+  } catch (error) {
+    faults.push({
+      file: path,
+      message: `is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}: ${(error as Error).message}`,
+    })
+    return undefined
+  }
+}

@@ -1,0 +1,162 @@
+import { type Fault, UserError } from '../../../foundation/faults/user-error.ts'
+import { joinOr } from '../../../foundation/text/join-or.ts'
+import { quote } from '../../../foundation/text/quote.ts'
+import { suggest } from '../../../foundation/text/suggest.ts'
+import { isDate } from '../parameters.ts'
+import { compilePattern } from './pattern.ts'
+import { findMisnamed, STANDARD, type StandardObject } from './standard.ts'
+
+/** A definition has faults, and none of it is used. */
+export class DefinitionRefused extends UserError {}
+
+/** A value in a JSON or YAML document with its location; reports faults at that location. */
+export class Node {
+  readonly value: unknown
+  readonly #file: string
+  readonly #path: string
+  readonly #faults: Fault[]
+
+  constructor(value: unknown, file: string, faults: Fault[], path = '') {
+    this.value = value
+    this.#file = file
+    this.#path = path
+    this.#faults = faults
+  }
+
+  get present(): boolean {
+    return this.value !== undefined
+  }
+
+  fault(message: string): undefined {
+    const place = this.#path === '' ? {} : { field: this.#path }
+    this.#faults.push({ file: this.#file, ...place, message })
+    return undefined
+  }
+
+  get(name: string): Node {
+    const value = isObject(this.value) ? this.value[name] : undefined
+    const step = /^[\w]+$/.test(name) ? (this.#path === '' ? name : `.${name}`) : `[${JSON.stringify(name)}]`
+    return new Node(value, this.#file, this.#faults, this.#path + step)
+  }
+
+  /**
+   * Reports all unknown properties if `strict`. Otherwise, of an object of the standard, it reports unknown `mahi:`
+   * properties and those that resemble one of the standard's.
+   */
+  knows(
+    names: readonly string[],
+    { strict = false, object }: { strict?: boolean; object?: StandardObject } = {},
+  ): void {
+    if (!isObject(this.value)) return
+    const standard = object === undefined ? [] : STANDARD[object]
+    for (const name of Object.keys(this.value)) {
+      if (names.includes(name) || standard.includes(name)) continue
+      const misnamed = object === undefined ? undefined : findMisnamed(name, object)
+      if (misnamed !== undefined) this.get(name).fault(misnamed)
+      else if (strict || name.startsWith('mahi:'))
+        this.get(name).fault(`is not a known property${suggest(name, [...names, ...standard])}`)
+    }
+  }
+
+  object(): Node | undefined {
+    if (isObject(this.value)) return this
+    return this.present ? this.fault(`must be an object, not ${describe(this.value)}`) : undefined
+  }
+
+  names(): string[] {
+    return isObject(this.value) ? Object.keys(this.value) : []
+  }
+
+  list(): Node[] {
+    if (!this.present) return []
+    if (!Array.isArray(this.value)) {
+      this.fault(`must be a list, not ${describe(this.value)}`)
+      return []
+    }
+    return this.value.map((item, index) => this.#item(item, index))
+  }
+
+  #item(item: unknown, index: number): Node {
+    return new Node(item, this.#file, this.#faults, `${this.#path}[${index}]`)
+  }
+
+  /** A list, or a single value as a list with one item. */
+  listOrOne(): Node[] {
+    return this.present && !Array.isArray(this.value) ? [this] : this.list()
+  }
+
+  text(): string | undefined {
+    if (!this.present) return undefined
+    if (typeof this.value === 'string') return this.value
+    return this.fault(`must be text, not ${describe(this.value)}`)
+  }
+
+  requiredText(): string {
+    const text = this.text()
+    if (text !== undefined && text !== '') return text
+    if (!this.present || text === '') this.fault('is missing')
+    return ''
+  }
+
+  /** Text, or a number as text: the standard accepts either for minimum and enum. */
+  scalar(): string | undefined {
+    if (!this.present) return undefined
+    const { value } = this
+    if (typeof value === 'string') return value
+    if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+    return this.fault(`must be text or a number, not ${describe(value)}`)
+  }
+
+  whole(): number | undefined {
+    if (!this.present) return undefined
+    if (typeof this.value === 'number' && Number.isInteger(this.value) && this.value >= 0) return this.value
+    return this.fault(`must be a whole number from 0, not ${describe(this.value)}`)
+  }
+
+  flag(): boolean {
+    if (!this.present) return false
+    if (typeof this.value === 'boolean') return this.value
+    this.fault(`must be true or false, not ${describe(this.value)}`)
+    return false
+  }
+
+  oneOf<const T extends string>(names: readonly T[]): T | undefined {
+    const text = this.text()
+    if (text === undefined) return undefined
+    const name = names.find((each) => each === text)
+    if (name !== undefined) return name
+    return this.fault(`must be ${joinOr(names)}, not ${quote(text)}${suggest(text, names)}`)
+  }
+
+  texts(): string[] {
+    return this.list().flatMap((node) => node.text() ?? [])
+  }
+
+  pattern(): string | undefined {
+    const text = this.text()
+    if (text === undefined) return undefined
+    try {
+      compilePattern(text)
+      return text
+    } catch (error) {
+      return this.fault(`is not a valid pattern: ${(error as Error).message}`)
+    }
+  }
+
+  date(): string | undefined {
+    const text = this.text()
+    if (text === undefined || isDate(text)) return text
+    return this.fault(`must be a date such as 2025-12-31, not ${quote(text)}`)
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'an object'
+  return typeof value === 'string' ? quote(value) : String(value)
+}

@@ -1,0 +1,59 @@
+import type { Dialect } from './definition.ts'
+import type { Node } from './node.ts'
+
+/** What only a workbook, a database or JSON has. */
+const OTHER_FORMATS = ['property', 'itemType', 'itemKeys', 'table']
+
+/** The most lines that a header or comments may take. */
+const MOST_ROWS = 100
+
+/** Reads the dialect of a resource: how its file is divided into records and values. */
+export function readDialect(node: Node): Dialect {
+  node.object()?.knows([], { strict: true, object: 'dialect' })
+  for (const name of OTHER_FORMATS) {
+    if (node.get(name).present) node.get(name).fault('is not supported: Mahi reads CSV, NDJSON and workbooks')
+  }
+  const header = node.get('header').present ? node.get('header').flag() : true
+  const headerRows = readRows(node.get('headerRows'))
+  if (node.get('headerRows').present && !header && headerRows.length > 0)
+    node.get('headerRows').fault('contradicts header, which is false')
+  const quoteChar = readCharacter(node.get('quoteChar'))
+  const escapeChar = readCharacter(node.get('escapeChar'))
+  const delimiter = readText(node.get('delimiter'))
+  if (delimiter !== undefined && /["\r\n]/.test(delimiter))
+    node.get('delimiter').fault('must not contain a quote or the end of a line')
+  const doubleQuote = node.get('doubleQuote')
+  return {
+    delimiter,
+    headerRows: !header ? [] : headerRows.length > 0 ? headerRows : [1],
+    headerJoin: node.get('headerJoin').text() ?? ' ',
+    commentRows: readRows(node.get('commentRows')),
+    commentChar: readText(node.get('commentChar')),
+    lineTerminator: readText(node.get('lineTerminator')),
+    quoteChar,
+    doubleQuote: doubleQuote.present ? doubleQuote.flag() : true,
+    escapeChar,
+    skipInitialSpace: node.get('skipInitialSpace').flag(),
+  }
+}
+
+function readRows(node: Node): number[] {
+  const rows = node.list().flatMap((item) => {
+    const row = item.whole()
+    if (row !== undefined && (row < 1 || row > MOST_ROWS)) item.fault(`must be a line from 1 to ${MOST_ROWS}`)
+    return row ?? []
+  })
+  return [...new Set(rows)].sort((one, other) => one - other)
+}
+
+function readText(node: Node): string | undefined {
+  const text = node.text()
+  return text === '' ? node.fault('must not be empty') : text
+}
+
+function readCharacter(node: Node): string | undefined {
+  const text = readText(node)
+  if (text !== undefined && (text.length !== 1 || /[\r\n]/.test(text)))
+    return node.fault('must be one character')
+  return text
+}

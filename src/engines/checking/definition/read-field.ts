@@ -1,0 +1,436 @@
+import { quote } from '../../../foundation/text/quote.ts'
+import { TEXT_FORMATS } from '../engine/documents.ts'
+import { compileMoment } from '../engine/moments.ts'
+import { compileValues, type ValueReader } from '../engine/values.ts'
+import { describeType } from '../explain.ts'
+import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
+import type {
+  Check,
+  Condition,
+  Field,
+  FieldTest,
+  FieldType,
+  ItemType,
+  Limits,
+  PermittedValue,
+} from './definition.ts'
+import type { Node } from './node.ts'
+
+const TYPES: readonly FieldType[] = [
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'date',
+  'datetime',
+  'time',
+  'year',
+  'yearmonth',
+  'duration',
+  'geopoint',
+  'geojson',
+  'object',
+  'array',
+  'list',
+  'any',
+]
+const ITEM_TYPES: readonly ItemType[] = ['string', 'integer', 'number', 'boolean', 'date', 'time', 'datetime']
+
+const PROPERTIES = [
+  'mahi:codelist',
+  'mahi:items',
+  'mahi:decimals',
+  'mahi:requiredWhen',
+  'mahi:emptyWhen',
+  'mahi:spaces',
+  'mahi:column',
+  'mahi:checks',
+]
+
+/** The types to which a property applies. */
+const APPLIES: Readonly<Record<string, readonly FieldType[]>> = {
+  decimalChar: ['number'],
+  groupChar: ['number', 'integer'],
+  bareNumber: ['number', 'integer'],
+  trueValues: ['boolean', 'list'],
+  falseValues: ['boolean', 'list'],
+  delimiter: ['list'],
+  itemType: ['list'],
+  categories: ['string', 'integer', 'list'],
+  'mahi:items': ['list'],
+  'mahi:decimals': ['number'],
+}
+
+const ORDERED: readonly FieldType[] = [
+  'integer',
+  'number',
+  'date',
+  'datetime',
+  'time',
+  'year',
+  'yearmonth',
+  'duration',
+]
+
+/** The types to which a constraint applies; all others apply to every type. */
+const CONSTRAINED: Readonly<Record<string, readonly FieldType[]>> = {
+  minLength: ['string', 'list', 'array', 'object'],
+  maxLength: ['string', 'list', 'array', 'object'],
+  minimum: ORDERED,
+  maximum: ORDERED,
+  exclusiveMinimum: ORDERED,
+  exclusiveMaximum: ORDERED,
+  pattern: ['string'],
+}
+
+/** The kinds of field checks, in the order of findings. */
+export const FIELD_KINDS = [
+  'required',
+  'empty',
+  'spaces',
+  'type',
+  'length',
+  'pattern',
+  'range',
+  'decimals',
+  'enum',
+  'items',
+  'unique',
+] as const
+type FieldKind = (typeof FIELD_KINDS)[number]
+
+/** The context that the fields of a schema share. */
+export interface FieldContext {
+  readonly prefix: string
+  readonly names: readonly string[]
+  /** The names of the columns in SQL, by position. */
+  readonly columns: readonly string[]
+  readonly missingValues: readonly string[]
+  /** The text that stands for no value in the whole file, whatever the field. */
+  readonly nullSequence: string | undefined
+  /** The fields of the primary key, which must have a value. */
+  readonly keyed: readonly string[]
+  readonly readCodelist: (name: string, node: Node) => readonly PermittedValue[]
+}
+
+/** Reads a field of a schema with its derived checks. */
+export function readField(node: Node, position: number, context: FieldContext): Field {
+  node.knows(PROPERTIES, { object: 'field' })
+  const name = node.get('name').requiredText()
+  for (const described of ['description', 'rdfType']) node.get(described).text()
+  const type = node.get('type').oneOf(TYPES) ?? 'string'
+  const constraints = node.get('constraints')
+  constraints.object()?.knows([], { strict: true, object: 'constraints' })
+  const itemNode = node.get('mahi:items')
+  itemNode.object()?.knows(['minLength', 'maxLength', 'pattern', 'enum', 'unique'], { strict: true })
+  assertApplies(node, type, APPLIES)
+  assertApplies(constraints, type, CONSTRAINED)
+  if (constraints.get('jsonSchema').present)
+    constraints.get('jsonSchema').fault('is not supported: JSON in a value is not checked against a schema')
+  const { nullSequence } = context
+  const missing = readMissingValues(node.get('missingValues')) ?? context.missingValues
+  const form = {
+    name,
+    column: context.columns[position] ?? name,
+    title: node.get('title').text() ?? name,
+    description: node.get('description').text(),
+    type,
+    format: readFormat(node.get('format'), type),
+    delimiter: readCharacters(node.get('delimiter')) ?? ',',
+    itemType: node.get('itemType').oneOf(ITEM_TYPES) ?? 'string',
+    ...readNumberForm(node),
+    trueValues: readTruth(node.get('trueValues')) ?? ['true', 'TRUE', 'True', '1'],
+    falseValues: readTruth(node.get('falseValues')) ?? ['false', 'FALSE', 'False', '0'],
+    missingValues: nullSequence === undefined ? missing : [...missing, nullSequence],
+    keepSpaces: node.get('mahi:spaces').oneOf(['keep']) === 'keep',
+    mayBeAbsent: node.get('mahi:column').oneOf(['optional']) === 'optional',
+    required: constraints.get('required').flag() || context.keyed.includes(name),
+    requiredWhen: readCondition(node.get('mahi:requiredWhen'), context.names),
+    emptyWhen: readCondition(node.get('mahi:emptyWhen'), context.names),
+    limits: {},
+    decimals: node.get('mahi:decimals').whole(),
+    permitted: undefined,
+    items: {
+      ...readLengths(itemNode),
+      unique: itemNode.get('unique').flag(),
+    },
+    checks: {},
+  } satisfies Field
+  const both = form.trueValues.find((value) => (form.falseValues as readonly string[]).includes(value))
+  if (type === 'boolean' && both !== undefined)
+    node.fault(`has ${quote(both)} both in trueValues and in falseValues`)
+  const values = new ValueNodes(form)
+  const field = {
+    ...form,
+    limits: { ...readLengths(constraints), ...values.readBounds(constraints) },
+    permitted: readPermitted(node, values, context),
+  }
+  const example = node.get('example')
+  if (example.present && type !== 'string') values.read(example)
+  const kinds = listKinds(field, constraints.get('unique').flag(), itemNode.present)
+  return { ...field, checks: readFieldChecks(node, kinds, position, name, context) }
+}
+
+/** Reports properties that have no meaning for a field of this type: they would be read and ignored. */
+function assertApplies(
+  node: Node,
+  type: FieldType,
+  table: Readonly<Record<string, readonly FieldType[]>>,
+): void {
+  for (const [name, types] of Object.entries(table)) {
+    if (node.get(name).present && !types.includes(type))
+      node.get(name).fault(`does not apply to a field of type ${type}`)
+  }
+}
+
+/** The texts of `missingValues`, which can have labels in version 2. */
+export function readMissingValues(node: Node): string[] | undefined {
+  if (!node.present) return undefined
+  const texts = node
+    .list()
+    .flatMap((item) => (item.names().length > 0 ? item.get('value').scalar() : item.text()) ?? [])
+  const again = texts.find((text, index) => texts.indexOf(text) < index)
+  if (again !== undefined) node.fault(`has ${quote(again)} twice`)
+  return texts
+}
+
+function readTruth(node: Node): string[] | undefined {
+  if (!node.present) return undefined
+  const texts = node.texts()
+  if (texts.length === 0) node.fault('must have at least one text')
+  return texts
+}
+
+function readCharacters(node: Node): string | undefined {
+  const text = node.text()
+  return text === '' ? node.fault('must not be empty') : text
+}
+
+function readNumberForm(node: Node): Pick<Field, 'decimalChar' | 'groupChar' | 'bareNumber'> {
+  const decimalChar = readCharacters(node.get('decimalChar')) ?? '.'
+  const groupChar = readCharacters(node.get('groupChar'))
+  for (const name of ['decimalChar', 'groupChar']) {
+    if (/[\d+-]/.test(node.get(name).text() ?? '')) node.get(name).fault('must not contain digits or signs')
+  }
+  if (groupChar === decimalChar && node.get('type').value === 'number')
+    node.get('groupChar').fault('must differ from decimalChar')
+  const bare = node.get('bareNumber')
+  return { decimalChar, groupChar, bareNumber: bare.present ? bare.flag() : true }
+}
+
+/** Reads the values in a descriptor as those of a field. */
+class ValueNodes {
+  readonly #field: Field
+  readonly #reader: ValueReader
+
+  constructor(field: Field) {
+    this.#field = field
+    this.#reader = compileValues(field)
+  }
+
+  /** The plain text of a value; reports one that the field cannot have, which would be compared with nothing. */
+  read(node: Node): string | undefined {
+    const { type } = this.#field
+    const text = this.#toText(node)
+    if (text === undefined) return undefined
+    // A number of JSON has no form of its own.
+    const isPlain = typeof node.value === 'number' && (type === 'number' || type === 'integer')
+    const plain = isPlain ? compileValues({ ...this.#field, decimalChar: '.' }) : this.#reader
+    const value = plain.read(text)
+    if (value === undefined) node.fault(`must be ${describeType(this.#field)}, not ${quote(text)}`)
+    return value
+  }
+
+  #toText(node: Node): string | undefined {
+    const { type, trueValues, falseValues } = this.#field
+    // A truth value of JSON is not a text of the file.
+    if (typeof node.value === 'boolean' && type === 'boolean')
+      return node.value ? trueValues[0] : falseValues[0]
+    const isJson = type === 'object' || type === 'array' || type === 'geojson' || type === 'geopoint'
+    if (isJson && typeof node.value === 'object' && node.value !== null) return JSON.stringify(node.value)
+    return node.scalar()
+  }
+
+  readBounds(constraints: Node): Limits {
+    const limits: Record<string, string> = {}
+    for (const name of BOUNDS) {
+      const node = constraints.get(name)
+      const bound = node.present && ORDERED.includes(this.#field.type) ? this.read(node) : undefined
+      if (bound !== undefined) limits[name] = bound
+    }
+    const [least, above, most, below] = BOUNDS.map((name) => limits[name])
+    for (const lower of [least, above]) {
+      for (const upper of [most, below]) {
+        if (lower === undefined || upper === undefined) continue
+        const order = this.#reader.compare(lower, upper)
+        const isOpen = lower === above || upper === below
+        if (order > 0 || (order === 0 && isOpen))
+          constraints.fault(`permits no value: the lower bound is ${lower}, the upper bound is ${upper}`)
+      }
+    }
+    return limits
+  }
+
+  /** A list of values, each of them once. */
+  readList(node: Node): PermittedValue[] {
+    const items = node.list()
+    if (node.present && items.length === 0) node.fault('must not be empty')
+    const seen = new Set<string>()
+    return items.flatMap((item): PermittedValue[] => {
+      const isLabelled = item.names().length > 0 && this.#field.type !== 'object'
+      const place = isLabelled ? item.get('value') : item
+      if (isLabelled && !place.present) place.fault('is missing')
+      const value = this.#field.type === 'list' ? place.scalar() : this.read(place)
+      if (value === undefined) return []
+      const key = this.#reader.toItemKey(value)
+      if (seen.has(key)) item.fault(`has ${quote(value)} twice`)
+      seen.add(key)
+      const label = isLabelled ? item.get('label').text() : undefined
+      return [{ value, label, from: undefined, until: undefined }]
+    })
+  }
+
+  keyOf(value: string): string {
+    return this.#reader.toItemKey(this.#field.type === 'list' ? value : (this.#reader.read(value) ?? value))
+  }
+}
+
+function readFieldChecks(
+  node: Node,
+  kinds: readonly FieldKind[],
+  position: number,
+  name: string,
+  { prefix }: FieldContext,
+): Record<string, Check> {
+  const overrides = node.get('mahi:checks')
+  overrides.object()?.knows(kinds, { strict: true })
+  const place = String(position + 1).padStart(2, '0')
+  return Object.fromEntries(
+    kinds.map((kind) => {
+      const override = overrides.get(kind)
+      override.object()?.knows(CHECK_PROPERTIES, { strict: true })
+      return [kind, readCheck(override, { code: `${prefix}-${place}-${kind}`, kind, fields: [name] })]
+    }),
+  )
+}
+
+function listKinds(field: Field, unique: boolean, hasItems: boolean): FieldKind[] {
+  const { limits, type } = field
+  const isList = type === 'list'
+  const applies: Record<FieldKind, boolean> = {
+    required: field.required || field.requiredWhen !== undefined,
+    empty: field.emptyWhen !== undefined,
+    // The spaces around a number that is not bare belong to what surrounds it.
+    spaces: !field.keepSpaces && field.bareNumber,
+    type:
+      (type !== 'string' || field.format !== 'default') &&
+      type !== 'any' &&
+      !(isList && field.itemType === 'string'),
+    length: limits.minLength !== undefined || limits.maxLength !== undefined,
+    pattern: limits.pattern !== undefined,
+    range: [limits.minimum, limits.maximum, limits.exclusiveMinimum, limits.exclusiveMaximum].some(
+      (limit) => limit !== undefined,
+    ),
+    decimals: field.decimals !== undefined,
+    enum: field.permitted !== undefined && !isList,
+    items: isList && (hasItems || field.permitted !== undefined),
+    unique,
+  }
+  return FIELD_KINDS.filter((kind) => applies[kind])
+}
+
+/** The formats of each type besides `default`; those of dates and times are also those of strptime. */
+const FORMATS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
+  string: Object.keys(TEXT_FORMATS),
+  geopoint: ['array', 'object'],
+  geojson: ['topojson'],
+}
+
+function readFormat(node: Node, type: FieldType): string {
+  const format = node.text() ?? 'default'
+  if (format === 'default' || (type === 'any' && format === 'any')) return 'default'
+  if (type === 'date' || type === 'time' || type === 'datetime') {
+    try {
+      compileMoment(type, format)
+      return format
+    } catch (error) {
+      node.fault(
+        `must be default, any or a format such as ${EXAMPLES[type]}; ${quote(format)} ${(error as Error).message}`,
+      )
+    }
+  } else if (FORMATS[type]?.includes(format) === true) {
+    return format
+  } else {
+    const known = FORMATS[type] === undefined ? '' : `; its formats are ${FORMATS[type].join(', ')}`
+    node.fault(`is not supported for a field of type ${type}; leave it out${known}`)
+  }
+  return 'default'
+}
+
+const EXAMPLES = { date: '%d/%m/%Y', time: '%H:%M', datetime: '%d/%m/%Y %H:%M' } as const
+
+const BOUNDS = ['minimum', 'exclusiveMinimum', 'maximum', 'exclusiveMaximum'] as const
+
+function readLengths(node: Node): Limits {
+  const limits: Record<string, number> = {}
+  for (const name of ['minLength', 'maxLength'] as const) {
+    const length = node.get(name).whole()
+    if (length !== undefined) limits[name] = length
+  }
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = limits
+  if (minLength > maxLength) node.get('minLength').fault(`is more than maxLength, ${maxLength}`)
+  const pattern = node.get('pattern').pattern()
+  return { ...limits, ...(pattern === undefined ? {} : { pattern }) }
+}
+
+function readPermitted(
+  node: Node,
+  values: ValueNodes,
+  { readCodelist }: FieldContext,
+): readonly PermittedValue[] | undefined {
+  const categories = node.get('categories')
+  node.get('categoriesOrdered').flag()
+  const enums = node.get('constraints').get('enum')
+  const itemEnums = node.get('mahi:items').get('enum')
+  const codelist = node.get('mahi:codelist')
+  const name = codelist.text()
+  const isList = node.get('type').value === 'list'
+  if (isList && enums.present) enums.fault('does not apply to a list; use mahi:items')
+  const labelled = categories.present ? values.readList(categories) : undefined
+  const enumerated = enums.present
+    ? values.readList(enums)
+    : itemEnums.present
+      ? values.readList(itemEnums)
+      : undefined
+  if (name === undefined) {
+    if (labelled === undefined || enumerated === undefined) return labelled ?? enumerated
+    const keys = new Set(enumerated.map(({ value }) => values.keyOf(value)))
+    const permitted = labelled.filter(({ value }) => keys.has(values.keyOf(value)))
+    if (permitted.length < keys.size) enums.fault('must only have values of categories')
+    return permitted
+  }
+  if (labelled !== undefined || enumerated !== undefined)
+    node.fault('has mahi:codelist besides categories or enum; keep one')
+  return readCodelist(name, codelist)
+}
+
+/** Reads a condition on the fields of a record. */
+export function readCondition(node: Node, names: readonly string[]): Condition | undefined {
+  if (!node.present) return undefined
+  return node.listOrOne().map((alternative) => {
+    if (alternative.object() === undefined) return []
+    return alternative.names().flatMap((name): FieldTest[] => {
+      const test = alternative.get(name)
+      const field = names.indexOf(name)
+      if (field === -1) {
+        test.fault('is not a field of this file')
+        return []
+      }
+      if (typeof test.value === 'string') {
+        const is = test.oneOf(['present', 'absent'])
+        return is === undefined ? [] : [{ field, is }]
+      }
+      return [{ field, is: test.list().flatMap((item) => item.scalar() ?? []) }]
+    })
+  })
+}

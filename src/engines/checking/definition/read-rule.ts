@@ -1,0 +1,132 @@
+import { LineCounter, parseDocument } from 'yaml'
+import type { Fault } from '../../../foundation/faults/user-error.ts'
+import { CHECK_PROPERTIES, listPlaceholders, readCheck } from './check-info.ts'
+import type { RuleExample, SqlRule } from './definition.ts'
+import { Node } from './node.ts'
+import { stripSql } from './strip-sql.ts'
+
+/**
+ * Reads a rule: a comment that holds YAML, then one query. The examples are most of the comment, and nothing but the
+ * tests and the pages of a definition uses them.
+ */
+export function readRule(
+  text: string,
+  file: string,
+  faults: Fault[],
+  fieldsOf: (resource: string) => readonly string[] | undefined,
+  withExamples: boolean,
+): { resource: string; rule: SqlRule } | undefined {
+  const comment = /^\s*\/\*\r?\n([\s\S]*?)\*\//.exec(text)
+  if (comment?.[1] === undefined) {
+    faults.push({ file, line: 1, message: 'must start with a comment /* ... */ that holds YAML' })
+    return undefined
+  }
+  const lines = new LineCounter()
+  const yaml = withExamples ? comment[1] : comment[1].replace(EXAMPLES, '')
+  const document = parseDocument(yaml, { schema: 'failsafe', lineCounter: lines })
+  for (const error of document.errors) {
+    const line = 1 + lines.linePos(error.pos[0]).line
+    faults.push({ file, line, message: `front matter: ${error.message.split('\n', 1)[0] ?? ''}` })
+  }
+  if (document.errors.length > 0) return undefined
+  const node = new Node(document.toJS(), file, faults)
+  if (node.object() === undefined) {
+    node.fault('has no front matter')
+    return undefined
+  }
+  node.knows(['file', 'fields', 'examples', ...CHECK_PROPERTIES], { strict: true })
+
+  const resource = node.get('file').requiredText()
+  const names = fieldsOf(resource)
+  if (names === undefined && resource !== '') node.get('file').fault('is not the name of a resource')
+  const fields = node
+    .get('fields')
+    .listOrOne()
+    .flatMap((item) => {
+      const name = item.text() ?? ''
+      if (names !== undefined && !names.includes(name)) item.fault(`is not a field of ${resource}`)
+      return name
+    })
+  if (fields.length === 0) node.get('fields').fault('must name at least one field')
+  for (const name of ['message', 'why', 'fix']) node.get(name).requiredText()
+  const code = node.get('code').requiredText()
+  if (code !== '' && !file.endsWith(`/${code}.sql`))
+    node.get('code').fault(`is ${code}, but the file must then be named ${code}.sql`)
+  const check = readCheck(node, { code, kind: 'rule', fields })
+
+  const sql = text
+    .slice(comment.index + comment[0].length)
+    .trim()
+    .replace(/;\s*$/, '')
+  checkQuery(sql, listPlaceholders(check.message ?? ''), names ?? [], new Node(sql, file, faults))
+  const examples = node
+    .get('examples')
+    .list()
+    .map((item, index) => readExample(item, index, resource, fieldsOf))
+  return { resource, rule: { check, file, sql, examples } }
+}
+
+/** The property `examples` with the lines that belong to it. */
+const EXAMPLES = /^examples:.*\n?(?:[ \t-].*\n?|\r?\n)*/m
+
+/** Reports what can be seen in the text of a query; the rest is seen when SQLite prepares it. */
+function checkQuery(
+  sql: string,
+  placeholders: readonly string[],
+  names: readonly string[],
+  node: Node,
+): void {
+  const bare = stripSql(sql)
+  if (!/^\s*(?:select|with)\b/i.test(bare)) node.fault('the query must start with select or with')
+  if (/\bselect\s+(?:distinct\s+)?(?:\w+\.)?\*/i.test(bare))
+    node.fault('the query must name its columns: select * would load every column')
+  for (const name of placeholders) {
+    if (names.includes(name) || new RegExp(`\\b${name}\\b`).test(bare)) continue
+    if (['returnId', 'returnYear', 'asOf'].includes(name)) continue
+    node.fault(`the message uses {${name}}, which is neither a field of the file nor a column of the query`)
+  }
+}
+
+function readExample(
+  node: Node,
+  index: number,
+  resource: string,
+  fieldsOf: (resource: string) => readonly string[] | undefined,
+): RuleExample {
+  node.knows(['name', 'records', 'finds', 'return', 'asOf'], { strict: true })
+  const records = node.get('records')
+  if (records.object() === undefined) records.fault('is missing')
+  const sets = records.names().map((name) => {
+    const fields = fieldsOf(name)
+    const set = records.get(name)
+    if (fields === undefined) set.fault('is not the name of a resource')
+    const rows = set.list().map((row) => {
+      row.object()?.knows(fields ?? row.names(), { strict: true })
+      return Object.fromEntries(
+        row.names().map((field) => {
+          const value = row.get(field)
+          return [field, Array.isArray(value.value) ? value.texts() : (value.text() ?? '')] as const
+        }),
+      )
+    })
+    return [name, rows] as const
+  })
+  const found = Object.fromEntries(sets)[resource]?.length ?? 0
+  if (!node.get('finds').present) node.get('finds').fault('is missing; write [] if the rule finds nothing')
+  const finds = node
+    .get('finds')
+    .list()
+    .flatMap((item) => {
+      const text = item.text() ?? ''
+      if (/^[1-9]\d*$/.test(text) && Number(text) <= found) return [Number(text)]
+      item.fault(`must be a position from 1 to ${found} of the records of ${resource}`)
+      return []
+    })
+  return {
+    name: node.get('name').text() ?? `example ${index + 1}`,
+    records: Object.fromEntries(sets),
+    finds,
+    returnId: node.get('return').text(),
+    asOf: node.get('asOf').date(),
+  }
+}

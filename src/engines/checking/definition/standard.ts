@@ -1,0 +1,94 @@
+import { distance } from 'fastest-levenshtein'
+
+/** The objects of a descriptor, by the name that a message gives them. */
+export type StandardObject =
+  | 'package'
+  | 'resource'
+  | 'schema'
+  | 'field'
+  | 'constraints'
+  | 'foreignKey'
+  | 'reference'
+  | 'dialect'
+
+/** The properties of Data Package 2.0 and 1.0, and those of the drafts before it that describe and check nothing. */
+export const STANDARD: Readonly<Record<StandardObject, readonly string[]>> = {
+  package: [
+    ...[
+      '$schema',
+      'profile',
+      'name',
+      'id',
+      'title',
+      'description',
+      'homepage',
+      'image',
+      'version',
+      'created',
+    ],
+    ...['keywords', 'contributors', 'sources', 'licenses', 'resources'],
+    ...['license', 'source', 'author', 'maintainers', 'publisher', 'publishers', 'language', 'languages'],
+  ],
+  resource: [
+    ...['$schema', 'profile', 'name', 'path', 'data', 'type', 'title', 'description', 'homepage', 'format'],
+    ...['mediatype', 'encoding', 'bytes', 'hash', 'sources', 'licenses', 'dialect', 'schema', 'jsonSchema'],
+    ...['url', 'license', 'source', 'compression'],
+  ],
+  schema: [
+    ...['$schema', 'profile', 'name', 'title', 'description', 'homepage', 'version', 'created', 'keywords'],
+    ...['contributors', 'sources', 'image', 'examples', 'fields', 'fieldsMatch', 'primaryKey', 'uniqueKeys'],
+    ...['foreignKeys', 'missingValues'],
+  ],
+  field: [
+    ...['name', 'type', 'format', 'title', 'description', 'example', 'examples', 'constraints', 'rdfType'],
+    ...['categories', 'categoriesOrdered', 'missingValues', 'decimalChar', 'groupChar', 'bareNumber'],
+    ...['trueValues', 'falseValues', 'delimiter', 'itemType', 'currency', 'unit', 'units', 'label'],
+  ],
+  constraints: [
+    ...['required', 'unique', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum'],
+    ...['exclusiveMaximum', 'pattern', 'enum', 'jsonSchema'],
+  ],
+  foreignKey: ['fields', 'reference'],
+  reference: ['resource', 'fields'],
+  dialect: [
+    ...['$schema', 'header', 'headerRows', 'headerJoin', 'commentRows', 'commentChar', 'delimiter'],
+    ...['lineTerminator', 'quoteChar', 'doubleQuote', 'escapeChar', 'nullSequence', 'skipInitialSpace'],
+    ...['property', 'itemType', 'itemKeys', 'sheetNumber', 'sheetName', 'table', 'csvddfVersion'],
+    ...['caseSensitiveHeader'],
+  ],
+}
+
+/** The objects in which the properties of another one are often written by mistake. */
+const CONFUSED: Readonly<Partial<Record<StandardObject, readonly StandardObject[]>>> = {
+  package: ['resource', 'schema'],
+  resource: ['schema', 'dialect', 'package'],
+  schema: ['field', 'resource'],
+  field: ['constraints', 'schema'],
+  constraints: ['field'],
+  foreignKey: ['reference'],
+}
+
+/**
+ * Why a name that the standard does not have in this object is most probably a mistake, as the end of a sentence. The
+ * standard permits other properties, so that only what resembles one of its own is a fault.
+ */
+export function findMisnamed(name: string, object: StandardObject): string | undefined {
+  const own = STANDARD[object]
+  if (own.includes(name)) return undefined
+  const place = CONFUSED[object]?.find((other) => STANDARD[other].includes(name))
+  if (place !== undefined) return `belongs in ${PLACES[place]}, and has no meaning here`
+  const lower = name.toLowerCase()
+  const near = own.find((each) => distance(lower, each.toLowerCase()) <= (each.length < 6 ? 1 : 2))
+  return near === undefined ? undefined : `is not a property of the standard (did you mean "${near}"?)`
+}
+
+const PLACES: Readonly<Record<StandardObject, string>> = {
+  package: 'the package',
+  resource: 'a resource',
+  schema: 'schema',
+  field: 'a field',
+  constraints: 'constraints',
+  foreignKey: 'a foreign key',
+  reference: 'reference',
+  dialect: 'dialect',
+}

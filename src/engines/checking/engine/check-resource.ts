@@ -1,0 +1,228 @@
+import type { Check, Condition, Field, Resource } from '../definition/definition.ts'
+import type { Parameters } from '../parameters.ts'
+import { compileField, type FieldCheck } from './field-checks.ts'
+import type { Found } from './found.ts'
+import { NumberList } from './interner.ts'
+import type { OpenFile } from './read-file.ts'
+import {
+  compileCondition,
+  compileRecordCheck,
+  listConditionFields,
+  listFields,
+  type RecordTest,
+  type Values,
+} from './record-checks.ts'
+import type { RecordStep } from './references.ts'
+import { type UndecidedCounts, Unknown } from './unknown.ts'
+
+/** The positions of a file's records, and the faults of unreadable ones. */
+export class RecordIndex {
+  /** Offsets by record number from 1; entry 0 is that of the header. */
+  readonly offsets = new NumberList()
+  /** Line numbers, which differ from record numbers only after empty lines and quoted line breaks. */
+  readonly #lines = new NumberList()
+  readonly #linesFrom: NumberList = new NumberList()
+  #shift = 1
+  /** The fault of a record that cannot be read. */
+  readonly faults = new Map<number, string>()
+  count = 0
+
+  constructor(headerOffset: number | undefined, firstLine: number) {
+    this.offsets.push(headerOffset ?? 0)
+    this.#shift = firstLine - 1
+    this.#linesFrom.push(0)
+    this.#lines.push(this.#shift)
+  }
+
+  add(offset: number, line: number): number {
+    this.offsets.push(offset)
+    const record = ++this.count
+    if (line - record !== this.#shift) {
+      this.#shift = line - record
+      this.#linesFrom.push(record)
+      this.#lines.push(this.#shift)
+    }
+    return record
+  }
+
+  /** The line of a record. */
+  lineOf(record: number): number {
+    let [low, high] = [0, this.#linesFrom.size - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (this.#linesFrom.get(middle) <= record) low = middle
+      else high = middle - 1
+    }
+    return record + this.#lines.get(low)
+  }
+}
+
+export interface ResourceRun {
+  readonly resource: Resource
+  readonly file: OpenFile
+  readonly found: Found
+  readonly parameters: Parameters
+  /** The position of a check, or -1 if it does not run. */
+  readonly position: (check: Check | undefined) => number
+  readonly isInForce: (check: Check | undefined) => boolean
+  readonly undecided: UndecidedCounts
+  readonly steps: readonly RecordStep[]
+  readonly store: ((record: number, values: Values, unknown: Unknown) => void) | undefined
+  /** Called from time to time with the number of records. */
+  readonly onRecords: (records: number) => void
+}
+
+/** The most record faults whose text is kept; more are counted under the same code. */
+const MOST_FAULT_TEXTS = 100_000
+
+/** Reads a file and checks each record; passes data that other files need to `steps` and `store`. */
+export function checkResource(run: ResourceRun): RecordIndex {
+  const { resource, file, found, position, steps, store } = run
+  const { reader, columns } = file
+  const index = new RecordIndex(file.headerOffset, file.format.kind === 'csv' ? reader.line + 1 : 1)
+  const recordFault = position(resource.recordCheck)
+  const { cells } = reader
+  const { positions, width } = columns
+  const unknown = new Unknown(resource.fields.length, (field) => cells[positions[field] ?? -1] ?? '')
+  const { fieldChecks, recordTests, setRecord } = compileChecks(run, unknown)
+  const count = fieldChecks.length
+  const isTable = file.format.kind === 'csv'
+  const values: string[] = new Array(count).fill('')
+  while (reader.next()) {
+    const record = index.add(reader.offset, reader.line)
+    const fault = reader.fault ?? describeCells(cells, reader.count, width, isTable)
+    unknown.clear()
+    if (fault !== undefined) {
+      if (index.faults.size < MOST_FAULT_TEXTS) index.faults.set(record, fault)
+      if (recordFault !== -1) found.add(recordFault, record)
+      if (fault === EMPTY) continue
+      // What the record would say about others is unknown.
+      values.fill('')
+      unknown.markAll()
+      for (let step = 0; step < steps.length; step++) (steps[step] as RecordStep)(values, record, unknown)
+      store?.(record, values, unknown)
+      continue
+    }
+    setRecord(record)
+    for (let field = 0; field < count; field++) {
+      const at = positions[field] as number
+      values[field] = at === -1 ? '' : (fieldChecks[field] as FieldCheck)(cells[at] as string)
+    }
+    for (let test = 0; test < recordTests.length; test++) {
+      const { needs, check, holds } = recordTests[test] as NeedyTest
+      const field = unknown.firstOf(needs)
+      if (field === -1) holds(values)
+      else run.undecided.add(check, resource.name, field)
+    }
+    for (let step = 0; step < steps.length; step++) (steps[step] as RecordStep)(values, record, unknown)
+    store?.(record, values, unknown)
+    if ((record & 0x3fff) === 0) run.onRecords(record)
+  }
+  run.onRecords(index.count)
+  return index
+}
+
+const EMPTY = 'The record is empty.'
+
+/** The fault of a record that has no values at all, or not one for each column. */
+function describeCells(
+  cells: readonly string[],
+  count: number,
+  width: number,
+  isTable: boolean,
+): string | undefined {
+  // A record of NDJSON without known names has others; that of a file with one column is its value.
+  if (isTable && width > 1 && isBlank(cells[0]) && isEmpty(cells, count)) return EMPTY
+  if (count === width) return undefined
+  const values = count === 1 ? '1 value' : `${count} values`
+  return `The record has ${values}, but the header has ${width} columns.`
+}
+
+function isEmpty(cells: readonly string[], count: number): boolean {
+  for (let at = 1; at < count; at++) if (!isBlank(cells[at])) return false
+  return true
+}
+
+function isBlank(cell: string | undefined): boolean {
+  return cell === undefined || cell === '' || cell.trim() === ''
+}
+
+/** A check across fields, with the fields that it reads. */
+interface NeedyTest {
+  readonly check: Check
+  readonly needs: readonly number[]
+  readonly holds: RecordTest
+}
+
+function compileChecks(
+  { resource, file, found, parameters, position, isInForce }: ResourceRun,
+  unknown: Unknown,
+): {
+  fieldChecks: FieldCheck[]
+  recordTests: NeedyTest[]
+  setRecord: (record: number) => void
+} {
+  let current = 0
+  const report = (check: number) => found.add(check, current)
+  const { missing } = file.columns
+  const fieldChecks = resource.fields.map((field, index) =>
+    compileField(field, {
+      at: (kind) => (missing.has(index) ? -1 : position(field.checks[kind])),
+      isInForce: (kind) => isInForce(field.checks[kind]),
+      report,
+      conceal: () => unknown.mark(index),
+      asOf: parameters.asOf,
+    }),
+  )
+  const conditional = resource.fields.flatMap((field, index): NeedyTest[] => {
+    if (missing.has(index)) return []
+    const { required, empty } = field.checks
+    return [
+      ...compileRequired(field, index, required),
+      ...(field.emptyWhen === undefined || empty === undefined || position(empty) === -1
+        ? []
+        : [compileEmpty(index, field.emptyWhen, empty)]),
+    ]
+  })
+  function compileRequired(field: Field, index: number, check: Check | undefined): NeedyTest[] {
+    if (field.requiredWhen === undefined || field.required || check === undefined) return []
+    if (!isInForce(check)) return []
+    const place = position(check)
+    const applies = compileCondition(field.requiredWhen)
+    const cell = file.columns.positions[index] ?? -1
+    const { cells } = file.reader
+    const holds: RecordTest = (values) => {
+      if (values[index] !== '' || !isAbsent(field, cell === -1 ? '' : cells[cell]) || !applies(values)) return
+      if (place !== -1) report(place)
+      unknown.mark(index)
+    }
+    return [{ check, needs: listConditionFields(field.requiredWhen), holds }]
+  }
+  function compileEmpty(index: number, when: Condition, check: Check): NeedyTest {
+    const applies = compileCondition(when)
+    const place = position(check)
+    const holds: RecordTest = (values) => {
+      if (values[index] !== '' && applies(values)) report(place)
+    }
+    return { check, needs: [index, ...listConditionFields(when)], holds }
+  }
+  const across = resource.recordChecks.flatMap((each): NeedyTest[] => {
+    const place = position(each.check)
+    if (place === -1) return []
+    const holds = compileRecordCheck(each, place, resource, parameters, report)
+    return holds === undefined ? [] : [{ check: each.check, needs: listFields(each), holds }]
+  })
+  return {
+    fieldChecks,
+    recordTests: [...conditional, ...across],
+    setRecord: (record) => {
+      current = record
+    },
+  }
+}
+
+/** Whether a cell has no value. One that cannot be read is a separate finding, and does not count as empty. */
+function isAbsent({ keepSpaces, missingValues }: Field, cell = ''): boolean {
+  const value = keepSpaces ? cell : cell.trim()
+  return missingValues.includes(value)
+}

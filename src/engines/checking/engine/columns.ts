@@ -1,0 +1,127 @@
+import { suggest } from '../../../foundation/text/suggest.ts'
+import { trimName } from '../../records/index.ts'
+import type { Resource } from '../definition/definition.ts'
+
+/** The positions of a schema's fields in a file. */
+export interface Columns {
+  /** The cell of each field; -1 if the file has no such column. */
+  readonly positions: readonly number[]
+  /** How many cells each record must have. */
+  readonly width: number
+  /** The faults of the header, as full sentences. */
+  readonly faults: readonly { readonly message: string; readonly field?: string }[]
+  /** What was guessed, as full sentences. */
+  readonly notes: readonly string[]
+  /** Fields whose required column is missing. */
+  readonly missing: ReadonlySet<number>
+}
+
+/** How the names begin of the columns that `mahi check --mark` adds: a marked file can be corrected and checked again. */
+export const MARK_PREFIX = 'mahi:'
+
+/**
+ * Finds the columns of a file by the names in its header; their order does not matter.
+ *
+ * @param isExact whether the names were not written by people, so that another spelling is another name
+ */
+export function mapColumns(resource: Resource, header: readonly string[], isExact = false): Columns {
+  const cells = header.map(trimName)
+  const first = new Map<string, number>()
+  const known = new Set(resource.fields.map(({ name }) => name))
+  const unnamed: string[] = []
+  const repeated: { name: string; column: number }[] = []
+  const unknown: string[] = []
+  for (const [index, cell] of cells.entries()) {
+    if (cell.startsWith(MARK_PREFIX) && !known.has(cell)) continue
+    if (cell === '') unnamed.push(String(index + 1))
+    else if (first.has(cell)) repeated.push({ name: cell, column: index + 1 })
+    else {
+      first.set(cell, index)
+      if (!known.has(cell)) unknown.push(cell)
+    }
+  }
+  const faults: { message: string; field?: string }[] = []
+  const notes: string[] = []
+  for (const { name, cell } of isExact ? [] : findRespelt(resource, unknown, first)) {
+    first.set(name, first.get(cell) ?? -1)
+    unknown.splice(unknown.indexOf(cell), 1)
+    notes.push(`The column ${show(cell)} was read as ${name}.`)
+  }
+  const positions = resource.fields.map(({ name }) => first.get(name) ?? -1)
+  const missing = new Set<number>()
+  const comparable = unknown.slice(0, COMPARED)
+  for (const [index, { name, mayBeAbsent }] of resource.fields.entries()) {
+    if (positions[index] !== -1 || mayBeAbsent) continue
+    missing.add(index)
+    if (resource.missingColumns) continue
+    faults.push({ field: name, message: `The column ${name} is missing${suggest(name, comparable)}.` })
+  }
+  const found = positions.filter((position) => position !== -1)
+  if (resource.orderedColumns && found.some((position, index) => position < (found[index - 1] ?? 0))) {
+    const names = resource.fields.map(({ name }) => name)
+    faults.push({ message: `The columns must be in the order ${listFirst(names, show)}.` })
+  }
+  if (unnamed.length === 1) faults.push({ message: `Column ${unnamed[0]} has no name.` })
+  else if (unnamed.length > 1)
+    faults.push({ message: `${countColumns(unnamed)} have no name: ${listFirst(unnamed, (each) => each)}.` })
+  const [again] = repeated
+  if (again !== undefined && repeated.length === 1) {
+    const { name, column } = again
+    const message = `The column ${show(name)} is repeated: column ${column} has this name too.`
+    faults.push({ field: name, message })
+  } else if (again !== undefined) {
+    const places = listFirst(repeated, ({ name, column }) => `${show(name)} (column ${column})`)
+    faults.push({ message: `${countColumns(repeated)} repeat the name of an earlier one: ${places}.` })
+  }
+  if (!resource.unknownColumns && unknown.length > 0) {
+    const free = [...known].filter((name) => !first.has(name))
+    const [only = ''] = unknown
+    const message =
+      unknown.length === 1
+        ? `The column ${show(only)} is unknown${suggest(only, free)}.`
+        : `${countColumns(unknown)} are unknown: ${listFirst(unknown, (name) => show(name) + suggest(name, free))}.`
+    faults.push({ message })
+  }
+  return { positions, width: cells.length, faults, notes, missing }
+}
+
+/** The fields whose column has their name in another case, or with other separators of words. */
+function findRespelt(
+  { fields }: Resource,
+  unknown: readonly string[],
+  known: ReadonlyMap<string, number>,
+): { name: string; cell: string }[] {
+  const missing = fields.map(({ name }) => name).filter((name) => !known.has(name))
+  if (missing.length === 0 || unknown.length > COMPARED) return []
+  const cells = unknown.map((cell) => ({ cell, plain: plainName(cell) }))
+  return missing.flatMap((name) => {
+    const plain = plainName(name)
+    const same = cells.filter((each) => each.plain === plain)
+    const isOnly = missing.filter((each) => plainName(each) === plain).length === 1
+    return same.length === 1 && isOnly && plain !== '' ? [{ name, cell: same[0]?.cell ?? '' }] : []
+  })
+}
+
+/** A name without its case and without what separates its words. */
+export function plainName(name: string): string {
+  return name.toLowerCase().replace(/[\s_-]+/g, '')
+}
+
+/** A header can have 262,144 columns, but one finding names few of them. */
+const NAMED = 5
+const COUNTED = 1000
+/** The unknown names that are compared with those of missing columns. */
+const COMPARED = 1000
+
+function countColumns({ length }: readonly unknown[]): string {
+  return length > COUNTED ? `More than ${COUNTED.toLocaleString('en-NZ')} columns` : `${length} columns`
+}
+
+function listFirst<T>(all: readonly T[], describe: (each: T) => string): string {
+  const shown = all.slice(0, NAMED).map(describe)
+  return all.length > NAMED ? `${shown.join(', ')} and others` : shown.join(', ')
+}
+
+function show(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name
+}

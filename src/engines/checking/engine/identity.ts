@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { basename } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Resource } from '../definition/definition.ts'
+
+/** Compares the bytes of a file with what its descriptor says about them; returns full sentences. */
+export async function findByteFaults(
+  { path, bytes, hash }: Resource,
+  file: { readonly path: string; readonly name: string; readonly bytes: number; readonly sha256: string },
+): Promise<string[]> {
+  // A file in another form of the same name, such as with gzip, has other bytes.
+  if (basename(path) !== basename(file.name)) return []
+  const faults: string[] = []
+  if (bytes !== undefined && bytes !== file.bytes)
+    faults.push(`The file has ${file.bytes} bytes, but the definition says that it has ${bytes}.`)
+  if (hash === undefined) return faults
+  const digest = hash.algorithm === 'sha256' ? file.sha256 : await digestFile(file.path, hash.algorithm)
+  if (digest !== hash.digest)
+    faults.push(
+      `The ${hash.algorithm} digest of the file is ${digest}, but the definition says ${hash.digest}.`,
+    )
+  return faults
+}
+
+async function digestFile(path: string, algorithm: string): Promise<string> {
+  const hash = createHash(algorithm)
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
+}

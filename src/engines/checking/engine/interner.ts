@@ -1,0 +1,252 @@
+import { hashPair, hashText } from '../../../foundation/text/seeded-hash.ts'
+
+const BEYOND_LATIN1 = /[^\0-\xff]/
+
+/**
+ * Numbers distinct texts from 0. The texts are stored as adjacent bytes, which takes a third of the memory of a Map
+ * with ten million texts, and has no limit of 16 million entries. All texts together may have 4 GiB.
+ */
+export class Interner {
+  size = 0
+  #slots = new Int32Array(1 << 12).fill(-1)
+  #hashes = new Int32Array(1 << 11)
+  #ends = new Uint32Array(1 << 11)
+  #bytes = new Uint8Array(1 << 15)
+  #used = 0
+  /** Texts with characters beyond Latin-1, which are rare in keys. */
+  readonly #others = new Map<string, number>()
+
+  intern(text: string): number {
+    const hash = hashText(text)
+    const mask = this.#slots.length - 1
+    let slot = hash & mask
+    for (;;) {
+      const id = this.#slots[slot] as number
+      if (id === -1) break
+      if (this.#hashes[id] === hash && this.#equals(id, text)) return id
+      slot = (slot + 1) & mask
+    }
+    if (BEYOND_LATIN1.test(text)) return this.#internOther(text)
+    const id = this.#append(text, hash)
+    this.#slots[slot] = id
+    if (this.size * 2 > this.#slots.length) this.#grow()
+    return id
+  }
+
+  #internOther(text: string): number {
+    const known = this.#others.get(text)
+    if (known !== undefined) return known
+    const id = this.#append('', 0)
+    this.#others.set(text, id)
+    return id
+  }
+
+  #equals(id: number, text: string): boolean {
+    const end = this.#ends[id] as number
+    let at = id === 0 ? 0 : (this.#ends[id - 1] as number)
+    if (end - at !== text.length) return false
+    for (let index = 0; index < text.length; index++) {
+      if (this.#bytes[at++] !== text.charCodeAt(index)) return false
+    }
+    return true
+  }
+
+  #append(text: string, hash: number): number {
+    const id = this.size++
+    if (id === this.#hashes.length) {
+      this.#hashes = enlarge(this.#hashes, new Int32Array(id * 2))
+      this.#ends = enlarge(this.#ends, new Uint32Array(id * 2))
+    }
+    while (this.#used + text.length > this.#bytes.length) {
+      this.#bytes = enlarge(this.#bytes, new Uint8Array(this.#bytes.length * 2))
+    }
+    for (let index = 0; index < text.length; index++) this.#bytes[this.#used++] = text.charCodeAt(index)
+    this.#hashes[id] = hash
+    this.#ends[id] = this.#used
+    return id
+  }
+
+  #grow(): void {
+    const slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    const mask = slots.length - 1
+    for (const id of this.#slots) {
+      if (id === -1) continue
+      let slot = (this.#hashes[id] as number) & mask
+      while (slots[slot] !== -1) slot = (slot + 1) & mask
+      slots[slot] = id
+    }
+    this.#slots = slots
+  }
+}
+
+/** Numbers distinct pairs of numbers from 0. */
+export class PairTable {
+  size = 0
+  #slots = new Int32Array(1 << 12).fill(-1)
+  #first = new Int32Array(1 << 11)
+  #second = new Int32Array(1 << 11)
+
+  /** The number of a pair; the pair is new if this equals the previous `size`. */
+  intern(first: number, second: number): number {
+    const slot = this.#find(first, second)
+    const known = this.#slots[slot] as number
+    if (known !== -1) return known
+    const id = this.size++
+    if (id === this.#first.length) {
+      this.#first = enlarge(this.#first, new Int32Array(id * 2))
+      this.#second = enlarge(this.#second, new Int32Array(id * 2))
+    }
+    this.#first[id] = first
+    this.#second[id] = second
+    this.#slots[slot] = id
+    if (this.size * 2 > this.#slots.length) this.#grow()
+    return id
+  }
+
+  has(first: number, second: number): boolean {
+    return this.#slots[this.#find(first, second)] !== -1
+  }
+
+  #find(first: number, second: number): number {
+    const mask = this.#slots.length - 1
+    let slot = hashPair(first, second) & mask
+    for (;;) {
+      const id = this.#slots[slot] as number
+      if (id === -1 || (this.#first[id] === first && this.#second[id] === second)) return slot
+      slot = (slot + 1) & mask
+    }
+  }
+
+  #grow(): void {
+    const old = this.#slots
+    this.#slots = new Int32Array(old.length * 2).fill(-1)
+    for (const id of old) {
+      if (id === -1) continue
+      this.#slots[this.#find(this.#first[id] as number, this.#second[id] as number)] = id
+    }
+  }
+}
+
+/** Numbers distinct lists of three or more numbers from 0. */
+export class TupleTable {
+  size = 0
+  readonly #width: number
+  #slots = new Int32Array(1 << 12).fill(-1)
+  /** The numbers of all lists, one list after the other. */
+  #numbers: Int32Array
+
+  constructor(width: number) {
+    this.#width = width
+    this.#numbers = new Int32Array(width << 11)
+  }
+
+  intern(tuple: Int32Array): number {
+    let slot = this.#find(tuple, 0)
+    const known = this.#slots[slot] as number
+    if (known !== -1) return known
+    if ((this.size + 1) * 2 > this.#slots.length) {
+      this.#grow()
+      slot = this.#find(tuple, 0)
+    }
+    const id = this.size++
+    const at = id * this.#width
+    if (at === this.#numbers.length) this.#numbers = enlarge(this.#numbers, new Int32Array(at * 2))
+    for (let index = 0; index < this.#width; index++) this.#numbers[at + index] = tuple[index] as number
+    this.#slots[slot] = id
+    return id
+  }
+
+  /** The slot of the list that starts at `start`, or a free slot. */
+  #find(numbers: Int32Array, start: number): number {
+    let hash = numbers[start] as number
+    for (let index = 1; index < this.#width; index++) hash = hashPair(hash, numbers[start + index] as number)
+    const mask = this.#slots.length - 1
+    let slot = hash & mask
+    for (;;) {
+      const id = this.#slots[slot] as number
+      if (id === -1 || this.#equals(id * this.#width, numbers, start)) return slot
+      slot = (slot + 1) & mask
+    }
+  }
+
+  #equals(at: number, numbers: Int32Array, start: number): boolean {
+    for (let index = 0; index < this.#width; index++)
+      if (this.#numbers[at + index] !== numbers[start + index]) return false
+    return true
+  }
+
+  #grow(): void {
+    this.#slots = new Int32Array(this.#slots.length * 2).fill(-1)
+    for (let id = 0; id < this.size; id++) this.#slots[this.#find(this.#numbers, id * this.#width)] = id
+  }
+}
+
+/** Links each small number with other numbers, nearly always exactly one. */
+export class NumberLinks {
+  /** The first link of each number; -2 if there is none. */
+  #first = new Int32Array(1 << 12).fill(NONE)
+  #more: PairTable | undefined
+
+  add(number: number, other: number): void {
+    if (number >= this.#first.length) {
+      const first = new Int32Array(Math.max(number + 1, this.#first.length * 2)).fill(NONE)
+      first.set(this.#first)
+      this.#first = first
+    }
+    const first = this.#first[number] as number
+    if (first === NONE) this.#first[number] = other
+    else if (first !== other) {
+      this.#more ??= new PairTable()
+      this.#more.intern(number, other)
+    }
+  }
+
+  has(number: number, other: number): boolean {
+    return this.#first[number] === other || this.#more?.has(number, other) === true
+  }
+}
+
+const NONE = -2
+
+/** A set of small numbers. */
+export class NumberSet {
+  #bits = new Uint8Array(1 << 12)
+
+  has(number: number): boolean {
+    return ((this.#bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0
+  }
+
+  /** Returns whether the number is new. */
+  add(number: number): boolean {
+    const at = number >> 3
+    while (at >= this.#bits.length) this.#bits = enlarge(this.#bits, new Uint8Array(this.#bits.length * 2))
+    const bit = 1 << (number & 7)
+    const before = this.#bits[at] as number
+    if ((before & bit) !== 0) return false
+    this.#bits[at] = before | bit
+    return true
+  }
+}
+
+/** A list of numbers that grows without copying its content. */
+export class NumberList {
+  size = 0
+  readonly #blocks: Float64Array[] = []
+
+  push(number: number): void {
+    const at = this.size & 0xffff
+    if (at === 0) this.#blocks.push(new Float64Array(1 << 16))
+    const block = this.#blocks[this.#blocks.length - 1] as Float64Array
+    block[at] = number
+    this.size++
+  }
+
+  get(index: number): number {
+    return this.#blocks[index >> 16]?.[index & 0xffff] ?? 0
+  }
+}
+
+function enlarge<T extends Int32Array | Uint32Array | Uint8Array>(from: T, to: T): T {
+  to.set(from)
+  return to
+}

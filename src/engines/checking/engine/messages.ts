@@ -1,0 +1,178 @@
+import { quote } from '../../../foundation/text/quote.ts'
+import { PLACEHOLDER } from '../definition/check-info.ts'
+import type { Check, Field, Resource } from '../definition/definition.ts'
+import { compilePattern } from '../definition/pattern.ts'
+import { describeKind, describeLength, describePermitted, describeRange, describeType } from '../explain.ts'
+import type { Parameters } from '../parameters.ts'
+import { permittedOn } from './field-checks.ts'
+import type { Extras } from './found.ts'
+import { compileSpread } from './spread.ts'
+import { compileValues } from './values.ts'
+
+/** Describes the fault of a record in full sentences. */
+export type MessageWriter = (cells: (field: number) => string, extras: Extras | undefined) => string
+
+/** Compiles the message of a check's findings. */
+export function compileMessage(check: Check, resource: Resource, parameters: Parameters): MessageWriter {
+  const describe = compileDescription(check, resource, parameters)
+  // Of a repeated key.
+  return (cells, extras) =>
+    extras?.earlierLine === undefined
+      ? describe(cells, extras)
+      : `${describe(cells, extras)} See line ${extras.earlierLine}.`
+}
+
+function compileDescription(check: Check, resource: Resource, parameters: Parameters): MessageWriter {
+  if (check.message !== undefined) {
+    const write = compileTemplate(check.message, resource, parameters)
+    const derive = compileExtras(check, resource, parameters)
+    return derive === undefined ? write : (cells) => write(cells, derive(cells))
+  }
+  const position = resource.fields.findIndex(({ name }) => name === check.fields[0])
+  const field = resource.fields[position]
+  if (field?.checks[check.kind] === check) {
+    const describe = compileFieldMessage(check.kind, field, parameters)
+    return (cells) => `${field.name} ${describe(cells(position))}`
+  }
+  const positions = check.fields.map((name) => resource.fields.findIndex((each) => each.name === name))
+  const showValues = (cells: (field: number) => string) =>
+    check.fields.map((name, index) => `${name} ${quote(cells(positions[index] ?? -1))}`).join(', ')
+  if (check.kind.startsWith('key') || check.kind === 'unique')
+    return (cells) => `An earlier record has the same key: ${showValues(cells)}.`
+  if (check.kind.startsWith('reference')) {
+    const key = resource.foreignKeys.find((each) => each.check === check)
+    return (cells) => `No record of ${key?.resource ?? 'the other file'} has ${showValues(cells)}.`
+  }
+  if (check.kind === 'order') return (cells) => `The values are not in ascending order: ${showValues(cells)}.`
+  if (check.kind === 'sum') return (cells) => `The values do not add up: ${showValues(cells)}.`
+  const plain = describeKind(resource, check)
+  return () => plain
+}
+
+/** Finds the wrong month of a `spread` check again for its message, because a finding is only a number. */
+function compileExtras(
+  check: Check,
+  { fields, recordChecks }: Resource,
+  { returnYear }: Parameters,
+): ((cells: (field: number) => string) => Extras) | undefined {
+  const spread = recordChecks.find((each) => each.check === check)
+  if (spread?.kind !== 'spread' || returnYear === null) return undefined
+  const find = compileSpread(spread, fields, returnYear)
+  const readers = fields.map(compileValues)
+  return (cells) => {
+    const values = readers.map(({ read }, index) => {
+      const text = cells(index).trim()
+      return text === '' ? '' : (read(text) ?? '')
+    })
+    const fault = find(values)
+    return fault === undefined ? {} : { month: String(fault.month), value: fault.value, share: fault.share }
+  }
+}
+
+function compileTemplate(template: string, resource: Resource, parameters: Parameters): MessageWriter {
+  const parts = template.split(PLACEHOLDER)
+  const names = resource.fields.map(({ name }) => name)
+  const known = parameters as unknown as Record<string, string | number | null>
+  return (cells, extras) =>
+    parts
+      .map((part, index) => {
+        if (index % 2 === 0) return part
+        const extra = extras?.[part]
+        if (extra !== undefined) return extra
+        const field = names.indexOf(part)
+        return shorten(field === -1 ? String(known[part] ?? '') : cells(field))
+      })
+      .join('')
+}
+
+function shorten(value: string): string {
+  return value.length > 60 ? `${value.slice(0, 60)}…` : value
+}
+
+/** Compiles the end of a sentence that starts with the name of the field. */
+function compileFieldMessage(kind: string, field: Field, parameters: Parameters): (value: string) => string {
+  switch (kind) {
+    case 'required':
+      return () => (field.required ? 'is empty.' : 'is empty, but this record needs it.')
+    case 'empty':
+      return (value) => `is ${quote(value)}, but must be empty in this record.`
+    case 'spaces':
+      return (value) => `is ${quote(value)}, with spaces at ${describeEnds(value)}.`
+    case 'type':
+      return (value) => `is ${quote(value)}, but must be ${describeType(field)}.${hintType(value, field)}`
+    case 'length': {
+      const unit = field.type === 'list' ? 'values' : 'characters'
+      const count = (value: string) =>
+        field.type === 'list' ? value.split(field.delimiter).length : [...value].length
+      return (value) => `has ${count(value)} ${unit}, but must have ${describeLength(field.limits)}.`
+    }
+    case 'pattern': {
+      const form = compilePattern(field.limits.pattern ?? '')
+      return (value) =>
+        `is ${quote(value)}, but must have the form ${field.limits.pattern}.${hintZeros(value, (each) => form.test(each))}`
+    }
+    case 'range':
+      return (value) => `is ${quote(value)}, but must be ${describeRange(field.limits)}.`
+    case 'decimals':
+      return (value) => `is ${quote(value)}, but must have at most ${field.decimals} decimal places.`
+    case 'enum': {
+      const permitted = permittedOn(field, parameters.asOf) ?? new Set<string>()
+      const expected = describePermitted(field)
+      const { read, toKey } = compileValues(field)
+      return (value) => {
+        const key = toKey(read(value) ?? value)
+        const expired = field.permitted?.some((each) => toKey(each.value) === key)
+          ? ` The code is not valid on ${parameters.asOf}.`
+          : hintZeros(value, (each) => permitted.has(each)) || hintCase(value, permitted)
+        return `is ${quote(value)}, but must be ${expected}.${expired}`
+      }
+    }
+    case 'items': {
+      const expected =
+        field.permitted === undefined
+          ? `a list separated by ${quote(field.delimiter)} whose values have the permitted form`
+          : `a list separated by ${quote(field.delimiter)} of permitted values`
+      return (value) => `is ${quote(value)}, but must be ${expected}.`
+    }
+    default:
+      return (value) => `is ${quote(value)}, which an earlier record has too.`
+  }
+}
+
+function describeEnds(value: string): string {
+  const [start, end] = [value !== value.trimStart(), value !== value.trimEnd()]
+  return start && end ? 'both ends' : start ? 'its start' : 'its end'
+}
+
+function hintZeros(value: string, fits: (value: string) => boolean): string {
+  if (!/^\d+$/.test(value)) return ''
+  for (let zeros = 1; zeros <= 9; zeros++) {
+    const full = '0'.repeat(zeros) + value
+    if (fits(full)) return ` Write ${full}: spreadsheets remove leading zeros.`
+  }
+  return ''
+}
+
+function hintCase(value: string, permitted: ReadonlySet<string>): string {
+  const other = [value.toUpperCase(), value.toLowerCase()].find((each) => permitted.has(each))
+  return other === undefined ? '' : ` Write ${other}.`
+}
+
+function hintType(value: string, { type }: Field): string {
+  if (type === 'date') {
+    const [, day = '', month = '', year] = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})/.exec(value) ?? []
+    if (year !== undefined && Number(month) <= 12)
+      return ` Write ${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')} if the day comes first.`
+    if (/^\d{4}-\d{2}-\d{2}[T ]/.test(value)) return ' Leave out the time.'
+    if (/^\d{4}-\d{2}-\d{2}$/.test(value)) return ' The calendar has no such day.'
+  }
+  if (type === 'number' || type === 'integer') {
+    if (/^-?\d+,\d+$/.test(value) && !/^-?\d{1,3},\d{3}$/.test(value))
+      return ' Use a point as the decimal separator.'
+    if (/^[-$ ]*\d{1,3}(,\d{3})+(\.\d+)?$/.test(value)) return ' Leave out thousands separators.'
+    if (/^\$/.test(value)) return ' Leave out the currency.'
+    if (/^-?\d+(\.\d+)?[eE][+-]?\d+$/.test(value)) return ' Write all digits, without an exponent.'
+    if (type === 'integer' && /^-?\d+\.0*$/.test(value)) return ' Leave out the decimal places.'
+  }
+  return ''
+}

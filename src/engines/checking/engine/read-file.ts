@@ -1,0 +1,104 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { CsvReader, FileSource, NdjsonReader, type RecordReader } from '../../records/index.ts'
+import type { Resource } from '../definition/definition.ts'
+import { type Columns, mapColumns } from './columns.ts'
+import type { PreparedFile } from './prepare-file.ts'
+
+/** A file whose header has been read. */
+export interface OpenFile {
+  readonly reader: RecordReader
+  readonly close: () => void
+  readonly columns: Columns
+  /** How to split the text of a record into values. */
+  readonly format: { readonly kind: 'csv'; readonly separator: string } | { readonly kind: 'ndjson' }
+  /** The offset of the header, for findings about the whole file; NDJSON has none. */
+  readonly headerOffset: number | undefined
+  /** Why there are no readable records. */
+  readonly fault: string | undefined
+  /** Faults that are known only after the last record. */
+  readonly lateFaults: () => Columns['faults']
+}
+
+/** Opens a file as CSV or NDJSON, according to its name or first character. */
+export function openFile(
+  { path, hasNul }: PreparedFile,
+  name: string,
+  resource: Resource,
+  chunk: number,
+): OpenFile {
+  return isNdjson(path, name) ? openJson(path, resource, chunk) : openCsv(path, hasNul, resource, chunk)
+}
+
+/** Whether a file is NDJSON, according to its name or first character. */
+export function isNdjson(path: string, name: string): boolean {
+  return /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) || /^\s*\{/.test(readStart(path))
+}
+
+function openJson(path: string, resource: Resource, chunk: number): OpenFile {
+  const names = resource.fields.map((field) => field.name)
+  const delimiters = resource.fields.map((field) => field.delimiter)
+  const source = new FileSource(path)
+  const reader = new NdjsonReader(source.read, { names, delimiters }, { chunk })
+  const header = { ...resource, missingColumns: true }
+  return {
+    reader,
+    close: () => source.close(),
+    columns: { ...mapColumns(header, names), width: names.length },
+    format: { kind: 'ndjson' },
+    headerOffset: undefined,
+    fault: undefined,
+    lateFaults: () =>
+      resource.unknownColumns ? [] : mapColumns(header, [...reader.unknown.keys()], true).faults,
+  }
+}
+
+function openCsv(path: string, hasNul: boolean, resource: Resource, chunk: number): OpenFile {
+  const source = new FileSource(path)
+  const known = resource.fields.map(({ name }) => name)
+  const { delimiter, headerRows } = resource.dialect
+  const reader = new CsvReader(source.read, { known, hasNul, chunk, separator: delimiter })
+  if (headerRows.length === 0) {
+    return {
+      reader,
+      close: () => source.close(),
+      columns: { ...mapColumns(resource, known), width: known.length },
+      // Without a header, the separator is known after the first record.
+      get format() {
+        return { kind: 'csv', separator: reader.separator } as const
+      },
+      headerOffset: undefined,
+      fault: undefined,
+      lateFaults: () => [],
+    }
+  }
+  const hasHeader = reader.next()
+  const common = {
+    reader,
+    close: () => source.close(),
+    format: { kind: 'csv', separator: reader.separator },
+    headerOffset: hasHeader ? reader.offset : undefined,
+    lateFaults: () => [],
+  } as const
+  const none: Columns = { positions: [], width: 0, faults: [], notes: [], missing: new Set() }
+  if (!hasHeader) return { ...common, columns: none, fault: 'The file has no header.' }
+  if (reader.fault !== undefined)
+    return { ...common, columns: none, fault: `The header cannot be read. ${reader.fault}` }
+  const columns = mapColumns(resource, reader.cells.slice(0, reader.count))
+  if (columns.positions.every((position) => position === -1)) {
+    const expected = resource.fields.slice(0, 3).map(({ name }) => name)
+    const fault = `The first line has none of the expected columns, such as ${expected.join(', ')}.`
+    return { ...common, columns: none, fault }
+  }
+  reader.emptyLines = columns.width === 1
+  return { ...common, columns, fault: undefined }
+}
+
+function readStart(path: string): string {
+  const file = openSync(path, 'r')
+  try {
+    const buffer = Buffer.alloc(64 * 1024)
+    return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, 0)).replace(/^\ufeff/, '')
+  } finally {
+    closeSync(file)
+  }
+}

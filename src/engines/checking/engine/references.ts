@@ -1,0 +1,354 @@
+import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
+import type { Found } from './found.ts'
+import { NumberList, NumberSet } from './interner.ts'
+import { type KeyReader, type KeySpace, ReferencedKeys } from './keys.ts'
+import { toPlainForm } from './plain-form.ts'
+import type { Values } from './record-checks.ts'
+import { Repeats } from './repeats.ts'
+import { SeenTexts } from './seen-texts.ts'
+import type { UndecidedCounts, Unknown } from './unknown.ts'
+import { compileValues } from './values.ts'
+
+/** Processes the keys of each record of a file. */
+export type RecordStep = (values: Values, record: number, unknown: Unknown) => void
+
+interface Link {
+  readonly from: Resource
+  readonly key: ForeignKey
+  readonly target: ReferencedKeys
+  /** References to no record, while a record with an unknown key may be the one that they mean. */
+  readonly misses: Misses
+}
+
+/**
+ * References to no record. A record of the other file whose key is unknown may be the one that is meant: certainly if
+ * the two differ only in case, spaces, punctuation or leading zeros, and possibly each if at least half of the keys
+ * are unknown. Then nothing is said about the reference.
+ */
+class Misses {
+  readonly #resource: string
+  readonly #fields: readonly number[]
+  readonly #forms = new Set<string>()
+  #known = 0
+  #unknown = 0
+  #field = -1
+  readonly #records: NumberList = new NumberList()
+  #hidden = 0
+
+  /** @param fields of the key that references must match */
+  constructor(resource: string, fields: readonly number[]) {
+    this.#resource = resource
+    this.#fields = fields
+  }
+
+  /** Notes the key of a record to which others may refer. */
+  note(isKnown: boolean, values: Values, unknown: Unknown): void {
+    if (isKnown) {
+      this.#known++
+      return
+    }
+    const field = unknown.firstOf(this.#fields)
+    if (field === -1) return
+    this.#unknown++
+    if (this.#field === -1) this.#field = field
+    if (unknown.isWhole || this.#forms.size >= MOST_FORMS) return
+    const form = toForm(this.#fields, (each) => values[each] || unknown.cellOf(each))
+    if (form !== '') this.#forms.add(form)
+  }
+
+  /** @param form of the reference, if its values are still there */
+  add(record: number, form: (() => string) | undefined): void {
+    if (form !== undefined && this.#forms.size > 0 && this.#forms.has(form())) this.#hidden++
+    else this.#records.push(record)
+  }
+
+  finish(check: Check, undecided: UndecidedCounts, report: (record: number) => void): void {
+    const isHidden = this.#unknown > 0 && this.#unknown >= this.#known
+    const records = this.#hidden + (isHidden ? this.#records.size : 0)
+    if (records > 0) undecided.add(check, this.#resource, this.#field, records)
+    if (isHidden) return
+    for (let index = 0; index < this.#records.size; index++) report(this.#records.get(index))
+  }
+}
+
+/** The most unknown keys whose form is kept. */
+const MOST_FORMS = 200_000
+
+/** What values that are probably the same have in common; empty if a part has no letter or digit. */
+function toForm(fields: readonly number[], read: (field: number) => string): string {
+  const parts = fields.map((field) => toPlainForm(read(field)))
+  return parts.includes('') ? '' : parts.join('\n')
+}
+
+/** The destination of a check's findings, or why it does not run. */
+export interface Outcome {
+  readonly position: (check: Check) => number
+  readonly found: (resource: Resource) => Found
+  /** Why a check over these files and fields cannot run, or `undefined`. */
+  readonly obstacle: (uses: readonly { resource: string; fields: readonly number[] }[]) => string | undefined
+  readonly skip: (check: Check, reason: string) => void
+  readonly undecided: UndecidedCounts
+}
+
+/**
+ * Checks keys and references across files, over interned keys. A reference to a file that has already been read is
+ * checked at once; otherwise the keys are kept until the end.
+ */
+export class References {
+  readonly #definition: Definition
+  readonly #space: KeySpace
+  readonly #outcome: Outcome
+  readonly #links: readonly Link[]
+  readonly #read = new Set<string>()
+  readonly #repeats = new Map<Resource, Repeats[]>()
+  readonly #atEnd: (() => void)[] = []
+  /** For each `referenced` check: the keys that other files refer to, and the records to which none does. */
+  readonly #used = new Map<Check, { of: Resource; keys: NumberSet; misses: Misses }>()
+
+  constructor(definition: Definition, space: KeySpace, outcome: Outcome) {
+    this.#definition = definition
+    this.#space = space
+    this.#outcome = outcome
+    this.#links = definition.resources.flatMap((from) =>
+      from.foreignKeys.map((key) => ({
+        from,
+        key,
+        target: new ReferencedKeys(key.matches.length),
+        misses: new Misses(key.resource, key.references),
+      })),
+    )
+  }
+
+  /** Returns the steps for the records of a file. */
+  start(resource: Resource): RecordStep[] {
+    return [
+      ...this.#compileKeys(resource),
+      ...this.#links
+        .filter(({ key }) => key.resource === resource.name && this.#runs(key))
+        .map((link) => this.#collect(link, resource)),
+      ...this.#links.filter(({ from }) => from === resource).flatMap((link) => this.#check(link)),
+      ...this.#compileReferenced(resource),
+    ]
+  }
+
+  /** Called after a file has been read completely. */
+  end(resource: Resource): void {
+    this.#read.add(resource.name)
+  }
+
+  /** Runs the checks that had to wait for other files. */
+  finish(): void {
+    for (const check of this.#atEnd) check()
+    for (const { from, key, misses } of this.#links) this.#finishMisses(from, key.check, misses)
+    for (const [check, { of, misses }] of this.#used) this.#finishMisses(of, check, misses)
+  }
+
+  #finishMisses(resource: Resource, check: Check, misses: Misses): void {
+    const position = this.#outcome.position(check)
+    const found = this.#outcome.found(resource)
+    if (position === -1) return
+    misses.finish(check, this.#outcome.undecided, (record) => found.add(position, record))
+  }
+
+  /** Runs a step for the records whose fields are known, and counts the others. */
+  #whenKnown(check: Check, resource: Resource, fields: readonly number[], step: RecordStep): RecordStep {
+    return (values, record, unknown) => {
+      const field = unknown.firstOf(fields)
+      if (field === -1) step(values, record, unknown)
+      else if (!unknown.isWhole) this.#outcome.undecided.add(check, resource.name, field)
+    }
+  }
+
+  /** Finds repeated keys. A record that repeats several keys of an earlier one has one finding: the first. */
+  #compileKeys(resource: Resource): RecordStep[] {
+    const fieldKeys = resource.fields.flatMap((field, index) => {
+      const check = field.checks.unique
+      return check === undefined ? [] : [{ fields: [index], check }]
+    })
+    let reported = 0
+    return [...resource.keys, ...fieldKeys].flatMap(({ fields, check }): RecordStep[] => {
+      const position = this.#outcome.position(check)
+      if (position === -1) return []
+      const reason = this.#outcome.obstacle([{ resource: resource.name, fields }])
+      if (reason !== undefined) {
+        this.#outcome.skip(check, reason)
+        return []
+      }
+      const repeats = new Repeats(resource, fields, position)
+      this.#repeats.set(resource, [...(this.#repeats.get(resource) ?? []), repeats])
+      const isNew = this.#compileSeen(resource, fields)
+      const step: RecordStep = (values, record) => {
+        if (isNew(values) || reported === record) return
+        reported = record
+        repeats.add(values, record)
+      }
+      return [this.#whenKnown(check, resource, fields, step)]
+    })
+  }
+
+  /** The repeated keys that were found in a file. */
+  repeatsOf(resource: Resource): readonly Repeats[] {
+    return this.#repeats.get(resource) ?? []
+  }
+
+  /** Compiles whether a record's key is new; one with an empty part counts as new. */
+  #compileSeen(resource: Resource, fields: readonly number[]): (values: Values) => boolean {
+    const [field = -1] = fields
+    if (fields.length === 1 && !this.#isShared(resource, field)) {
+      // No other key needs numbers for these values.
+      const definition = resource.fields[field]
+      const toKey = definition === undefined ? String : compileValues(definition).toKey
+      const seen = new SeenTexts()
+      return (values) => {
+        const value = values[field] as string
+        return value === '' || seen.add(toKey(value))
+      }
+    }
+    const read = this.#space.compile(resource, fields)
+    const keys = new NumberSet()
+    return (values) => {
+      const key = read(values)
+      return key === -1 || keys.add(key)
+    }
+  }
+
+  /** Whether a field is also in a key that is compared with others. */
+  #isShared(resource: Resource, field: number): boolean {
+    const keys = [
+      ...resource.keys.filter(({ fields }) => fields.length > 1).map(({ fields }) => fields),
+      ...resource.foreignKeys.map(({ fields }) => fields),
+      ...this.#links.filter(({ key }) => key.resource === resource.name).map(({ key }) => key.references),
+    ]
+    return keys.some((fields) => fields.includes(field))
+  }
+
+  /** Collects the keys of a file that another file refers to. */
+  #collect({ key, target, misses }: Link, resource: Resource): RecordStep {
+    const read = this.#space.compile(resource, key.references)
+    const others = key.matches.map(({ reference }) => this.#space.compile(resource, [reference]))
+    return (values, _record, unknown) => {
+      const number = read(values)
+      misses.note(number !== -1, values, unknown)
+      if (number === -1) return
+      target.keys.add(number)
+      for (let index = 0; index < others.length; index++)
+        target.matches[index]?.add(number, (others[index] as KeyReader)(values))
+    }
+  }
+
+  #check({ from, key, target, misses }: Link): RecordStep[] {
+    const found = this.#outcome.found(from)
+    const uses = [
+      { resource: from.name, fields: key.fields },
+      { resource: key.resource, fields: key.references },
+    ]
+    const later = !this.#read.has(key.resource)
+    const read = this.#space.compile(from, key.fields)
+    const steps: RecordStep[] = []
+    const position = this.#runnable(key.check, uses)
+    if (position !== -1) {
+      const step = this.#whenRead(later, read, undefined, (number, _value, record, values) => {
+        if (target.keys.has(number)) return
+        misses.add(
+          record,
+          values === undefined ? undefined : () => toForm(key.fields, (field) => values[field] ?? ''),
+        )
+      })
+      steps.push(this.#whenKnown(key.check, from, key.fields, step))
+    }
+    for (const [index, match] of key.matches.entries()) {
+      const place = this.#runnable(match.check, [
+        ...uses,
+        { resource: from.name, fields: [match.field] },
+        { resource: key.resource, fields: [match.reference] },
+      ])
+      const pairs = target.matches[index]
+      if (place === -1 || pairs === undefined) continue
+      const readValue = this.#space.compile(from, [match.field])
+      const step = this.#whenRead(later, read, readValue, (number, value, record) => {
+        if (value === -1 || !target.keys.has(number)) return
+        if (!pairs.has(number, value) && !pairs.has(number, -1)) found.add(place, record)
+      })
+      steps.push(this.#whenKnown(match.check, from, [...key.fields, match.field], step))
+    }
+    return steps
+  }
+
+  /** Whether a check needs the keys that a foreign key refers to. */
+  #runs({ check, matches }: ForeignKey): boolean {
+    return [check, ...matches.map((match) => match.check)].some((each) => this.#outcome.position(each) !== -1)
+  }
+
+  #runnable(check: Check, uses: readonly { resource: string; fields: readonly number[] }[]): number {
+    const position = this.#outcome.position(check)
+    const reason = position === -1 ? undefined : this.#outcome.obstacle(uses)
+    if (reason === undefined) return position
+    this.#outcome.skip(check, reason)
+    return -1
+  }
+
+  /** Checks a key at once, or at the end if the referenced file has not been read. */
+  #whenRead(
+    later: boolean,
+    read: KeyReader,
+    readValue: KeyReader | undefined,
+    check: (key: number, value: number, record: number, values?: Values) => void,
+  ): RecordStep {
+    if (!later) {
+      return (values, record) => {
+        const key = read(values)
+        if (key !== -1) check(key, readValue === undefined ? 0 : readValue(values), record, values)
+      }
+    }
+    const [keys, others, records] = [new NumberList(), new NumberList(), new NumberList()]
+    this.#atEnd.push(() => {
+      for (let index = 0; index < keys.size; index++)
+        check(keys.get(index), others.get(index), records.get(index))
+    })
+    return (values, record) => {
+      const key = read(values)
+      if (key === -1) return
+      keys.push(key)
+      others.push(readValue === undefined ? 0 : readValue(values))
+      records.push(record)
+    }
+  }
+
+  /** Finds unreferenced records: known only at the end, unless the referring files come first. */
+  #compileReferenced(resource: Resource): RecordStep[] {
+    const steps: RecordStep[] = []
+    for (const target of this.#definition.resources) {
+      for (const each of target.recordChecks) {
+        if (each.kind !== 'referenced' || this.#outcome.position(each.check) === -1) continue
+        const used = this.#used.get(each.check) ?? {
+          of: target,
+          keys: new NumberSet(),
+          misses: new Misses(
+            resource.name,
+            each.by.find((by) => by.resource === resource.name)?.fields ?? [],
+          ),
+        }
+        this.#used.set(each.check, used)
+        for (const by of each.by) {
+          if (by.resource !== resource.name) continue
+          const read = this.#space.compile(resource, by.fields)
+          steps.push((values, _record, unknown) => {
+            const key = read(values)
+            used.misses.note(key !== -1, values, unknown)
+            if (key !== -1) used.keys.add(key)
+          })
+        }
+        if (target !== resource) continue
+        const uses = [{ resource: target.name, fields: each.fields }, ...each.by]
+        const position = this.#runnable(each.check, uses)
+        if (position === -1) continue
+        const read = this.#space.compile(target, each.fields)
+        const step = this.#whenRead(true, read, undefined, (key, _value, record) => {
+          if (!used.keys.has(key)) used.misses.add(record, undefined)
+        })
+        steps.push(this.#whenKnown(each.check, target, each.fields, step))
+      }
+    }
+    return steps
+  }
+}

@@ -1,0 +1,67 @@
+import { UserError } from '../../foundation/faults/user-error.ts'
+import { suggest } from '../../foundation/text/suggest.ts'
+import { type Check, type Definition, listChecks, type Resource } from './definition/definition.ts'
+import { describeCheck } from './explain.ts'
+
+/**
+ * Finds a check by its code, or by the publisher's number.
+ *
+ * @throws {UserError} if no check has it
+ */
+export function findCode(definition: Definition, code: string): { resource: Resource; check: Check } {
+  const all = [...listChecks(definition)]
+  const found =
+    all.find(({ check }) => check.code.toLowerCase() === code.toLowerCase()) ??
+    all.find(({ check }) => check.replaces?.split(/[\s,]+/).includes(code))
+  if (found !== undefined) return found
+  const codes = all.map(({ check }) => check.code)
+  throw new UserError(
+    `The definition ${definition.name} has no code ${code}${suggest(code, codes)}. mahi definitions show ${definition.name} lists its codes.`,
+  )
+}
+
+/** Describes a check completely, as text or as one JSON object. */
+export function explainCheck(definition: Definition, code: string, json: boolean): string {
+  const { resource, check } = findCode(definition, code)
+  const description = describeCheck(definition, resource, check)
+  if (json) return `${JSON.stringify({ ...description, notice: definition.notice })}\n`
+  const { severity, message, fields, why, fix, replaces, source, basis, since, until, status } = description
+  const rows: [string, string | undefined][] = [
+    ['File', `${resource.title} (${resource.path})`],
+    ['Fields', fields.length === 0 ? undefined : fields.join(', ')],
+    ['Why', why],
+    ['Fix', fix],
+    ['Official number', replaces],
+    ['Source', source],
+    ['Basis', basis === undefined ? undefined : BASIS[basis]],
+    ['In force', describePeriod(since, until)],
+    ['Status', status === 'active' ? undefined : status],
+    ['Permitted', listPermitted(resource, check)],
+  ]
+  const lines = rows.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${`${name}:`.padEnd(17)}${value}`],
+  )
+  const notice = definition.notice === undefined ? [] : ['', definition.notice]
+  return `${[`${check.code} (${severity}): ${message}`, '', ...lines, ...notice].join('\n')}\n`
+}
+
+const BASIS: Readonly<Record<string, string>> = {
+  stated: 'the source states it',
+  inferred: 'it follows from what the source states',
+  own: "Mahi's own addition",
+}
+
+function describePeriod(since: string | undefined, until: string | undefined): string | undefined {
+  if (since === undefined && until === undefined) return undefined
+  return [since === undefined ? '' : `since ${since}`, until === undefined ? '' : `until ${until}`]
+    .filter((text) => text !== '')
+    .join(' ')
+}
+
+function listPermitted(resource: Resource, check: Check): string | undefined {
+  const field = resource.fields.find(({ checks }) => checks[check.kind] === check)
+  if (check.kind !== 'enum' && check.kind !== 'items') return undefined
+  return field?.permitted
+    ?.map(({ value, label }) => (label === undefined ? value : `${value} ${label}`))
+    .join('; ')
+}

@@ -1,0 +1,219 @@
+import { joinOr } from '../../foundation/text/join-or.ts'
+import type { Check, Definition, Field, Limits, Resource } from './definition/definition.ts'
+import { showMoment } from './engine/moments.ts'
+
+/** A check for display and for the rule catalogue. */
+export interface CheckDescription {
+  readonly code: string
+  readonly severity: Check['severity']
+  readonly file: string
+  readonly fileType: Resource['fileType']
+  readonly fields: readonly string[]
+  readonly kind: string
+  /** The message, with unresolved placeholders. */
+  readonly message: string
+  readonly why?: string
+  readonly fix?: string
+  readonly source?: string
+  readonly replaces?: string
+  readonly basis?: string
+  readonly since?: string
+  readonly until?: string
+  readonly status: Check['status']
+}
+
+/** Describes a check. */
+export function describeCheck(_definition: Definition, resource: Resource, check: Check): CheckDescription {
+  const { code, severity, fields, kind, why, fix, source, replaces, basis, since, until, status } = check
+  const optional = {
+    why: why ?? DEFAULT_WHY[kind],
+    fix: fix ?? DEFAULT_FIX[kind],
+    source,
+    replaces,
+    basis,
+    since,
+    until,
+  }
+  return {
+    code,
+    severity,
+    file: resource.name,
+    fileType: resource.fileType,
+    fields,
+    kind,
+    message: check.message ?? describeKind(resource, check),
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
+    status,
+  }
+}
+
+/** A message without the values of a record, as a heading for all its findings. */
+export function summariseMessage(message: string): string {
+  return message.replace(/"?\{[A-Za-z_]\w*\}"?(\.$)?/g, '…')
+}
+
+/** Why a derived check matters, unless the definition says so itself. */
+const DEFAULT_WHY: Readonly<Record<string, string>> = {
+  file: 'Without the file, its records and the rules that need them are not checked.',
+  header: 'The values of a column without its expected name are not checked.',
+  record: 'The values of the record cannot be assigned to columns, so they are not checked.',
+  spaces: 'A system that compares values exactly treats the value as a different one.',
+  type: 'The value cannot be read as what the column contains.',
+}
+
+/** How to fix the findings of a derived check, unless the definition says so itself. */
+const DEFAULT_FIX: Readonly<Record<string, string>> = {
+  file: 'Export the file again as CSV in UTF-8.',
+  header: 'Give the column the name that the definition states.',
+  record: 'Correct the record in the file, or export it again.',
+  required: 'Enter the value in the student management system and export the file again.',
+  empty: 'Remove the value.',
+  spaces: 'Remove the spaces.',
+  type: 'Write the value in the expected form.',
+  length: 'Correct the value.',
+  pattern: 'Write the value in the expected form.',
+  range: 'Correct the value.',
+  decimals: 'Round the value.',
+  enum: 'Use one of the permitted values.',
+  items: 'Correct the list.',
+  unique: 'Make the value unique.',
+  key: 'Keep one record for each key.',
+}
+
+/** Describes the findings of a derived check in one sentence. */
+export function describeKind(resource: Resource, { kind, fields }: Check): string {
+  const [name = ''] = fields
+  const field = resource.fields.find((each) => each.name === name)
+  const listed = fields.join(', ')
+  if (kind === 'file')
+    return `The file ${resource.path} is missing, cannot be read, or is not in the expected form.`
+  if (kind === 'header') return `The header of ${resource.path} has a missing, unknown or repeated column.`
+  if (kind === 'record') return 'The record cannot be read.'
+  if (kind.startsWith('key')) return `An earlier record has the same ${listed}.`
+  if (kind.startsWith('reference')) return `No record is referred to by ${listed}.`
+  if (kind.startsWith('match')) return `${name} differs from the referenced record.`
+  if (kind === 'order') return `${listed} must be in ascending order.`
+  if (kind === 'sum') return `${name} must agree with the sum of its parts.`
+  if (kind === 'spread') return `${name} must be spread evenly over the months of its period.`
+  if (kind === 'oneOf') return `Values are required or excluded among ${listed}.`
+  if (kind === 'equal') return `${listed} do not agree.`
+  if (kind === 'referenced') return `No other record refers to this ${listed}.`
+  return field === undefined ? `${name} is not valid.` : `${name} ${describeFieldKind(kind, field)}`
+}
+
+function describeFieldKind(kind: string, field: Field): string {
+  switch (kind) {
+    case 'required':
+      return field.requiredWhen === undefined ? 'must have a value.' : 'must have a value in this record.'
+    case 'empty':
+      return 'must be empty in this record.'
+    case 'spaces':
+      return 'must not have spaces at either end.'
+    case 'type':
+      return `must be ${describeType(field)}.`
+    case 'length':
+      return `must have ${describeLength(field.limits)} ${field.type === 'list' ? 'values' : 'characters'}.`
+    case 'pattern':
+      return `must have the form ${field.limits.pattern}.`
+    case 'range':
+      return `must be ${describeRange(field.limits)}.`
+    case 'decimals':
+      return `must have at most ${field.decimals} decimal places.`
+    case 'enum':
+      return `must be ${describePermitted(field)}.`
+    case 'items':
+      return 'must have permitted values only.'
+    default:
+      return 'must be unique.'
+  }
+}
+
+/** The expected format of a type, with an example. */
+export function describeType(field: Field): string {
+  const { type, format, trueValues, falseValues, decimalChar, itemType } = field
+  switch (type) {
+    case 'integer':
+      return 'a whole number such as 2025'
+    case 'number':
+      return `a number such as 1250${decimalChar}50`
+    case 'boolean':
+      return joinOr([...trueValues, ...falseValues])
+    case 'date':
+    case 'time':
+    case 'datetime':
+      return describeMoment(type, format)
+    case 'year':
+      return 'a year such as 2025'
+    case 'yearmonth':
+      return 'a month such as 2025-02'
+    case 'list':
+      return `a list of ${ITEMS[itemType]}`
+    case 'string':
+      return TEXTS[format] ?? 'text'
+    case 'geopoint':
+      return `a point such as ${POINTS[format] ?? POINTS.default}`
+    case 'geojson':
+      return format === 'topojson' ? 'TopoJSON' : 'GeoJSON'
+    default:
+      return OTHERS[type] ?? 'text'
+  }
+}
+
+function describeMoment(type: 'date' | 'time' | 'datetime', format: string): string {
+  const isIso = format === 'default' || format === 'any'
+  const example = isIso ? MOMENTS[type] : showMoment(format)
+  return `a ${type === 'datetime' ? 'date and time' : type} such as ${example}`
+}
+
+const MOMENTS = { date: '2025-02-17', time: '09:30:00', datetime: '2025-02-17T09:30:00Z' } as const
+
+const ITEMS: Readonly<Record<Field['itemType'], string>> = {
+  string: 'texts',
+  integer: 'whole numbers',
+  number: 'numbers',
+  boolean: 'truth values',
+  date: 'dates',
+  time: 'times',
+  datetime: 'dates and times',
+}
+
+const TEXTS: Readonly<Record<string, string>> = {
+  email: 'an email address',
+  uri: 'a URI such as https://example.org',
+  uuid: 'a UUID',
+  binary: 'text in Base64',
+}
+
+const POINTS = {
+  default: '174.78,-41.29',
+  array: '[174.78, -41.29]',
+  object: '{"lon": 174.78, "lat": -41.29}',
+} as Readonly<Record<string, string>>
+
+const OTHERS: Readonly<Record<string, string>> = {
+  duration: 'a duration such as P1Y6M',
+  object: 'a JSON object',
+  array: 'a JSON array',
+}
+
+export function describeLength({ minLength, maxLength }: Limits): string {
+  if (minLength !== undefined && minLength === maxLength) return `exactly ${maxLength}`
+  if (minLength === undefined || minLength === 0) return `at most ${maxLength}`
+  return maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${maxLength}`
+}
+
+export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Limits): string {
+  const bounds = [
+    minimum === undefined ? [] : [`at least ${minimum}`],
+    exclusiveMinimum === undefined ? [] : [`more than ${exclusiveMinimum}`],
+    maximum === undefined ? [] : [`at most ${maximum}`],
+    exclusiveMaximum === undefined ? [] : [`less than ${exclusiveMaximum}`],
+  ]
+  return bounds.flat().join(' and ')
+}
+
+/** The permitted values, if they are few enough to list. */
+export function describePermitted({ permitted = [] }: Field): string {
+  const values = [...new Set(permitted.map(({ value }) => value))]
+  return values.length <= 12 ? joinOr(values) : `one of the ${values.length} permitted values`
+}

@@ -1,0 +1,17 @@
+export {
+  type CheckedInput,
+  CheckFailed,
+  type CheckSummary,
+  checkFiles,
+  type EngineProgress,
+} from './check-files.ts'
+export { type Definition, listChecks, type Resource, type SqlRule } from './definition/definition.ts'
+export { findDefinition, listOwnDefinitions, loadDefinition } from './definition/load.ts'
+export { assertQueries } from './engine/assert-queries.ts'
+export type { Finding } from './engine/summary.ts'
+export { describeCheck } from './explain.ts'
+export { resolveParameters } from './parameters.ts'
+export type { Limits } from './process/limits.ts'
+export { describePartial } from './report/report.ts'
+export { FAULTY_SAMPLE } from './sample.ts'
+export { selectFiles } from './select-files.ts'

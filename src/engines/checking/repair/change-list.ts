@@ -1,0 +1,57 @@
+import { stringify } from 'csv-stringify/sync'
+import type { AppendBytes } from './output-folder.ts'
+
+/** A change of a file: of a value, of a column's name, of a row, or of all its lines. */
+export interface Change {
+  readonly file: string
+  /** The line in the original, from 1; absent for the whole file. */
+  readonly line?: number
+  readonly field?: string
+  readonly before: string
+  readonly after: string
+  readonly why: string
+}
+
+/** The changes of one kind. */
+export interface ChangeGroup {
+  readonly file: string
+  readonly field?: string
+  readonly why: string
+  readonly count: number
+}
+
+const COLUMNS = ['file', 'line', 'field', 'before', 'after', 'why'] as const
+
+/** Lists every change as CSV for spreadsheets, and counts them by kind. */
+export class ChangeList {
+  readonly #append: AppendBytes
+  readonly #groups = new Map<string, ChangeGroup>()
+  #waiting: string[] = []
+  total = 0
+
+  constructor(append: AppendBytes) {
+    this.#append = append
+    this.#waiting.push(`\ufeff${stringify([[...COLUMNS]])}`)
+  }
+
+  get groups(): readonly ChangeGroup[] {
+    return [...this.#groups.values()]
+  }
+
+  add(change: Change): void {
+    this.total++
+    const { file, field, why } = change
+    const key = JSON.stringify([file, field, why])
+    const count = (this.#groups.get(key)?.count ?? 0) + 1
+    this.#groups.set(key, { file, ...(field !== undefined && { field }), why, count })
+    const cells = COLUMNS.map((name) => change[name] ?? '')
+    this.#waiting.push(stringify([cells], { escape_formulas: true }))
+  }
+
+  /** Writes what was added. Call it from time to time. */
+  async flush(): Promise<void> {
+    const text = this.#waiting.join('')
+    this.#waiting = []
+    if (text !== '') await this.#append(text)
+  }
+}

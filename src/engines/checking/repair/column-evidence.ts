@@ -1,0 +1,211 @@
+import type { Field } from '../definition/definition.ts'
+import { compileField } from '../engine/field-checks.ts'
+
+/** Whether values of a field pass its checks that are in force. */
+export interface FieldTester {
+  readonly field: Field
+  /** Whether spaces around a value are a finding. */
+  readonly reportsSpaces: boolean
+  readonly isValid: (value: string) => boolean
+}
+
+/** @param isActive whether a kind of check is in force for the field */
+export function compileTester(field: Field, isActive: (kind: string) => boolean, asOf: string): FieldTester {
+  let failed = false
+  const check = compileField(field, {
+    at: () => -1,
+    // Whether a value may be absent is not a question of its form.
+    isInForce: (kind) => kind !== 'required' && isActive(kind),
+    report: () => undefined,
+    conceal: () => {
+      failed = true
+    },
+    asOf,
+  })
+  const isValid = (value: string) => {
+    failed = false
+    check(value)
+    return !failed
+  }
+  return { field, reportsSpaces: !field.keepSpaces && isActive('spaces'), isValid }
+}
+
+const DECIMAL_COMMA = /^-?\d+,\d+$/
+/** A comma that can be no separator of thousands. */
+const SURELY_DECIMAL = /^-?(?:0\d*,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))$/
+const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
+
+/** Fewer values prove nothing about a column: they may be slips. */
+const LEAST_VALUES = 3
+/** The least share of a column's values, for the same reason. */
+const LEAST_SHARE = 0.1
+
+/** Collects what the values of a column, together, say about their form. */
+export class ColumnEvidence {
+  readonly #tester: FieldTester
+  readonly #codes: ReadonlyMap<string, string | undefined>
+  #values = 0
+  #surrounded = 0
+  #spaced = 0
+  #points = 0
+  #otherCommas = 0
+  #sureCommas = 0
+  #lostZeros = 0
+  #keptZeros = 0
+  #fullCodes = 0
+  #otherCodes = 0
+  readonly #dates = { count: 0, others: 0, dayFirst: 0, monthFirst: 0 }
+  readonly #separators = new Set<string>()
+  readonly #padded = { first: false, second: false }
+  readonly #unpadded = { first: false, second: false }
+
+  constructor(tester: FieldTester) {
+    this.#tester = tester
+    this.#codes = listCodes(tester)
+  }
+
+  add(cell: string): void {
+    const value = cell.trim()
+    if (value === '') return
+    this.#values++
+    if (value !== cell) this.#surrounded++
+    if (/\s/.test(value)) this.#spaced++
+    const { type, format, decimalChar, groupChar } = this.#tester.field
+    if (type === 'number' && decimalChar === '.' && groupChar === undefined) this.#addNumber(value)
+    else if (type === 'date' && format === 'default') this.#addDate(value)
+    else if (this.#codes.size > 0) this.#addCode(value)
+  }
+
+  #addNumber(value: string): void {
+    if (value.includes('.')) this.#points++
+    if (!value.includes(',')) return
+    if (SURELY_DECIMAL.test(value)) this.#sureCommas++
+    else if (!DECIMAL_COMMA.test(value)) this.#otherCommas++
+  }
+
+  #addDate(value: string): void {
+    const [, first = '', separator = '', second = ''] = LOCAL_DATE.exec(value) ?? []
+    if (first === '') {
+      // Two digits of a year, or a time: the column was written by something else.
+      if (/^\d{1,2}[/.-]\d{1,2}[/.-]/.test(value)) this.#dates.others++
+      return
+    }
+    this.#dates.count++
+    this.#separators.add(separator)
+    if (Number(first) > 12) this.#dates.dayFirst++
+    if (Number(second) > 12) this.#dates.monthFirst++
+    this.#addPadding('first', first)
+    this.#addPadding('second', second)
+  }
+
+  #addPadding(part: 'first' | 'second', digits: string): void {
+    if (digits.startsWith('0')) this.#padded[part] = true
+    else if (digits.length === 1) this.#unpadded[part] = true
+  }
+
+  #addCode(value: string): void {
+    if (this.#tester.isValid(value)) {
+      if (/^0\d/.test(value)) this.#keptZeros++
+      else this.#fullCodes++
+    } else if (this.#codes.get(value) !== undefined) this.#lostZeros++
+    else this.#otherCodes++
+  }
+
+  #isColumn(count: number): boolean {
+    return count >= LEAST_VALUES && count >= this.#values * LEAST_SHARE
+  }
+
+  /** How values of the column are repaired: one repair, or none. */
+  decide(): ColumnRepair {
+    const codes = this.#haveLostZeros() ? this.#codes : undefined
+    const hasDecimalCommas = this.#points === 0 && this.#otherCommas === 0 && this.#isColumn(this.#sureCommas)
+    // Where values contain spaces, one at an end may have moved there.
+    const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
+    return { spaces, decimalComma: hasDecimalCommas, dates: this.#decideDates(), codes }
+  }
+
+  /** Codes that never had zeros show that the column is the one that its name says. */
+  #haveLostZeros(): boolean {
+    if (!this.#isColumn(this.#lostZeros) || this.#keptZeros > 0) return false
+    const hasFull = this.#tester.field.permitted?.some(({ value }) => !value.startsWith('0')) === true
+    return hasFull
+      ? this.#fullCodes >= LEAST_VALUES && this.#otherCodes < this.#lostZeros
+      : this.#otherCodes === 0
+  }
+
+  #decideDates(): ColumnRepair['dates'] {
+    const { count, others, dayFirst, monthFirst } = this.#dates
+    const isMixed =
+      others > 0 ||
+      this.#separators.size !== 1 ||
+      (this.#padded.first && this.#unpadded.first) ||
+      (this.#padded.second && this.#unpadded.second)
+    if (isMixed || !this.#isColumn(count)) return undefined
+    if (dayFirst > 0 && monthFirst === 0) return 'day first'
+    return monthFirst > 0 && dayFirst === 0 ? 'month first' : undefined
+  }
+}
+
+/** What is certain about a whole column. */
+export interface ColumnRepair {
+  /** Whether spaces around a value do not belong to it. */
+  readonly spaces: boolean
+  readonly decimalComma: boolean
+  readonly dates: 'day first' | 'month first' | undefined
+  /** The code of each text that it is without its leading zeros; `undefined` if there are several. */
+  readonly codes: ReadonlyMap<string, string | undefined> | undefined
+}
+
+/** The codes of a fixed list that consist of digits and begin with 0, by their text without leading zeros. */
+function listCodes({ field: { permitted, type }, isValid }: FieldTester): ColumnRepair['codes'] & {} {
+  const codes = new Map<string, string | undefined>()
+  if (permitted === undefined || type !== 'string') return codes
+  for (const value of new Set(permitted.map((each) => each.value))) {
+    if (!/^0\d+$/.test(value) || !isValid(value)) continue
+    const short = value.replace(/^0+(?=\d)/, '')
+    codes.set(short, codes.has(short) ? undefined : value)
+  }
+  return codes
+}
+
+const INVISIBLE = /\p{Cf}/gu
+
+/** Text without characters that nobody sees. */
+export function stripInvisible(text: string): string {
+  return text.replaceAll(INVISIBLE, '')
+}
+
+/** The repaired value of a cell, and why; `undefined` if the cell needs none, or none is certain. */
+export function repairValue(
+  cell: string,
+  { field, reportsSpaces, isValid }: FieldTester,
+  { spaces: trims, decimalComma, dates, codes }: ColumnRepair,
+): { readonly value: string; readonly why: string } | undefined {
+  const trimmed = field.keepSpaces ? cell : cell.trim()
+  if (trimmed === '' || field.missingValues.includes(trimmed)) return undefined
+  if (trimmed !== cell && !trims) return undefined
+  const spaces = trimmed === cell ? [] : ['It had spaces around it.']
+  if (isValid(trimmed))
+    return spaces.length > 0 && reportsSpaces ? { value: trimmed, why: spaces.join(' ') } : undefined
+  const visible = stripInvisible(trimmed)
+  const plain = field.keepSpaces ? visible : visible.trim()
+  if (plain === '') return undefined
+  const before = plain === trimmed ? spaces : [...spaces, 'It contained invisible characters.']
+  const sure = (value: string | undefined, why: readonly string[]) =>
+    value !== undefined && value !== cell && isValid(value) ? { value, why: why.join(' ') } : undefined
+  if (isValid(plain)) return sure(plain, before)
+  if (decimalComma && DECIMAL_COMMA.test(plain))
+    return sure(plain.replace(',', '.'), [...before, 'The column has decimal commas.'])
+  if (dates !== undefined)
+    return sure(toIso(plain, dates), [...before, `The dates of the column have the ${dates}.`])
+  if (codes !== undefined)
+    return sure(codes.get(plain), [...before, 'The codes of the column have lost their leading zeros.'])
+  return undefined
+}
+
+function toIso(value: string, order: 'day first' | 'month first'): string | undefined {
+  const [, first, , second, year] = LOCAL_DATE.exec(value) ?? []
+  if (first === undefined || second === undefined) return undefined
+  const [day, month] = order === 'day first' ? [first, second] : [second, first]
+  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+}

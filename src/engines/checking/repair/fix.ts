@@ -1,0 +1,230 @@
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { renderRecord } from '../../records/index.ts'
+import type { CheckedInput, CheckRequest } from '../check-files.ts'
+import type { Definition } from '../definition/definition.ts'
+import { resolveParameters } from '../parameters.ts'
+import { Batch } from './batch.ts'
+import { type ChangeGroup, ChangeList } from './change-list.ts'
+import { type AppendBytes, nameUniquely, OutputFolder } from './output-folder.ts'
+import { type FilePlan, isEmpty, planRepairs } from './repair-plan.ts'
+import { isWhole, openReader, readSeparated, type SeparatedFile } from './separated-file.ts'
+import { Passage, prepareSources, type SourceFile } from './source-file.ts'
+
+/** The name of the list of changes. */
+export const CHANGES = 'mahi-changes.csv'
+
+export interface Fixed {
+  /** Every file of the request: its copy, or the file itself if it cannot be read. */
+  readonly files: readonly CheckedInput[]
+  /** The names of the copies. */
+  readonly copies: readonly string[]
+  readonly changes: number
+  readonly groups: readonly ChangeGroup[]
+}
+
+/** Chooses the folder of corrected copies, before anything is read. */
+export function chooseFixFolder(
+  path: string,
+  files: readonly CheckedInput[],
+  { overwrite }: { overwrite: boolean },
+): OutputFolder {
+  const given = files.map(({ name }) => name)
+  const copies = nameUniquely([...given, CHANGES], nameFixed).values()
+  // A file in gzip that cannot be repaired keeps its name.
+  const names = new Set([...copies, ...given])
+  const inputs = files.flatMap((file) => ('path' in file ? [file.path] : []))
+  return new OutputFolder(path, [...names], { option: '--fix', inputs, overwrite })
+}
+
+/** Separated text is unpacked; other files are copied as they are. */
+function nameFixed(name: string): string {
+  return name.replace(/(?<=\.(?:csv|tsv|txt))\.gz$/i, '')
+}
+
+/**
+ * Writes corrected copies of files, and a list of every change. Only what has one possible repair is changed: see
+ * docs/checks.md. A file without such faults is copied byte for byte.
+ */
+export async function fixFiles(
+  request: CheckRequest & { readonly definition: Definition },
+  folder: OutputFolder,
+  signal?: AbortSignal,
+): Promise<Fixed> {
+  const { definition, files, only = [] } = request
+  const parameters = resolveParameters(definition, request)
+  const temporary = await mkdtemp(join(tmpdir(), 'mahi-fix-'))
+  const copies: string[] = []
+  try {
+    const sources = await prepareSources(files, definition, temporary)
+    const separated = sources.flatMap((source) => readSeparated(source) ?? [])
+    const plans = new Map(
+      planRepairs(separated, definition, parameters, only).map((plan) => [plan.file.source, plan]),
+    )
+    return await folder.write(CHANGES, async (append) => {
+      const changes = new ChangeList(append)
+      const fixed = new Map<string, string>()
+      for (const source of sources) {
+        const plan = plans.get(source)
+        const name = plan === undefined ? source.name : nameFixed(source.name)
+        await folder.write(name, (add) => writeFixed(source, plan, changes, add, signal))
+        copies.push(name)
+        fixed.set(source.resource.name, name)
+      }
+      await changes.flush()
+      return {
+        files: files.map((file) => {
+          const name = fixed.get(file.resource)
+          return name === undefined ? file : { resource: file.resource, name, path: join(folder.path, name) }
+        }),
+        copies,
+        changes: changes.total,
+        groups: changes.groups,
+      }
+    })
+  } catch (error) {
+    // Copies without the list of their changes would be of no use.
+    await Promise.all(copies.map((name) => rm(join(folder.path, name), { force: true })))
+    throw error
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+async function writeFixed(
+  source: SourceFile,
+  plan: FilePlan | undefined,
+  changes: ChangeList,
+  append: AppendBytes,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (plan === undefined) {
+    for await (const chunk of createReadStream(source.input)) {
+      signal?.throwIfAborted()
+      await append(chunk as Buffer)
+    }
+    return
+  }
+  noteFile(plan, changes)
+  const batch = new Batch(append, signal)
+  const passage = new Passage(source.prepared.path)
+  try {
+    await writeRows(plan, passage, changes, batch)
+  } finally {
+    passage.close()
+  }
+  await batch.flush()
+  await changes.flush()
+}
+
+function noteFile({ file: { source, separator }, separates }: FilePlan, changes: ChangeList): void {
+  const { encoding, notes } = source.prepared
+  const file = source.name
+  if (encoding !== 'UTF-8')
+    changes.add({ file, before: encoding, after: 'UTF-8', why: 'The encoding of the file is changed.' })
+  else if (notes.length > 0)
+    changes.add({ file, before: 'CR', after: 'LF', why: 'The line ends of the file are changed.' })
+  if (!separates) return
+  const before = separator === '\t' ? 'tab' : separator
+  changes.add({ file, before, after: ',', why: 'The separator of the file is changed.' })
+}
+
+async function writeRows(plan: FilePlan, passage: Passage, changes: ChangeList, batch: Batch): Promise<void> {
+  const { file } = plan
+  // The reader is synchronous and the output is not, so each row is taken in turn.
+  for (const row of readRows(file)) {
+    if (row.isFirst) for (const piece of passage.until(row.offset)) batch.add(piece)
+    const text = repairRow(plan, row, changes)
+    if (text !== undefined) {
+      for (const _ of passage.until(row.offset + row.length));
+      if (text !== '') batch.add(text)
+    }
+    if (text === '') skipLineEnd(passage, row.next, batch)
+    else for (const piece of passage.until(row.next)) batch.add(piece)
+    if (!batch.isFull) continue
+    await batch.flush()
+    await changes.flush()
+  }
+}
+
+/** A record of a file, and the part of it that the record is. */
+interface FileRow {
+  readonly isFirst: boolean
+  readonly line: number
+  readonly cells: readonly string[]
+  readonly isReadable: boolean
+  readonly isWhole: boolean
+  readonly text: string
+  readonly offset: number
+  /** In bytes, without the line end. */
+  readonly length: number
+  /** The offset of the next record. */
+  readonly next: number
+}
+
+function* readRows({ source, separator, columns }: SeparatedFile): Generator<FileRow> {
+  const { reader, close } = openReader(source, separator)
+  try {
+    let row: Omit<FileRow, 'next'> | undefined
+    while (reader.next()) {
+      const { text, line, offset, fault, count } = reader
+      if (row !== undefined) yield { ...row, next: offset }
+      row = {
+        isFirst: row === undefined,
+        line,
+        cells: reader.cells.slice(0, count),
+        isReadable: fault === undefined,
+        isWhole: isWhole(reader, columns.width),
+        text,
+        offset,
+        length: Buffer.byteLength(text),
+      }
+    }
+    if (row !== undefined) yield { ...row, next: Number.POSITIVE_INFINITY }
+  } finally {
+    close()
+  }
+}
+
+/** The text of a repaired row; empty if the row is removed, `undefined` if it stays as it is. */
+function repairRow(plan: FilePlan, row: FileRow, changes: ChangeList): string | undefined {
+  const { file, separates, removesEmpty } = plan
+  const { line, cells } = row
+  const name = file.source.name
+  const render = (values: readonly string[]) => renderRecord(values, separates ? ',' : file.separator)
+  if (row.isFirst) {
+    if (file.renamings.length === 0) return separates ? render(cells) : undefined
+    const header = [...cells]
+    for (const { column, before, after, why } of file.renamings) {
+      header[column] = after
+      changes.add({ file: name, line, field: after, before, after, why })
+    }
+    return render(header)
+  }
+  if (row.isReadable && removesEmpty && isEmpty(cells)) {
+    changes.add({ file: name, line, before: row.text, after: '', why: 'The row is empty.' })
+    return ''
+  }
+  // A row that is not whole is empty here, or nothing is separated anew.
+  if (!row.isWhole) return separates ? render(cells) : undefined
+  let repaired: string[] | undefined
+  for (const [field, { name: fieldName }] of file.source.resource.fields.entries()) {
+    const position = file.columns.positions[field] ?? -1
+    const before = cells[position]
+    if (before === undefined) continue
+    const repair = plan.repair(field, before)
+    if (repair === undefined) continue
+    repaired ??= [...cells]
+    repaired[position] = repair.value
+    changes.add({ file: name, line, field: fieldName, before, after: repair.value, why: repair.why })
+  }
+  return repaired === undefined && !separates ? undefined : render(repaired ?? cells)
+}
+
+/** Passes over the line end of a removed row; empty lines behind it stay. */
+function skipLineEnd(passage: Passage, next: number, batch: Batch): void {
+  const rest = Buffer.concat([...passage.until(next)].map((piece) => Buffer.from(piece)))
+  batch.add(rest.subarray(rest.indexOf(10) + 1))
+}

@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CheckedInput } from '../check-files.ts'
+import type { Definition } from '../definition/definition.ts'
+import type { CheckSummary, Finding } from '../engine/summary.ts'
+import { writeMarkedCsv } from './mark-csv.ts'
+import { nameUniquely, OutputFolder } from './output-folder.ts'
+import { RowFindings } from './row-findings.ts'
+import { openSource, prepareSources } from './source-file.ts'
+
+export type MarkFormat = 'csv' | 'xlsx'
+
+/** The name of the workbook in the folder. */
+const WORKBOOK = 'marked.xlsx'
+
+export interface MarkOptions {
+  readonly format: MarkFormat
+  readonly definition: Definition
+  readonly files: readonly CheckedInput[]
+  readonly folder: OutputFolder
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What a check has found, as `checkFiles` returns it. */
+export interface MarkInput {
+  readonly summary: CheckSummary
+  readonly findings: () => AsyncIterable<Finding>
+}
+
+/** Chooses the folder of marked copies, before anything is checked. */
+export function chooseMarkFolder(
+  path: string,
+  files: readonly CheckedInput[],
+  { format, overwrite }: { format: MarkFormat; overwrite: boolean },
+): OutputFolder {
+  const names =
+    format === 'xlsx'
+      ? [WORKBOOK]
+      : nameUniquely(
+          files.map(({ name }) => name),
+          nameCopy,
+        ).values()
+  const inputs = files.flatMap((file) => ('path' in file ? [file.path] : []))
+  return new OutputFolder(path, [...names], { option: '--mark', inputs, overwrite })
+}
+
+/**
+ * Writes a copy of each file with the findings beside each row, or one workbook with a sheet for each file.
+ *
+ * @returns the names of the written files; a file that cannot be read has no copy and no sheet
+ */
+export async function markFiles(
+  { summary, findings }: MarkInput,
+  { format, definition, files, folder, signal }: MarkOptions,
+): Promise<string[]> {
+  const temporary = await mkdtemp(join(tmpdir(), 'mahi-mark-'))
+  try {
+    const sources = await prepareSources(files, definition, temporary)
+    const rows = new RowFindings(
+      findings(),
+      sources.map(({ name }) => name),
+    )
+    if (format === 'xlsx') {
+      const { writeMarkedXlsx } = await import('./mark-xlsx.ts')
+      const sheets = sources.map((source) => ({ source, open: () => openSource(source) }))
+      await folder.write(WORKBOOK, (append) => writeMarkedXlsx(sheets, summary, rows, append, signal))
+      return [WORKBOOK]
+    }
+    const names = nameUniquely(
+      files.map(({ name }) => name),
+      nameCopy,
+    )
+    const written: string[] = []
+    for (const source of sources) {
+      const file = openSource(source)
+      if (file === undefined) continue
+      try {
+        const name = names.get(source.name) ?? source.name
+        await folder.write(name, (append) => writeMarkedCsv(source, file, rows, append, signal))
+        written.push(name)
+      } finally {
+        file.close()
+      }
+    }
+    return written
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+/** The name of the copy of a file: without `.gz`, and `.csv` unless it is another form of separated text. */
+function nameCopy(name: string): string {
+  const plain = name.replace(/\.gz$/i, '')
+  return /\.(?:csv|tsv|txt)$/i.test(plain) ? plain : `${plain.replace(/\.\w+$/, '')}.csv`
+}

@@ -1,0 +1,70 @@
+import { distance } from 'fastest-levenshtein'
+import { trimName } from '../../records/index.ts'
+import type { Resource } from '../definition/definition.ts'
+
+/** A column whose name is repaired. */
+export interface Renaming {
+  /** From 0. */
+  readonly column: number
+  readonly before: string
+  readonly after: string
+  readonly why: string
+}
+
+/** Shorter names are too similar by chance. */
+const SHORTEST_MISSPELT = 8
+/** How different a misspelt name must be from every name that is not meant. */
+const LEAST_DIFFERENT = 4
+
+/**
+ * Finds columns whose name is surely that of a field in another form: other case, other separators of words, or one
+ * wrong letter. The field must have no column, and no other column may be as similar.
+ */
+export function renameColumns({ fields }: Resource, header: readonly string[]): Renaming[] {
+  const cells = header.map(trimName)
+  const names = fields.map(({ name }) => name)
+  const known = new Set(names)
+  const free = names.filter((name) => !cells.includes(name))
+  const candidates = cells.flatMap((cell, column) => {
+    if (cell === '' || known.has(cell)) return []
+    const field = findField(cell, free, names)
+    return field === undefined ? [] : [{ column, before: cell, ...field }]
+  })
+  return candidates.filter(
+    ({ after, column }) => !candidates.some((other) => other.after === after && other.column !== column),
+  )
+}
+
+function findField(
+  cell: string,
+  free: readonly string[],
+  names: readonly string[],
+): Pick<Renaming, 'after' | 'why'> | undefined {
+  const plain = normalise(cell)
+  const same = names.filter((name) => normalise(name) === plain)
+  if (same.length > 0) {
+    const [after = ''] = same
+    const isSure = same.length === 1 && free.includes(after)
+    return isSure ? { after, why: 'The column is named in another form.' } : undefined
+  }
+  if (plain.length < SHORTEST_MISSPELT) return undefined
+  const digits = digitsOf(plain)
+  const near = names.map((name) => ({ name, steps: distance(normalise(name), plain) }))
+  const [best, second] = near.sort((one, other) => one.steps - other.steps)
+  if (best?.steps !== 1 || !free.includes(best.name) || digitsOf(normalise(best.name)) !== digits)
+    return undefined
+  if (second !== undefined && second.steps < LEAST_DIFFERENT) return undefined
+  return { after: best.name, why: 'The name of the column is misspelt by one letter.' }
+}
+
+/** A name without case, separators of words and invisible characters. */
+function normalise(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replaceAll(/[\s_.\p{Cf}-]/gu, '')
+    .toLowerCase()
+}
+
+function digitsOf(name: string): string {
+  return name.replaceAll(/\D/g, '')
+}

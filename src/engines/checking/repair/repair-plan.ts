@@ -1,0 +1,175 @@
+import type { Definition, Resource } from '../definition/definition.ts'
+import { selectChecks } from '../engine/selection.ts'
+import type { Parameters } from '../parameters.ts'
+import {
+  ColumnEvidence,
+  type ColumnRepair,
+  compileTester,
+  type FieldTester,
+  repairValue,
+} from './column-evidence.ts'
+import { ReferencedValues } from './reference-evidence.ts'
+import { isWhole, nextWhole, type SeparatedFile, withReader } from './separated-file.ts'
+
+/** How the cells of a file are repaired. */
+export interface FilePlan {
+  readonly file: SeparatedFile
+  /** Whether its values are separated by commas in the copy. */
+  readonly separates: boolean
+  /** The repaired value of a field's cell; `undefined` if it stays as it is. */
+  readonly repair: (
+    field: number,
+    cell: string,
+  ) => { readonly value: string; readonly why: string } | undefined
+  /** Whether rows without any value are removed. */
+  readonly removesEmpty: boolean
+}
+
+interface Draft {
+  readonly file: SeparatedFile
+  readonly testers: readonly FieldTester[]
+  readonly repairs: readonly ColumnRepair[]
+  readonly references: (Reference | undefined)[]
+  /** Whether every record could be split into its values. */
+  readonly isWhole: boolean
+}
+
+interface Reference {
+  readonly values: ReferencedValues
+  /** Stands for the column. */
+  readonly column: object
+}
+
+/** Characters that show that the encoding of a file was guessed wrongly: Windows-1252 has none for some bytes. */
+const MISREAD = /[\u0080-\u009f\ufffd]/
+
+/**
+ * Decides how files are repaired, by whole columns: each file is read for its values, then for its references. A file
+ * whose encoding is in doubt gets no plan.
+ */
+export function planRepairs(
+  files: readonly SeparatedFile[],
+  { resources }: Definition,
+  parameters: Parameters,
+  only: readonly string[],
+): FilePlan[] {
+  const selection = selectChecks(parameters, only)
+  const drafts = new Map<Resource, Draft>()
+  for (const file of files) {
+    const { resource } = file.source
+    const testers = resource.fields.map((field) => {
+      const isActive = (kind: string) => {
+        const check = field.checks[kind]
+        return check !== undefined && selection.isActive(check)
+      }
+      return compileTester(field, isActive, parameters.asOf)
+    })
+    const draft = draftRepairs(file, testers)
+    if (draft !== undefined) drafts.set(resource, draft)
+  }
+  const referenced = new Map<string, ReferencedValues>()
+  for (const [resource, draft] of drafts) {
+    for (const { fields, resource: name, references, check } of resource.foreignKeys) {
+      const [field] = fields
+      const [reference] = references
+      const target = drafts.get(resources.find((each) => each.name === name) ?? resource)
+      if (fields.length !== 1 || field === undefined || reference === undefined) continue
+      if (target === undefined || !target.isWhole || !selection.isActive(check)) continue
+      if ((target.file.columns.positions[reference] ?? -1) === -1) continue
+      const key = `${name}\n${reference}`
+      const values = referenced.get(key) ?? collectValues(target, reference)
+      referenced.set(key, values)
+      draft.references[field] = { values, column: {} }
+    }
+  }
+  for (const draft of drafts.values()) countReferences(draft)
+  return [...drafts.values()].map(finish)
+}
+
+function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Draft | undefined {
+  const { source, columns, separator } = file
+  const evidence = testers.map((tester) => new ColumnEvidence(tester))
+  const isGuessed = source.prepared.encoding !== 'UTF-8'
+  let whole = true
+  let misread = false
+  withReader(source, separator, (reader) => {
+    misread ||= isGuessed && MISREAD.test(reader.text)
+    while (reader.next()) {
+      if (isGuessed && MISREAD.test(reader.text)) misread = true
+      if (!isWhole(reader, columns.width)) {
+        if (reader.fault !== undefined || !isEmpty(reader.cells.slice(0, reader.count))) whole = false
+        continue
+      }
+      for (let field = 0; field < evidence.length; field++) {
+        evidence[field]?.add(reader.cells[columns.positions[field] ?? -1] ?? '')
+      }
+    }
+  })
+  if (misread) return undefined
+  return {
+    file,
+    testers,
+    repairs: evidence.map((each) => each.decide()),
+    references: testers.map(() => undefined),
+    isWhole: whole,
+  }
+}
+
+/** Whether a row has no values. */
+export function isEmpty(cells: readonly string[]): boolean {
+  return cells.every((cell) => cell.trim() === '')
+}
+
+function collectValues({ file, testers, repairs }: Draft, field: number): ReferencedValues {
+  const values = new ReferencedValues()
+  const position = file.columns.positions[field] ?? -1
+  withReader(file.source, file.separator, (reader) => {
+    while (nextWhole(reader, file.columns)) {
+      const cell = reader.cells[position] ?? ''
+      values.add((repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim())
+    }
+  })
+  return values
+}
+
+function repairOne(cell: string, tester: FieldTester | undefined, repair: ColumnRepair | undefined) {
+  return tester === undefined || repair === undefined ? undefined : repairValue(cell, tester, repair)
+}
+
+function countReferences({ file, testers, repairs, references }: Draft): void {
+  if (references.every((each) => each === undefined)) return
+  const { positions } = file.columns
+  withReader(file.source, file.separator, (reader) => {
+    while (nextWhole(reader, file.columns)) {
+      for (const [field, reference] of references.entries()) {
+        if (reference === undefined) continue
+        const cell = reader.cells[positions[field] ?? -1] ?? ''
+        const value = (repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim()
+        if (value !== '') reference.values.refer(reference.column, value)
+      }
+    }
+  })
+}
+
+function finish({ file, testers, repairs, references, isWhole: whole }: Draft): FilePlan {
+  const { dialect } = file.source.resource
+  const { columns, separator, source } = file
+  return {
+    file,
+    // A name such as learners.tsv says that tabs are meant. A row that cannot be split stays as it is.
+    separates:
+      whole && separator !== ',' && dialect.delimiter === undefined && !/\.tsv(?:\.gz)?$/i.test(source.name),
+    // The row of a single column is a value.
+    removesEmpty: columns.width > 1,
+    repair: (field, cell) => {
+      const repaired = repairOne(cell, testers[field], repairs[field])
+      const reference = references[field]
+      const value = (repaired?.value ?? cell).trim()
+      if (reference === undefined || value === '') return repaired
+      const meant = reference.values.find(reference.column, value)
+      if (meant === undefined || testers[field]?.isValid(meant) !== true) return repaired
+      const why = 'It differs only in case or invisible characters from the value that it refers to.'
+      return { value: meant, why: repaired === undefined ? why : `${repaired.why} ${why}` }
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { join, resolve } from 'node:path'
+import { UserError } from '../../../foundation/faults/user-error.ts'
+import type { CheckRequest } from '../check-files.ts'
+import type { Definition } from '../definition/definition.ts'
+import { count, formatNumber } from '../report/report.ts'
+import type { ChangeGroup } from './change-list.ts'
+import { CHANGES, chooseFixFolder, type Fixed, fixFiles } from './fix.ts'
+import { chooseMarkFolder, type MarkInput, markFiles } from './mark.ts'
+import type { OutputFolder } from './output-folder.ts'
+
+type Request = CheckRequest & { readonly definition: Definition }
+
+export interface RepairFlags {
+  readonly fix?: string | undefined
+  readonly mark?: string | undefined
+  readonly format: string
+  readonly overwrite?: true | undefined
+}
+
+/** The most kinds of changes that a terminal shows; the list has all of them. */
+const SHOWN = 15
+
+/** What `mahi check` does with the files before and after the check: corrected copies, and marked ones. */
+export class Repairs {
+  readonly #flags: RepairFlags
+  readonly #fixFolder: OutputFolder | undefined
+  readonly #markFolder: OutputFolder | undefined
+  #request: Request
+  #fixed: Fixed | undefined
+  #marked: readonly string[] | undefined
+
+  /** @throws {UserError} if a folder is refused; nothing has been written then */
+  constructor(request: Request, flags: RepairFlags) {
+    this.#request = request
+    this.#flags = flags
+    const { fix, mark } = flags
+    if (fix !== undefined && mark !== undefined && resolve(fix) === resolve(mark))
+      throw new UserError('--fix and --mark need different folders')
+    const overwrite = flags.overwrite === true
+    const { files } = request
+    if (fix !== undefined) this.#fixFolder = chooseFixFolder(fix, files, { overwrite })
+    if (mark !== undefined)
+      this.#markFolder = chooseMarkFolder(mark, files, { format: this.#markFormat, overwrite })
+  }
+
+  get #markFormat(): 'csv' | 'xlsx' {
+    return this.#flags.format === 'xlsx' ? 'xlsx' : 'csv'
+  }
+
+  /** Writes the corrected copies, if they are wanted, and returns what is to be checked. */
+  async fix(signal: AbortSignal): Promise<Request> {
+    if (this.#fixFolder === undefined) return this.#request
+    this.#fixed = await fixFiles(this.#request, this.#fixFolder, signal)
+    this.#request = { ...this.#request, files: this.#fixed.files }
+    return this.#request
+  }
+
+  /** Writes the marked copies, if they are wanted. */
+  async mark(result: MarkInput, signal: AbortSignal): Promise<void> {
+    const folder = this.#markFolder
+    if (folder === undefined) return
+    const { definition, files } = this.#request
+    const options = { format: this.#markFormat, definition, files, folder, signal }
+    this.#marked = (await markFiles(result, options)).map((name) => join(folder.path, name))
+  }
+
+  /** What was written, for programs. */
+  get report(): object {
+    const folder = this.#fixFolder?.path ?? ''
+    const fixed = this.#fixed && {
+      files: this.#fixed.copies.map((name) => join(folder, name)),
+      list: join(folder, CHANGES),
+      changes: this.#fixed.changes,
+      groups: this.#fixed.groups,
+    }
+    return { ...(fixed && { fixed }), ...(this.#marked && { marked: this.#marked }) }
+  }
+
+  /** What was corrected, as lines for a terminal. */
+  describeFixes(): string[] {
+    if (this.#fixed === undefined || this.#fixFolder === undefined) return []
+    const { changes, groups } = this.#fixed
+    const { path } = this.#fixFolder
+    if (changes === 0) return [`Nothing was changed. Copies of the files are in ${path}.`]
+    const shown = [...groups].sort((one, other) => other.count - one.count).slice(0, SHOWN)
+    const more = groups.length - shown.length
+    return [
+      `${count(changes, 'change')}, listed in ${join(path, CHANGES)}:`,
+      ...shown.map((group) => `  ${describeGroup(group)}`),
+      ...(more > 0 ? [`  and ${count(more, 'other kind')} of changes`] : []),
+      `The corrected copies are in ${path}. This is left in them:`,
+    ]
+  }
+
+  /** What was marked, as lines for a terminal. */
+  describeMarks(): string[] {
+    return this.#marked === undefined ? [] : [`Marked: ${this.#marked.join(', ')}.`]
+  }
+}
+
+function describeGroup({ file, field, why, count: number }: ChangeGroup): string {
+  const times = number === 1 ? '' : ` (${formatNumber(number)} times)`
+  return `${file}${field === undefined ? '' : `, ${field}`}: ${why}${times}`
+}

@@ -1,0 +1,133 @@
+import type { CheckSummary, Finding } from '../engine/summary.ts'
+import { type Change, type Standing, sumChanges } from './baseline.ts'
+
+/** A finding and, if there is an earlier run, its comparison with that. */
+export type ReportedFinding = Finding & { readonly standing?: Standing }
+
+/** The input of a report. */
+export interface ReportInput {
+  readonly summary: CheckSummary
+  readonly findings: () => AsyncIterable<ReportedFinding>
+  /** The findings as NDJSON. */
+  readonly path: string
+  /** The changes since an earlier run by code, if there is one. */
+  readonly changes: ReadonlyMap<string, Change> | undefined
+}
+
+type Append = (text: string) => Promise<void>
+export type ReportWriter = (input: ReportInput, append: Append) => Promise<void>
+
+/** The findings of each code shown in a report with records; the counts are always complete. */
+export const SHOWN_OF_CODE = 1000
+
+/** `1 error`, `2,431 errors`. */
+export function count(number: number, noun: string): string {
+  return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`
+}
+
+export function formatNumber(number: number): string {
+  return number.toLocaleString('en-NZ')
+}
+
+/** The verdict in one sentence: what was found, in what, and what was not checked. */
+export function describeVerdict(summary: CheckSummary): string {
+  const { errors, warnings, files } = summary
+  const checked = files.filter(({ state }) => state === 'checked').length
+  if (checked === 0) return `Nothing was checked: ${describeAbsent(summary)}.`
+  const what =
+    errors + warnings === 0
+      ? 'No findings'
+      : `${errors === 0 ? 'No errors' : count(errors, 'error')} and ${warnings === 0 ? 'no warnings' : count(warnings, 'warning')}`
+  const absent = describeAbsent(summary)
+  const where = checked === 1 ? 'the file that was checked' : `the ${checked} files that were checked`
+  return `${what} in ${where}${absent === '' ? '' : `; ${absent}`}.`
+}
+
+/** What was not checked, such as `courses.csv is missing, so 12 checks did not run`. */
+function describeAbsent({ files, notRun }: CheckSummary): string {
+  const checks = `${count(notRun.length, 'check')} did not run`
+  const parts = (['missing', 'unreadable'] as const).flatMap((state) => {
+    const names = files.filter((file) => file.state === state).map(({ file }) => file)
+    if (names.length === 0) return []
+    const is = names.length === 1 ? 'is' : 'are'
+    return [`${joinAnd(names)} ${state === 'missing' ? `${is} missing` : `cannot be read`}`]
+  })
+  if (parts.length === 0) return notRun.length === 0 ? '' : checks
+  return `${parts.join(', and ')}${notRun.length === 0 ? '' : `, so ${checks}`}`
+}
+
+function joinAnd(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
+/** The checked files, the definition and its parameters. */
+export function describeSubject({ files, definition, parameters }: CheckSummary): string {
+  const checked = files.filter(({ state }) => state === 'checked')
+  const records = checked.reduce((sum, file) => sum + file.records, 0)
+  const forReturn = parameters.returnId === null ? '' : ` for the return ${parameters.returnId}`
+  return `${count(checked.length, 'file')} with ${count(records, 'record')}, checked against ${`${definition.name} ${definition.version}`.trim()}${forReturn} as of ${parameters.asOf}.`
+}
+
+/** Describes the changes since an earlier run in one sentence. */
+export function describeChanges(changes: ReadonlyMap<string, Change>): string {
+  const { fresh, fixed, open } = sumChanges(changes)
+  return `Since the earlier run: ${formatNumber(fresh)} new, ${formatNumber(fixed)} fixed, ${formatNumber(open)} still open.`
+}
+
+/** Lists all parts that a report lacks, as sentences. */
+export function listGaps({ codes, notRun, files, unread, undecided }: CheckSummary): string[] {
+  return [
+    ...files
+      .filter(({ state }) => state !== 'checked')
+      .map(({ file, state }) => (state === 'missing' ? `${file} is missing.` : `${file} cannot be read.`)),
+    ...unread.map((name) => `${name} was not read: the definition has no such file.`),
+    ...groupByReason(notRun),
+    ...groupByField(undecided, files),
+    ...codes.flatMap(({ code, stored, count: total }) => describePartial(code, stored, total)),
+  ]
+}
+
+/** A sentence if not all findings of a code are kept, and nothing otherwise. */
+export function describePartial(code: string, stored: number, total: number): string[] {
+  if (stored >= total) return []
+  return [
+    `${code} is partial: the first ${formatNumber(stored)} of its ${formatNumber(total)} findings are kept.`,
+  ]
+}
+
+/** The percentage of a file's records that a code concerns, such as `0.6 %`. */
+export function describeShare(
+  { file, count: number }: { file: string; count: number },
+  { files }: CheckSummary,
+): string {
+  const records = files.find(({ resource }) => resource === file)?.records ?? 0
+  if (records === 0) return ''
+  const share = (100 * number) / records
+  return `${share < 0.05 ? '<0.1' : Math.min(share, 100).toFixed(1)} %`
+}
+
+/** One sentence for each reason, because one missing file can affect many rules. */
+function groupByReason(notRun: CheckSummary['notRun']): string[] {
+  const groups = new Map<string, string[]>()
+  for (const { code, reason } of notRun) {
+    const codes = groups.get(reason)
+    if (codes === undefined) groups.set(reason, [code])
+    else codes.push(code)
+  }
+  return [...groups].map(([reason, codes]) => `${reason} Not run: ${codes.join(', ')}.`)
+}
+
+/** One sentence for each field whose unknown values kept checks from running. */
+function groupByField(undecided: CheckSummary['undecided'], files: CheckSummary['files']): string[] {
+  const groups = Map.groupBy(undecided, ({ file, field }) => `${file}\n${field}`)
+  return [...groups.values()]
+    .map((group) => ({ group, most: Math.max(...group.map(({ records }) => records)) }))
+    .sort((one, other) => other.most - one.most)
+    .flatMap(({ group }) => {
+      const [first] = group
+      if (first === undefined) return []
+      const name = files.find(({ resource }) => resource === first.file)?.file ?? first.file
+      const checks = group.map(({ code, records }) => `${code} (${count(records, 'record')})`)
+      return [`${first.field} of ${name} is unknown in some records. Not run for them: ${checks.join(', ')}.`]
+    })
+}

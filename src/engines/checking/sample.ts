@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { explainFileError } from '../../foundation/command-line/output-file.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+import { PACKAGE_ROOT } from '../../foundation/package/root.ts'
+
+/** The folder of sample files with all kinds of faults. */
+export const FAULTY_SAMPLE: string = fileURLToPath(new URL('samples/sdr/faulty/', PACKAGE_ROOT))
+
+/**
+ * Copies the sample files with faults to a folder that contains none of them.
+ *
+ * @returns their names
+ */
+export async function copySample(folder: string): Promise<string[]> {
+  const names = (await readdir(FAULTY_SAMPLE))
+    .filter((name) => name.endsWith('.csv') && name !== 'faults.csv')
+    .sort()
+  const present = names.filter((name) => existsSync(join(folder, name)))
+  if (present.length > 0)
+    throw new UserError(`${folder} already has ${present.join(', ')}: name a new folder for the sample files`)
+  try {
+    await mkdir(folder, { recursive: true })
+    for (const name of names) await copyFile(join(FAULTY_SAMPLE, name), join(folder, name))
+  } catch (error) {
+    throw explainFileError(error, folder)
+  }
+  return names
+}

@@ -1,0 +1,198 @@
+import { compareCodePoints } from '../../foundation/text/code-points.ts'
+import type { NameField, SearchDocument, SearchGroup, SearchName } from './document.ts'
+import { hashText, KIND } from './features.ts'
+import { fold, looseKey, splitWords } from './fold.ts'
+import { type GroupName, type IndexData, packKind, packTexts, readText, TextWriter } from './index-data.ts'
+import { INDEX_FORMAT } from './index-file.ts'
+import { learnNames } from './learn.ts'
+import { analyseMeaning } from './meaning.ts'
+import { bytes, integers, NumberList } from './number-list.ts'
+import { type SparseRows, transpose } from './sparse.ts'
+import { Spellings } from './spellings.ts'
+import { singular, stem } from './stem.ts'
+import { packVocabulary } from './vocabulary.ts'
+
+/** BM25's saturation, and the weight of a word by its position. */
+const SATURATION = 1.2
+const IN_FIELD: Readonly<Record<NameField, number>> = {
+  title: 6,
+  pluralTitle: 3,
+  alternativeTitle: 3,
+  searchOnly: 3,
+}
+const DIMENSIONS = 64
+
+interface Options {
+  readonly revision: string
+  readonly synonyms?: readonly (readonly string[])[]
+}
+
+/** Builds the index of documents in any order. The same documents always give the same index. */
+export function buildIndex(documents: readonly SearchDocument[], options: Options): IndexData {
+  const builder = new IndexBuilder()
+  for (const document of [...documents].sort((a, b) => compareCodePoints(a.code, b.code)))
+    builder.add(document)
+  return builder.finish(options)
+}
+
+/**
+ * Builds the index of a catalogue that does not fit into memory: of each document it keeps the words and names, as
+ * numbers and bytes. Finishing it takes seconds of CPU time, so it must not happen in a process that serves requests.
+ */
+export class IndexBuilder {
+  readonly #onStep: () => void
+  readonly #spellings = new Spellings()
+  readonly #codes = new TextWriter()
+  readonly #names = new TextWriter()
+  readonly #nameKind = new NumberList(bytes)
+  /** In hundredths. */
+  readonly #nameWeight = new NumberList(integers)
+  readonly #nameOwner = new NumberList(integers)
+  readonly #nameKey = new NumberList(integers)
+  readonly #nameWordStart = new NumberList(integers)
+  /** Words of names by the numbers of `#spellings`. */
+  readonly #nameWord = new NumberList(integers)
+  readonly #occupationNames = new NumberList(integers)
+  readonly #majorGroups = new GroupList()
+  readonly #minorGroups = new GroupList()
+
+  /** @param onStep called often; what it throws ends the build */
+  constructor(onStep: () => void = () => undefined) {
+    this.#onStep = onStep
+    this.#nameWordStart.push(0)
+    this.#occupationNames.push(0)
+  }
+
+  /** Adds a document; they come in the order of their codes. */
+  add({ code, texts, names, majorGroups, minorGroups }: SearchDocument): void {
+    const owner = this.#occupationNames.length - 1
+    this.#codes.add(code)
+    for (const { text, weight } of texts) this.#spellings.read(text, 1, weight)
+    for (const name of names) this.#addName(owner, name)
+    this.#spellings.endOccupation()
+    this.#occupationNames.push(this.#nameKind.length)
+    this.#majorGroups.add(majorGroups)
+    this.#minorGroups.add(minorGroups)
+  }
+
+  #addName(owner: number, { text, field, language, weight = 1 }: SearchName): void {
+    for (const word of this.#spellings.read(text, 5, IN_FIELD[field] * weight)) this.#nameWord.push(word)
+    this.#nameWeight.push(Math.round(weight * 100))
+    this.#nameWordStart.push(this.#nameWord.length)
+    this.#names.add(text)
+    this.#nameKind.push(packKind(language, field))
+    this.#nameOwner.push(owner)
+    this.#nameKey.push(hashText(looseKey(fold(text)), 0))
+  }
+
+  finish({ revision, synonyms = [] }: Options): IndexData {
+    const onStep = this.#onStep
+    const spellings = this.#spellings
+    const { data: vocabulary, ids, order } = packVocabulary(spellings.words, spellings.counts)
+    const words = order.length
+    const occupations = this.#occupationNames.length - 1
+    const texts = spellings.finish()
+    renumber(texts.column, ids)
+    const term = (id: number) => spellings.words[order[id] as number] as string
+    onStep()
+    const meaning = analyseMeaning(texts, words, DIMENSIONS, onStep)
+    const names = this.#names.finish()
+    const nameWord = this.#nameWord.finish()
+    renumber(nameWord, ids)
+    const nameWordStart = this.#nameWordStart.finish()
+    const learnt = learnNames(
+      {
+        owners: this.#nameOwner.finish(),
+        importance: Float32Array.from(this.#nameWeight.finish(), (hundredths) => hundredths / 100),
+        text: (name) => readText(names, name),
+        terms: (name) =>
+          Array.from(nameWord.subarray(nameWordStart[name], nameWordStart[name + 1]), (id) => term(id)),
+      },
+      occupations,
+      { ...meaning, term },
+      onStep,
+    )
+    const majorGroups = this.#majorGroups
+    const minorGroups = this.#minorGroups
+    return {
+      header: {
+        format: INDEX_FORMAT,
+        revision,
+        occupations,
+        dimensions: meaning.dimensions,
+        majorGroups: majorGroups.names,
+        minorGroups: minorGroups.names,
+        synonyms: synonyms.map((phrases) =>
+          phrases.map((phrase) => splitWords(phrase).map(({ word }) => singular(word))),
+        ),
+      },
+      codes: this.#codes.finish(),
+      vocabulary,
+      spellings: packTexts(order.values().map((word) => spellings.commonest(word))),
+      wordStem: Uint32Array.from(order, (word) => hashText(stem(spellings.words[word] ?? ''), KIND.stem)),
+      ...learnt,
+      texts: weighTexts(texts, words),
+      names,
+      nameKind: this.#nameKind.finish(),
+      occupationNames: this.#occupationNames.finish(),
+      nameWordStart,
+      nameWord,
+      ...sortKeys(this.#nameKey.finish()),
+      majorStart: majorGroups.start.finish(),
+      major: majorGroups.groups.finish(),
+      minorStart: minorGroups.start.finish(),
+      minor: minorGroups.groups.finish(),
+    }
+  }
+}
+
+/** Replaces numbers by others, in place. */
+function renumber(numbers: Uint32Array, ids: Uint32Array): void {
+  for (let at = 0; at < numbers.length; at++) numbers[at] = ids[numbers[at] as number] as number
+}
+
+/** Replaces the weights by BM25's, in place, and orders them by word. */
+function weighTexts({ start, column, value }: SparseRows, words: number): SparseRows {
+  const lengths = Float64Array.from({ length: start.length - 1 }, (_, row) => {
+    return value.subarray(start[row], start[row + 1]).reduce((sum, each) => sum + each, 0)
+  })
+  const mean = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.length) || 1
+  lengths.forEach((length, row) => {
+    const norm = SATURATION * (0.25 + (0.75 * length) / mean)
+    for (let at = start[row] as number; at < (start[row + 1] as number); at++) {
+      const count = value[at] as number
+      value[at] = (count * (SATURATION + 1)) / (count + norm)
+    }
+  })
+  return transpose({ start, column, value }, words)
+}
+
+/** The hashes of names in ascending order, and the names in that order. */
+function sortKeys(keys: Uint32Array): Pick<IndexData, 'keyHash' | 'keyName'> {
+  const keyName = Uint32Array.from(keys.keys()).sort(
+    (a, b) => (keys[a] as number) - (keys[b] as number) || a - b,
+  )
+  return { keyHash: Uint32Array.from(keyName, (name) => keys[name] as number), keyName }
+}
+
+/** The groups of occupations, one list after another. */
+class GroupList {
+  readonly names: GroupName[] = []
+  readonly start = new NumberList(integers)
+  readonly groups = new NumberList(integers)
+  readonly #ids = new Map<string, number>()
+
+  constructor() {
+    this.start.push(0)
+  }
+
+  add(list: readonly SearchGroup[]): void {
+    for (const { code, nameEnglish, relation } of list) {
+      const id = this.#ids.get(code) ?? this.#ids.size
+      if (id === this.#ids.size) this.names.push({ code, ...(nameEnglish !== undefined && { nameEnglish }) })
+      this.#ids.set(code, id)
+      this.groups.push(id * 2 + (relation === 'Primary' ? 1 : 0))
+    }
+    this.start.push(this.groups.length)
+  }
+}

@@ -1,0 +1,81 @@
+/** A folded word of a text, and its position (UTF-16 code units, end exclusive). */
+export interface Word {
+  readonly word: string
+  readonly from: number
+  readonly to: number
+}
+
+const WORD = /[\p{L}\p{N}\p{M}\p{Cf}+#'’ʻʼ‘]+/gu
+const DROPPED = /[\p{M}\p{Cf}'’ʻʼ‘]+/gu
+const ASCII = /^[A-Za-z0-9+#']+$/
+
+/**
+ * Folds one word: NFKD without combining marks, format characters and apostrophes, in lower case. `Kōhungahunga`,
+ * `kohungahunga` and `Köhungahunga` are equal, however their macrons are encoded, and so are full-width letters,
+ * ligatures such as `ﬃ`, and words with soft hyphens.
+ */
+function foldWord(word: string): string {
+  if (ASCII.test(word)) return word.replaceAll("'", '').toLowerCase()
+  return word.normalize('NFKD').replace(DROPPED, '').toLowerCase().normalize('NFC')
+}
+
+/** Splits ASCII text, which most of a catalogue is, without a regular expression. */
+function splitAscii(text: string, limit: number): Word[] {
+  const words: Word[] = []
+  const lower = text.toLowerCase()
+  const quoted = text.includes("'")
+  for (let at = 0, from = -1; at <= lower.length && words.length < limit; at++) {
+    if (at < lower.length && isWordUnit(lower.charCodeAt(at))) {
+      if (from < 0) from = at
+    } else if (from >= 0) {
+      const written = lower.slice(from, at)
+      const word = quoted ? written.replaceAll("'", '') : written
+      if (word !== '') words.push({ word, from, to: at })
+      from = -1
+    }
+  }
+  return words
+}
+
+/** Lower-case letters, digits, `+`, `#` and the apostrophe. */
+function isWordUnit(unit: number): boolean {
+  return (
+    (unit >= 97 && unit <= 122) || (unit >= 48 && unit <= 57) || unit === 39 || unit === 43 || unit === 35
+  )
+}
+
+/**
+ * Splits a text into folded words with positions. At most `limit` words are read, because a query may have any
+ * length.
+ */
+export function splitWords(text: string, limit = Number.POSITIVE_INFINITY): Word[] {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are ASCII too.
+  if (/^[\u0000-\u007f]*$/.test(text)) return splitAscii(text, limit)
+  const words: Word[] = []
+  for (const match of text.matchAll(WORD)) {
+    if (words.length >= limit) break
+    const word = foldWord(match[0])
+    if (word !== '') words.push({ word, from: match.index, to: match.index + match[0].length })
+  }
+  return words
+}
+
+/** The folded words of a text, separated by single spaces. */
+export function fold(text: string): string {
+  return splitWords(text)
+    .map(({ word }) => word)
+    .join(' ')
+}
+
+/**
+ * A key that is equal for spelling variants of a name: without spaces, and with doubled vowels, which replace macrons
+ * (`Maaori`), as single ones. `kai ako` and `Kaiako` have the same key.
+ */
+export function looseKey(folded: string): string {
+  return undouble(folded.replaceAll(' ', ''))
+}
+
+/** A folded word with its doubled vowels as single ones. */
+export function undouble(word: string): string {
+  return word.replace(/([aeiou])\1+/g, '$1')
+}

@@ -1,0 +1,111 @@
+import { type Language, NAME_FIELDS, type NameField } from './document.ts'
+import { bytes, integers, NumberList } from './number-list.ts'
+import type { SparseRows } from './sparse.ts'
+import type { VocabularyData } from './vocabulary.ts'
+
+/**
+ * The index as typed arrays, so that it can be stored in one piece and shared between threads without copying.
+ * Occupations, names and words are numbered: occupations by code, names by occupation.
+ */
+export interface IndexData {
+  readonly header: IndexHeader
+  readonly codes: TextList
+  readonly vocabulary: VocabularyData
+  /** The most common spelling of each word, in lower case with macrons. */
+  readonly spellings: TextList
+  /** A hash of each word's stem. */
+  readonly wordStem: Uint32Array
+  /** A hash table of features: `id + 1`, or 0 for a free slot, in open addressing. */
+  readonly featureHash: Uint32Array
+  readonly featureId: Uint32Array
+  /** Weights of occupations by feature, and their bias. */
+  readonly weights: SparseRows
+  readonly bias: Float32Array
+  /** Vectors of the first features, and of occupations. */
+  readonly featureVectors: Float32Array
+  readonly occupationVectors: Float32Array
+  /** BM25 of words in the names and texts of occupations, by word. */
+  readonly texts: SparseRows
+  readonly names: TextList
+  /** Language and field of each name, as `packKind` packs them. */
+  readonly nameKind: Uint8Array
+  /** The names of occupation `o` are `occupationNames[o]` to `occupationNames[o + 1] - 1`. */
+  readonly occupationNames: Uint32Array
+  readonly nameWordStart: Uint32Array
+  readonly nameWord: Uint32Array
+  /** Hashes of the loose keys of names, ascending, and the names in that order. */
+  readonly keyHash: Uint32Array
+  readonly keyName: Uint32Array
+  /** Groups of occupations as `group * 2 + (Primary ? 1 : 0)`, the Primary first. */
+  readonly majorStart: Uint32Array
+  readonly major: Uint32Array
+  readonly minorStart: Uint32Array
+  readonly minor: Uint32Array
+}
+
+export interface IndexHeader {
+  /** An index in another format is rebuilt. */
+  readonly format: number
+  readonly revision: string
+  readonly occupations: number
+  readonly dimensions: number
+  readonly majorGroups: readonly GroupName[]
+  readonly minorGroups: readonly GroupName[]
+  /** Phrases of the same meaning, each as folded, singular words. */
+  readonly synonyms: readonly (readonly (readonly string[])[])[]
+}
+
+export interface GroupName {
+  readonly code: string
+  readonly nameEnglish?: string
+}
+
+/** Texts in UTF-8, one after another. */
+export interface TextList {
+  readonly start: Uint32Array
+  readonly bytes: Uint8Array
+}
+
+export class TextWriter {
+  readonly #start = new NumberList(integers)
+  readonly #bytes = new NumberList(bytes)
+
+  constructor() {
+    this.#start.push(0)
+  }
+
+  add(text: string): void {
+    this.#bytes.append(Buffer.from(text))
+    this.#start.push(this.#bytes.length)
+  }
+
+  finish(): TextList {
+    return { start: this.#start.finish(), bytes: this.#bytes.finish() }
+  }
+}
+
+export function packTexts(texts: Iterable<string>): TextList {
+  const writer = new TextWriter()
+  for (const text of texts) writer.add(text)
+  return writer.finish()
+}
+
+export function readText({ start, bytes }: TextList, at: number): string {
+  const [from, to] = [start[at] ?? 0, start[at + 1] ?? 0]
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
+}
+
+/** Whether a text has no letter beyond ASCII, without decoding it. */
+export function isAsciiText({ start, bytes }: TextList, at: number): boolean {
+  const end = start[at + 1] ?? 0
+  for (let index = start[at] ?? 0; index < end; index++) if ((bytes[index] as number) >= 0x80) return false
+  return true
+}
+
+export function packKind(language: Language, field: NameField): number {
+  return NAME_FIELDS.indexOf(field) * 2 + (language === 'mi' ? 1 : 0)
+}
+
+export function readKind(kind: number): { language: Language; field: NameField } {
+  return { language: kind % 2 === 1 ? 'mi' : 'en', field: NAME_FIELDS[kind >> 1] ?? 'searchOnly' }
+}

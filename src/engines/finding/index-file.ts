@@ -1,0 +1,110 @@
+import type { IndexData, IndexHeader } from './index-data.ts'
+
+/** Incremented whenever the format or the computation of the index changes. */
+export const INDEX_FORMAT = 5
+
+const MAGIC = 0x3253484d // "MHS2"
+/** The magic number, the bytes of the head, and those of everything as two 32-bit numbers. */
+const START = 16
+type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array
+type ArrayName = 'Uint8Array' | 'Uint16Array' | 'Uint32Array' | 'Float32Array'
+
+interface Section {
+  readonly path: string
+  readonly type: ArrayName
+  readonly offset: number
+  readonly length: number
+}
+
+/** The bytes of a packed index, piece by piece, so that nobody has to hold a copy of it. */
+export function* listPieces(data: IndexData): Generator<Uint8Array> {
+  const sections: Section[] = []
+  const arrays: Numbers[] = []
+  let offset = 0
+  for (const [path, array] of listArrays(data)) {
+    sections.push({ path, type: typeOf(array), offset, length: array.length })
+    arrays.push(array)
+    offset += align(array.byteLength)
+  }
+  const head = Buffer.from(JSON.stringify({ header: data.header, sections }))
+  const start = align(START + head.length)
+  const first = new Uint8Array(start)
+  const total = start + offset
+  new Uint32Array(first.buffer, 0, 4).set([MAGIC, head.length, total % 2 ** 32, Math.floor(total / 2 ** 32)])
+  first.set(head, START)
+  yield first
+  for (const array of arrays) {
+    yield new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+    yield new Uint8Array(align(array.byteLength) - array.byteLength)
+  }
+}
+
+/** Packs an index into one piece of memory that threads can share. */
+export function packIndex(data: IndexData): SharedArrayBuffer {
+  const pieces = [...listPieces(data)]
+  const memory = new SharedArrayBuffer(pieces.reduce((sum, { length }) => sum + length, 0))
+  let offset = 0
+  for (const piece of pieces) {
+    new Uint8Array(memory).set(piece, offset)
+    offset += piece.length
+  }
+  return memory
+}
+
+/** The bytes of a packed index, by its first ones; 0 if they are not those of an index. */
+export function measureIndex(first: Uint8Array): number {
+  const view = new DataView(first.buffer, first.byteOffset, first.byteLength)
+  if (first.length < START || view.getUint32(0, true) !== MAGIC) return 0
+  return view.getUint32(8, true) + view.getUint32(12, true) * 2 ** 32
+}
+
+/**
+ * Opens a packed index without copying it.
+ *
+ * @returns `undefined` if it is not an index, or has another format
+ */
+export function openIndex(memory: ArrayBufferLike): IndexData | undefined {
+  if (memory.byteLength < START) return undefined
+  const [magic, length] = new Uint32Array(memory, 0, 2)
+  if (magic !== MAGIC || length === undefined || length + START > memory.byteLength) return undefined
+  const parsed: unknown = JSON.parse(Buffer.from(new Uint8Array(memory, START, length)).toString('utf8'))
+  const { header, sections } = parsed as { header: IndexHeader; sections: Section[] }
+  if (header.format !== INDEX_FORMAT) return undefined
+  const start = align(START + length)
+  const data: Record<string, unknown> = { header }
+  for (const { path, type, offset, length: size } of sections) {
+    const array = viewArray(type, memory, start + offset, size)
+    const [outer = '', inner] = path.split('.')
+    if (inner === undefined) data[outer] = array
+    else data[outer] = { ...(data[outer] as object), [inner]: array }
+  }
+  return data as unknown as IndexData
+}
+
+/** Typed arrays start at multiples of the size of their elements. */
+function align(bytes: number): number {
+  return Math.ceil(bytes / 8) * 8
+}
+
+function* listArrays(data: IndexData): Generator<[string, Numbers]> {
+  for (const [name, value] of Object.entries(data)) {
+    if (name === 'header') continue
+    if (ArrayBuffer.isView(value)) yield [name, value as Numbers]
+    else
+      for (const [inner, array] of Object.entries(value as object))
+        yield [`${name}.${inner}`, array as Numbers]
+  }
+}
+
+function viewArray(type: ArrayName, memory: ArrayBufferLike, offset: number, length: number): Numbers {
+  if (type === 'Uint8Array') return new Uint8Array(memory, offset, length)
+  if (type === 'Uint16Array') return new Uint16Array(memory, offset, length)
+  if (type === 'Uint32Array') return new Uint32Array(memory, offset, length)
+  return new Float32Array(memory, offset, length)
+}
+
+function typeOf(array: Numbers): ArrayName {
+  if (array instanceof Uint8Array) return 'Uint8Array'
+  if (array instanceof Uint16Array) return 'Uint16Array'
+  return array instanceof Uint32Array ? 'Uint32Array' : 'Float32Array'
+}

@@ -1,0 +1,13 @@
+export { buildIndex, IndexBuilder } from './build.ts'
+export { type Coding, type CodingItem, codeTitle } from './coding.ts'
+export {
+  type Language,
+  NAME_FIELDS,
+  type NameField,
+  type SearchDocument,
+  type SearchGroup,
+  type SearchName,
+} from './document.ts'
+export type { IndexData } from './index-data.ts'
+export { INDEX_FORMAT, listPieces, measureIndex, openIndex } from './index-file.ts'
+export { OccupationSearch } from './search.ts'

@@ -1,0 +1,198 @@
+import { type Classifier, trainClassifier } from './classifier.ts'
+import { type Embedding, trainEmbedding } from './embedding.ts'
+import { featuresOf, hashText, isGram, KIND } from './features.ts'
+import type { Meaning } from './meaning.ts'
+import { findLeast, integers, NumberList } from './number-list.ts'
+import { RowWriter, type SparseRows } from './sparse.ts'
+
+/** Character n-grams that more occupations share are dropped: they say little and take most of the time. */
+const COMMON_GRAM = 150
+
+/**
+ * Other features that more occupations share are dropped: they say little and take most of the memory of a large
+ * catalogue. Its texts still find such words.
+ */
+const COMMON_FEATURE = 20_000
+
+/** Features of fewer names have no vector. */
+const FREQUENT = 5
+/** The most features with a vector: the most frequent ones. */
+const MAX_EMBEDDED = 65_536
+
+/** The initial length of the vectors of occupations. Those of words have length 1. */
+const OCCUPATION_LENGTH = 6
+
+/** The names that the classifier is trained with, in the order of their owners. */
+export interface Examples {
+  readonly owners: Uint32Array
+  /** How much each name counts. */
+  readonly importance: Float32Array
+  text(name: number): string
+  /** Its words, folded and singular. */
+  terms(name: number): readonly string[]
+}
+
+export interface Learnt extends Classifier {
+  readonly featureHash: Uint32Array
+  readonly featureId: Uint32Array
+  readonly featureVectors: Float32Array
+  readonly occupationVectors: Float32Array
+}
+
+/** The vectors with which the embedding starts, and the words that its rows belong to. */
+type WordMeaning = Meaning & { term(word: number): string }
+
+/** Names between two calls of `onStep`. */
+const STEP = 1_000
+
+/** @param onStep called often; what it throws ends the training */
+export function learnNames(
+  examples: Examples,
+  occupations: number,
+  meaning: WordMeaning,
+  onStep: () => void,
+): Learnt {
+  const { owners, importance } = examples
+  const { kept, embedded } = chooseFeatures(examples, onStep)
+  const rows = listFeatures(examples, kept, onStep)
+  const { weights, bias } = trainClassifier(
+    rows,
+    { owners, importance },
+    { occupations, features: kept.hashes.length },
+    onStep,
+  )
+  const embedding = startEmbedding(kept, embedded, meaning)
+  trainEmbedding(embedding, rows, { owners, importance }, weights, onStep)
+  return {
+    featureHash: kept.slotHash,
+    featureId: kept.slotId,
+    weights,
+    bias,
+    featureVectors: embedding.features,
+    occupationVectors: embedding.occupations,
+  }
+}
+
+/** The features that are worth a weight; those with a vector come first. */
+function chooseFeatures(
+  { owners, text, terms }: Examples,
+  onStep: () => void,
+): { kept: FeatureTable; embedded: number } {
+  const table = new FeatureTable()
+  /** By feature: the number of occupations that have it, the last of them, and its uses. */
+  const [holders, last, uses] = [new NumberList(integers), new NumberList(integers), new NumberList(integers)]
+  owners.forEach((owner, name) => {
+    if (name % STEP === 0) onStep()
+    for (const hash of featuresOf(text(name), terms(name)).keys()) {
+      const id = table.add(hash)
+      if (id === holders.length) {
+        holders.push(1)
+        last.push(owner)
+        uses.push(0)
+      } else if (last.at(id) !== owner) {
+        last.set(id, owner)
+        holders.add(id, 1)
+      }
+      uses.add(id, 1)
+    }
+  })
+  const hashes = table.hashes.finish()
+  const isKept = (hash: number, id: number) => holders.at(id) <= (isGram(hash) ? COMMON_GRAM : COMMON_FEATURE)
+  const least = findLeast(
+    uses.finish().filter((_, id) => isKept(hashes[id] as number, id)),
+    FREQUENT,
+    MAX_EMBEDDED,
+  )
+  const kept = new FeatureTable()
+  hashes.forEach((hash, id) => {
+    if (uses.at(id) >= least && isKept(hash, id)) kept.add(hash)
+  })
+  const embedded = kept.hashes.length
+  hashes.forEach((hash, id) => {
+    if (isKept(hash, id)) kept.add(hash)
+  })
+  return { kept, embedded }
+}
+
+/** The kept features of each name with the square roots of their weights, normalised to length 1. */
+function listFeatures({ owners, text, terms }: Examples, kept: FeatureTable, onStep: () => void): SparseRows {
+  const rows = new RowWriter()
+  owners.forEach((_, name) => {
+    if (name % STEP === 0) onStep()
+    const features: [number, number][] = []
+    let sum = 0
+    for (const [hash, weight] of featuresOf(text(name), terms(name))) {
+      const id = kept.find(hash)
+      if (id < 0) continue
+      features.push([id, weight])
+      sum += weight
+    }
+    const length = Math.sqrt(sum) || 1
+    for (const [id, weight] of features) rows.add(id, Math.sqrt(weight) / length)
+    rows.endRow()
+  })
+  return rows.finish()
+}
+
+/** An embedding in which words and occupations have the vectors of latent semantic analysis. */
+function startEmbedding(
+  table: FeatureTable,
+  embedded: number,
+  { dimensions, words, rows, occupations, term }: WordMeaning,
+): Embedding {
+  const features = new Float32Array(embedded * dimensions)
+  words.forEach((word, at) => {
+    const feature = table.find(hashText(term(word), KIND.word))
+    if (feature < 0 || feature >= embedded) return
+    const row = rows.subarray(at * dimensions, (at + 1) * dimensions)
+    const length = Math.sqrt(row.reduce((sum, value) => sum + value * value, 0)) || 1
+    row.forEach((value, d) => {
+      features[feature * dimensions + d] = value / length
+    })
+  })
+  for (let at = 0; at < occupations.length; at++)
+    occupations[at] = (occupations[at] as number) * OCCUPATION_LENGTH
+  return { dimensions, features, occupations }
+}
+
+/** Numbers features in the order of insertion, in the open-addressing hash table of the index. */
+class FeatureTable {
+  readonly hashes = new NumberList(integers)
+  slotHash = new Uint32Array(2)
+  /** `id + 1`, or 0 for a free slot. */
+  slotId = new Uint32Array(2)
+
+  add(hash: number): number {
+    const slot = this.#findSlot(hash)
+    const known = this.slotId[slot] as number
+    if (known > 0) return known - 1
+    this.slotHash[slot] = hash
+    this.hashes.push(hash)
+    this.slotId[slot] = this.hashes.length
+    if (this.hashes.length * 1.5 > this.slotId.length) this.#grow()
+    return this.hashes.length - 1
+  }
+
+  /** The number of a feature, or -1. */
+  find(hash: number): number {
+    return (this.slotId[this.#findSlot(hash)] as number) - 1
+  }
+
+  #findSlot(hash: number): number {
+    const mask = this.slotId.length - 1
+    let slot = (hash >>> 1) & mask
+    while (this.slotId[slot] !== 0 && this.slotHash[slot] !== hash) slot = (slot + 1) & mask
+    return slot
+  }
+
+  #grow(): void {
+    const slots = this.slotId.length * 2
+    this.slotHash = new Uint32Array(slots)
+    this.slotId = new Uint32Array(slots)
+    this.hashes.finish().forEach((hash, id) => {
+      const slot = this.#findSlot(hash)
+      this.slotHash[slot] = hash
+      this.slotId[slot] = id + 1
+    })
+  }
+}

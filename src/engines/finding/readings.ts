@@ -1,0 +1,220 @@
+import { hashText, KIND } from './features.ts'
+import { undouble, type Word } from './fold.ts'
+import type { IndexHeader } from './index-data.ts'
+import type { Scorer } from './score.ts'
+import { STOP_WORDS, singular } from './stem.ts'
+import { Synonyms } from './synonyms.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+type Change = 'typed' | 'respelt' | 'corrected' | 'completed' | 'joined' | 'split' | 'synonym'
+
+/** A word of a reading: the words of the query that it replaces, and how. */
+export interface ReadWord {
+  readonly term: string
+  readonly change: Change
+  /** The range of the query's words, end exclusive. */
+  readonly from: number
+  readonly to: number
+}
+
+/** A possible meaning of a query. The weights of all its readings add up to 1. */
+export interface Reading {
+  readonly words: readonly ReadWord[]
+  readonly weight: number
+}
+
+interface Alternative {
+  readonly words: readonly ReadWord[]
+  readonly weight: number
+  readonly to: number
+}
+
+/** Prior probabilities; tuned on held-out names, complete, mistyped and incomplete. */
+export interface Likelihood {
+  /** An unknown word is new rather than mistyped. */
+  readonly unknown: number
+  /** Each further typing error. */
+  readonly slip: number
+  /** A known last word is complete, rather than the beginning of another. */
+  readonly whole: number
+  /** An unknown last word is complete, rather than the beginning of a known one. */
+  readonly unknownWhole: number
+  /** A word follows the previous one in a name. */
+  readonly neighbours: number
+  /** Frequent words are more likely: the exponent of their count. */
+  readonly frequency: number
+  readonly joined: number
+  /** A synonym, relative to a phrase of weight 1. */
+  readonly synonym: number
+}
+
+const LIKELIHOOD: Likelihood = {
+  unknown: 0.15,
+  slip: 0.05,
+  whole: 0.85,
+  unknownWhole: 0.1,
+  neighbours: 4,
+  frequency: 0.5,
+  joined: 0.5,
+  synonym: 0.7,
+}
+
+const READINGS = 8
+/** Less likely readings are not scored. */
+const LEAST = 0.02
+const CORRECTIONS = 4
+const COMPLETIONS = 8
+
+/** Finds the possible meanings of a query with misspelt, incomplete, joined or split words, most likely first. */
+export class Reader {
+  readonly #vocabulary: Vocabulary
+  readonly #scorer: Scorer
+  readonly #likelihood: Likelihood
+  readonly #synonyms: Synonyms
+
+  constructor(
+    vocabulary: Vocabulary,
+    scorer: Scorer,
+    synonyms: IndexHeader['synonyms'],
+    likelihood: Likelihood = LIKELIHOOD,
+  ) {
+    this.#vocabulary = vocabulary
+    this.#synonyms = new Synonyms(synonyms)
+    this.#scorer = scorer
+    this.#likelihood = likelihood
+  }
+
+  /** @param open whether the last word may be incomplete */
+  read(words: readonly Word[], open: boolean): Reading[] {
+    const terms = words.map(({ word }) => singular(word))
+    let partial = new Map<number, { words: ReadWord[]; weight: number }[]>([[0, [{ words: [], weight: 1 }]]])
+    for (let at = 0; at < terms.length; at++) {
+      const soFar = (partial.get(at) ?? []).sort((a, b) => b.weight - a.weight).slice(0, READINGS)
+      partial.delete(at)
+      const alternatives = this.#list(terms, words, at, open)
+      for (const reading of soFar) {
+        for (const { words: added, weight, to } of this.#inContext(alternatives, reading.words.at(-1))) {
+          const longer = partial.get(to) ?? []
+          longer.push({ words: [...reading.words, ...added], weight: reading.weight * weight })
+          partial.set(to, longer)
+        }
+      }
+    }
+    const whole = (partial.get(terms.length) ?? []).sort((a, b) => b.weight - a.weight).slice(0, READINGS)
+    partial = new Map()
+    const total = whole.reduce((sum, { weight }) => sum + weight, 0) || 1
+    return whole
+      .map(({ words, weight }) => ({ words, weight: weight / total }))
+      .filter(({ weight }) => weight > LEAST)
+  }
+
+  /** Prefers words that are neighbours in a name of the catalogue, then normalises the weights to 1. */
+  #inContext(alternatives: readonly Alternative[], before: ReadWord | undefined): Alternative[] {
+    const weighed = alternatives.map((alternative) => {
+      const [next] = alternative.words
+      const known =
+        before !== undefined &&
+        next !== undefined &&
+        this.#scorer.findFeature(hashText(`${before.term}${next.term}`, KIND.pair)) >= 0
+      return known
+        ? { ...alternative, weight: alternative.weight * this.#likelihood.neighbours }
+        : alternative
+    })
+    const total = weighed.reduce((sum, { weight }) => sum + weight, 0) || 1
+    return weighed.map((alternative) => ({ ...alternative, weight: alternative.weight / total }))
+  }
+
+  #list(terms: readonly string[], words: readonly Word[], at: number, open: boolean): Alternative[] {
+    const term = terms[at] ?? ''
+    const last = open && at === terms.length - 1
+    const one = (word: string, change: Change, weight: number, to = at + 1): Alternative => {
+      return { words: [{ term: word, change, from: at, to }], weight, to }
+    }
+    const joined = [
+      ...this.#join(terms, at).map((word) => one(word, 'joined', this.#likelihood.joined, at + 2)),
+      ...this.#replace(terms, at),
+    ]
+    const known = this.#vocabulary.has(term)
+    if (known && !last) return [one(term, 'typed', 1), ...joined]
+    const completions = last ? this.#complete(words[at]?.word ?? term) : []
+    if (known) {
+      const share = completions.length > 0 ? this.#likelihood.whole : 1
+      return [
+        one(term, 'typed', share),
+        ...joined,
+        ...completions.map(({ word, share: part }) => one(word, 'completed', (1 - share) * part)),
+      ]
+    }
+    const others = [
+      ...this.#correct(term).map(({ word, share }) =>
+        one(word, undouble(word) === undouble(term) ? 'respelt' : 'corrected', share),
+      ),
+      ...this.#split(term, at),
+    ]
+    const whole = completions.length > 0 ? this.#likelihood.unknownWhole : 1
+    return [
+      one(term, 'typed', whole * (others.length > 0 ? this.#likelihood.unknown : 1)),
+      ...joined,
+      ...others.map((other) => ({ ...other, weight: other.weight * whole * (1 - this.#likelihood.unknown) })),
+      ...completions.map(({ word, share }) => one(word, 'completed', (1 - whole) * share)),
+    ]
+  }
+
+  /** Joins a word and the next to one in the catalogue: `kai ako` to `kaiako`. */
+  #join(terms: readonly string[], at: number): string[] {
+    const [one, other] = [terms[at], terms[at + 1]]
+    if (one === undefined || other === undefined) return []
+    const word = one + other
+    return word.length > 4 && this.#vocabulary.has(word) ? [word] : []
+  }
+
+  #replace(terms: readonly string[], at: number): Alternative[] {
+    return this.#synonyms.find(terms, at).map(({ words, to }) => ({
+      words: words.map((term): ReadWord => ({ term, change: 'synonym', from: at, to })),
+      weight: this.#likelihood.synonym,
+      to,
+    }))
+  }
+
+  #split(term: string, at: number): Alternative[] {
+    if (term.length < 7) return []
+    let best: { parts: string[]; count: number } | undefined
+    for (let cut = 3; cut <= term.length - 3; cut++) {
+      const parts = [singular(term.slice(0, cut)), singular(term.slice(cut))]
+      if (parts.some((part) => STOP_WORDS.has(part))) continue
+      const count = Math.min(...parts.map((part) => this.#vocabulary.countOf(part)))
+      if (count > (best?.count ?? 4)) best = { parts, count }
+    }
+    if (best === undefined) return []
+    const words = best.parts.map((part): ReadWord => ({ term: part, change: 'split', from: at, to: at + 1 }))
+    return [{ words, weight: 0.5, to: at + 1 }]
+  }
+
+  #correct(term: string): { word: string; share: number }[] {
+    const vocabulary = this.#vocabulary
+    const doubled = vocabulary.findUndoubled(term)
+    if (doubled.length > 0) return this.#share(doubled.map((id) => ({ id, weight: 1 })))
+    if (term.length < 4) return []
+    const similar = vocabulary.findSimilar(term, term.length < 7 ? 1 : 2)
+    return this.#share(
+      similar.map(({ id, slips }) => ({ id, weight: this.#likelihood.slip ** (slips - 1) })),
+    ).slice(0, CORRECTIONS)
+  }
+
+  #complete(prefix: string): { word: string; share: number }[] {
+    if (prefix.length < 2) return []
+    const ids = this.#vocabulary.complete(prefix, COMPLETIONS)
+    return this.#share(ids.map((id) => ({ id, weight: 1 })))
+  }
+
+  #share(words: readonly { id: number; weight: number }[]): { word: string; share: number }[] {
+    const weighed = words.map(({ id, weight }) => ({
+      word: this.#vocabulary.word(id),
+      share: weight * (1 + this.#vocabulary.count(id)) ** this.#likelihood.frequency,
+    }))
+    const total = weighed.reduce((sum, { share }) => sum + share, 0) || 1
+    return weighed
+      .map(({ word, share }) => ({ word, share: share / total }))
+      .sort((a, b) => b.share - a.share || (a.word < b.word ? -1 : 1))
+  }
+}

@@ -1,0 +1,193 @@
+import { featuresOf, hashText, KIND } from './features.ts'
+import type { IndexData } from './index-data.ts'
+import { STOP_WORDS } from './stem.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/**
+ * The coefficients of the parts of a logit; fitted to held-out names by maximum likelihood, so that a softmax gives
+ * probabilities.
+ */
+export interface Mix {
+  readonly names: number
+  readonly texts: number
+  readonly embedding: number
+}
+
+const MIX: Mix = { names: 0.5, texts: 2.7, embedding: 0.54 }
+
+const SATURATION = 1.2
+
+/** The weight of a word that describes the occupation, where a word of its name has 1. */
+const CONTEXT = 0.3
+
+/** Occupations with logits this far below the best have probability 0. */
+export const FAR = 16
+
+/**
+ * About this many occupations, the best by names and texts, are refined by the embedding; the others have probability
+ * 0.
+ */
+const CANDIDATES = 1200
+const BINS = 256
+
+export function findBest(logits: Float32Array): number {
+  let best = Number.NEGATIVE_INFINITY
+  for (let at = 0; at < logits.length; at++) if ((logits[at] as number) > best) best = logits[at] as number
+  return best
+}
+
+/** Scores all occupations for one reading of a query. It reuses its large arrays between calls. */
+export class Scorer {
+  readonly #index: IndexData
+  readonly #vocabulary: Vocabulary
+  readonly #logits: Float32Array
+  readonly #part: Float32Array
+  readonly #query: Float32Array
+
+  constructor(index: IndexData, vocabulary: Vocabulary) {
+    this.#index = index
+    this.#vocabulary = vocabulary
+    this.#logits = new Float32Array(index.header.occupations)
+    this.#part = new Float32Array(index.header.occupations)
+    this.#query = new Float32Array(index.header.dimensions)
+  }
+
+  /**
+   * @param text a name, if its punctuation shows which part contains the head noun
+   * @param terms its words, folded and singular
+   * @param context further words that describe the occupation, such as those of its tasks
+   * @returns a logit for each occupation; the next call reuses the array
+   */
+  score(
+    text: string,
+    terms: readonly string[],
+    context: readonly string[] = [],
+    mix: Mix = MIX,
+  ): Float32Array {
+    const logits = this.#logits
+    const features = this.#findKnown(featuresOf(text, terms))
+    this.#addNames(features, mix.names)
+    const content = [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))]
+    const words = content.map((term) => this.#vocabulary.find(term))
+    if (mix.texts > 0) this.#addTexts(words, mix.texts)
+    dropUnlikely(logits)
+    if (mix.embedding > 0) this.#addEmbedding([...features, ...this.#findWords(context)], mix.embedding)
+    return logits
+  }
+
+  /** The inverse frequency of a word; a word that no occupation has weighs most. */
+  weigh(word: number): number {
+    const { texts, header } = this.#index
+    if (word < 0) return Math.log(1 + header.occupations)
+    const holders = (texts.start[word + 1] as number) - (texts.start[word] as number)
+    return Math.log(1 + (header.occupations - holders + 0.5) / (holders + 0.5))
+  }
+
+  /** The numbers and weights of the features that a name of the catalogue has. */
+  #findKnown(features: ReadonlyMap<number, number>): [number, number][] {
+    const known: [number, number][] = []
+    for (const [hash, weight] of features) {
+      const feature = this.findFeature(hash)
+      if (feature >= 0) known.push([feature, weight])
+    }
+    return known
+  }
+
+  /** The features of words that describe the occupation. */
+  #findWords(context: readonly string[]): [number, number][] {
+    const words = new Set(context.filter((term) => !STOP_WORDS.has(term)))
+    return this.#findKnown(new Map(Array.from(words, (term) => [hashText(term, KIND.word), CONTEXT])))
+  }
+
+  #addNames(features: readonly [number, number][], share: number): void {
+    const { weights, bias } = this.#index
+    const logits = this.#logits
+    const length = Math.sqrt(features.reduce((sum, [, weight]) => sum + weight, 0)) || 1
+    for (let at = 0; at < logits.length; at++) logits[at] = share * (bias[at] as number)
+    for (const [feature, weight] of features) {
+      const x = (share * Math.sqrt(weight)) / length
+      for (
+        let p = weights.start[feature] as number, end = weights.start[feature + 1] as number;
+        p < end;
+        p++
+      ) {
+        const occupation = weights.column[p] as number
+        logits[occupation] = (logits[occupation] as number) + x * (weights.value[p] as number)
+      }
+    }
+  }
+
+  /** The number of a feature, or -1. */
+  findFeature(hash: number): number {
+    const { featureHash, featureId } = this.#index
+    const mask = featureId.length - 1
+    for (let slot = (hash >>> 1) & mask; ; slot = (slot + 1) & mask) {
+      const id = featureId[slot] as number
+      if (id === 0) return -1
+      if (featureHash[slot] === hash) return id - 1
+    }
+  }
+
+  #addTexts(words: readonly number[], share: number): void {
+    const { texts } = this.#index
+    const part = this.#part.fill(0)
+    let total = 0
+    for (const word of words) {
+      const weight = this.weigh(word)
+      total += word < 0 ? weight : weight * (SATURATION + 1)
+      if (word < 0) continue
+      for (let p = texts.start[word] as number, end = texts.start[word + 1] as number; p < end; p++) {
+        const occupation = texts.column[p] as number
+        part[occupation] = (part[occupation] as number) + weight * (texts.value[p] as number)
+      }
+    }
+    if (total === 0) return
+    const logits = this.#logits
+    const factor = share / total
+    for (let at = 0; at < logits.length; at++)
+      logits[at] = (logits[at] as number) + factor * (part[at] as number)
+  }
+
+  #addEmbedding(features: readonly [number, number][], share: number): void {
+    const { featureVectors, occupationVectors, header } = this.#index
+    const size = header.dimensions
+    const query = this.#query.fill(0)
+    let total = 0
+    for (const [feature, weight] of features) {
+      const from = feature * size
+      if (from >= featureVectors.length) continue
+      total += weight
+      const x = Math.sqrt(weight)
+      for (let d = 0; d < size; d++)
+        query[d] = (query[d] as number) + x * (featureVectors[from + d] as number)
+    }
+    if (total === 0) return
+    const factor = share / Math.sqrt(total)
+    const logits = this.#logits
+    for (let at = 0, from = 0; at < logits.length; at++, from += size) {
+      if (logits[at] === Number.NEGATIVE_INFINITY) continue
+      let dot = 0
+      for (let d = 0; d < size; d++) dot += (query[d] as number) * (occupationVectors[from + d] as number)
+      logits[at] = (logits[at] as number) + factor * dot
+    }
+  }
+}
+
+/** Sets all logits except the best ones to minus infinity, because time and memory traffic grow with the rest. */
+function dropUnlikely(logits: Float32Array): void {
+  const best = findBest(logits)
+  let least = best - FAR
+  if (logits.length > CANDIDATES) {
+    const counts = new Uint32Array(BINS + 1)
+    for (let at = 0; at < logits.length; at++) {
+      const bin = ((best - (logits[at] as number)) * BINS) / FAR
+      if (bin <= BINS) counts[bin | 0] = (counts[bin | 0] as number) + 1
+    }
+    let [bin, kept] = [0, 0]
+    while (bin < BINS && kept + (counts[bin] as number) <= CANDIDATES) kept += counts[bin++] as number
+    least = best - (Math.max(1, bin) * FAR) / BINS
+  }
+  for (let at = 0; at < logits.length; at++) {
+    if ((logits[at] as number) < least) logits[at] = Number.NEGATIVE_INFINITY
+  }
+}

@@ -1,0 +1,410 @@
+import type { Language, NameField } from './document.ts'
+import { fold, splitWords, type Word } from './fold.ts'
+import { type GroupName, type IndexData, isAsciiText, readKind, readText } from './index-data.ts'
+import { findExact, Matcher } from './match.ts'
+import { Reader, type Reading } from './readings.ts'
+import { FAR, findBest, Scorer } from './score.ts'
+import { STOP_WORDS, singular } from './stem.ts'
+import { Vocabulary } from './vocabulary.ts'
+
+/** The longest query that is read, in UTF-16 code units and in words; the rest is ignored. */
+const MAX_LENGTH = 300
+const MAX_WORDS = 24
+const MAX_TASK_LENGTH = 4000
+const MAX_TASK_WORDS = 200
+
+export interface SearchRequest {
+  readonly query: string
+  readonly language?: Language | undefined
+  readonly majorGroup?: string | undefined
+  readonly minorGroup?: string | undefined
+  readonly primaryOnly?: boolean
+  readonly offset?: number
+  readonly limit: number
+}
+
+export interface SearchResult {
+  readonly occupationCode: string
+  readonly titleEnglish?: string
+  readonly titleMaori?: string
+  readonly matchedName: string
+  readonly matchedLanguage: Language
+  readonly matchedField: NameField
+  readonly highlights: readonly [number, number][]
+  /** From 0 to 1. Exact names come first, then results by descending score. */
+  readonly score: number
+  readonly group?: GroupName
+}
+
+export interface SearchAnswer {
+  readonly query: string
+  readonly didYouMean?: string
+  readonly totalCount: number
+  readonly results: readonly SearchResult[]
+  readonly groups: readonly (GroupName & { readonly count: number })[]
+}
+
+export interface Suggestion {
+  readonly text: string
+  readonly occupationCode: string
+  readonly titleEnglish?: string
+  readonly language: Language
+  readonly highlights: readonly [number, number][]
+}
+
+/** A query with its possible readings and the probability of each occupation. */
+interface Understood {
+  readonly words: readonly Word[]
+  readonly readings: readonly Reading[]
+  readonly probability: Float64Array
+}
+
+/** Searches an index. Its methods are synchronous and take about a millisecond at the size of O*NET. */
+export class OccupationSearch {
+  readonly index: IndexData
+  readonly #vocabulary: Vocabulary
+  readonly #scorer: Scorer
+  readonly #reader: Reader
+  /** The names with letters beyond ASCII, listed at the first query that has one. */
+  #beyondAscii: readonly { readonly name: number; readonly occupation: number }[] | undefined
+
+  constructor(index: IndexData) {
+    this.index = index
+    this.#vocabulary = new Vocabulary(index.vocabulary)
+    this.#scorer = new Scorer(index, this.#vocabulary)
+    this.#reader = new Reader(this.#vocabulary, this.#scorer, index.header.synonyms)
+  }
+
+  search(request: SearchRequest): SearchAnswer {
+    const { query, language, offset = 0, limit } = request
+    const understood = this.#understand(query, { open: !/[\s\p{P}]$/u.test(query) })
+    const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
+    const matches = this.#listMatches(understood, exact).filter((occupation) =>
+      this.#isWanted(occupation, request),
+    )
+    const { probability } = understood
+    const rank = probability.slice()
+    for (const [occupation, equality] of exact) rank[occupation] = (rank[occupation] as number) + 2 * equality
+    // A typed macron is meant; without one, macrons do not matter.
+    for (const occupation of this.#findMarked(query, language)) {
+      if (rank[occupation] !== undefined) rank[occupation] = (rank[occupation] as number) + 1
+    }
+    const matcher = this.#match(understood)
+    const didYouMean = exact.size > 0 ? undefined : this.#findSpelling(query, understood)
+    return {
+      query,
+      ...(didYouMean !== undefined && { didYouMean }),
+      totalCount: matches.length,
+      results: takeBest(matches, rank, offset + limit)
+        .slice(offset)
+        .flatMap((occupation) => this.#describe(occupation, matcher, probability, language)),
+      groups: this.#countGroups(matches),
+    }
+  }
+
+  /** Names that complete the typed text, at most one for each occupation. */
+  suggest(request: { query: string; language?: Language | undefined; limit: number }): Suggestion[] {
+    const { query, language, limit } = request
+    const understood = this.#understand(query, { open: true })
+    const typed = fold(query.slice(0, MAX_LENGTH))
+    if (typed === '') return []
+    const { probability } = understood
+    const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
+    const wanted = this.#listMatches(understood, exact).filter((occupation) =>
+      this.#isWanted(occupation, { language }),
+    )
+    const marked = this.#findMarked(query, language)
+    const rank = probability.slice()
+    for (const occupation of marked) rank[occupation] = (rank[occupation] as number) + 1
+    const matches = takeBest(wanted, rank, limit * 4)
+    const matcher = this.#match(understood)
+    const found: (Suggestion & { score: number })[] = []
+    for (const occupation of matches) {
+      const best = this.#chooseSuggestion(occupation, matcher, typed, language)
+      if (best === undefined) continue
+      const fits = marked.has(occupation) ? MARKED : 0
+      const score = (probability[occupation] as number) * best.score + (exact.get(occupation) ?? 0) + fits
+      found.push({ ...best.suggestion, score })
+    }
+    const seen = new Set<string>()
+    return found
+      .sort((a, b) => b.score - a.score || (a.occupationCode < b.occupationCode ? -1 : 1))
+      .filter(({ text }) => !seen.has(fold(text)) && seen.add(fold(text)))
+      .slice(0, limit)
+      .map(({ score: _, ...suggestion }) => suggestion)
+  }
+
+  /** The probability of each occupation for a title with optional tasks, and the occupations with that name. */
+  estimate(title: string, tasks = ''): { probability: Float64Array; named: ReadonlySet<number> } {
+    const { probability } = this.#understand(title, { open: false, tasks })
+    const exact = findExact(this.index, title.slice(0, MAX_LENGTH), undefined)
+    if (exact.size === 0) return { probability, named: new Set() }
+    // A name in the catalogue nearly always means one of the occupations with that name.
+    const best = Math.max(...exact.values())
+    const holders = [...exact].filter(([, rank]) => rank >= Math.min(best, 2)).map(([holder]) => holder)
+    const held = holders.reduce((sum, holder) => sum + (probability[holder] as number), 0)
+    const share = Math.max(held, EXACT_CERTAINTY)
+    const named = new Set(holders)
+    const raised = probability.map((value, occupation) => {
+      if (!named.has(occupation)) return held < 1 ? (value * (1 - share)) / (1 - held) : 0
+      return held > 0 ? (value * share) / held : share / holders.length
+    })
+    return { probability: raised, named }
+  }
+
+  code(occupation: number): string {
+    return readText(this.index.codes, occupation)
+  }
+
+  title(occupation: number, language: Language): string | undefined {
+    const { occupationNames, nameKind, names } = this.index
+    const end = occupationNames[occupation + 1] as number
+    for (let name = occupationNames[occupation] as number; name < end; name++) {
+      const kind = readKind(nameKind[name] as number)
+      if (kind.field === 'title' && kind.language === language) return readText(names, name)
+    }
+    return undefined
+  }
+
+  #understand(query: string, { open, tasks = '' }: { open: boolean; tasks?: string }): Understood {
+    const words = splitWords(query.slice(0, MAX_LENGTH), MAX_WORDS)
+    const readings = words.length === 0 ? [] : this.#reader.read(words, open)
+    const context = splitWords(tasks.slice(0, MAX_TASK_LENGTH), MAX_TASK_WORDS).map(({ word }) =>
+      singular(word),
+    )
+    const probability = new Float64Array(this.index.header.occupations)
+    const last = words.at(-1)
+    const read = last === undefined ? '' : query.slice(0, last.to)
+    for (const reading of readings) {
+      const terms = reading.words.map(({ term }) => term)
+      const text = reading.words.every(({ change }) => change === 'typed') ? read : terms.join(' ')
+      addProbability(this.#scorer.score(text, terms, context), reading.weight, probability)
+    }
+    return { words, readings, probability }
+  }
+
+  #match({ readings, words }: Understood): Matcher {
+    const typed = words.map(({ word }) => word)
+    return new Matcher(this.index, this.#vocabulary, this.#scorer, readings, typed)
+  }
+
+  /** Occupations with a word of a likely reading in their names or texts; if there are none, similar ones. */
+  #listMatches({ readings, probability }: Understood, exact: ReadonlyMap<number, number>): number[] {
+    const { texts } = this.index
+    const found = new Uint8Array(probability.length)
+    for (const occupation of exact.keys()) found[occupation] = 1
+    let known = exact.size > 0
+    for (const { words, weight } of readings) {
+      if (weight < 0.02) continue
+      for (const { term } of words) {
+        const word = STOP_WORDS.has(term) ? -1 : this.#vocabulary.find(term)
+        if (word < 0) continue
+        known = true
+        for (let p = texts.start[word] as number; p < (texts.start[word + 1] as number); p++) {
+          found[texts.column[p] as number] = 1
+        }
+      }
+    }
+    const similar = !known && readings.some(({ words }) => words.some(({ term }) => term.length > 3))
+    const matches: number[] = []
+    const least = known ? LIKELY / probability.length : SIMILAR
+    for (let occupation = 0; occupation < found.length; occupation++) {
+      const likely = (known || similar) && (probability[occupation] as number) > least
+      if (found[occupation] === 1 || likely) matches.push(occupation)
+    }
+    return matches
+  }
+
+  #isWanted(occupation: number, request: Omit<SearchRequest, 'query' | 'limit'>): boolean {
+    const { majorStart, major, minorStart, minor, header } = this.index
+    const { majorGroup, minorGroup, primaryOnly = false, language } = request
+    const has = (code: string, start: Uint32Array, groups: Uint32Array, names: readonly GroupName[]) => {
+      for (let at = start[occupation] as number; at < (start[occupation + 1] as number); at++) {
+        const group = groups[at] as number
+        if (names[group >> 1]?.code === code && (!primaryOnly || group % 2 === 1)) return true
+      }
+      return false
+    }
+    if (majorGroup !== undefined && !has(majorGroup, majorStart, major, header.majorGroups)) return false
+    if (minorGroup !== undefined && !has(minorGroup, minorStart, minor, header.minorGroups)) return false
+    return language === undefined || this.#hasLanguage(occupation, language)
+  }
+
+  #hasLanguage(occupation: number, language: Language): boolean {
+    const { occupationNames, nameKind } = this.index
+    const end = occupationNames[occupation + 1] as number
+    for (let name = occupationNames[occupation] as number; name < end; name++) {
+      if (readKind(nameKind[name] as number).language === language) return true
+    }
+    return false
+  }
+
+  #describe(
+    occupation: number,
+    matcher: Matcher,
+    probability: Float64Array,
+    language: Language | undefined,
+  ): SearchResult[] {
+    const match = matcher.choose(occupation, { language })
+    if (match === undefined) return []
+    const [titleEnglish, titleMaori] = [this.title(occupation, 'en'), this.title(occupation, 'mi')]
+    const group = this.primaryGroup(occupation)
+    return [
+      {
+        occupationCode: this.code(occupation),
+        ...(titleEnglish !== undefined && { titleEnglish }),
+        ...(titleMaori !== undefined && { titleMaori }),
+        matchedName: match.text,
+        matchedLanguage: match.language,
+        matchedField: match.field,
+        highlights: match.highlights,
+        score: Math.round((probability[occupation] as number) * 1e4) / 1e4,
+        ...(group !== undefined && { group }),
+      },
+    ]
+  }
+
+  primaryGroup(occupation: number): GroupName | undefined {
+    const { majorStart, major, header } = this.index
+    const group = major[majorStart[occupation] as number]
+    const empty = majorStart[occupation] === majorStart[occupation + 1]
+    return empty || group === undefined ? undefined : header.majorGroups[group >> 1]
+  }
+
+  #countGroups(matches: readonly number[]): (GroupName & { count: number })[] {
+    const { majorStart, major, header } = this.index
+    const counts = new Uint32Array(header.majorGroups.length)
+    for (const occupation of matches) {
+      for (let at = majorStart[occupation] as number; at < (majorStart[occupation + 1] as number); at++) {
+        const group = (major[at] as number) >> 1
+        counts[group] = (counts[group] as number) + 1
+      }
+    }
+    return header.majorGroups
+      .map((group, at) => ({ ...group, count: counts[at] as number }))
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
+  }
+
+  #findSpelling(query: string, { words, readings }: Understood): string | undefined {
+    const [best] = readings
+    const changed = best?.words.some(({ change }) => CORRECTIONS.has(change)) ?? false
+    if (best === undefined || !changed || best.weight < 0.4) return undefined
+    const parts: string[] = []
+    let last = -1
+    for (const { term, change, from, to } of best.words) {
+      if (CORRECTIONS.has(change)) parts.push(this.#spell(term))
+      else if (from !== last) parts.push(query.slice(words[from]?.from, words[to - 1]?.to))
+      last = from
+    }
+    return parts.join(' ')
+  }
+
+  #spell(term: string): string {
+    const word = this.#vocabulary.find(term)
+    return word < 0 ? term : readText(this.index.spellings, word)
+  }
+
+  #chooseSuggestion(occupation: number, matcher: Matcher, typed: string, language: Language | undefined) {
+    const { occupationNames, nameKind, names } = this.index
+    let best: { name: number; text: string; language: Language; score: number } | undefined
+    const end = occupationNames[occupation + 1] as number
+    for (let name = occupationNames[occupation] as number; name < end; name++) {
+      const kind = readKind(nameKind[name] as number)
+      if (kind.field === 'searchOnly' || kind.field === 'pluralTitle') continue
+      if (language !== undefined && kind.language !== language) continue
+      const text = readText(names, name)
+      const begins = fold(text).startsWith(typed)
+      const score = matcher.compare(name) + (begins ? 2 : 0) + (kind.field === 'title' ? 0.1 : 0)
+      if (score <= 0.1 || (best !== undefined && score <= best.score)) continue
+      best = { name, text, language: kind.language, score }
+    }
+    if (best === undefined) return undefined
+    const titleEnglish = this.title(occupation, 'en')
+    const suggestion: Suggestion = {
+      text: best.text,
+      occupationCode: this.code(occupation),
+      ...(titleEnglish !== undefined && { titleEnglish }),
+      language: best.language,
+      highlights: matcher.highlight(best.name, best.text),
+    }
+    return { suggestion, score: best.score }
+  }
+
+  /** The occupations with a name that has every typed word with a macron or another mark as it was typed. */
+  #findMarked(query: string, language: Language | undefined): ReadonlySet<number> {
+    const written = (text: string) =>
+      text
+        .normalize('NFC')
+        .toLowerCase()
+        .split(/[^\p{L}\p{N}\p{M}]+/u)
+    const wanted = written(query.slice(0, MAX_LENGTH)).filter((word) => !/^[\0-\x7f]*$/.test(word))
+    const found = new Set<number>()
+    if (wanted.length === 0) return found
+    const { nameKind, names } = this.index
+    this.#beyondAscii ??= this.#listBeyondAscii()
+    for (const { name, occupation } of this.#beyondAscii) {
+      if (language !== undefined && readKind(nameKind[name] as number).language !== language) continue
+      const words = written(readText(names, name))
+      if (wanted.every((word) => words.some((each) => each.startsWith(word)))) found.add(occupation)
+    }
+    return found
+  }
+
+  #listBeyondAscii(): { name: number; occupation: number }[] {
+    const { occupationNames, names } = this.index
+    const listed: { name: number; occupation: number }[] = []
+    for (let occupation = 0; occupation < occupationNames.length - 1; occupation++) {
+      const end = occupationNames[occupation + 1] as number
+      for (let name = occupationNames[occupation] as number; name < end; name++) {
+        if (!isAsciiText(names, name)) listed.push({ name, occupation })
+      }
+    }
+    return listed
+  }
+}
+
+/** The probability that a name in the catalogue means one of the occupations with that name. */
+const EXACT_CERTAINTY = 0.97
+/** More than an exact name without its macrons adds to the score of a suggestion. */
+const MARKED = 8
+/** The minimum probability of an occupation that is only similar to the query. */
+const SIMILAR = 0.05
+/** How many times more probable than average an occupation without any of the words must be. */
+const LIKELY = 1
+const CORRECTIONS: ReadonlySet<string> = new Set(['corrected', 'joined', 'split'])
+
+/** Adds the weighted softmax of logits, which are overwritten. */
+function addProbability(logits: Float32Array, weight: number, probability: Float64Array): void {
+  const best = findBest(logits)
+  let total = 0
+  for (let at = 0; at < logits.length; at++) {
+    const below = (logits[at] as number) - best
+    const part = below > -FAR ? Math.exp(below) : 0
+    logits[at] = part
+    total += part
+  }
+  const share = weight / total
+  for (let at = 0; at < logits.length; at++) {
+    const part = logits[at] as number
+    if (part > 0) probability[at] = (probability[at] as number) + share * part
+  }
+}
+
+/** The best items of a list, in order, up to a number: few items of a long list need to be inserted. */
+function takeBest(list: readonly number[], score: Float64Array, count: number): number[] {
+  const best: number[] = []
+  for (const each of list) {
+    const value = score[each] as number
+    if (best.length === count && value <= (score[best[count - 1] as number] as number)) continue
+    let [low, high] = [0, best.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((score[best[middle] as number] as number) >= value) low = middle + 1
+      else high = middle
+    }
+    best.splice(low, 0, each)
+    if (best.length > count) best.pop()
+  }
+  return best
+}

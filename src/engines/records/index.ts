@@ -1,0 +1,26 @@
+/** The only grammar of records: CSV, NDJSON, JSON and XLSX, in and out. */
+export { MAX_CHECKED_RECORD, type RecordReader } from './byte-window.ts'
+export { type CsvColumn, findFlatColumn, listColumns, listFlatColumns, pick } from './csv-columns.ts'
+export { CsvReader } from './csv-reader.ts'
+export { renderRecord, splitRecord } from './csv-record.ts'
+export { dropUnknown } from './drop-unknown.ts'
+export { FileSource } from './file-source.ts'
+export {
+  isTooDeep,
+  type JsonRecord,
+  MAX_DEPTH,
+  parseObject,
+  parseRecord,
+  TOO_DEEP,
+  toCell,
+  toRecord,
+} from './json-value.ts'
+export { LineReader } from './line-reader.ts'
+export { listMappable, readMapping } from './mapping.ts'
+export { NdjsonReader } from './ndjson-reader.ts'
+export { describeFile, MAX_RECORD_BYTES, type ReadFile } from './read-bytes.ts'
+export { readRecords } from './read-records.ts'
+export { detectSeparator, SEPARATORS, trimName } from './separator.ts'
+export type { SourceRecord } from './source-record.ts'
+export { inTurns, PieceSource, PieceWriter, readInTurns, Turns } from './turns.ts'
+export { countCutBytes, Utf8Check } from './utf8-check.ts'

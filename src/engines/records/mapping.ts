@@ -1,0 +1,216 @@
+import { readFile } from 'node:fs/promises'
+import type { TSchema } from 'typebox'
+import { parse } from 'yaml'
+import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
+import type { Fault } from '../../foundation/faults/user-error.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { suggest } from '../../foundation/text/suggest.ts'
+import { type CsvColumn, type FieldPath, findFlatColumn } from './csv-columns.ts'
+import { explainYaml } from './explain-yaml.ts'
+
+/** The field that a column's cells are read into. */
+export interface Target {
+  readonly field: string
+  readonly path: FieldPath
+  readonly read: CsvColumn['read']
+  /** Whether each cell adds items to a list: one, or several split at the separator. */
+  readonly list: boolean
+  readonly separator?: ListSeparator
+  /** The fields of the lower and the upper amount, for a column of ranges. */
+  readonly range?: readonly Pick<Target, 'path'>[]
+}
+
+/** What separates the items in a cell: one text, or any of several. */
+export type ListSeparator = string | readonly string[]
+
+/** Maps the columns of an unfamiliar table to fields. */
+export interface Mapping {
+  /** The file that contains the mapping. */
+  readonly file: string
+  /** By column name; columns mapped to `null` are ignored. */
+  readonly columns: ReadonlyMap<string, Target | null>
+  readonly constants: readonly { readonly path: FieldPath; readonly value: unknown }[]
+  /** Between cells; a comma by default. */
+  readonly separator?: string
+  /** Whether quotes are ordinary text. */
+  readonly unquoted: boolean
+  readonly sheet?: string
+  /** The row that names the columns, from 1, below a title of the sheet; the first one by default. */
+  readonly headerRow?: number
+}
+
+/** Short names for a record's Primary groups, which spreadsheets have in separate columns. */
+const ALIASES: readonly (readonly [string, string])[] = [
+  ['minorGroup.', 'minorGroups.1.minorGroup.'],
+  ['majorGroup.', 'minorGroups.1.minorGroup.majorGroups.1.majorGroup.'],
+]
+
+const KEYS = ['columns', 'constants', 'separator', 'quote', 'sheet', 'headerRow']
+
+/**
+ * Reads a mapping in YAML or JSON.
+ *
+ * @param fields the names that `columns` may map to, for suggestions
+ * @throws {InputRefused} with every fault
+ */
+export async function readMapping(
+  file: string,
+  schema: TSchema,
+  fields: readonly string[],
+): Promise<Mapping> {
+  const given = await parseMapping(file)
+  const faults: Fault[] = []
+  const fault = (message: string, field?: string) =>
+    faults.push({ file, ...(field !== undefined && { field }), message })
+  for (const key of Object.keys(given)) {
+    if (!KEYS.includes(key))
+      fault(`has the unknown key ${quote(key)}${suggest(key, KEYS)}; keys are ${KEYS.join(', ')}`)
+  }
+  const find: Find = (field, where) => {
+    const name = typeof field === 'string' ? field : ''
+    const target = findTarget(schema, name)
+    if (target === undefined) fault(`names the unknown field ${quote(name)}${suggest(name, fields)}`, where)
+    return target
+  }
+
+  const columns = new Map<string, Target | null>()
+  const single = new Map<string, string>()
+  const claim = (target: Omit<Target, 'separator'>, column: string, where: string) => {
+    const before = single.get(target.field)
+    if (before !== undefined && !target.list) {
+      fault(`maps to ${target.field}, as ${quote(before)} does; only lists can have several columns`, where)
+    }
+    single.set(target.field, column)
+  }
+  for (const [column, value] of Object.entries(objectAt(given, 'columns', fault))) {
+    if (value === null) {
+      columns.set(column, null)
+      continue
+    }
+    const { field, separator, range, ...others } =
+      typeof value === 'object' ? (value as Record<string, unknown>) : { field: value }
+    const where = `columns.${column}`
+    for (const other of Object.keys(others))
+      fault(`has the unknown key ${quote(other)}; keys are field, separator, range`, where)
+    if (range !== undefined) {
+      const target = readRangeTarget({ field, separator, range }, where, find, fault)
+      for (const bound of target?.bounds ?? []) claim(bound, column, where)
+      if (target !== undefined) columns.set(column, target)
+      continue
+    }
+    const target = find(field, where)
+    if (target === undefined) continue
+    const isValid = isSeparator(separator)
+    if (separator !== undefined && !isValid) {
+      fault('must be a text of at least one character, or a list of them', `${where}.separator`)
+    } else if (separator !== undefined && !target.list) {
+      fault(`splits ${target.field}, which is not a list`, `${where}.separator`)
+    }
+    claim(target, column, where)
+    columns.set(column, { ...target, ...(isValid && { separator }) })
+  }
+  const constants = Object.entries(objectAt(given, 'constants', fault)).flatMap(([field, value]) => {
+    const target = find(field, `constants.${field}`)
+    return target === undefined ? [] : [{ path: target.path, value }]
+  })
+  const text = (key: string) => {
+    const value = given[key]
+    if (value !== undefined && (typeof value !== 'string' || value === '')) fault('must be text', key)
+    return typeof value === 'string' && value !== '' ? { [key]: value } : {}
+  }
+  if (![undefined, true, false].includes(given.quote as never)) fault('must be true or false', 'quote')
+  const { headerRow } = given
+  if (headerRow !== undefined && !(Number.isSafeInteger(headerRow) && Number(headerRow) >= 1)) {
+    fault('must be the number of the row that names the columns, from 1', 'headerRow')
+  }
+  const settings = {
+    ...text('separator'),
+    ...text('sheet'),
+    ...(headerRow !== undefined && { headerRow: Number(headerRow) }),
+  }
+  if (columns.size === 0 && faults.length === 0) fault('maps no column: "columns" must name at least one')
+  if (faults.length > 0) throw new InputRefused(faults)
+  return { file, columns, constants, unquoted: given.quote === false, ...settings }
+}
+
+function isSeparator(value: unknown): value is ListSeparator {
+  const isText = (each: unknown) => typeof each === 'string' && each !== ''
+  return isText(value) || (Array.isArray(value) && value.length > 0 && value.every(isText))
+}
+
+type Find = (field: unknown, where: string) => Omit<Target, 'separator'> | undefined
+
+/** A column of ranges such as `$54k-$61k`, which fills two fields. */
+function readRangeTarget(
+  { field, separator, range }: { field: unknown; separator: unknown; range: unknown },
+  where: string,
+  find: Find,
+  fault: (message: string, field: string) => void,
+): (Target & { readonly bounds: readonly Target[] }) | undefined {
+  if (field !== undefined || separator !== undefined) {
+    fault('has a range, which cannot have field or separator beside it', where)
+  }
+  if (!Array.isArray(range) || range.length !== 2) {
+    fault('must name two fields, the lower and the upper amount', `${where}.range`)
+    return undefined
+  }
+  const bounds = range.flatMap((name: unknown) => find(name, `${where}.range`) ?? [])
+  for (const bound of bounds) {
+    if (bound.list || bound.read === String)
+      fault(`names ${bound.field}, which is no amount`, `${where}.range`)
+  }
+  const [low, high] = bounds
+  if (low === undefined || high === undefined) return undefined
+  return { ...low, field: `${low.field} and ${high.field}`, range: bounds, bounds }
+}
+
+async function parseMapping(file: string): Promise<Record<string, unknown>> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
+    refuse({ file, message: error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})` }),
+  )
+  let given: unknown
+  try {
+    // JSON is YAML.
+    given = parse(text)
+  } catch (error) {
+    const { line, message } = explainYaml(error)
+    refuse({ file, ...(line !== undefined && { line }), message })
+  }
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    refuse({ file, message: 'must be an object with "columns", which maps column names to fields' })
+  }
+  return given as Record<string, unknown>
+}
+
+function objectAt(
+  given: Record<string, unknown>,
+  key: string,
+  fault: (message: string, field: string) => void,
+): Record<string, unknown> {
+  const value = given[key] ?? {}
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
+  fault('must be an object', key)
+  return {}
+}
+
+/** The field with a name: text, a number, or a list of texts. */
+function findTarget(schema: TSchema, name: string): Omit<Target, 'separator'> | undefined {
+  const alias = ALIASES.find(([short]) => name.startsWith(short))
+  const full = alias === undefined ? name : `${alias[1]}${name.slice(alias[0].length)}`
+  const column = findFlatColumn(schema, full)
+  if (column !== undefined) return { field: name, path: column.path, read: column.read, list: false }
+  const item = findFlatColumn(schema, `${full}.1`)
+  if (item === undefined) return undefined
+  return { field: name, path: item.path.slice(0, -1), read: item.read, list: true }
+}
+
+/** The names that a mapping may use, for suggestions. */
+export function listMappable(columns: readonly CsvColumn[]): string[] {
+  const groups = ['code', 'nameEnglish', 'nameMaori', 'descriptionEnglish']
+  return [
+    ...columns.map(({ name }) => name),
+    ...groups.map((name) => `minorGroup.${name}`),
+    'minorGroup.tasks',
+    ...groups.map((name) => `majorGroup.${name}`),
+  ]
+}

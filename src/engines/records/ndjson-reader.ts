@@ -1,0 +1,73 @@
+import { isUtf8 } from 'node:buffer'
+import type { RecordReader, Source, WindowOptions } from './byte-window.ts'
+import { parseObject, toCell } from './json-value.ts'
+import { LineReader } from './line-reader.ts'
+
+/** The cells for the values of an NDJSON file: one for each field, in schema order. */
+export interface JsonColumns {
+  readonly names: readonly string[]
+  /** The separator of list items for each field. */
+  readonly delimiters: readonly string[]
+}
+
+/** Reads the records of an NDJSON file, one JSON object on each line, as the cells of a CSV file. */
+export class NdjsonReader implements RecordReader {
+  readonly cells: string[] = []
+  readonly count: number
+  fault: string | undefined
+  /** Unknown names in the file, with the line of their first occurrence. */
+  readonly unknown = new Map<string, number>()
+
+  readonly #lines: LineReader
+  readonly #delimiters: readonly string[]
+  readonly #positions: ReadonlyMap<string, number>
+
+  constructor(source: Source, { names, delimiters }: JsonColumns, options: WindowOptions = {}) {
+    this.#lines = new LineReader(source, options)
+    this.#delimiters = delimiters
+    this.#positions = new Map(names.map((name, index) => [name, index]))
+    this.count = names.length
+  }
+
+  get offset(): number {
+    return this.#lines.offset
+  }
+
+  get line(): number {
+    return this.#lines.line
+  }
+
+  next(): boolean {
+    while (this.#lines.next()) {
+      const { bytes } = this.#lines
+      if (bytes !== undefined && isBlank(bytes)) continue
+      this.fault = this.#read(bytes)
+      return true
+    }
+    return false
+  }
+
+  #read(bytes: Buffer | undefined): string | undefined {
+    if (bytes === undefined) return this.#lines.tooLong
+    if (!isUtf8(bytes)) return 'The record is not valid UTF-8.'
+    const { record, fault } = parseObject(bytes.toString('utf8'))
+    if (record === undefined) return `The line ${fault}.`
+    for (let index = 0; index < this.count; index++) this.cells[index] = ''
+    for (const [name, value] of Object.entries(record)) {
+      const position = this.#positions.get(name)
+      if (position === undefined) {
+        if (!this.unknown.has(name) && this.unknown.size < 1000) this.unknown.set(name, this.line)
+        continue
+      }
+      const cell = toCell(value, this.#delimiters[position] ?? ',')
+      if (cell.includes('\0')) return 'The record contains the character NUL (U+0000).'
+      this.cells[position] = cell
+    }
+    return undefined
+  }
+}
+
+/** Whether a line has only white space. */
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 32 || byte === 13 || byte === 9)
+}

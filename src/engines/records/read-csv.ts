@@ -1,0 +1,74 @@
+import { refuse } from '../../foundation/faults/faults.ts'
+import type { Fault } from '../../foundation/faults/user-error.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { CsvReader } from './csv-reader.ts'
+import { MAX_RECORD_BYTES } from './read-bytes.ts'
+import type { SourceRecord } from './source-record.ts'
+import { type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
+import { readAsArriving } from './turns.ts'
+
+/**
+ * Yields the records of a CSV text (RFC 4180) with a header row, and the faults of its rows. An empty cell is an
+ * absent field.
+ *
+ * @param options the possible columns, and how to read them
+ * @throws {InputRefused} at the first record that cannot be read: a misplaced quote may concern those after it
+ */
+export async function* readCsv(
+  file: string,
+  chunks: AsyncIterable<Buffer>,
+  options: TableOptions,
+): AsyncGenerator<SourceRecord | Fault> {
+  const { mapping } = options
+  const format = {
+    separator: mapping?.separator ?? (/\.tsv(?:\.gz)?$/i.test(file) ? '\t' : ','),
+    unquoted: mapping?.unquoted,
+    longest: MAX_RECORD_BYTES,
+    isMarkPassed: true,
+  }
+  let header: HeaderColumn[] | undefined
+  for await (const reader of readAsArriving(chunks, (source) => new CsvReader(source, format))) {
+    while (reader.next()) {
+      const place = { file, line: reader.line }
+      if (header === undefined && reader.line < (mapping?.headerRow ?? 1)) continue
+      if (reader.fault !== undefined) refuse({ ...place, message: advise(reader.fault) })
+      const cells = reader.cells.slice(0, reader.count)
+      if (header === undefined) {
+        checkFirstLine(place, cells)
+        header = readHeader(place, cells, options)
+      } else yield* readRow(place, cells, header, options)
+    }
+  }
+  if (header === undefined) {
+    const row = mapping?.headerRow
+    const message =
+      row === undefined
+        ? 'The file is empty. The first line of a CSV file must name its columns'
+        : `The file ends before line ${row}, which must name the columns (headerRow)`
+    refuse({ file, message })
+  }
+}
+
+/** What to do about the faults that have one usual cause, by how their sentences end. */
+const ADVICE = [
+  [' is not valid UTF-8.', 'Save the file as UTF-8'],
+  [' KiB.', 'A closing quote may be missing'],
+  [' contains a quote.', 'Quote the whole value, and double the quotes within'],
+] as const
+
+/** A fault of the reader as the message of an import, which has no full stop. */
+function advise(fault: string): string {
+  const advice = ADVICE.find(([end]) => fault.endsWith(end))?.[1]
+  return advice === undefined ? fault.slice(0, -1) : `${fault} ${advice}`
+}
+
+/** Rejects files that are not CSV by their first line. */
+function checkFirstLine(place: { file: string; line: number }, names: readonly string[]): void {
+  const separator = names.length === 1 ? /[;\t|]/.exec(names[0] ?? '')?.[0] : undefined
+  if (separator !== undefined) {
+    refuse({ ...place, message: `Columns are separated by ${quote(separator)}. Use ","` })
+  }
+  if (names.some((name) => name.includes('\r'))) {
+    refuse({ ...place, message: 'Lines end with a bare carriage return. Use LF or CRLF' })
+  }
+}

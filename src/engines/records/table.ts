@@ -1,0 +1,278 @@
+import { InputRefused, MAX_FAULTS, refuse } from '../../foundation/faults/faults.ts'
+import type { Fault } from '../../foundation/faults/user-error.ts'
+import { isExact } from '../../foundation/text/exact-number.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { suggest } from '../../foundation/text/suggest.ts'
+import { type CsvColumn, closeGaps, type FieldPath, pick, put } from './csv-columns.ts'
+import type { ListSeparator, Mapping, Target } from './mapping.ts'
+import { readRange } from './pay-range.ts'
+import type { Locate, SourceRecord } from './source-record.ts'
+
+export interface TableOptions {
+  /** The possible columns. */
+  readonly columns: readonly CsvColumn[]
+  /** Finds further columns, such as those of a list's items. */
+  readonly findColumn?: ((name: string) => CsvColumn | undefined) | undefined
+  readonly mapping?: Mapping | undefined
+  readonly ignoreUnknown?: boolean | undefined
+  /** Called with the name of each ignored column. */
+  readonly onIgnored?: ((name: string) => void) | undefined
+  /** Called with each number that is read as its cell shows it rather than as it is stored. */
+  readonly onShown?: ((shown: ShownNumber & { readonly cell: string }) => void) | undefined
+}
+
+/** A number of a spreadsheet whose cell shows other digits: 110 with the format `0000` shows `0110`. */
+export interface ShownNumber {
+  readonly stored: string
+  readonly shown: string
+}
+
+export interface Place {
+  readonly file: string
+  readonly line: number
+}
+
+/** A column of a table and its name there; without a target if ignored. */
+export interface HeaderColumn {
+  readonly name: string
+  readonly target: Target | undefined
+}
+
+/** A cell of a table; a date if the spreadsheet stores it as one. */
+export type Cell = string | Date | ShownNumber
+
+/**
+ * Finds the target of each column of a table.
+ *
+ * @throws {InputRefused} with every unknown, repeated or missing column
+ */
+export function readHeader(place: Place, names: readonly string[], options: TableOptions): HeaderColumn[] {
+  const { columns, findColumn, mapping, ignoreUnknown = false, onIgnored } = options
+  const known = new Map(columns.map((column) => [column.name, column]))
+  const knownNames = [...known.keys()]
+  const find = (name: string) => known.get(name) ?? findColumn?.(name)
+  const isNear = (name: string) => find(name) !== undefined || suggest(name, knownNames) !== ''
+  if (mapping === undefined && !names.some(isNear)) {
+    // It may be a data row, and messages are logged, so none of it is repeated.
+    refuse({
+      ...place,
+      message: `The header row has no known column. Expected names such as ${knownNames[0]}${findColumn === undefined ? '' : ', or a mapping of columns to fields (--map)'}`,
+    })
+  }
+  const faults: Fault[] = []
+  const seen = new Set<string>()
+  const findTarget = (name: string): Target | undefined => {
+    if (seen.has(name) && name !== '') {
+      faults.push({ ...place, message: `names the column ${quote(name)} twice` })
+      return undefined
+    }
+    seen.add(name)
+    const mapped = mapping?.columns.get(name)
+    if (mapped !== undefined) return mapped ?? undefined
+    const column = find(name)
+    if (column !== undefined) return { field: column.name, path: column.path, read: column.read, list: false }
+    if (ignoreUnknown) onIgnored?.(name)
+    else {
+      const advice =
+        mapping === undefined
+          ? suggest(name, knownNames)
+          : ', which the mapping does not name: map it to a field or to null, or give --ignore-unknown'
+      faults.push({ ...place, message: `names the unknown column ${quote(name)}${advice}` })
+    }
+    return undefined
+  }
+  const header = names.map((name) => ({ name, target: findTarget(name) }))
+  for (const name of mapping?.columns.keys() ?? []) {
+    if (seen.has(name)) continue
+    const message = `maps the column ${quote(name)}, which ${place.file} does not have${suggest(name, names)}`
+    faults.push({ file: mapping?.file ?? '', field: 'columns', message })
+  }
+  if (faults.length > 0) throw new InputRefused(faults.slice(0, MAX_FAULTS + 1))
+  return header
+}
+
+/** Reads a row into a record, with all faults of its cells. */
+export function* readRow(
+  place: Place,
+  cells: readonly Cell[],
+  header: readonly HeaderColumn[],
+  options: Pick<TableOptions, 'mapping' | 'onShown'> & { readonly isSheet?: boolean },
+): Generator<SourceRecord | Fault> {
+  const { mapping, onShown, isSheet = false } = options
+  if (cells.length !== header.length) {
+    yield {
+      ...place,
+      message: `has ${cells.length} cells, and the header row has ${header.length} columns`,
+    }
+    return
+  }
+  const value: Record<string, unknown> = {}
+  for (const { path, value: constant } of mapping?.constants ?? []) put(value, path, constant)
+  const faults: Fault[] = []
+  let inexact = false
+  for (const [index, { name, target }] of header.entries()) {
+    const cell = cells[index]
+    if (target === undefined || cell === undefined || cell === '') continue
+    try {
+      const text = readText(cell, target)
+      if (typeof cell === 'object' && 'shown' in cell && text === cell.shown)
+        onShown?.({ ...cell, cell: nameCell(index, place.line) })
+      for (const [path, field] of readCell(text, target, value)) {
+        if (typeof field === 'number' && !isExact(text, field)) inexact = true
+        put(value, path, field)
+      }
+    } catch (error) {
+      const at = describeColumn(name, index, { field: target.field, line: place.line, isSheet })
+      faults.push({ ...place, ...at, field: target.field, message: (error as Error).message })
+    }
+  }
+  if (mapping !== undefined) relateGroups(value)
+  const found = { ...(inexact && { inexact }), ...(faults.length > 0 && { faults }) }
+  yield new TableRecord(place, closeGaps(value), found, { cells, header, isSheet })
+}
+
+interface Row {
+  readonly cells: readonly Cell[]
+  readonly header: readonly HeaderColumn[]
+  readonly isSheet: boolean
+}
+
+/** A record that knows the columns and the cells that it was read from. */
+class TableRecord implements SourceRecord {
+  readonly file: string
+  readonly line: number
+  readonly value: unknown
+  readonly #row: Row
+
+  constructor(
+    { file, line }: Place,
+    value: unknown,
+    found: { readonly inexact?: boolean; readonly faults?: readonly Fault[] },
+    row: Row,
+  ) {
+    this.file = file
+    this.line = line
+    this.value = value
+    this.#row = row
+    Object.assign(this, found)
+  }
+
+  locate(field: string): ReturnType<Locate> {
+    const { cells, header } = this.#row
+    return locate(field, this.line, () => listFilled(cells, header), this.#row)
+  }
+
+  locateLater(field: string, line: number): ReturnType<Locate> {
+    return locate(field, line, () => listHeader(this.#row.header), this.#row)
+  }
+}
+
+/** The fields that a cell fills. */
+function readCell(text: string, target: Target, value: unknown): [FieldPath, unknown][] {
+  if (target.range !== undefined) {
+    const amounts = readRange(text)
+    return target.range.map(({ path }, index) => [path, amounts[index]])
+  }
+  if (!target.list) return [[target.path, target.read(text)]]
+  return [[target.path, [...asList(pick(value, target.path)), ...splitItems(text, target.separator)]]]
+}
+
+function splitItems(text: string, separator: ListSeparator | undefined): string[] {
+  if (separator === undefined) return [text]
+  if (typeof separator === 'string') return text.split(separator)
+  const [first = '', ...others] = separator
+  // Of several separators, two can follow each other.
+  const items = others.reduce((parts, each) => parts.flatMap((part) => part.split(each)), text.split(first))
+  return items.map((item) => item.trim()).filter((item) => item !== '')
+}
+
+/** Finds the column and the cell of a field; `list` gives the index of the column at the place of each field. */
+function locate(
+  field: string,
+  line: number,
+  list: () => unknown,
+  { header, isSheet }: Row,
+): ReturnType<Locate> {
+  let at = list()
+  for (const step of field.split(/[.[\]]+/)) {
+    if (typeof at !== 'object' || at === null || step === '') break
+    at = (at as Record<string, unknown>)[step]
+  }
+  if (typeof at !== 'number') return {}
+  return describeColumn(header[at]?.name ?? '', at, { field, line, isSheet })
+}
+
+/** The columns of a row's filled cells. */
+function listFilled(cells: readonly Cell[], header: readonly HeaderColumn[]): unknown {
+  const filled: Record<string, unknown> = {}
+  for (const [index, { target }] of header.entries()) {
+    const cell = cells[index]
+    if (target === undefined || cell === undefined || cell === '') continue
+    if (target.range !== undefined) for (const { path } of target.range) put(filled, path, index)
+    else if (target.list) {
+      const items = splitItems(typeof cell === 'string' ? cell : '', target.separator).map(() => index)
+      put(filled, target.path, [...asList(pick(filled, target.path)), ...items])
+    } else put(filled, target.path, index)
+  }
+  return closeGaps(filled)
+}
+
+/** The columns of a table, without those of a list that several columns fill. */
+function listHeader(header: readonly HeaderColumn[]): unknown {
+  const columns: Record<string, unknown> = {}
+  for (const [index, { target }] of header.entries()) {
+    for (const { path } of target?.range ?? (target === undefined ? [] : [target])) {
+      const isShared = header.filter((other) => other.target?.path.join('.') === path.join('.')).length > 1
+      if (!isShared) put(columns, path, index)
+    }
+  }
+  return columns
+}
+
+function describeColumn(
+  column: string,
+  index: number,
+  { field, line, isSheet }: { field: string; line: number; isSheet: boolean },
+): Pick<Fault, 'column' | 'cell'> {
+  return { ...(column !== field && { column }), ...(isSheet && { cell: nameCell(index, line) }) }
+}
+
+/** The name of a cell in a spreadsheet, such as `F17`. */
+function nameCell(index: number, line: number): string {
+  let letters = ''
+  for (let rest = index; rest >= 0; rest = Math.floor(rest / 26) - 1) {
+    letters = String.fromCharCode(65 + (rest % 26)) + letters
+  }
+  return `${letters}${line}`
+}
+
+/** @throws {Error} for a date instead of text, which a spreadsheet has probably converted from a code */
+function readText(cell: Cell, { path, read, list }: Target): string {
+  if (typeof cell === 'string') return cell
+  // The format of a number belongs to a text such as a code; an amount is the number itself.
+  if ('shown' in cell) return read === String || list ? cell.shown : cell.stored
+  const date = cell.toISOString()
+  if (path.at(-1) === 'lastUpdatedDate') return date
+  throw new Error(
+    `is the date ${date.slice(0, 10)} in the spreadsheet: format the column as text and enter the value again`,
+  )
+}
+
+function asList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+const GROUP: FieldPath = ['minorGroups', 0]
+const ABOVE: FieldPath = [...GROUP, 'minorGroup', 'majorGroups', 0]
+
+/** The group columns of a spreadsheet contain the Primary group, unless the mapping says otherwise. */
+function relateGroups(value: Record<string, unknown>): void {
+  for (const [path, name] of [
+    [GROUP, 'minorGroupRelationType'],
+    [ABOVE, 'majorGroupRelationType'],
+  ] as const) {
+    if (pick(value, path) !== undefined && pick(value, [...path, name]) === undefined) {
+      put(value, [...path, name], 'Primary')
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { totalmem } from 'node:os'
+
+/** Settings of the C library: without them it keeps freed memory, in each thread that compresses and between large buffers. */
+export const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '524288',
+  MALLOC_TRIM_THRESHOLD_: '8388608',
+} as const
+
+/** The part of the memory that V8 may use: responses and uploads are outside its heap. */
+const HEAP = 7 / 16
+
+/** Pages are read into memory outside the heap, and a small young generation releases it sooner. */
+const YOUNG = '--max-semi-space-size=8'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface Launch {
+  /** Options of Node. */
+  readonly flags: readonly string[]
+  readonly environment: Environment
+}
+
+/**
+ * How to start a server or a worker so that it keeps within MEMORY_MB. What somebody has set stays.
+ *
+ * @param flags the options of Node that are given, beside those in `NODE_OPTIONS`
+ */
+export function planLaunch(environment: Environment, flags: readonly string[] = []): Launch {
+  const given = [...flags, ...(environment.NODE_OPTIONS ?? '').split(' ')]
+  const isGiven = (flag: string) =>
+    given.some((each) => each.replaceAll('_', '-').startsWith(flag.replace(/=.*/, '')))
+  const memory = Number(environment.MEMORY_MB) || readContainerLimit()
+  const wanted = [
+    YOUNG,
+    ...(memory === undefined ? [] : [`--max-old-space-size=${Math.floor(memory * HEAP)}`]),
+  ]
+  return {
+    flags: [...flags, ...wanted.filter((flag) => !isGiven(flag))],
+    environment: { ...(process.platform === 'linux' && ALLOCATOR), ...environment },
+  }
+}
+
+/** The memory that the container allows, in megabytes; `undefined` if there is no limit. */
+export function readContainerLimit(): number | undefined {
+  const bytes = process.constrainedMemory()
+  // Without a limit, some systems report 0 and others a number that no machine has.
+  return bytes > 0 && bytes < totalmem() ? Math.floor(bytes / 2 ** 20) : undefined
+}
+
+/**
+ * Replaces this process by one that was started so, unless it was. It keeps its number and its streams, so signals and
+ * the exit code are those of the program. Where the system cannot replace a process, it stays as it is.
+ */
+export function limitMemory(): void {
+  const { flags, environment } = planLaunch(process.env, process.execArgv)
+  const isSame =
+    flags.length === process.execArgv.length &&
+    Object.keys(environment).every((name) => process.env[name] !== undefined)
+  // A parent that has a channel to this process would lose it.
+  if (isSame || process.send !== undefined) return
+  if (process.execve === undefined || process.platform === 'win32') return
+  process.execve(
+    process.execPath,
+    [process.execPath, ...flags, ...process.argv.slice(1)],
+    Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, value ?? ''])),
+  )
+}

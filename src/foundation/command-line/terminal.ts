@@ -1,0 +1,123 @@
+import { statSync } from 'node:fs'
+import cliProgress from 'cli-progress'
+import { InputRefused } from '../faults/faults.ts'
+import { type Fault, formatFault, UserError } from '../faults/user-error.ts'
+import { escapeControls } from '../text/quote.ts'
+
+/** Standard output accepts no more data; `closed` if its reader has finished, as `head` does. */
+export class OutputFailed extends UserError {
+  readonly closed: boolean
+
+  constructor(error: NodeJS.ErrnoException) {
+    super(
+      error.code === 'ENOSPC'
+        ? 'Standard output has no space left on its disk; the output is incomplete'
+        : `Standard output cannot be written: ${error.message}`,
+      { cause: error },
+    )
+    this.closed = error.code === 'EPIPE'
+  }
+}
+
+// The writer gets the error of a failed write; without a listener, it would also end the process with a stack trace.
+process.stdout.on('error', () => undefined)
+process.stderr.on('error', () => undefined)
+
+/**
+ * Writes data to standard output, and waits until there is room for more.
+ *
+ * @throws {OutputFailed}
+ */
+export function writeOut(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(new OutputFailed(error)) : resolve()))
+  })
+}
+
+/** Writes messages to standard error, without control characters. */
+export function say(text: string): void {
+  process.stderr.write(`${text.split('\n').map(escapeControls).join('\n')}\n`)
+}
+
+/**
+ * Shows progress on a terminal: a bar over the bytes of files, or a count if their size is unknown. Shows nothing in
+ * a pipe.
+ */
+export class Progress {
+  readonly #bar: cliProgress.SingleBar | undefined
+  #bytes = 0
+  #records = 0
+
+  /** @param files the input files */
+  constructor(noun: string, files: readonly string[] = []) {
+    if (!process.stderr.isTTY) return
+    const total = sizeOf(files)
+    const count = `{records} ${noun}`
+    this.#bar = new cliProgress.SingleBar({
+      stream: process.stderr,
+      format:
+        total === undefined
+          ? `${count} · {duration_formatted}`
+          : `{bar} {percentage} % · ${count} · {eta_formatted} left`,
+      barCompleteChar: '█',
+      barIncompleteChar: '░',
+      clearOnComplete: true,
+      // Ctrl+C ends the command at once. The bar's own handler would catch the signal and let the command continue.
+      // Nothing about the terminal needs to be restored.
+      gracefulExit: false,
+      hideCursor: false,
+      linewrap: true,
+    })
+    this.#bar.start(total ?? 1, 0, { records: '0' })
+  }
+
+  readonly onBytes = (count: number): void => {
+    this.#bytes += count
+    this.#bar?.update(this.#bytes)
+  }
+
+  readonly onRecords = (count: number): void => {
+    this.#records = count
+    this.#bar?.update(this.#bytes, { records: this.#records.toLocaleString('en-NZ') })
+  }
+
+  stop(): void {
+    this.#bar?.stop()
+  }
+}
+
+/** The total size of the files in bytes; `undefined` if one is a pipe or there are none. */
+function sizeOf(files: readonly string[]): number | undefined {
+  try {
+    const stats = files.map((file) => statSync(file))
+    if (stats.length === 0 || !stats.every((each) => each.isFile())) return undefined
+    return stats.reduce((sum, { size }) => sum + size, 0)
+  } catch {
+    return undefined
+  }
+}
+
+/** The faults of a failed command; `undefined` for an unexpected error. */
+export function describeFailure(error: unknown): readonly Fault[] | undefined {
+  return error instanceof UserError ? error.faults : undefined
+}
+
+/** Reports why a command failed and sets the exit status: one fault per line, or one JSON object. */
+export async function reportFailure(error: unknown, json: boolean): Promise<void> {
+  process.exitCode = 1
+  const faults = describeFailure(error) ?? [{ message: 'internal error' }]
+  const truncated = error instanceof InputRefused && error.truncated
+  if (json) await writeOut(`${JSON.stringify({ faults, ...(truncated && { truncated }) })}\n`)
+  if (describeFailure(error) === undefined) {
+    say(`mahi: internal error: ${error instanceof Error ? error.stack : error}`)
+    return
+  }
+  if (json) return
+  for (const fault of faults) say(escapeControls(formatFault(fault)))
+  if (!(error instanceof InputRefused)) return
+  say(
+    truncated
+      ? `Nothing was stored: more than ${faults.length} faults. The first ${faults.length} are shown.`
+      : `Nothing was stored: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}.`,
+  )
+}

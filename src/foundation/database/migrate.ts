@@ -1,0 +1,79 @@
+import { type Database, DatabaseUnusable, type Reader } from './database.ts'
+import { initial } from './migrations/0001-initial.ts'
+import { instance } from './migrations/0002-instance.ts'
+import { submissions } from './migrations/0003-submissions.ts'
+import { history } from './migrations/0004-history.ts'
+import { consoleSessions } from './migrations/0005-console.ts'
+import { search } from './migrations/0006-search.ts'
+import { primaryGroups } from './migrations/0007-primary-groups.ts'
+import { sharedTexts } from './migrations/0008-shared-texts.ts'
+import { orphans } from './migrations/0009-orphans.ts'
+import { searchIndex } from './migrations/0010-search-index.ts'
+import { runCounts } from './migrations/0011-run-counts.ts'
+import { fileIndex } from './migrations/0012-file-index.ts'
+import { accessLog } from './migrations/0013-access-log.ts'
+import { nameSources } from './migrations/0014-name-sources.ts'
+import { trimmedRuns } from './migrations/0015-trimmed-runs.ts'
+import type { Migration } from './migrations/migration.ts'
+
+/** All migrations, oldest first. A released migration is never changed or removed. */
+const MIGRATIONS: readonly Migration[] = [
+  initial,
+  instance,
+  submissions,
+  history,
+  consoleSessions,
+  search,
+  primaryGroups,
+  sharedTexts,
+  orphans,
+  searchIndex,
+  runCounts,
+  fileIndex,
+  accessLog,
+  nameSources,
+  trimmedRuns,
+]
+
+/**
+ * Brings the tables up to date and returns the names of the migrations applied. Several processes may do this at
+ * once: each checks first without a lock, then again with it.
+ *
+ * @throws {DatabaseUnusable} if a newer version of Mahi has changed the tables
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  if ((await pending(database)).length === 0) return []
+  return await database.write('schema', async (writer) => {
+    const missing = await pending(writer)
+    for (const migration of missing) {
+      for (const statement of migration.statements(writer.dialect)) await writer.run(statement)
+      await writer.run('insert into migration (name, applied) values ($1, $2)', [migration.name, Date.now()])
+    }
+    return missing.map(({ name }) => name)
+  })
+}
+
+/** Whether the tables are up to date for this version. Migrations reach a standby with a delay. */
+export async function isMigrated(reader: Reader): Promise<boolean> {
+  const applied = await reader.all<{ name: string }>('select name from migration')
+  return MIGRATIONS.every((migration) => applied.some(({ name }) => name === migration.name))
+}
+
+/** Whether the database has tables of Mahi, of whatever version. */
+export async function hasTables(reader: Reader): Promise<boolean> {
+  const tables = await reader.all<{ name: string }>(reader.dialect.tables)
+  return tables.some(({ name }) => name === 'migration')
+}
+
+async function pending(reader: Reader): Promise<Migration[]> {
+  if (!(await hasTables(reader))) return [...MIGRATIONS]
+
+  const applied = (await reader.all<{ name: string }>('select name from migration')).map(({ name }) => name)
+  const unknown = applied.filter((name) => !MIGRATIONS.some((migration) => migration.name === name))
+  if (unknown.length > 0) {
+    throw new DatabaseUnusable(
+      `This database was changed by a newer version of Mahi (${unknown.join(', ')}). Run that version, or restore a backup`,
+    )
+  }
+  return MIGRATIONS.filter(({ name }) => !applied.includes(name))
+}

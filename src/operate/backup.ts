@@ -1,0 +1,106 @@
+import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
+import { connectDatabase } from '../foundation/database/open.ts'
+import { runProgram } from './postgres-programs.ts'
+
+export interface Backup {
+  readonly file: string
+  readonly bytes: number
+}
+
+/**
+ * Writes a consistent copy of a database into one file while the database is in use. The file is written completely
+ * or not at all, and only its owner can read it.
+ *
+ * @throws {DatabaseUnusable}
+ */
+export async function backUp(url: string, file: string): Promise<Backup> {
+  const database = await connectDatabase(url, { existing: true })
+  const part = `${file}.part`
+  try {
+    closeSync(openSync(part, 'w', 0o600))
+    chmodSync(part, 0o600)
+    if (url.startsWith('sqlite:')) {
+      rmSync(part)
+      await backUpSqlite(pathOf(url), part)
+    } else {
+      const parameters = [
+        '--format=custom',
+        '--no-owner',
+        `--schema=${await schemaOf(database)}`,
+        `--file=${part}`,
+      ]
+      await runProgram({ program: 'pg_dump', url, parameters })
+      await runProgram({ program: 'pg_restore', parameters: ['--list', part] })
+    }
+    renameSync(part, file)
+  } catch (error) {
+    throw explainFile(error, file)
+  } finally {
+    rmSync(part, { force: true })
+    await database.close()
+  }
+  return { file: resolve(file), bytes: statSync(file).size }
+}
+
+/** The file of a `sqlite:` URL. */
+export function pathOf(url: string): string {
+  return url.slice('sqlite:'.length)
+}
+
+export async function schemaOf(database: Database): Promise<string> {
+  const row = await database.get<{ name: string }>('select current_schema() as name')
+  return row?.name ?? 'public'
+}
+
+async function backUpSqlite(path: string, file: string): Promise<void> {
+  await copyPages(path, file)
+  // One file, without a -wal and a -shm beside it while it is inspected.
+  const backup = new Sqlite(file)
+  backup.pragma('journal_mode = delete')
+  backup.close()
+  chmodSync(file, 0o600)
+  checkSqlite(file)
+}
+
+/** SQLite's online backup copies a consistent state, and appears as one transaction to readers of the target. */
+export async function copyPages(from: string, to: string): Promise<void> {
+  const source = new Sqlite(from, { readonly: true, fileMustExist: true })
+  try {
+    await source.backup(to)
+  } finally {
+    source.close()
+  }
+}
+
+/** @throws {DatabaseUnusable} if a file is not an intact database of Mahi */
+export function checkSqlite(file: string): void {
+  const backup = new Sqlite(file, { readonly: true, fileMustExist: true })
+  try {
+    const faults = backup.pragma('integrity_check') as { integrity_check: string }[]
+    const tables = backup.prepare(`select 1 from sqlite_master where name = 'migration'`).all()
+    if (faults[0]?.integrity_check !== 'ok' || tables.length === 0)
+      throw new DatabaseUnusable(`${file} is damaged, or is not a backup of Mahi`)
+  } catch (error) {
+    if (!(error instanceof Sqlite.SqliteError)) throw error
+    throw new DatabaseUnusable(`${file} is damaged, or is not a backup of Mahi`, { cause: error })
+  } finally {
+    backup.close()
+  }
+}
+
+const UNWRITABLE = /^SQLITE_(?:READONLY|CANTOPEN|PERM|FULL|IOERR)/
+
+export function explainFile(error: unknown, file: string): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (error instanceof Sqlite.SqliteError && UNWRITABLE.test(code ?? ''))
+    return new DatabaseUnusable(
+      `${file} cannot be written (${code}): run the command as the user of the service, with room for the file`,
+      { cause: error },
+    )
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC')
+    return new DatabaseUnusable(`${file} cannot be written (${code})`, { cause: error })
+  return error
+}

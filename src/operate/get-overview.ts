@@ -1,0 +1,143 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { type Audit, REFUSAL_REASONS } from '../api/access/audit.ts'
+import { listKeys } from '../api/access/keys.ts'
+import { withScope } from '../api/contract/access-rules.ts'
+import { type Operation, operation } from '../api/contract/contract.ts'
+import { COMMON_PROBLEMS, describeDocument } from '../api/contract/describe.ts'
+import { count, text } from '../api/contract/fields.ts'
+import { document } from '../api/contract/results.ts'
+import type { Database } from '../foundation/database/database.ts'
+import { countJobs } from '../foundation/jobs/queue.ts'
+import { VERSION } from '../foundation/package/root.ts'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { countRuns } from '../submissions/findings/runs.ts'
+import { countSubmissions } from '../submissions/submission.ts'
+
+const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
+const counts = (description: string) =>
+  Type.Optional(
+    Type.Unsafe<Record<string, number>>({
+      type: 'object',
+      description,
+      additionalProperties: { type: 'integer', minimum: 0 },
+    }),
+  )
+const listOf = <Item extends TSchema>(_item: Item, name: string, description: string) =>
+  Type.Optional(Type.Array(Type.Unsafe<Static<Item>>(Type.Ref(`${name}#`)), { description }))
+const strings = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
+
+const OverviewKey = Type.Object(
+  {
+    id: text('The public part of the key.'),
+    client: text('The client that holds it.'),
+    scopes: strings('Its scopes.'),
+    eids: strings('The organisations that it may act for.'),
+    created: time('When it was created.'),
+    expires: time('When it expires.'),
+    revoked: time('When it was revoked.'),
+    used: time('When it was last used, to about a minute; absent if it never was.'),
+  },
+  { description: 'An API key, without its secret.' },
+)
+
+const OverviewJobs = Type.Object(
+  {
+    kind: text('The kind of job.'),
+    waiting: count('Jobs that are due and that no worker holds.'),
+    running: count('Jobs that workers hold.'),
+    oldest: time('When the longest waiting job was queued.'),
+  },
+  { description: 'The queued jobs of one kind.' },
+)
+
+const Overview = Type.Object(
+  {
+    version: text('The version of the service.'),
+    database: text('The URL of the database, without its password.'),
+    submissions: counts('Submissions by status.'),
+    runs: counts('Validation runs by status.'),
+    jobs: listOf(OverviewJobs, 'OverviewJobs', 'The queue.'),
+    keys: listOf(OverviewKey, 'OverviewKey', 'All keys.'),
+    refusals: counts('Refused credentials by reason, since this process started.'),
+  },
+  { description: 'What an operator sees at a glance.' },
+)
+
+const EXAMPLE = {
+  version: '0.2.0',
+  database: 'sqlite:var/mahi.db',
+  submissions: { Open: 3 },
+  runs: { Processed: 12 },
+  jobs: [{ kind: 'run', waiting: 1, running: 1, oldest: '2026-01-31T09:30:00.000Z' }],
+  keys: [
+    {
+      id: 'mahi_0123456789ab',
+      client: 'demo',
+      scopes: ['occupations:read'],
+      eids: ['9999'],
+      created: '2026-06-30T23:59:59.000Z',
+      expires: '2027-06-30T23:59:59.000Z',
+    },
+  ],
+  refusals: { expired: 2 },
+}
+
+/** Shows an operator the state of the service; only a credential with the scope `operate` may see it. */
+export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>): Operation {
+  return operation({
+    name: 'overview',
+    id: 'getOverview',
+    summary: 'Show the state of the service',
+    description: 'The queue, the keys without their secrets, and counts, for operators.',
+    tag: 'Operation',
+    method: 'GET',
+    path: '/overview',
+    access: withScope('operate'),
+    limit: 'submissions',
+    schemas: { OverviewKey, OverviewJobs, Overview },
+    responses: { 200: describeDocument(Overview, 'The state.', EXAMPLE) },
+    problems: COMMON_PROBLEMS,
+  }).handle(async () => {
+    const [keys, submissions, runs, jobs] = await Promise.all([
+      listKeys(database),
+      countSubmissions(database),
+      countRuns(database),
+      countJobs(database, Date.now()),
+    ])
+    return document({
+      version: VERSION,
+      database: database.address,
+      submissions: { ...submissions },
+      runs: { ...runs },
+      jobs: jobs.map(({ kind, waiting, running, queued }) => ({
+        kind,
+        waiting,
+        running,
+        ...nameTime('oldest', queued),
+      })),
+      keys: keys.map(({ id, client, scopes, eids, created, expires, revoked, used }) => ({
+        id,
+        client,
+        scopes: [...scopes],
+        eids: [...eids],
+        ...nameTime('created', created),
+        ...nameTime('expires', expires),
+        ...nameTime('revoked', revoked),
+        ...nameTime('used', used),
+      })),
+      refusals: Object.fromEntries(
+        REFUSAL_REASONS.map((reason) => [reason, audit.refusals[reason]] as const).filter(
+          ([, number]) => number > 0,
+        ),
+      ),
+    })
+  })
+}
+
+function nameTime<Name extends string>(
+  name: Name,
+  time: number | null | undefined,
+): Partial<Record<Name, string>> {
+  if (time === null || time === undefined) return {}
+  return { [name]: formatTimestamp(Number(time)) } as Partial<Record<Name, string>>
+}

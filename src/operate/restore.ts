@@ -1,0 +1,94 @@
+import { closeSync, existsSync, openSync, readSync, rmSync } from 'node:fs'
+import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
+import { openDatabase } from '../foundation/database/open.ts'
+import { checkSqlite, copyPages, explainFile, pathOf } from './backup.ts'
+import { restorePostgres } from './restore-postgres.ts'
+
+/** The first bytes of every dump by `pg_dump --format=custom`. */
+const DUMP = 'PGDMP'
+
+export interface RestoreOptions {
+  /** Whether a database with data may be replaced. */
+  readonly replace: boolean
+  /**
+   * Called with the restored database before anything is replaced, for the last checks and changes; `replaced` is the
+   * database in use.
+   */
+  readonly prepare: (restored: Database, replaced: Database) => Promise<void>
+}
+
+/**
+ * Replaces the content of a database with a backup, even while it is in use. The backup is restored beside the content
+ * and migrated; then the two are switched in one transaction, so readers see the old state or the new one.
+ *
+ * @throws {DatabaseUnusable} if this is not possible; nothing is changed then
+ */
+export async function restore(url: string, file: string, options: RestoreOptions): Promise<void> {
+  const isDump = readStart(file) === DUMP
+  const toSqlite = url.startsWith('sqlite:')
+  if (isDump === toSqlite) {
+    const [is, wanted] = isDump ? ['PostgreSQL', 'a SQLite file'] : ['SQLite', 'PostgreSQL']
+    throw new DatabaseUnusable(
+      `${file} is a backup of ${is}, and DATABASE_URL names ${wanted}: restore it to ${is}, then use "mahi copy"`,
+    )
+  }
+  if (toSqlite) checkSqlite(file)
+  const target = await openDatabase(url)
+  try {
+    if (!options.replace && (await holdsData(target)))
+      throw new DatabaseUnusable(`${target.address} holds data: give --replace to replace all of it`)
+    const prepare = (restored: Database) => options.prepare(restored, target)
+    if (toSqlite) await restoreSqlite(pathOf(url), file, prepare)
+    else await restorePostgres(target, url, file, prepare)
+  } finally {
+    await target.close()
+  }
+}
+
+type Prepare = (restored: Database) => Promise<void>
+
+async function restoreSqlite(path: string, file: string, prepare: Prepare): Promise<void> {
+  const beside = `${path}.restore`
+  const remove = () => {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(beside + suffix, { force: true })
+  }
+  remove()
+  try {
+    await copyPages(file, beside)
+    const restored = await openDatabase(`sqlite:${beside}`)
+    try {
+      await prepare(restored)
+    } finally {
+      await restored.close()
+    }
+    await copyPages(beside, path)
+  } catch (error) {
+    throw explainFile(error, path)
+  } finally {
+    remove()
+  }
+}
+
+async function holdsData(database: Database): Promise<boolean> {
+  for (const table of ['occupation', 'submission', 'api_key'])
+    if ((await database.get(`select 1 as found from ${table} limit 1`)) !== undefined) return true
+  return false
+}
+
+function readStart(file: string): string {
+  if (!existsSync(file)) throw new DatabaseUnusable(`${file} does not exist`)
+  const start = Buffer.alloc(DUMP.length)
+  try {
+    const descriptor = openSync(file, 'r')
+    try {
+      readSync(descriptor, start)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException
+    const advice = code === 'EACCES' ? ': run the command as the user that made the backup' : ''
+    throw new DatabaseUnusable(`${file} cannot be read (${code})${advice}`, { cause })
+  }
+  return start.toString('latin1')
+}

@@ -1,0 +1,184 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { listKeys } from '../api/access/keys.ts'
+import { readIndexState } from '../catalogue/search/index-store.ts'
+import type { Database, Reader } from '../foundation/database/database.ts'
+import { readRevisions } from '../foundation/database/revisions.ts'
+import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
+import { VERSION } from '../foundation/package/root.ts'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { countByKey } from '../submissions/encryption/reencrypt.ts'
+import { countRuns } from '../submissions/findings/runs.ts'
+import { listTables } from './tables.ts'
+
+const DAY = 86_400_000
+
+/** Days before its expiry from which a key is listed as expiring. */
+export const EXPIRING_DAYS = 30
+
+export interface Status {
+  readonly version: string
+  readonly database: string
+  readonly bytes: number
+  /** Free bytes on the disk of a SQLite file. */
+  readonly free: number | null
+  readonly occupations: number
+  readonly lastImport: string | null
+  readonly revisions: Readonly<Record<string, number>>
+  readonly searchIndex: SearchIndexStatus
+  readonly submissions: { readonly total: number; readonly byState: Readonly<Record<string, number>> }
+  readonly queue: { readonly waiting: number; readonly running: number; readonly oldest: string | null }
+  readonly workers: number
+  /** Files and runs by the key that encrypts them; those with `null` are not, or not completely. */
+  readonly encryption: readonly { readonly id: string | null; readonly count: number }[]
+  readonly keys: {
+    readonly valid: number
+    readonly expired: number
+    readonly revoked: number
+    readonly expiring: readonly { id: string; clientId: string; expires: string }[]
+  }
+}
+
+/** The search index: whether it is that of the catalogue, and otherwise why not. */
+interface SearchIndexStatus {
+  readonly state: 'current' | 'waiting' | 'failed'
+  /** Bytes of the stored index, which servers open also while it is not current; `null` if there is none. */
+  readonly bytes: number | null
+  readonly failed: string | null
+  readonly reason: string | null
+}
+
+/** The state of a database, for its operator. */
+export async function readStatus(database: Database, now = Date.now()): Promise<Status> {
+  return await database.snapshot(async (reader) => {
+    const tables = new Set((await listTables(reader)).map(({ name }) => name))
+    const count = async (table: string) =>
+      (await reader.get<{ count: number }>(`select count(*) as count from ${table}`))?.count ?? 0
+    const { catalogue, keys, run } = await readRevisions(reader)
+    return {
+      version: VERSION,
+      database: database.address,
+      bytes: await readSize(reader),
+      free: readFree(database),
+      occupations: await count('occupation'),
+      lastImport: catalogue.changed === 0 ? null : formatTimestamp(catalogue.changed),
+      revisions: { catalogue: catalogue.number, keys: keys.number, run: run.number },
+      searchIndex: tables.has('search_failure') ? await readSearchIndex(reader) : NO_INDEX,
+      submissions: {
+        total: await count('submission'),
+        byState: tables.has('submission_run') ? await countRuns(reader) : {},
+      },
+      ...(tables.has('job') ? await readQueue(reader, now) : NO_QUEUE),
+      encryption: tables.has('file_version') ? await countByKey(reader) : [],
+      keys: await readKeys(reader, now),
+    }
+  })
+}
+
+const NO_QUEUE = { queue: { waiting: 0, running: 0, oldest: null }, workers: 0 }
+
+const NO_INDEX: SearchIndexStatus = { state: 'waiting', bytes: null, failed: null, reason: null }
+
+async function readSearchIndex(reader: Reader): Promise<SearchIndexStatus> {
+  const { stored, failure, current } = await readIndexState(reader)
+  return {
+    state: current ? 'current' : failure === undefined ? 'waiting' : 'failed',
+    bytes: stored?.bytes ?? null,
+    failed: failure === undefined ? null : formatTimestamp(failure.failed),
+    reason: failure?.reason ?? null,
+  }
+}
+
+async function readSize(reader: Reader): Promise<number> {
+  const row = await reader.get<{ bytes: number }>(
+    reader.dialect.name === 'sqlite'
+      ? 'select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()'
+      : 'select pg_database_size(current_database()) as bytes',
+  )
+  return row?.bytes ?? 0
+}
+
+function readFree({ address, dialect }: Database): number | null {
+  if (dialect.name !== 'sqlite') return null
+  const { bavail, bsize } = statfsSync(dirname(address.slice('sqlite:'.length)))
+  return bavail * bsize
+}
+
+async function readQueue(reader: Reader, now: number): Promise<Pick<Status, 'queue' | 'workers'>> {
+  const kinds = await countJobs(reader, now)
+  const sum = (value: (counts: JobCounts) => number) => kinds.reduce((all, each) => all + value(each), 0)
+  const oldest = Math.min(...kinds.flatMap(({ queued }) => queued ?? []))
+  return {
+    queue: {
+      waiting: sum(({ waiting }) => waiting),
+      running: sum(({ running }) => running),
+      oldest: Number.isFinite(oldest) ? formatTimestamp(oldest) : null,
+    },
+    workers: sum(({ workers }) => workers),
+  }
+}
+
+async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
+  const all = await listKeys(reader)
+  const alive = all.filter(({ revoked }) => revoked === null)
+  const valid = alive.filter(({ expires }) => expires > now)
+  return {
+    valid: valid.length,
+    expired: alive.length - valid.length,
+    revoked: all.length - alive.length,
+    expiring: valid
+      .filter(({ expires }) => expires <= now + EXPIRING_DAYS * DAY)
+      .sort((a, b) => a.expires - b.expires)
+      .map(({ id, client, expires }) => ({ id, clientId: client, expires: formatTimestamp(expires) })),
+  }
+}
+
+/** The status as text, with one item per line. */
+export function describeStatus(status: Status): string {
+  const { submissions, queue, encryption, keys } = status
+  const states = Object.entries(submissions.byState).map(([state, count]) => `${count} ${state}`)
+  const encrypted = encryption.map(({ id, count }) => `${count} ${id === null ? 'not' : `with ${id}`}`)
+  const lines: [string, string][] = [
+    ['Version', status.version],
+    ['Database', `${status.database}, ${formatBytes(status.bytes)}`],
+    ...(status.free === null ? [] : ([['Disk', `${formatBytes(status.free)} free`]] as [string, string][])),
+    ['Occupations', `${status.occupations}; last import ${status.lastImport ?? 'never'}`],
+    ['Search index', describeIndex(status.searchIndex)],
+    ['Submissions', `${submissions.total}${states.length > 0 ? `; runs: ${states.join(', ')}` : ''}`],
+    [
+      'Queue',
+      `${queue.waiting} waiting, ${queue.running} running${queue.running === 0 ? '' : ` on ${status.workers} workers`}`,
+    ],
+    ['Encryption', `files and runs: ${encrypted.join(', ') || 'none'}`],
+    ['Keys', `${keys.valid} valid, ${keys.expired} expired, ${keys.revoked} revoked`],
+    ...keys.expiring.map(
+      ({ id, clientId, expires }) =>
+        ['Expiring', `${id}  ${clientId}  ${expires.slice(0, 10)}`] as [string, string],
+    ),
+  ]
+  return lines.map(([name, text]) => `${name.padEnd(13)} ${text}\n`).join('')
+}
+
+function describeIndex({ state, bytes, failed, reason }: SearchIndexStatus): string {
+  if (state === 'current') return formatBytes(bytes ?? 0)
+  const meanwhile = bytes === null ? 'search is unavailable' : 'search uses an older one'
+  if (state === 'waiting') return `not built yet; ${meanwhile}`
+  return `could not be built on ${failed}: ${reason}; ${meanwhile}. Build it with "mahi occupations index"`
+}
+
+function formatBytes(bytes: number): string {
+  const mebibytes = bytes / 2 ** 20
+  return mebibytes < 1024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`
+}
+
+/** The text for somebody who starts a server in a terminal: its URL, and what is missing. */
+export async function describeServer(url: string, database: Database): Promise<string> {
+  const { occupations, keys } = await readStatus(database)
+  const missing = [
+    ...(occupations === 0 ? ['Import occupations: mahi occupations import FILE'] : []),
+    ...(keys.valid === 0 ? ['Make a key for each client: mahi keys create --client NAME'] : []),
+  ]
+  const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+  const holds = `Mahi serves ${url} with ${plural(occupations, 'occupation')} and ${plural(keys.valid, 'valid key')}.`
+  return [holds, ...missing, 'Ctrl+C stops it.'].join('\n')
+}

@@ -1,0 +1,252 @@
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import type { Client } from '../../client/src/index.ts'
+import type { ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
+import type { CheckedInput } from '../engines/checking/index.ts'
+import { describePartial } from '../engines/checking/index.ts'
+import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
+import { say, writeOut } from '../foundation/command-line/terminal.ts'
+import type { Database } from '../foundation/database/database.ts'
+import type { Sealer } from '../foundation/database/seal.ts'
+import { UserError } from '../foundation/faults/user-error.ts'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { cancelSubmission } from '../submissions/retention/ending.ts'
+import type { RecordErasure } from '../submissions/retention/erasures.ts'
+import { enqueuePurge } from '../submissions/retention/purge.ts'
+import { findByToken, listAll, readState, type SubmissionState } from '../submissions/submission.ts'
+
+interface SubmitFlags {
+  url: string
+  eid: string
+  return: string
+  definition: string
+  wait?: true
+  json?: true
+}
+
+export interface SubmitServices {
+  /** Creates a client of the service at a URL. */
+  readonly open: (url: string, eid: string) => Client
+  /** Runs work that calls the service, and explains failures to the user. */
+  readonly askService: <T>(url: string, work: () => Promise<T>) => Promise<T>
+}
+
+/** Adds `submit`, which uploads files to a service. */
+export function addSubmitCommand(program: Command, { open, askService }: SubmitServices): void {
+  program
+    .command('submit')
+    .description('upload files to a service for validation; the key comes from MAHI_API_KEY')
+    .argument('<paths...>', 'a folder with the files, or files')
+    .requiredOption('--url <url>', 'the URL of the service, such as https://careers.example')
+    .requiredOption('--eid <eid>', 'the identifier of the organisation')
+    .requiredOption('--return <id>', 'the return, such as 202512')
+    .option('--definition <definition>', 'the definition that assigns the files by their names', 'sdr')
+    .option('--wait', 'wait for the validation, show the findings, and exit 1 if there are errors')
+    .addOption(jsonOption)
+    .action(
+      action(async (paths: string[], flags: SubmitFlags) => {
+        const { findDefinition, loadDefinition, selectFiles } = await import('../engines/checking/index.ts')
+        const definition = loadDefinition(findDefinition(flags.definition))
+        const { files, unread } = selectFiles(paths, definition)
+        for (const { name, resource } of unread)
+          say(
+            `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,
+          )
+        const client = open(flags.url, flags.eid)
+        await askService(flags.url, () => submitFiles(client, files, definition.name, flags))
+      }),
+    )
+}
+
+async function submitFiles(
+  { submissions }: Client,
+  files: readonly CheckedInput[],
+  definition: string,
+  flags: SubmitFlags,
+): Promise<void> {
+  const { submissionToken: token = '' } = await submissions.create({ returnId: flags.return, definition })
+  for (const file of files) {
+    if (!('path' in file)) continue
+    const { path, name, resource } = file
+    const content = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>
+    const stored = await submissions.putFile(token, resource, content, {
+      format: /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) ? 'ndjson' : 'csv',
+      gzip: /\.gz$/i.test(name),
+    })
+    if (!flags.json) say(`${name}: ${stored.records} records.`)
+  }
+  const requested = await submissions.validate(token)
+  const { runId = 0 } = requested
+  if (flags.wait !== true) {
+    await report(
+      flags,
+      { submissionToken: token, runId, status: requested.status },
+      `Run ${runId} of submission ${token} is ${requested.status}.`,
+    )
+    return
+  }
+  const run = await submissions.waitForRun(token, runId)
+  await reportRun(submissions, token, run, flags)
+}
+
+async function reportRun(
+  submissions: Client['submissions'],
+  token: string,
+  run: ValidationRun,
+  flags: SubmitFlags,
+): Promise<void> {
+  if (run.status !== 'Processed') {
+    throw new UserError(`the validation ended as ${run.status}: ${run.reason ?? 'no reason was given'}`)
+  }
+  const { errorCount = 0, warningCount = 0 } = run
+  const summary = await submissions.summary(token)
+  if (errorCount > 0) process.exitCode = 1
+  if (flags.json === true) {
+    await writeOut(`${JSON.stringify({ ...summary, runId: run.runId })}\n`)
+    return
+  }
+  for (const { errorCode = '', errorType = '', count = 0, first } of summary.codes ?? []) {
+    await writeOut(
+      `${String(count).padStart(7)}  ${errorType.padEnd(7)}  ${errorCode.padEnd(20)}  ${first?.errorDescription ?? ''}\n`,
+    )
+  }
+  for (const each of listPartial(summary)) say(each)
+  for (const { errorCode = '', reason = '' } of summary.notRun ?? []) say(`Not run: ${errorCode}: ${reason}`)
+  say(`Submission ${token}, run ${run.runId}: ${errorCount} errors and ${warningCount} warnings.`)
+}
+
+/** One sentence for each code of which not all findings are stored. */
+export function listPartial({ codes = [] }: ResultsSummary): string[] {
+  return codes.flatMap(({ errorCode = '', count = 0, stored = count }) =>
+    describePartial(errorCode, stored, count),
+  )
+}
+
+/** Adds the commands for submissions that access the database directly. */
+export function addSubmissionCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  openSealer: (database: Database) => Promise<Sealer>,
+  recordErasure: () => RecordErasure,
+): void {
+  const submissions = program
+    .command('submissions')
+    .description('list, show, delete, purge and encrypt submissions')
+
+  submissions
+    .command('list')
+    .description('list submissions, newest first, without their data')
+    .option('--eid <eid>', 'only those of one organisation')
+    .addOption(jsonOption)
+    .action(
+      action(async ({ eid, json }: { eid?: string; json?: true }) => {
+        const rows = await withDatabase(async (database) => {
+          const described: ReturnType<typeof describe>[] = []
+          for (const row of await listAll(database, eid))
+            described.push(describe(await readState(database, row)))
+          return described
+        })
+        if (json) return writeOut(`${JSON.stringify({ submissions: rows })}\n`)
+        for (const { submissionToken, eid: of, returnId, submissionStatus, dateCreated } of rows) {
+          const columns = [submissionToken, of, returnId, submissionStatus, dateCreated]
+          await writeOut(`${columns.join('  ')}\n`)
+        }
+        if (rows.length === 0) say('There are no submissions.')
+      }),
+    )
+
+  submissions
+    .command('show')
+    .description('show the state of a submission, its files and its last run, without their data')
+    .argument('<token>', 'the token of the submission')
+    .addOption(jsonOption)
+    .action(
+      action(async (token: string) => {
+        const found = await withDatabase(async (database) => {
+          return await readState(database, await findByToken(database, token))
+        })
+        const { files, lastRun } = found
+        const shown = {
+          ...describe(found),
+          files: files.map(({ resource, records, bytes, sha256, received }) => ({
+            file: resource,
+            records,
+            bytes,
+            sha256,
+            received: formatTimestamp(received),
+          })),
+          ...(lastRun !== undefined && {
+            validationRun: {
+              runId: lastRun.number,
+              status: lastRun.status,
+              errorCount: lastRun.errors,
+              warningCount: lastRun.warnings,
+              reason: lastRun.reason,
+            },
+          }),
+        }
+        await writeOut(`${JSON.stringify(shown, null, 2)}\n`)
+      }),
+    )
+
+  submissions
+    .command('delete')
+    .description('cancel a submission; its data is unreadable at once, and a worker deletes it')
+    .argument('<token>', 'the token of the submission')
+    .addOption(jsonOption)
+    .action(
+      action(async (token: string, flags: { json?: true }) => {
+        const { eid } = await withDatabase(async (database) => {
+          const submission = await findByToken(database, token)
+          return await cancelSubmission(database, { ...submission, actor: 'command' }, recordErasure())
+        })
+        const summary = { submissionToken: token, eid, submissionStatus: 'Cancelled' }
+        await report(flags, summary, 'The submission is cancelled. A worker deletes its data.')
+      }),
+    )
+
+  submissions
+    .command('purge')
+    .description('delete the data of cancelled submissions now, without a worker')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const purged = await withDatabase(async (database) => {
+          const { purgeNow } = await import('../submissions/retention/purge.ts')
+          for (const { token, eid, ended, purged } of await listAll(database))
+            if (ended === 'Cancelled' && purged === null) await enqueuePurge(database, eid, token)
+          return await purgeNow(database)
+        })
+        await report(flags, { purged }, `${purged} jobs done. The data of cancelled submissions is deleted.`)
+      }),
+    )
+
+  submissions
+    .command('reencrypt')
+    .description('encrypt files and findings with the first of ENCRYPTION_KEYS, while the service runs')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const { reencrypt } = await import('../submissions/encryption/reencrypt.ts')
+        const summary = await withDatabase(
+          async (database) => reencrypt(database, await openSealer(database)),
+          { existing: true },
+        )
+        const { key, files, runs, left } = summary
+        const done = `Encrypted ${files} files and ${runs} runs again. The key "${key}" encrypts `
+        const rest = `all but ${left} files or runs, which were being written. Run the command again.`
+        await report(flags, summary, done + (left === 0 ? 'everything.' : rest))
+      }),
+    )
+}
+
+function describe({ token, eid, returnId, status, created, published }: SubmissionState) {
+  return {
+    submissionToken: token,
+    eid,
+    returnId,
+    submissionStatus: status satisfies Submission['submissionStatus'],
+    dateCreated: formatTimestamp(created ?? published),
+  }
+}

@@ -1,0 +1,90 @@
+import type { Access } from '../api/access/admit.ts'
+import type { Part } from '../api/contract/part.ts'
+import type { AuthorizedRequest } from '../api/contract/register.ts'
+import type { Rate } from '../api/request/body.ts'
+import type { Serving } from '../api/serving/serving.ts'
+import type { Database } from '../foundation/database/database.ts'
+import type { Standby } from '../foundation/database/servers.ts'
+import type { Life } from '../foundation/lifecycle.ts'
+import { AccessLog } from './accesses/access-log.ts'
+import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
+import { fileOperations } from './files/operations.ts'
+import { resultsOperations } from './findings/operations.ts'
+import { submissionOperations } from './operations.ts'
+import type { SubmissionOptions } from './options.ts'
+import { recordErasuresIn } from './retention/erasures.ts'
+import { Definitions } from './rules/definitions.ts'
+import { ruleOperations } from './rules/operations.ts'
+import { runOperations } from './runs/operations.ts'
+
+export interface SubmissionSettings extends KeySettings {
+  readonly DEFINITIONS: readonly string[]
+  readonly SUBMISSION_DAYS: number
+  readonly UPLOAD_MAX_MB: number
+  readonly UPLOAD_MIN_RATE: Rate | 'off'
+  readonly BATCH_MAX_RECORDS: number
+  readonly RUNS_WAITING_MAX: number
+  readonly ERASURE_LOG?: string | undefined
+  readonly RESULTS_PAGE_SIZE_DEFAULT: number
+  readonly RESULTS_PAGE_SIZE_MAX: number
+}
+
+export interface CreateSubmissionsOptions {
+  readonly database: Database
+  readonly standby?: Standby | undefined
+  readonly access: Access
+  readonly serving: Pick<Serving, 'send' | 'budgets' | 'createCache'>
+  readonly life: Life
+}
+
+/**
+ * Submissions, their files and runs, their findings, and the rules.
+ *
+ * @throws {DatabaseUnusable} if the encryption keys are not those of the database
+ */
+export async function createSubmissions(
+  settings: SubmissionSettings,
+  { database, standby, access, serving, life }: CreateSubmissionsOptions,
+): Promise<Part & { recordAccess(access: AuthorizedRequest): Promise<void> | undefined }> {
+  const sealer = await openSealer(database, settings)
+  const options: SubmissionOptions = {
+    access,
+    database,
+    sealer,
+    definitions: new Definitions(settings.DEFINITIONS),
+    life: settings.SUBMISSION_DAYS * 86_400_000,
+    maxUploadBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
+    minUploadRate: settings.UPLOAD_MIN_RATE === 'off' ? undefined : settings.UPLOAD_MIN_RATE,
+    maxBatchRecords: settings.BATCH_MAX_RECORDS,
+    maxWaitingRuns: settings.RUNS_WAITING_MAX,
+    recordErasure: recordErasuresIn(settings.ERASURE_LOG),
+    isStopping: () => life.stopping,
+  }
+  const accesses = new AccessLog(database)
+  return {
+    recordAccess: ({ request, ...access }) =>
+      accesses.record({ request: request.id, credential: request.principal?.id ?? '', ...access }),
+    operations: [
+      ...resultsOperations({
+        servers: { primary: database, standby },
+        pages: serving.createCache(),
+        unread: serving.send.unread,
+        reads: serving.budgets['page-reads'],
+        limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
+        sealer,
+      }),
+      ...submissionOperations(options),
+      ...fileOperations(options),
+      ...runOperations(options),
+      ...ruleOperations(options.definitions),
+    ],
+    metrics: [
+      {
+        name: 'mahi_accesses_dropped_total',
+        help: 'Reads of submissions that are missing in the access log.',
+        read: () => accesses.dropped,
+      },
+    ],
+    stop: () => accesses.stop(),
+  }
+}

@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { TimedTurns } from '../../foundation/timed-turns.ts'
+import type { SubmissionWriter } from '../findings/change-submission.ts'
+import { Refusal } from '../refusal.ts'
+import { assertOpen, type FileState, withSubmission } from '../submission.ts'
+import type { FileForm, Operation } from './current-file.ts'
+import { COMPLETE, hashLocalId, indexFile, isIndexed } from './file-index.ts'
+import { FileGone, insertChunk, packChunk } from './file-store.ts'
+import { claimWriter } from './upload.ts'
+
+export interface Batch {
+  readonly token: string
+  readonly eid: string
+  readonly resource: string
+  /** Records to add or replace, each with its `localId`. */
+  readonly operations: readonly Operation[]
+  readonly maxRecords: number
+  readonly form: FileForm
+}
+
+/** The result for each record, in the order of the batch. */
+export interface Acknowledgement {
+  readonly localId: string
+  readonly errors: string[]
+}
+
+const UNKNOWN_RECORD = 'No record of this file has this localId.'
+
+/**
+ * Adds, replaces or deletes records of a file. A record replaces an earlier one with the same `localId`; within a
+ * batch, the last one applies.
+ *
+ * @throws {Refusal}
+ */
+export async function applyBatch(
+  database: Database,
+  sealer: Sealer,
+  batch: Batch,
+): Promise<Acknowledgement[]> {
+  const { operations, maxRecords, form } = batch
+  if (operations.length > maxRecords) {
+    throw new Refusal(
+      'invalid',
+      `The batch has ${operations.length} records; at most ${maxRecords} are allowed.`,
+      { errorCode: 'MP1' },
+    )
+  }
+  const content = await renderOperations(operations)
+  for (let before: string | undefined; ; ) {
+    const { file, acknowledgements } = await tryBatch(database, sealer, batch, content)
+    if (acknowledgements !== undefined) return acknowledgements
+    const state = JSON.stringify([file.version, file.sealed, file.indexed])
+    await indexFile(database, sealer, { ...batch, form }, file).catch((error: unknown) => {
+      // The submission has another file now, or it was encrypted again. It is indexed next.
+      if (!(error instanceof FileGone) || state === before) throw error
+    })
+    before = state
+  }
+}
+
+type Tried =
+  | { acknowledgements: Acknowledgement[]; file?: never }
+  | { acknowledgements?: never; file: FileState }
+
+/** Applies a batch, or returns the file that must be indexed before. */
+async function tryBatch(database: Database, sealer: Sealer, batch: Batch, content: Buffer): Promise<Tried> {
+  const { resource, operations } = batch
+  return await withSubmission(database, batch, async (writer, submission) => {
+    assertOpen(submission)
+    // Fails during an upload of the file, and prevents another one until this transaction ends.
+    await claimWriter(writer, batch, null, 0)
+    const known = submission.files.find((each) => each.resource === resource)
+    if (known === undefined && operations.every(({ record }) => record === undefined))
+      return { acknowledgements: operations.map(({ localId }) => ({ localId, errors: [UNKNOWN_RECORD] })) }
+    const file = known ?? (await createFile(writer, sealer, batch))
+    if (!(await isIndexed(writer, file))) return { file }
+    const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
+    if (changed) await append(writer, sealer, batch, file, { content, records })
+    return { acknowledgements }
+  })
+}
+
+/** A file created by a batch is NDJSON. */
+async function createFile(
+  writer: SubmissionWriter,
+  sealer: Sealer,
+  { token, resource }: Batch,
+): Promise<FileState> {
+  const version = randomBytes(16).toString('hex')
+  const received = Date.now()
+  await writer.run(
+    `insert into file_version (version, token, resource, format, chunks, records, size, digest, batches, received, sealed, stored, indexed)
+     values ($1, $2, $3, 'ndjson', 0, 0, 0, '', 0, $4, $5, 1, ${COMPLETE})`,
+    [version, token, resource, received, sealer.keyId],
+  )
+  await writer.run('update submission_file set version = $3 where token = $1 and resource = $2', [
+    token,
+    resource,
+    version,
+  ])
+  return {
+    resource,
+    version,
+    format: 'ndjson',
+    chunks: 0,
+    batches: 0,
+    records: 0,
+    bytes: 0,
+    sha256: '',
+    received,
+    sealed: sealer.keyId,
+    indexed: COMPLETE,
+  }
+}
+
+/** Renders the operations as they are stored, and lets others have turns. */
+async function renderOperations(operations: readonly Operation[]): Promise<Buffer> {
+  const turns = new TimedTurns()
+  const lines: Buffer[] = []
+  for (const operation of operations) {
+    lines.push(Buffer.from(`${JSON.stringify(operation)}\n`))
+    if (turns.isOver) await turns.take()
+  }
+  return Buffer.concat(lines)
+}
+
+async function count(
+  writer: SubmissionWriter,
+  sealer: Sealer,
+  file: FileState,
+  operations: readonly Operation[],
+) {
+  const { version } = file
+  const turns = new TimedTurns()
+  const hashes = new Map<string, string>()
+  for (const { localId } of operations) {
+    if (!hashes.has(localId)) hashes.set(localId, hashLocalId(sealer, file, localId))
+    if (turns.isOver) await turns.take()
+  }
+  const names = JSON.stringify([...new Set(hashes.values())])
+  const named = `version = $1 and local_id in (select value from ${writer.dialect.texts('$2', 'wanted')})`
+  const rows = await writer.all<{ name: string; copies: number }>(
+    `select local_id as name, copies from file_record where ${named}`,
+    [version, names],
+  )
+  const copies = new Map(rows.map(({ name, copies }) => [name, copies]))
+  let { records } = file
+  let changed = false
+  const acknowledgements = operations.map(({ localId, record }): Acknowledgement => {
+    const name = hashes.get(localId) ?? ''
+    const known = copies.get(name) ?? 0
+    if (record === undefined && known === 0) return { localId, errors: [UNKNOWN_RECORD] }
+    changed = true
+    const after = record === undefined ? 0 : 1
+    records += after - known
+    copies.set(name, after)
+    return { localId, errors: [] }
+  })
+  await writer.run(`delete from file_record where ${named}`, [version, names])
+  const left = [...copies].filter(([, count]) => count > 0)
+  await writer.load(
+    'file_record',
+    ['version', 'local_id', 'copies'],
+    left.map(([name, count]) => [version, name, count]),
+  )
+  return { acknowledgements, records, changed }
+}
+
+async function append(
+  writer: SubmissionWriter,
+  sealer: Sealer,
+  { token }: Batch,
+  { version, chunks, bytes, sealed }: FileState,
+  { content, records }: { content: Buffer; records: number },
+): Promise<void> {
+  const data = await packChunk(sealer.begin(sealed), version, chunks, content)
+  await insertChunk(writer, { version, ordinal: chunks, kind: 'batch', data })
+  await writer.run(
+    `update file_version set chunks = chunks + 1, batches = batches + 1, records = $2, size = $3, received = $4
+     where version = $1`,
+    [version, records, bytes + content.length, Date.now()],
+  )
+  await writer.run('update submission set revision = revision + 1 where token = $1', [token])
+}

@@ -1,0 +1,47 @@
+import Type from 'typebox'
+import type { Scope } from '../../api/access/principal.ts'
+import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Definitions } from '../rules/definitions.ts'
+import { findOwn, type SubmissionRow } from '../submission.ts'
+
+export const CSV = 'text/csv'
+
+export const NDJSON = 'application/x-ndjson'
+
+export const FILE_PATH = Type.Object({
+  submissionToken: Type.String({ description: 'The token of the submission.' }),
+  fileType: Type.String({
+    description:
+      'The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is optional.',
+  }),
+})
+
+/** A submission that the caller may see, and the name of a file. */
+export interface OwnFile {
+  readonly submission: SubmissionRow
+  readonly resource: string
+}
+
+/** A credential with a scope, of the organisation to which the submission of the file in the path belongs. */
+export function forFile(reader: Reader, scope: Scope): AccessRule<OwnFile> {
+  return asOrganisation(scope, (eid, { submissionToken = '', fileType = '' }) =>
+    whenKnown(findOwn(reader, eid, submissionToken), (submission) =>
+      submission === undefined
+        ? undefined
+        : // The extension allows `curl -T learners.csv`.
+          { submission, resource: fileType.replace(/\.(?:csv|ndjson)$/, '') },
+    ),
+  )
+}
+
+/** @throws {Problem} `not-found` if the definition of the submission has no such file */
+export function assertKnown(definitions: Definitions, { submission, resource }: OwnFile): void {
+  if (submission.created === null) return
+  const definition = definitions.find(submission.definition ?? '')
+  if (definition?.resources.some(({ name }) => name === resource)) return
+  const known = definition?.resources.map(({ name }) => name).join(', ')
+  throw new Problem('not-found', `The definition has no such file. Its files are ${known}.`)
+}

@@ -1,0 +1,86 @@
+import {
+  CsvReader,
+  type JsonRecord,
+  LineReader,
+  PieceWriter,
+  parseRecord,
+  readInTurns,
+  renderRecord,
+  toCell,
+  trimName,
+} from '../../engines/records/index.ts'
+import { Refusal } from '../refusal.ts'
+import { type FileForm, knownColumns } from './current-file.ts'
+
+/** The most fields of an NDJSON file that become columns: each record has all of them. */
+const MOST_COLUMNS = 2_000
+
+type Content = AsyncIterable<Buffer>
+
+/** Converts a CSV file to NDJSON: each record with its non-empty values, as strings. */
+export async function* csvToNdjson(content: Content, form: FileForm): AsyncGenerator<Buffer> {
+  const known = knownColumns(form)
+  const writer = new PieceWriter()
+  let names: string[] | undefined
+  for await (const reader of readInTurns(content, (source) => new CsvReader(source, { known }))) {
+    while (reader.next()) {
+      const cells = reader.cells.slice(0, reader.count)
+      if (names === undefined) names = cells.map(trimName)
+      else if (writer.add(`${renderJson(names, cells)}\n`)) yield await writer.take()
+    }
+  }
+  yield* writer.end()
+}
+
+function renderJson(names: readonly string[], cells: readonly string[]): string {
+  const members = cells.flatMap((cell, index) => {
+    const name = names[index]
+    return cell === '' || name === undefined || name === '' ? [] : [[name, cell]]
+  })
+  return JSON.stringify(Object.fromEntries(members))
+}
+
+/**
+ * Converts an NDJSON file to CSV. The columns are the fields in use, those of the definition first.
+ *
+ * @param open opens the content, which is read twice
+ */
+export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): AsyncGenerator<Buffer> {
+  const used = new Set<string>()
+  for await (const record of readRecords(open())) {
+    for (const name of Object.keys(record)) used.add(name)
+    if (used.size > MOST_COLUMNS) {
+      throw new Refusal(
+        'conflict',
+        `The file has more than ${MOST_COLUMNS} fields. It is available as NDJSON only.`,
+      )
+    }
+  }
+  const delimiters = new Map(fields.map(({ name, delimiter }) => [name, delimiter]))
+  const names = [...fields.map(({ name }) => name).filter((name) => used.has(name)), ...used]
+  const columns = [...new Set(names)]
+  const writer = new PieceWriter()
+  writer.add(`${renderRecord(columns)}\r\n`)
+  for await (const record of readRecords(open())) {
+    const cells = columns.map((name) => toCell(record[name], delimiters.get(name) ?? ';'))
+    if (writer.add(`${renderRecord(cells)}\r\n`)) yield await writer.take()
+  }
+  yield* writer.end()
+}
+
+/** @throws {Refusal} at a record that cannot be read */
+async function* readRecords(content: Content): AsyncGenerator<JsonRecord> {
+  for await (const lines of readInTurns(content, (source) => new LineReader(source))) {
+    while (lines.next()) {
+      const text = lines.bytes?.toString('utf8') ?? ''
+      if (text.trim() === '') continue
+      const { record, fault } = parseRecord(text)
+      if (record === undefined)
+        throw new Refusal(
+          'conflict',
+          `Line ${lines.line} of the file ${fault}. It is available as NDJSON only.`,
+        )
+      yield record
+    }
+  }
+}

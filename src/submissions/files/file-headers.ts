@@ -1,0 +1,30 @@
+import Negotiator from 'negotiator'
+import { Problem } from '../../api/contract/problems.ts'
+
+/**
+ * Reads the SHA-256 of `Content-Digest` (RFC 9530), a list such as `sha-256=:<base64>:`. Other algorithms are
+ * ignored.
+ *
+ * @throws {Problem} if it contains no supported digest
+ */
+export function readDigest(header: string | undefined): Buffer | undefined {
+  if (header === undefined) return undefined
+  for (const member of header.split(',')) {
+    const encoded = /^\s*sha-256\s*=\s*:([A-Za-z0-9+/=]+):/.exec(member)?.[1]
+    if (encoded === undefined) continue
+    const digest = Buffer.from(encoded, 'base64')
+    if (digest.length === 32) return digest
+  }
+  throw new Problem('invalid-parameters', 'Content-Digest must contain a digest such as "sha-256=:BASE64:".')
+}
+
+/** The ETags of `If-Match` or `If-None-Match`; `*` matches any. */
+export function readEtags(header: string | undefined): readonly string[] | undefined {
+  return header?.split(',').map((each) => each.trim())
+}
+
+/** The media type that the caller prefers; the first one without a preference. */
+export function preferType(accept: string | undefined, types: readonly [string, ...string[]]): string {
+  if (accept === undefined || accept.trim() === '') return types[0]
+  return new Negotiator({ headers: { accept } }).mediaType([...types]) ?? types[0]
+}

@@ -1,0 +1,91 @@
+import { promisify } from 'node:util'
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
+import { enqueue } from '../../foundation/jobs/queue.ts'
+import type { SubmissionWriter } from '../findings/change-submission.ts'
+
+/** The size of a stored chunk in bytes. */
+export const CHUNK_BYTES = 1024 * 1024
+
+/** The content of a chunk: bytes of the uploaded file, or the operations of a batch, one JSON object per line. */
+export type ChunkKind = 'file' | 'batch'
+
+const compress = promisify(zstdCompress)
+const decompress = promisify(zstdDecompress)
+
+/** Compresses and encrypts a chunk for storage. */
+export async function packChunk(
+  sealing: Sealing,
+  version: string,
+  ordinal: number,
+  content: Buffer,
+): Promise<Buffer> {
+  const packed = await compress(content, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
+  return sealing.seal(packed, chunkContext(version, ordinal))
+}
+
+export async function insertChunk(
+  writer: SubmissionWriter,
+  chunk: { version: string; ordinal: number; kind: ChunkKind; data: Buffer },
+): Promise<void> {
+  const { version, ordinal, kind, data } = chunk
+  await writer.run('insert into file_chunk (version, ordinal, kind, data) values ($1, $2, $3, $4)', [
+    version,
+    ordinal,
+    kind,
+    data,
+  ])
+}
+
+/** A stored file, or the part of it that a run covers. */
+export interface StoredFile {
+  readonly version: string
+  readonly chunks: number
+}
+
+/** The file was replaced or deleted while it was read. */
+export class FileGone extends Error {}
+
+/**
+ * Reads the chunks of a file in order, one at a time.
+ *
+ * @throws {FileGone}
+ */
+export async function* readChunks(
+  reader: Reader,
+  sealer: Sealer,
+  { version, chunks }: StoredFile,
+  kind?: ChunkKind,
+): AsyncGenerator<{ kind: ChunkKind; content: Buffer }> {
+  for (let ordinal = 0; ordinal < chunks; ordinal++) {
+    const row = await reader.get<{ kind: ChunkKind; data: Uint8Array | null }>(
+      `select kind, case when kind = coalesce($3, kind) then data end as data
+       from file_chunk where version = $1 and ordinal = $2`,
+      [version, ordinal, kind ?? null],
+    )
+    if (row === undefined) throw new FileGone()
+    if (row.data === null) continue
+    const packed = sealer.open(row.data, chunkContext(version, ordinal))
+    yield { kind: row.kind, content: await decompress(packed) }
+  }
+}
+
+/** Deletes a stored file permanently. */
+export async function deleteVersion(writer: SubmissionWriter, version: string): Promise<void> {
+  for (const table of ['file_chunk', 'file_record', 'file_version'])
+    await writer.run(`delete from ${table} where version = $1`, [version])
+}
+
+/**
+ * Schedules the deletion of a superseded version once no run needs it. A job does this, because a large version takes
+ * long.
+ */
+export async function dropVersion(writer: SubmissionWriter, eid: string, version: string): Promise<void> {
+  await enqueue(writer, { kind: 'purge', subject: `version/${version}`, eid })
+}
+
+/** The position of a chunk, to which its encryption is bound. */
+export function chunkContext(version: string, ordinal: number): string {
+  return `chunk/${version}/${ordinal}`
+}

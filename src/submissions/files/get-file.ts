@@ -1,0 +1,89 @@
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeStream } from '../../api/contract/describe.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { stream } from '../../api/contract/results.ts'
+import { callerOf } from '../../api/request/caller.ts'
+import { REFUSALS, refusing } from '../authorize.ts'
+import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { Refusal } from '../refusal.ts'
+import { cancelled, listFiles } from '../submission.ts'
+import { assertKnown, CSV, FILE_PATH, forFile, NDJSON } from './contract.ts'
+import { csvToNdjson, ndjsonToCsv } from './convert.ts'
+import { readCurrentFile, TooManyChanges } from './current-file.ts'
+import { preferType } from './file-headers.ts'
+import { fileEtag } from './upload.ts'
+
+export function getFile(options: SubmissionOptions): Operation {
+  const { database, sealer, definitions } = options
+  return operation({
+    name: 'get-file',
+    id: 'getSubmissionFile',
+    summary: 'Get a file',
+    description:
+      'The current file of a submission: the uploaded file with all later batches applied. Send its ETag as If-Match with the next upload. An error during the download closes the connection.',
+    tag: TAG,
+    method: 'GET',
+    path: '/submissions/{submissionToken}/files/{fileType}',
+    access: forFile(database, 'validation-results:read'),
+    limit: 'submissions',
+    accepts: [CSV, NDJSON],
+    request: { path: FILE_PATH },
+    schemas: {},
+    responses: {
+      200: {
+        ...describeStream(CSV, 'The file in its stored format.'),
+        content: Object.fromEntries([CSV, NDJSON].map((type) => [type, { schema: { type: 'string' } }])),
+      },
+    },
+    problems: {
+      ...SUBMISSION_PROBLEMS,
+      'not-found': 'The submission has no such file.',
+      gone: REFUSALS.gone,
+      conflict: 'The file has too many fields for CSV, or batches have changed too many of its records.',
+    },
+  }).handle(async ({ authorized, request }) => {
+    const { submission, resource } = authorized
+    if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    assertKnown(definitions, authorized)
+    const file = (await listFiles(database, submission.token)).find((each) => each.resource === resource)
+    if (file === undefined) throw new Problem('not-found', 'The submission has no such file yet.')
+    const form = definitions.formOf(submission.definition ?? '', resource)
+    const stored = file.format === 'csv' ? CSV : NDJSON
+    const type = preferType(request.headers.accept, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
+    const takeMemory = () =>
+      request.server.budgets['batch-changes'].take(callerOf(request), 0, () => request.raw.destroy())
+    const open = () => readCurrentFile(database, sealer, file, form, takeMemory)
+    const body = type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open(), form)
+    // What cannot be sent is refused before the response begins.
+    const first = await refusing(body.next().catch(explainChanges))
+    return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
+      etag: fileEtag(file),
+      // The name comes from the definition.
+      'content-disposition': `attachment; filename="${file.resource}.${type === CSV ? 'csv' : 'ndjson'}"`,
+    })
+  })
+}
+
+function explainChanges(error: unknown): never {
+  if (error instanceof TooManyChanges) throw new Refusal('conflict', error.message)
+  throw error
+}
+
+/** The rest of a generator whose first value has been taken. It ends even if nobody reads it. */
+function continueAfter(
+  first: IteratorResult<Buffer, void>,
+  rest: AsyncGenerator<Buffer, void>,
+): AsyncIterable<Buffer> {
+  let taken: IteratorResult<Buffer, void> | undefined = first
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        const next = taken ?? (await rest.next())
+        taken = undefined
+        return next
+      },
+      return: () => rest.return(),
+    }),
+  }
+}

@@ -1,0 +1,9 @@
+import type { Operation } from '../../api/contract/contract.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { addRecords, deleteRecords } from './change-records.ts'
+import { getFile } from './get-file.ts'
+import { putFile } from './put-file.ts'
+
+export function fileOperations(options: SubmissionOptions): readonly Operation[] {
+  return [putFile(options), getFile(options), addRecords(options), deleteRecords(options)]
+}

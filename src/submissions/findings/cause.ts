@@ -1,0 +1,47 @@
+import Type, { type Static } from 'typebox'
+import { count, text } from '../../api/contract/fields.ts'
+import { ERROR_TYPES } from './schema.ts'
+
+const CAUSE_KINDS = ['file', 'column', 'value', 'reference', 'record', 'rule'] as const
+
+/** What to fix, with the findings that disappear when it is fixed. */
+export const Cause = Type.Object(
+  {
+    key: Type.String({ description: 'The same for the same cause in another run.' }),
+    kind: Type.Unsafe<(typeof CAUSE_KINDS)[number]>(
+      Type.Union(
+        CAUSE_KINDS.map((name) => Type.Literal(name)),
+        { description: 'What the cause is about.' },
+      ),
+    ),
+    severity: Type.Unsafe<(typeof ERROR_TYPES)[number]>(
+      Type.Union(
+        ERROR_TYPES.map((name) => Type.Literal(name)),
+        { description: 'Error if one of its findings is an error.' },
+      ),
+    ),
+    file: text('Name of the file of its first finding.'),
+    field: text('The field to fix.'),
+    value: text('The value to fix.'),
+    codes: Type.Array(Type.String(), { description: 'The codes of its findings.' }),
+    findings: count('Its findings; every finding belongs to one cause.'),
+    records: count('Records among its stored findings.'),
+    learners: count('Different students among its stored findings.'),
+    sentence: text('What is wrong.'),
+    fix: text('What to do.'),
+    example: Type.Optional(
+      Type.Object(
+        {
+          file: text('Name of the file.'),
+          line: count('Line on which the record starts, from 1.'),
+          field: text('The field.'),
+          value: text('Its value.'),
+          description: text('Description of the finding.'),
+        },
+        { description: 'The first of its findings.' },
+      ),
+    ),
+  },
+  { description: 'What to fix, with the findings that disappear when it is fixed.' },
+)
+export type Cause = Static<typeof Cause>

@@ -1,0 +1,66 @@
+import type { Command } from 'commander'
+import { readRecords } from '../../engines/records/index.ts'
+import {
+  action,
+  jsonOption,
+  keepHeapSmall,
+  type WithDatabase,
+  waitingNotice,
+} from '../../foundation/command-line/command.ts'
+import { Progress, say, writeOut } from '../../foundation/command-line/terminal.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { PUBLISHED_COLUMNS, publishResults } from './publish.ts'
+
+interface PublishFlags {
+  eid: string
+  return: string
+  token?: string
+  json?: true
+}
+
+/** How findings are stored. */
+export interface StorageSettings {
+  /** Encrypts if there is a key. */
+  readonly sealer: Sealer
+  /** The number of runs of a submission to keep. */
+  readonly keep: number
+}
+
+/** Adds `results publish`, and returns `results` so that others can add subcommands. */
+export function addResultsCommands(
+  program: Command,
+  withDatabase: WithDatabase,
+  readStorage: (database: Database) => Promise<StorageSettings>,
+): Command {
+  const results = program.command('results').description('publish and fetch validation results')
+  results
+    .command('publish')
+    .description('publish a complete run from an NDJSON, JSON or CSV file and print the token')
+    .requiredOption('--eid <eid>', 'the organisation that made the submission')
+    .requiredOption('--return <id>', 'the return that the submission belongs to')
+    .option('--token <token>', 'token of the submission; by default a new submission is created')
+    .addOption(jsonOption)
+    .argument('<file>', '- is standard input')
+    .action(
+      action(async (file: string, { eid, return: returnId, token, json }: PublishFlags) => {
+        keepHeapSmall()
+        const progress = new Progress('entries', [file])
+        const entries = readRecords([file], { columns: PUBLISHED_COLUMNS, onBytes: progress.onBytes })
+        const summary = await withDatabase(async (database) =>
+          publishResults(database, entries, {
+            eid,
+            returnId,
+            ...(await readStorage(database)),
+            ...(token === undefined ? {} : { token }),
+            onProgress: progress.onRecords,
+            onWait: waitingNotice(),
+          }),
+        ).finally(() => progress.stop())
+        const { runId, totalCount, submissionToken } = summary
+        if (!json) say(`Published run ${runId}: ${totalCount} ${totalCount === 1 ? 'entry' : 'entries'}.`)
+        await writeOut(`${json ? JSON.stringify(summary) : submissionToken}\n`)
+      }),
+    )
+  return results
+}

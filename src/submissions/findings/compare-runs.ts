@@ -1,0 +1,233 @@
+import Type, { type Static } from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { document } from '../../api/contract/results.ts'
+import { REVISION_HEADER } from '../../api/request/min-revision.ts'
+import { PageCache } from '../../api/serving/page-cache.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import { readAtPrimary, readAtStandby, StateMissing } from '../../foundation/database/servers.ts'
+import { type Comparison, compareRuns } from './compare.ts'
+import { readDetails, type Selection } from './filters.ts'
+import { assertThere, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import type { Submission } from './queries.ts'
+import { findRun, isPartial, type Run, readRun } from './runs.ts'
+import { ValidationEntry } from './schema.ts'
+
+const STATUSES = ['new', 'fixed', 'open'] as const
+
+const ChangedEntry = Type.Object(
+  {
+    ...ValidationEntry.properties,
+    status: oneOf(STATUSES, 'Whether the earlier run, the later run or both have the finding.'),
+    file: text('The file of the record.'),
+    line: Type.Optional(Type.Integer({ description: 'The line on which the record starts.', minimum: 1 })),
+    field: text('The field concerned.'),
+    value: text('Its value.'),
+    findingKey: text('Identifies the same finding in other runs, whatever the order of the records.'),
+    cause: text('Key of the cause of the finding.'),
+  },
+  { description: 'A finding, and whether it is new, fixed or open.' },
+)
+
+const ResultsChanges = Type.Object(
+  {
+    from: count('The earlier run.'),
+    to: count('The later run.'),
+    newCount: count('Findings that only the later run has.'),
+    fixedCount: count('Findings that only the earlier run has.'),
+    openCount: count('Findings that both runs have.'),
+    page: count('Page number of this page, from 1.'),
+    pageSize: count('Page size of this page.'),
+    results: Type.Optional(
+      Type.Array(ChangedEntry, { description: 'New findings, then fixed, then open ones.' }),
+    ),
+    totalCount: count('Findings that match.'),
+    partial: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.',
+      }),
+    ),
+  },
+  { description: 'How the findings of two runs differ.' },
+)
+
+const EXAMPLE: Static<typeof ResultsChanges> = {
+  from: 1,
+  to: 2,
+  newCount: 0,
+  fixedCount: 1,
+  openCount: 11,
+  page: 1,
+  pageSize: 100,
+  results: [{ status: 'fixed', localId: 'L0000001', errorCode: 'LEA-07-required', errorType: 'Error' }],
+  totalCount: 12,
+}
+
+interface ChangesQuery {
+  readonly from: number
+  readonly to?: number | undefined
+  readonly status?: string
+  readonly page: number
+  readonly pageSize: number
+}
+
+/** Memory for cached comparisons, in bytes. */
+const KEPT = 16 * 2 ** 20
+
+const runNumber = (description: string) =>
+  Type.Integer({ description, minimum: 1, maximum: 2 ** 31 - 1, format: 'int32' })
+
+export function getChanges({ servers, sealer, limits }: ResultsOptions): Operation {
+  const kept = new PageCache<Weighed>(KEPT)
+  const read = async <T>(query: (reader: Reader) => Promise<T>) =>
+    await readAtStandby(servers, query).catch(refuseGone)
+  return operation({
+    name: 'results-changes',
+    id: 'getValidationResultsChanges',
+    summary: 'Compare two runs',
+    description:
+      'The findings that are new, fixed and still open between an earlier run and the current one, or a later one, with exact totals.',
+    tag: 'Validation results',
+    method: 'GET',
+    path: '/submissions/{submissionToken}/validation-results/changes',
+    access: forFindings(servers),
+    limit: 'validation-results',
+    request: {
+      path: Type.Object({
+        submissionToken: Type.String({ description: 'The token of the submission.' }),
+      }),
+      query: Type.Object({
+        from: runNumber('The `runId` of the earlier run.'),
+        to: Type.Optional(runNumber('The `runId` of the later run; the current one where absent.')),
+        status: oneOf(STATUSES, 'Only findings with this status.'),
+        page: withDefault(
+          Type.Integer({ description: 'Page number, from 1.', minimum: 1, format: 'int32' }),
+          1,
+        ),
+        pageSize: withDefault(
+          Type.Integer({
+            description: `Findings per page, from 1 to ${limits.max}.`,
+            minimum: 1,
+            maximum: limits.max,
+
+            format: 'int32',
+          }),
+          limits.default,
+        ),
+      }),
+    },
+    schemas: { ResultsChanges },
+    responses: {
+      200: describeDocument(ResultsChanges, 'A page of the comparison.', EXAMPLE, REVISION_HEADER),
+    },
+    problems: {
+      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
+      unauthorized:
+        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
+      'not-found': 'The submission has no such run, or it is no longer stored.',
+      gone: 'The submission was cancelled, and its data was deleted.',
+      'too-many-requests': 'The rate limit is exceeded.',
+    },
+  }).handle(async ({ authorized: submission, query }) => {
+    assertThere(submission)
+    const { from, to } = await readAtPrimary(servers, (reader) => findRuns(reader, submission, query))
+    const key = `${from.run}/${to.run}/${to.completed}`
+    const known = kept.get(key)
+    const compared =
+      known ?? weigh(await read((reader) => compareRuns(reader, toReference(from), toReference(to), sealer)))
+    if (known === undefined) kept.set(key, compared)
+    const { added, fixed, open } = compared.comparison
+    const parts = [
+      { status: 'new', selection: added, run: to },
+      ...(from.trimmed === null ? [{ status: 'fixed', selection: fixed, run: from }] : []),
+      { status: 'open', selection: open, run: to },
+    ].filter(({ status }) => query.status === undefined || query.status === status)
+    const totalCount = parts.reduce((sum, { selection }) => sum + selection.total, 0)
+    const { page, pageSize } = query
+    assertPage(page, pageSize, totalCount)
+    const results: object[] = []
+    for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
+      const details = await read((reader) => readDetails(reader, toReference(run), ordinals, sealer))
+      results.push(...details.map((each) => ({ status, ...each })))
+    }
+    const body = {
+      from: from.number,
+      to: to.number,
+      newCount: added.total,
+      fixedCount: fixed.total,
+      openCount: open.total,
+      page,
+      pageSize,
+      results,
+      totalCount,
+      ...((isPartial(from) || isPartial(to) || from.trimmed !== null) && { partial: true }),
+    }
+    return document(body, revisionOf(submission))
+  })
+}
+
+interface Weighed {
+  readonly comparison: Comparison
+  readonly weight: number
+}
+
+function weigh(comparison: Comparison): Weighed {
+  const { added, fixed, open } = comparison
+  return { comparison, weight: added.weight + fixed.weight + open.weight }
+}
+
+function toReference({ run, total }: Run) {
+  return { run, totalCount: total }
+}
+
+async function findRuns(
+  reader: Reader,
+  { token, run }: Submission,
+  { from, to }: ChangesQuery,
+): Promise<{ from: Run; to: Run }> {
+  const earlier = await findRun(reader, token, from)
+  const later = to === undefined ? await readRun(reader, run) : await findRun(reader, token, to)
+  if (later !== undefined && later.trimmed !== null)
+    throw new Problem(
+      'not-found',
+      'The findings of the later run are no longer stored, only those of the last two runs. Leave out `to` to compare with the current run.',
+    )
+  if (earlier?.status === 'Processed' && later?.status === 'Processed') return { from: earlier, to: later }
+  throw new Problem(
+    'not-found',
+    'The submission has no finished run with this ID, or it is no longer stored.',
+  )
+}
+
+/** @throws {Problem} for a page past the last one */
+function assertPage(page: number, pageSize: number, totalCount: number): void {
+  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
+  if (page <= lastPage) return
+  throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
+    members: { errorCode: 'PR2' },
+  })
+}
+
+function refuseGone(error: unknown): never {
+  if (error instanceof StateMissing) throw new Problem('not-found', 'The run is not kept any more.')
+  throw error
+}
+
+/** The ordinals of a page across several selections in sequence. */
+function* slice(
+  parts: readonly { status: string; selection: Selection; run: Run }[],
+  first: number,
+  count: number,
+): Generator<{ status: string; run: Run; ordinals: number[] }> {
+  let skip = first
+  let left = count
+  for (const { status, selection, run } of parts) {
+    const ordinals = skip < selection.total && left > 0 ? selection.slice(skip, left) : []
+    skip = Math.max(0, skip - selection.total)
+    left -= ordinals.length
+    if (ordinals.length > 0) yield { status, run, ordinals }
+  }
+}

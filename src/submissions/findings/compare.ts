@@ -1,0 +1,132 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { StateMissing } from '../../foundation/database/servers.ts'
+import { hashPair } from '../../foundation/text/seeded-hash.ts'
+import { type RunReference, Selection } from './filters.ts'
+import { BLOCK, KEY_FIELD, keysContext } from './postings.ts'
+
+/** How the findings of two runs differ. */
+export interface Comparison {
+  /** Findings that only the later run has. */
+  readonly added: Selection
+  /** Findings that only the earlier run has. */
+  readonly fixed: Selection
+  /** Findings of the later run that the earlier run also has. */
+  readonly open: Selection
+}
+
+/**
+ * Compares two runs of a submission by the keys of their findings; identical findings are matched one to one.
+ *
+ * @throws {StateMissing} if the server does not have them
+ */
+export async function compareRuns(
+  reader: Reader,
+  from: RunReference,
+  to: RunReference,
+  sealer: Sealer,
+): Promise<Comparison> {
+  const table = new KeyTable(from.totalCount)
+  for await (const { keys, block } of readKeys(reader, from, sealer)) table.add(keys, block)
+  const added = new Map<number, Uint8Array>()
+  const open = new Map<number, Uint8Array>()
+  for await (const { keys, block } of readKeys(reader, to, sealer)) {
+    const bits = { added: new Uint8Array(BLOCK / 8), open: new Uint8Array(BLOCK / 8) }
+    for (let index = 0; index < keys.length; index += 2) {
+      const known = table.take(keys[index] ?? 0, keys[index + 1] ?? 0)
+      setBit(known ? bits.open : bits.added, index / 2)
+    }
+    added.set(block, bits.added)
+    open.set(block, bits.open)
+  }
+  return { added: new Selection(added), fixed: new Selection(table.left()), open: new Selection(open) }
+}
+
+async function* readKeys(reader: Reader, { run, totalCount }: RunReference, sealer: Sealer) {
+  for (let block = 0; block * BLOCK < totalCount; block++) {
+    const row = await reader.get<{ ordinals: Uint8Array }>(
+      'select ordinals from result_posting where run = $1 and field = $2 and value = $3 and block = $4',
+      [run, KEY_FIELD, '', block],
+    )
+    if (row === undefined) throw new StateMissing()
+    const bytes = sealer.open(row.ordinals, keysContext(run, block))
+    // Copied, because the words must be aligned.
+    yield { block, keys: new Uint32Array(new Uint8Array(bytes).buffer) }
+    await yieldToOthers()
+  }
+}
+
+function setBit(bits: Uint8Array, offset: number): void {
+  bits[offset >> 3] = (bits[offset >> 3] ?? 0) | (1 << (offset & 7))
+}
+
+/**
+ * Maps keys to ordinals in an open-addressing hash table of typed arrays: a million keys take 32 MB. The ordinals of
+ * a key form a linked list, so that many identical findings cost no more than others.
+ */
+class KeyTable {
+  readonly #mask: number
+  readonly #high: Uint32Array
+  readonly #low: Uint32Array
+  /** The last ordinal of each slot's key plus one, `EMPTY` if none are left, or 0 for a free slot. */
+  readonly #heads: Int32Array
+  /** For each ordinal, the next one of the same key plus one. */
+  readonly #next: Int32Array
+
+  constructor(count: number) {
+    const size = 2 ** Math.ceil(Math.log2(Math.max(16, count * 2)))
+    this.#mask = size - 1
+    this.#high = new Uint32Array(size)
+    this.#low = new Uint32Array(size)
+    this.#heads = new Int32Array(size)
+    this.#next = new Int32Array(count)
+  }
+
+  add(keys: Uint32Array, block: number): void {
+    for (let index = 0; index < keys.length; index += 2) {
+      const high = keys[index] ?? 0
+      const low = keys[index + 1] ?? 0
+      const at = this.#find(high, low)
+      const ordinal = block * BLOCK + index / 2
+      this.#next[ordinal] = this.#heads[at] ?? 0
+      this.#high[at] = high
+      this.#low[at] = low
+      this.#heads[at] = ordinal + 1
+    }
+  }
+
+  /** Whether an unmatched finding has this key, which is then marked as matched. */
+  take(high: number, low: number): boolean {
+    const at = this.#find(high, low)
+    const head = this.#heads[at] ?? 0
+    if (head <= 0) return false
+    this.#heads[at] = this.#next[head - 1] || EMPTY
+    return true
+  }
+
+  /** The unmatched ordinals as bitmaps. */
+  left(): Map<number, Uint8Array> {
+    const blocks = new Map<number, Uint8Array>()
+    for (const head of this.#heads) {
+      for (let each = head; each > 0; each = this.#next[each - 1] ?? 0) {
+        const block = Math.floor((each - 1) / BLOCK)
+        const bits = blocks.get(block) ?? new Uint8Array(BLOCK / 8)
+        setBit(bits, (each - 1) % BLOCK)
+        blocks.set(block, bits)
+      }
+    }
+    return blocks
+  }
+
+  /** The slot of a key, or the free slot where it belongs. */
+  #find(high: number, low: number): number {
+    let at = hashPair(high, low) & this.#mask
+    while (this.#heads[at] !== 0 && (this.#high[at] !== high || this.#low[at] !== low))
+      at = (at + 1) & this.#mask
+    return at
+  }
+}
+
+/** A slot whose key has no ordinals left. */
+const EMPTY = -1

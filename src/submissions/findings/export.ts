@@ -1,0 +1,61 @@
+import { stringify } from 'csv-stringify/sync'
+import { type BytesResult, stream } from '../../api/contract/results.ts'
+import { pick } from '../../engines/records/index.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { readAtStandby, type Servers } from '../../foundation/database/servers.ts'
+import { readDocuments, type Selection } from './filters.ts'
+import { ENTRY_COLUMNS } from './publish.ts'
+import type { Submission } from './queries.ts'
+
+export const CSV = 'text/csv'
+export const NDJSON = 'application/x-ndjson'
+
+/** Entries read at once. Each stopped reader keeps up to three batches in memory, with up to 4 KiB for an entry. */
+const READ = 50
+
+/**
+ * Streams all or the selected entries of a run in order. Memory holds one batch of them.
+ * `found` is the number of findings of the run if not all of them are stored.
+ */
+export function streamEntries(
+  type: string,
+  servers: Servers,
+  submission: Submission,
+  selected: Selection | undefined,
+  { sealer, etag, found }: { sealer: Sealer; etag: string; found?: number | undefined },
+): BytesResult {
+  const total = selected?.total ?? submission.totalCount
+  const render = type === CSV ? renderCsv : renderNdjson
+  async function* content(): AsyncGenerator<string> {
+    if (type === CSV) yield stringify([ENTRY_COLUMNS.map(({ name }) => name)])
+    for (let first = 0; first < total; first += READ) {
+      const count = Math.min(READ, total - first)
+      const ordinals = selected?.slice(first, count) ?? Array.from({ length: count }, (_, at) => first + at)
+      yield render(
+        await readAtStandby(servers, (reader) => readDocuments(reader, submission, ordinals, sealer)),
+      )
+    }
+  }
+  return stream(`${type}; charset=utf-8`, content(), {
+    etag,
+    'total-count': String(total),
+    ...(found !== undefined && { 'found-count': String(found) }),
+    'content-disposition': `attachment; filename="findings.${type === CSV ? 'csv' : 'ndjson'}"`,
+  })
+}
+
+function renderNdjson(documents: readonly string[]): string {
+  return `${documents.join('\n')}\n`
+}
+
+function renderCsv(documents: readonly string[]): string {
+  return stringify(
+    documents.map((document) => {
+      const entry: unknown = JSON.parse(document)
+      return ENTRY_COLUMNS.map(({ path, write }) => {
+        const value = pick(entry, path)
+        return value === undefined ? '' : write(value)
+      })
+    }),
+  )
+}

@@ -1,0 +1,238 @@
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { StateMissing } from '../../foundation/database/servers.ts'
+import { toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
+import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValues } from './postings.ts'
+import type { ValidationEntry } from './schema.ts'
+import { detailContext, entryContext } from './store-run.ts'
+
+export type Filters = Readonly<Partial<Record<FilterName, string>>>
+
+/** The run whose findings are read. */
+export interface RunReference {
+  readonly run: number
+  readonly totalCount: number
+}
+
+/** A set of ordinals of a run: a bitmap for each non-empty block. */
+export class Selection {
+  readonly #blocks: readonly { readonly block: number; readonly bits: Uint8Array; readonly before: number }[]
+  readonly total: number
+
+  constructor(blocks: ReadonlyMap<number, Uint8Array>) {
+    let before = 0
+    this.#blocks = [...blocks]
+      .sort(([one], [other]) => one - other)
+      .map(([block, bits]) => {
+        const entry = { block, bits, before }
+        before += countBits(bits)
+        return entry
+      })
+    this.total = before
+  }
+
+  /** The memory in bytes. */
+  get weight(): number {
+    return 200 + this.#blocks.length * (BLOCK / 8 + 100)
+  }
+
+  /** At most `count` ordinals from the `first`-th on. Seeking costs the same everywhere. */
+  slice(first: number, count: number): number[] {
+    const ordinals: number[] = []
+    let at = this.#blocks.findLastIndex(({ before }) => before <= first)
+    let skip = first - (this.#blocks[at]?.before ?? 0)
+    for (; at >= 0 && at < this.#blocks.length && ordinals.length < count; at++) {
+      const entry = this.#blocks[at]
+      if (entry === undefined) break
+      for (let index = 0; index < entry.bits.length && ordinals.length < count; index++) {
+        const byte = entry.bits[index] ?? 0
+        const bits = BITS[byte] ?? 0
+        if (skip >= bits) {
+          skip -= bits
+          continue
+        }
+        for (let bit = 0; bit < 8 && ordinals.length < count; bit++) {
+          if ((byte & (1 << bit)) === 0) continue
+          if (skip > 0) skip--
+          else ordinals.push(entry.block * BLOCK + index * 8 + bit)
+        }
+      }
+    }
+    return ordinals
+  }
+}
+
+const BITS = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length)
+
+function countBits(bits: Uint8Array): number {
+  let count = 0
+  for (const byte of bits) count += BITS[byte] ?? 0
+  return count
+}
+
+/**
+ * Selects the findings of a run that match all filters.
+ *
+ * @throws {StateMissing} if the server does not have the run
+ */
+export async function selectEntries(
+  reader: Reader,
+  reference: RunReference,
+  filters: Filters,
+  sealer: Sealer,
+): Promise<Selection> {
+  const names = FILTER_NAMES.filter((name) => filters[name] !== undefined)
+  if (!(await hasPostings(reader, reference.run))) return await scan(reader, reference, filters, sealer)
+  let blocks: Map<number, Uint8Array> | undefined
+  for (const name of names) {
+    const field = FILTER_FIELDS[name]
+    // PostgreSQL accepts no NUL in text, so no stored value contains one.
+    const given = filters[name]?.replaceAll('\0', '\ufffd') ?? ''
+    const values = nameValues(sealer, reference.run, field, given)
+    // In one statement, because each may reach another standby.
+    const rows = await reader.all<{ block: number | null; ordinals: Uint8Array }>(
+      `select p.block, p.ordinals from submission_run r left join result_posting p
+         on p.run = r.run and p.field = $2 and p.value in (${values.map((_, index) => `$${index + 3}`)})
+       where r.run = $1 and r.status = 'Processed'`,
+      [reference.run, field, ...values],
+    )
+    if (rows.length === 0) throw new StateMissing()
+    const found = new Map(
+      rows.flatMap(({ block, ordinals }) => (block === null ? [] : [[block, decodeOffsets(ordinals)]])),
+    )
+    blocks = blocks === undefined ? found : intersect(blocks, found)
+  }
+  return new Selection(blocks ?? new Map())
+}
+
+function intersect(one: ReadonlyMap<number, Uint8Array>, other: ReadonlyMap<number, Uint8Array>) {
+  const both = new Map<number, Uint8Array>()
+  for (const [block, bits] of one) {
+    const others = other.get(block)
+    if (others !== undefined)
+      both.set(
+        block,
+        bits.map((byte, index) => byte & (others[index] ?? 0)),
+      )
+  }
+  return both
+}
+
+/** Runs published by earlier versions have no postings; their findings are read instead. */
+async function hasPostings(reader: Reader, run: number): Promise<boolean> {
+  return (await reader.get('select run from submission_run where run = $1', [run])) !== undefined
+}
+
+async function scan(
+  reader: Reader,
+  reference: RunReference,
+  filters: Filters,
+  sealer: Sealer,
+): Promise<Selection> {
+  const blocks = new Map<number, Uint8Array>()
+  for (let first = 0; first < reference.totalCount; first += SCANNED) {
+    const ordinals = Array.from(
+      { length: Math.min(SCANNED, reference.totalCount - first) },
+      (_, at) => first + at,
+    )
+    for (const [index, document] of (await readDocuments(reader, reference, ordinals, sealer)).entries()) {
+      const entry = JSON.parse(document) as ValidationEntry
+      if (
+        FILTER_NAMES.some(
+          (name) => filters[name] !== undefined && entry[FILTER_FIELDS[name]] !== filters[name],
+        )
+      )
+        continue
+      const ordinal = first + index
+      const block = Math.floor(ordinal / BLOCK)
+      const bits = blocks.get(block) ?? new Uint8Array(BLOCK / 8)
+      const offset = ordinal % BLOCK
+      bits[offset >> 3] = (bits[offset >> 3] ?? 0) | (1 << (offset & 7))
+      blocks.set(block, bits)
+    }
+  }
+  return new Selection(blocks)
+}
+
+const SCANNED = 1000
+
+/**
+ * Servers the decrypted documents with the given ordinals, in order.
+ *
+ * @throws {StateMissing} if one is missing: the run was deleted, or a standby does not have it yet
+ */
+export async function readDocuments(
+  reader: Reader,
+  { run }: RunReference,
+  ordinals: readonly number[],
+  sealer: Sealer,
+): Promise<string[]> {
+  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf"')
+  const texts = await readTexts(reader, run, rows, sealer)
+  return rows.map((row) => {
+    const document = openDocument(run, row, sealer)
+    const recordText = texts.get(row.textOf ?? -1)
+    if (recordText === undefined) return document
+    return JSON.stringify({ ...(JSON.parse(document) as object), recordText })
+  })
+}
+
+/** The same, with the details that the specified operation does not return. */
+export async function readDetails(
+  reader: Reader,
+  { run }: RunReference,
+  ordinals: readonly number[],
+  sealer: Sealer,
+): Promise<object[]> {
+  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf", detail')
+  const texts = await readTexts(reader, run, rows, sealer)
+  return rows.map((row) => {
+    const { ordinal, detail, textOf } = row
+    const entry = JSON.parse(openDocument(run, row, sealer)) as object
+    const recordText = texts.get(textOf ?? -1)
+    const context = detailContext(entryContext(run, ordinal))
+    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, context)) as object)
+    return { ...entry, ...(recordText !== undefined && { recordText }), ...rest }
+  })
+}
+
+/** The texts of records, by the ordinal of the first finding of each, that other findings refer to. */
+async function readTexts(
+  reader: Reader,
+  run: number,
+  rows: readonly EntryRow[],
+  sealer: Sealer,
+): Promise<ReadonlyMap<number, string | undefined>> {
+  const wanted = new Set(rows.flatMap(({ textOf }) => textOf ?? []))
+  const sources = await readRows(reader, run, [...wanted], 'document')
+  return new Map(
+    sources.map((row) => {
+      const { recordText } = JSON.parse(openDocument(run, row, sealer)) as ValidationEntry
+      return [row.ordinal, recordText]
+    }),
+  )
+}
+
+interface EntryRow {
+  readonly ordinal: number
+  readonly document: Utf8
+  readonly detail?: string | null
+  /** The ordinal of the finding with the text of the record, if this one lacks it. */
+  readonly textOf?: number | null
+}
+
+function openDocument(run: number, { ordinal, document }: EntryRow, sealer: Sealer): string {
+  return sealer.openText(toBuffer(document).toString('utf8'), entryContext(run, ordinal))
+}
+
+async function readRows(reader: Reader, run: number, ordinals: readonly number[], columns: string) {
+  if (ordinals.length === 0) return []
+  const rows = await reader.all<EntryRow>(
+    // As a join, SQLite would compare every entry of the run with every ordinal.
+    `select ordinal, ${columns} from result_entry where run = $1 and ordinal in
+       (select cast(wanted.value as bigint) from ${reader.dialect.elements('$2', 'wanted')}) order by ordinal`,
+    [run, JSON.stringify(ordinals)],
+  )
+  if (rows.length !== ordinals.length) throw new StateMissing()
+  return rows
+}

@@ -1,0 +1,95 @@
+import Type, { type TSchema } from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { count, text } from '../../api/contract/fields.ts'
+import { document } from '../../api/contract/results.ts'
+import { REVISION_HEADER } from '../../api/request/min-revision.ts'
+import { readAtPrimary } from '../../foundation/database/servers.ts'
+import { Cause } from './cause.ts'
+import { assertThere, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { readRun, readSummary } from './runs.ts'
+
+const ResultsCauses = Type.Object(
+  {
+    submissionToken: text('The token of the submission.'),
+    runId: count('The current run; absent before the first.'),
+    causes: Type.Optional(
+      Type.Array(Type.Ref('Cause#') as TSchema, {
+        description:
+          'Errors before warnings, causes before consequences, then by records. Absent if the findings were published without causes.',
+      }),
+    ),
+  },
+  { description: 'What to fix in a submission, in order.' },
+)
+
+const EXAMPLE = {
+  submissionToken: 'sample-submission',
+  runId: 1,
+  causes: [
+    {
+      key: 'column:enrolments.courseStartDate:day-month-year',
+      kind: 'column',
+      severity: 'Error',
+      file: 'enrolments.csv',
+      field: 'courseStartDate',
+      codes: ['ENR-06-type'],
+      findings: 1500,
+      records: 1500,
+      learners: 400,
+      sentence: 'courseStartDate: all 1,500 values are not written year-month-day.',
+      fix: 'Write dates as year-month-day, such as 2025-02-17.',
+      example: {
+        file: 'enrolments.csv',
+        line: 2,
+        field: 'courseStartDate',
+        value: '17/02/2025',
+        description: 'courseStartDate is "17/02/2025", but must be a date such as 2025-02-17.',
+      },
+    },
+  ],
+}
+
+export function getCauses({ servers, sealer }: ResultsOptions): Operation {
+  return operation({
+    name: 'results-causes',
+    id: 'getValidationResultsCauses',
+    summary: 'List the causes of validation results',
+    description:
+      'What to fix, instead of every finding: each finding of the current run belongs to exactly one cause. A key is the same in other runs.',
+    tag: 'Validation results',
+    method: 'GET',
+    path: '/submissions/{submissionToken}/validation-results/causes',
+    access: forFindings(servers),
+    limit: 'validation-results',
+    request: {
+      path: Type.Object({
+        submissionToken: Type.String({ description: 'The token of the submission.' }),
+      }),
+    },
+    schemas: { Cause, ResultsCauses },
+    responses: { 200: describeDocument(ResultsCauses, 'The causes.', EXAMPLE, REVISION_HEADER) },
+    problems: {
+      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
+      unauthorized:
+        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
+      gone: 'The submission was cancelled, and its data was deleted.',
+      'too-many-requests': 'The rate limit is exceeded.',
+    },
+  }).handle(async ({ authorized: submission }) => {
+    assertThere(submission)
+    const causes = await readAtPrimary(servers, async (reader) => {
+      const current = await readRun(reader, submission.run)
+      const summary = current === undefined ? undefined : await readSummary(reader, submission.run, sealer)
+      return { runId: current?.number, causes: summary?.causes?.slice() }
+    })
+    return document(
+      {
+        submissionToken: submission.token,
+        ...(causes.runId !== undefined && { runId: causes.runId }),
+        ...(causes.causes !== undefined && { causes: causes.causes }),
+      },
+      revisionOf(submission),
+    )
+  })
+}

@@ -1,0 +1,226 @@
+import Type from 'typebox'
+import { unauthorized } from '../../api/access/admit.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
+import { notModified, page } from '../../api/contract/results.ts'
+import { callerOf } from '../../api/request/caller.ts'
+import { describeFaults, type ParameterFault } from '../../api/request/parameters.ts'
+import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts'
+import { PageCache } from '../../api/serving/page-cache.ts'
+import { SharedReads } from '../../api/serving/shared-reads.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import {
+  readAtPrimary,
+  readAtStandby,
+  type Servers,
+  StateMissing,
+} from '../../foundation/database/servers.ts'
+import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
+import { CSV, NDJSON, streamEntries } from './export.ts'
+import { type Filters, type Selection, selectEntries } from './filters.ts'
+import { assertThere, forFindings, nameRun, type ResultsOptions } from './own.ts'
+import { FILTER_NAMES } from './postings.ts'
+import { findSubmissionOf, readEntries, readSelected, type Submission } from './queries.ts'
+import { isPartial, readRun } from './runs.ts'
+import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
+
+interface Pagination {
+  readonly page: number
+  readonly pageSize: number
+}
+
+/** Memory for cached selections, in bytes. */
+const SELECTIONS = 16 * 2 ** 20
+
+function describeResults() {
+  const described = describePage(ValidationResultsPage, 'A page of entries.', EXAMPLE_PAGE)
+  const whole = { schema: { type: 'string', description: 'All entries that match.' } }
+  return { ...described, content: { ...described.content, [CSV]: whole, [NDJSON]: whole } }
+}
+
+/** Section 4.2 of the API specification. */
+export function getValidationResults({
+  servers,
+  pages,
+  unread,
+  reads,
+  limits,
+  sealer,
+}: ResultsOptions): Operation {
+  const selections = new PageCache<Selection>(SELECTIONS)
+  const readings = new SharedReads<Page>(unread, reads)
+  return operation({
+    name: 'validation-results',
+    id: 'getValidationResults',
+    summary: 'Get validation results',
+    description:
+      'A page of the current validation results of a submission, in the order they were published. Pages with ETags that begin alike, up to the hyphen, are of one run. Filters combine with AND. As `text/csv` or `application/x-ndjson`, all entries are streamed, as many as `Total-Count` says; where not all findings of the run are stored, `Found-Count` says how many it has. An error on the way ends the connection.',
+    tag: 'Validation results',
+    method: 'GET',
+    path: '/submissions/{submissionToken}/validation-results',
+    access: forFindings(servers),
+    limit: 'validation-results',
+    accepts: ['application/json', CSV, NDJSON],
+    request: {
+      path: Type.Object({
+        submissionToken: Type.String({ description: 'The token of the submission.' }),
+      }),
+      query: resultsQuery(limits),
+    },
+    schemas: { ResultsProblem: ResultsProblemBody, ValidationEntry, ValidationResultsPage },
+    responses: {
+      200: describeResults(),
+      304: NOT_MODIFIED,
+    },
+    problems: {
+      'invalid-parameters':
+        'The pagination parameters are invalid (see errorCode), or the version is not supported.',
+      unauthorized:
+        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
+      gone: 'The submission was cancelled, and its data was deleted.',
+      'too-many-requests': 'The rate limit is exceeded.',
+    },
+    badRequest: EXAMPLE_BAD_REQUEST,
+    describeFaults: (faults, { authorized, received }) =>
+      describePaginationFaults('PR1', faults, authorized, received),
+  }).handle(async ({ request, query, received, authorized, accepted, isFresh }) => {
+    const answer = async (submission: Submission) => {
+      assertThere(submission)
+      const selected = await select(selections, servers, submission, query, sealer)
+      if (accepted !== 'application/json') {
+        assertWhole(submission, received)
+        const etag = makeEtag(nameRun(submission), digestQuery(`${accepted}${nameFilters(query)}`))
+        if (isFresh(etag)) return notModified(etag)
+        const run = await readAtPrimary(servers, (reader) => readRun(reader, submission.run))
+        const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
+        return streamEntries(accepted, servers, submission, selected, { sealer, etag, found })
+      }
+      const matching = { ...submission, totalCount: selected?.total ?? submission.totalCount }
+      assertWithin(query, matching, received)
+      // The key includes the publishing time: after a restore or a failover, the database may reuse the number of a
+      // lost run, even for another organisation.
+      const key = `${nameRun(submission)}/${query.page}/${query.pageSize}${nameFilters(query)}`
+      const etag = makeEtag(nameRun(submission), digestQuery(key))
+      if (isFresh(etag)) return notModified(etag)
+
+      const kept = pages.get(key)
+      kept?.join()
+      const read = () => readResultsPage(servers, matching, selected, query, etag, sealer)
+      const found = kept ?? (await readings.get(key, callerOf(request), read))
+      if (kept === undefined) pages.set(key, found)
+      return page(found, () => pages.set(key, found))
+    }
+    for (let submission = authorized; ; ) {
+      try {
+        return await answer(submission)
+      } catch (error) {
+        if (!(error instanceof StateMissing)) throw error
+        // A new run was published in the meantime, or the run was encrypted.
+        const { eid, token } = submission
+        const found = await readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, token))
+        if (found === undefined) throw unauthorized()
+        submission = found
+      }
+    }
+  })
+}
+
+/** @throws {Problem} the extended 400 of section 2.10, for a page past the last one */
+function assertWithin(
+  { page, pageSize }: Pagination,
+  submission: Submission,
+  received: Readonly<Record<string, string>>,
+): void {
+  const lastPage = Math.max(1, Math.ceil(submission.totalCount / pageSize))
+  if (page <= lastPage) return
+  const message = `is ${page}, past the last page: ${submission.totalCount} entries at ${pageSize} a page end on page ${lastPage}`
+  const faults = [{ parameter: 'page', message }]
+  throw new Problem(
+    'invalid-parameters',
+    describeFaults(faults),
+    describePaginationFaults('PR2', faults, submission, received),
+  )
+}
+
+/** Further members of the 400 (section 2.10 of the interface). */
+function describePaginationFaults(
+  errorCode: 'PR1' | 'PR2',
+  faults: readonly ParameterFault[],
+  submission: Submission,
+  received: Readonly<Record<string, string>>,
+): ProblemOptions {
+  const errors = Object.fromEntries(
+    faults.map(({ parameter }) => [
+      parameter,
+      faults.filter((each) => each.parameter === parameter).map(({ message }) => `${parameter} ${message}.`),
+    ]),
+  )
+  return {
+    members: {
+      errors,
+      returnId: submission.returnId,
+      submissionToken: submission.token,
+      content: received,
+      errorCode,
+    },
+  }
+}
+
+async function readResultsPage(
+  servers: Servers,
+  submission: Submission,
+  selected: Selection | undefined,
+  { page, pageSize }: Pagination,
+  etag: string,
+  sealer: Sealer,
+): Promise<Page> {
+  const documents = await readAtStandby(servers, (reader) =>
+    selected === undefined
+      ? readEntries(reader, submission, { page, pageSize }, sealer)
+      : readSelected(reader, submission, selected.slice((page - 1) * pageSize, pageSize), sealer),
+  )
+  const parts = surround(
+    `{"page":${page},"pageSize":${pageSize},"results":[`,
+    documents,
+    `],"totalCount":${submission.totalCount}}`,
+  )
+  return new Page(parts, etag)
+}
+
+/** The filters of a query in a fixed order; an empty string without filters. */
+function nameFilters(query: Filters): string {
+  const given = FILTER_NAMES.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]]))
+  return given.length === 0 ? '' : `/${JSON.stringify(given)}`
+}
+
+/** The entries that match the filters; `undefined` without filters. */
+async function select(
+  kept: PageCache<Selection>,
+  servers: Servers,
+  submission: Submission,
+  query: Filters,
+  sealer: Sealer,
+): Promise<Selection | undefined> {
+  const name = nameFilters(query)
+  if (name === '') return undefined
+  const key = nameRun(submission) + name
+  const known = kept.get(key)
+  if (known !== undefined) return known
+  const selection = await readAtStandby(servers, (reader) => selectEntries(reader, submission, query, sealer))
+  kept.set(key, selection)
+  return selection
+}
+
+/** @throws {Problem} the extended 400 of section 2.10, if a page of an unpaged representation is requested */
+function assertWhole(submission: Submission, received: Readonly<Record<string, string>>): void {
+  const faults = ['page', 'pageSize']
+    .filter((parameter) => (received[parameter] ?? '') !== '')
+    .map((parameter) => ({ parameter, message: 'applies to JSON only: CSV and NDJSON hold all entries' }))
+  if (faults.length === 0) return
+  throw new Problem(
+    'invalid-parameters',
+    describeFaults(faults),
+    describePaginationFaults('PR1', faults, submission, received),
+  )
+}

@@ -1,0 +1,139 @@
+import Type, { type TSchema } from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { count, text } from '../../api/contract/fields.ts'
+import { document } from '../../api/contract/results.ts'
+import { REVISION_HEADER } from '../../api/request/min-revision.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { readAtPrimary } from '../../foundation/database/servers.ts'
+import { assertThere, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import type { Submission } from './queries.ts'
+import { isPartial, readRun, readSummary } from './runs.ts'
+import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
+
+const ResultsSummary = Type.Object(
+  {
+    submissionToken: text('The token of the submission.'),
+    returnId: text('The return of the submission.'),
+    runId: count('The current run; absent before the first.'),
+    errorCount: count('Errors in all.'),
+    warningCount: count('Warnings in all.'),
+    totalCount: count('Entries that are stored.'),
+    partial: Type.Optional(
+      Type.Boolean({
+        description: 'Whether not all findings are stored: `stored` of a code says how many are.',
+      }),
+    ),
+    definition: Type.Optional(
+      Type.Object({
+        name: text('Name of the definition.'),
+        version: text('Its version.'),
+        title: text('The data that it describes.'),
+        notice: text('A notice that reports show.'),
+      }),
+    ),
+    codes: Type.Optional(
+      Type.Array(
+        Type.Object({
+          errorCode: text('The code.'),
+          errorType: text(`${ERROR_TYPES.join(' or ')}.`),
+          fileType: text(`The file: ${FILE_TYPES.join(', ')}.`),
+          count: count('How often it was found; exact.'),
+          stored: count('How many of those are stored, where not all are.'),
+          share: Type.Optional(
+            Type.Number({ description: 'Share of the records of its file, from 0 to 1.', minimum: 0 }),
+          ),
+          students: count('Different students.'),
+          first: Type.Optional(Type.Ref('ValidationEntry#') as TSchema),
+        }),
+        { description: 'Each code that was found, the most frequent first.' },
+      ),
+    ),
+    notRun: Type.Optional(
+      Type.Array(Type.Object({ errorCode: text('The code.'), reason: text('Why it did not run.') }), {
+        description: 'Checks that could not run.',
+      }),
+    ),
+  },
+  { description: 'What the current run of a submission found, by code.' },
+)
+
+const EXAMPLE = {
+  submissionToken: 'sample-submission',
+  returnId: '202512',
+  runId: 1,
+  errorCount: 12,
+  warningCount: 0,
+  totalCount: 12,
+  definition: { name: 'sdr', version: '1.0.0' },
+  codes: [
+    {
+      errorCode: 'LEA-07-required',
+      errorType: 'Error',
+      fileType: 'Learner',
+      count: 12,
+      share: 0.03,
+      students: 12,
+      first: { localId: 'L0000001', errorCode: 'LEA-07-required' },
+    },
+  ],
+  notRun: [],
+}
+
+export function getSummary({ servers, sealer }: ResultsOptions): Operation {
+  return operation({
+    name: 'results-summary',
+    id: 'getValidationResultsSummary',
+    summary: 'Summarise validation results',
+    description: 'What the current run found, by code, with exact totals, and the checks that could not run.',
+    tag: 'Validation results',
+    method: 'GET',
+    path: '/submissions/{submissionToken}/validation-results/summary',
+    access: forFindings(servers),
+    limit: 'validation-results',
+    request: {
+      path: Type.Object({
+        submissionToken: Type.String({ description: 'The token of the submission.' }),
+      }),
+    },
+    schemas: { ValidationEntry, ResultsSummary },
+    responses: { 200: describeDocument(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER) },
+    problems: {
+      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
+      unauthorized:
+        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
+      gone: 'The submission was cancelled, and its data was deleted.',
+      'too-many-requests': 'The rate limit is exceeded.',
+    },
+  }).handle(async ({ authorized: submission }) => {
+    assertThere(submission)
+    const summary = await readAtPrimary(servers, (reader) => summarise(reader, submission, sealer))
+    return document(summary, revisionOf(submission))
+  })
+}
+
+async function summarise(reader: Reader, submission: Submission, sealer: Sealer): Promise<object> {
+  const { token, returnId, run, totalCount } = submission
+  const base = { submissionToken: token, returnId }
+  const current = await readRun(reader, run)
+  const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
+  if (current === undefined || summary === undefined) return { ...base, totalCount }
+  const records = new Map<string, number>()
+  for (const file of summary.files ?? [])
+    records.set(file.fileType, (records.get(file.fileType) ?? 0) + file.records)
+  return {
+    ...base,
+    runId: current.number,
+    errorCount: current.errors,
+    warningCount: current.warnings,
+    totalCount,
+    ...(isPartial(current) && { partial: true }),
+    ...(summary.definition !== undefined && { definition: summary.definition }),
+    codes: summary.codes.map((code) => {
+      const of = records.get(code.fileType ?? '') ?? 0
+      return { ...code, ...(of > 0 && { share: Math.round((code.count / of) * 1e6) / 1e6 }) }
+    }),
+    notRun: summary.notRun.map(({ code, reason }) => ({ errorCode: code, reason })),
+  }
+}

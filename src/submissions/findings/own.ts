@@ -1,0 +1,60 @@
+import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import type { Page } from '../../api/serving/page.ts'
+import type { PageCache } from '../../api/serving/page-cache.ts'
+import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
+import type { Budget } from '../../foundation/budget/budget.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { readAtPrimary, type Servers } from '../../foundation/database/servers.ts'
+import { findSubmissionOf, type Submission } from './queries.ts'
+import type { Run } from './runs.ts'
+
+export interface ResultsOptions {
+  readonly servers: Servers
+  readonly pages: PageCache<Page>
+  readonly unread: UnreadResponses
+  /** Slots of concurrent reads. */
+  readonly reads: Budget
+  /** Entries per page. */
+  readonly limits: { readonly default: number; readonly max: number }
+  /** Decrypts stored data. */
+  readonly sealer: Sealer
+}
+
+/**
+ * A credential with the scope, of the organisation to which the submission in the path belongs. The submission is read
+ * at the primary: the caller may know of a run, an encryption or a deletion that a standby has not replayed.
+ */
+export function forFindings(servers: Servers): AccessRule<Submission> {
+  return asOrganisation('validation-results:read', (eid, { submissionToken = '' }) =>
+    readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, submissionToken)),
+  )
+}
+
+/** @throws {Problem} `gone` if the submission was cancelled */
+export function assertThere({ ended }: Submission): void {
+  if (ended === 'Cancelled')
+    throw new Problem('gone', 'The submission was cancelled, and its data was deleted.')
+}
+
+type Named = Pick<Submission, 'run' | 'published'>
+
+/** The header with which a response names the newest of the finished runs that it shows. */
+export function revisionOf(...shown: readonly (Named | Run | undefined)[]): Record<string, string> {
+  const [newest] = shown
+    .flatMap((each) => (each === undefined ? [] : [toNamed(each)]))
+    .filter(({ published }) => published > 0)
+    .sort((one, other) => other.run - one.run)
+  return newest === undefined ? {} : { 'x-revision': nameRun(newest) }
+}
+
+function toNamed(shown: Named | Run): Named {
+  if ('published' in shown) return shown
+  const { run, status, completed } = shown
+  return { run, published: status === 'Processed' ? (completed ?? 0) : 0 }
+}
+
+/** The publishing time distinguishes the run from one with the same number in a restored database. */
+export function nameRun({ run, published }: Named): string {
+  return `r${run}.${published.toString(36)}`
+}

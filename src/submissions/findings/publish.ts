@@ -1,0 +1,263 @@
+import type { SourceRecord } from '../../engines/records/index.ts'
+import { listColumns } from '../../engines/records/index.ts'
+import type { Database, Reader, Writer } from '../../foundation/database/database.ts'
+import { bumpRevision } from '../../foundation/database/revisions.ts'
+import { Sealer } from '../../foundation/database/seal.ts'
+import { FaultList, InputRefused, isFault, refuse } from '../../foundation/faults/faults.ts'
+import type { Fault } from '../../foundation/faults/user-error.ts'
+import { compileSchema } from '../../foundation/schema/compile.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { lockSubmission, type SubmissionWriter } from './change-submission.ts'
+import { findSubmission, type Submission } from './queries.ts'
+import {
+  deleteFindings,
+  deleteOldRuns,
+  RUNS_KEPT,
+  type RunSummary,
+  summaryContext,
+  trimOldRuns,
+} from './runs.ts'
+import { PublishedFinding, ValidationEntry } from './schema.ts'
+import { type Finding, type StoredRun, storeFindings } from './store-run.ts'
+import { createToken } from './token.ts'
+
+export interface Publication {
+  /** The organisation of the submission. */
+  readonly eid: string
+  /** The return that the submission belongs to. */
+  readonly returnId: string
+  /** The token of a new or existing submission; generated if absent. */
+  readonly token?: string
+  /** Encrypts the stored data if there is a key. */
+  readonly sealer?: Sealer
+  /** The number of runs of the submission to keep, including this one. */
+  readonly keep?: number
+  /** Called from time to time with the number of entries read so far. */
+  readonly onProgress?: (entries: number) => void
+  /** Called once if another transaction must finish first. */
+  readonly onWait?: () => void
+}
+
+export interface PublicationSummary {
+  readonly submissionToken: string
+  readonly returnId: string
+  readonly eid: string
+  readonly runId: number
+  readonly totalCount: number
+}
+
+/** The CSV columns of validation results. */
+export const ENTRY_COLUMNS = listColumns(ValidationEntry)
+
+/** The columns that a publish accepts, including the details that `mahi check` writes. */
+export const PUBLISHED_COLUMNS = listColumns(PublishedFinding)
+
+const readShape = compileSchema(PublishedFinding, { personal: true })
+
+/**
+ * Stores a complete run of validation results and makes it the submission's current run, in one transaction. The
+ * order of the entries is kept. Memory use does not depend on their number.
+ *
+ * @throws {InputRefused} with all faults found, up to MAX_FAULTS; nothing is stored then
+ */
+export async function publishResults(
+  database: Database,
+  entries: AsyncIterable<SourceRecord | Fault>,
+  {
+    eid,
+    returnId,
+    token = createToken(),
+    sealer = new Sealer(),
+    keep = RUNS_KEPT,
+    onProgress,
+    onWait,
+  }: Publication,
+): Promise<PublicationSummary> {
+  const faults = findPublicationFaults({ eid, returnId, token })
+  if (faults.length > 0) throw new InputRefused(faults)
+
+  // Numbered in a separate transaction, so that publishes of different submissions do not wait for each other.
+  const { number: runId } = await database.write('run', (writer) => bumpRevision(writer, 'run'), onWait)
+  return await database.write(
+    `job:publish/${runId}`,
+    async (transaction) => {
+      // Also before the entries are read: there may be millions.
+      await findPublishable(transaction, { token, eid, returnId })
+      const stored = await loadEntries(transaction, runId, entries, sealer, onProgress)
+      const { totalCount } = stored
+      const writer = await lockSubmission(transaction, token, onWait)
+      const before = await findPublishable(writer, { token, eid, returnId })
+      const now = Date.now()
+      await writer.run(
+        `insert into submission (token, eid, return_id, run, total, published, runs, sealed)
+         values ($1, $2, $3, $4, 0, 0, 0, null) on conflict (token) do nothing`,
+        [token, eid, returnId, runId],
+      )
+      await writer.run(
+        `insert into submission_run
+           (run, token, number, eid, status, received, revision, total, errors, warnings, files)
+         select $1, token, runs + 1, eid, 'InProgress', $2, revision, 0, 0, 0, '[]' from submission where token = $3`,
+        [runId, now, token],
+      )
+      await writer.run('update submission set runs = runs + 1 where token = $1', [token])
+      // A run of an early version has no row of its own, and cannot be compared.
+      if (before !== undefined && !(await hasRun(writer, before.run)))
+        await deleteFindings(writer, before.run)
+      await makeCurrent(writer, { token, run: runId, stored, notRun: [] }, sealer, keep)
+      return { submissionToken: token, returnId, eid, runId, totalCount }
+    },
+    onWait,
+  )
+}
+
+/**
+ * The submission to publish to, if it exists.
+ *
+ * @throws {InputRefused} if it is another one or was cancelled
+ */
+async function findPublishable(
+  reader: Reader,
+  { token, eid, returnId }: { token: string; eid: string; returnId: string },
+): Promise<Submission | undefined> {
+  const found = await findSubmission(reader, token)
+  if (found !== undefined && (found.eid !== eid || found.returnId !== returnId)) {
+    refuse({
+      field: '--token',
+      message: `belongs to a submission of EID ${quote(found.eid)} and return ${quote(found.returnId)}. Use those, or leave --token out to create a new submission`,
+    })
+  }
+  if (found?.ended === 'Cancelled') {
+    refuse({
+      field: '--token',
+      message: 'belongs to a cancelled submission. Leave --token out to create a new one',
+    })
+  }
+  return found
+}
+
+async function hasRun(writer: Writer, run: number): Promise<boolean> {
+  return (await writer.get('select run from submission_run where run = $1', [run])) !== undefined
+}
+
+/**
+ * Makes a run whose findings were stored in this transaction the current one of its submission, and deletes the runs
+ * that are no longer kept.
+ */
+export async function makeCurrent(
+  writer: SubmissionWriter,
+  {
+    token,
+    run,
+    stored: { totalCount, errorCount, warningCount, codes },
+    ...rest
+  }: { token: string; run: number; stored: StoredRun } & Omit<RunSummary, 'codes'>,
+  sealer: Sealer,
+  keep: number,
+): Promise<void> {
+  const now = Date.now()
+  const summary: RunSummary = { codes, ...rest }
+  await writer.run(
+    `update submission_run set status = 'Processed', completed = $2, total = $3, errors = $4, warnings = $5,
+       sealed = $6, summary = $7, progress = null, reason = null where run = $1`,
+    [
+      run,
+      now,
+      totalCount,
+      errorCount,
+      warningCount,
+      sealer.keyId,
+      sealer.begin().sealText(JSON.stringify(summary), summaryContext(run)),
+    ],
+  )
+  await writer.run(
+    'update submission set run = $2, total = $3, published = $4, sealed = $5 where token = $1',
+    [token, run, totalCount, now, sealer.keyId],
+  )
+  await deleteOldRuns(writer, token, keep)
+  await trimOldRuns(writer, token)
+}
+
+function findPublicationFaults({
+  eid,
+  returnId,
+  token,
+}: {
+  eid: string
+  returnId: string
+  token: string
+}): Fault[] {
+  const checks: [string, string, RegExp, string][] = [
+    ['--eid', eid, /^[!-~]{1,64}$/, 'at most 64 visible ASCII characters without spaces'],
+    ['--return', returnId, /^[!-~]{1,64}$/, 'at most 64 visible ASCII characters without spaces'],
+    [
+      '--token',
+      token,
+      /^[A-Za-z0-9._~-]{8,128}$/,
+      '8 to 128 letters, digits, dots, hyphens, underscores or tildes',
+    ],
+  ]
+  return checks.flatMap(([field, value, pattern, right]) => {
+    if (pattern.test(value)) return []
+    // A token grants access, and messages are often logged.
+    const shown = field === '--token' ? `; it has ${value.length} characters` : `, not ${quote(value)}`
+    return [{ field, message: `must be ${right}${shown}` }]
+  })
+}
+
+async function loadEntries(
+  writer: Writer,
+  runId: number,
+  entries: AsyncIterable<SourceRecord | Fault>,
+  sealer: Sealer,
+  onProgress?: (entries: number) => void,
+): Promise<StoredRun> {
+  const faults = new FaultList()
+  async function* findings(): AsyncGenerator<Finding> {
+    let count = 0
+    try {
+      for await (const entry of entries) {
+        const { value, faults: found } = isFault(entry) ? { faults: [entry] } : readEntry(entry)
+        faults.add(found)
+        if (faults.truncated) return
+        if (faults.found) continue
+        yield splitFinding(value ?? {})
+        if (++count % 1000 === 0) onProgress?.(count)
+      }
+    } catch (error) {
+      // Unreadable input is one more fault, after those of the entries before it.
+      if (!(error instanceof InputRefused)) throw error
+      faults.add(error.faults)
+    }
+    onProgress?.(count)
+  }
+  const stored = await storeFindings(writer, runId, findings(), sealer)
+  faults.throwIfFound()
+  return stored
+}
+
+/** The specified operation returns the entry; the detail is for filters and comparisons. */
+function splitFinding({ file, line, field, value, findingKey, cause, ...entry }: PublishedFinding): Finding {
+  const detail = Object.entries({ file, line, field, value, findingKey, cause }).filter(
+    ([, each]) => each !== undefined,
+  )
+  return detail.length === 0 ? { entry } : { entry, detail: Object.fromEntries(detail) }
+}
+
+function readEntry({ file, line, value, faults = [] }: SourceRecord): {
+  value?: PublishedFinding
+  faults: Fault[]
+} {
+  const reading = readShape(value)
+  return {
+    value: reading.value as PublishedFinding,
+    faults: [
+      ...faults,
+      ...reading.faults.map(({ field, message }) => ({
+        file,
+        line,
+        ...(field === '' ? {} : { field }),
+        message,
+      })),
+    ],
+  }
+}

@@ -1,0 +1,234 @@
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import type { Cause } from './cause.ts'
+import type { SubmissionWriter } from './change-submission.ts'
+import { KEY_FIELD } from './postings.ts'
+import type { CodeCount } from './store-run.ts'
+
+/** The default number of runs of a submission to keep. */
+export const RUNS_KEPT = 10
+
+/** The number of finished runs of a submission whose findings are stored; of the runs before, only what counts them. */
+const FINDINGS_KEPT = 2
+
+export const RUN_STATUSES = [
+  'Queued',
+  'InProgress',
+  'Processed',
+  'Halted',
+  'Cancelled',
+  'UnknownError',
+] as const
+type RunStatus = (typeof RUN_STATUSES)[number]
+
+/** A file as it was when the run was requested. */
+export interface RunFile {
+  readonly resource: string
+  readonly version: string
+  readonly format: string
+  /** The number of stored chunks at that time; later batches add more. */
+  readonly chunks: number
+  readonly batches: number
+  readonly records: number
+  readonly bytes: number
+  readonly sha256: string
+}
+
+/** The progress of a run. */
+export interface RunProgress {
+  readonly stage: string
+  readonly done?: number
+  readonly total?: number
+}
+
+/** A check that was not run, or only in part. */
+interface NotRun {
+  readonly code: string
+  readonly reason: string
+}
+
+/** The results of a run besides its findings; they may contain personal data. */
+export interface RunSummary {
+  readonly codes: readonly CodeCount[]
+  readonly notRun: readonly NotRun[]
+  readonly definition?: {
+    readonly name: string
+    readonly version: string
+    readonly title?: string
+    readonly notice?: string
+  }
+  readonly files?: readonly CheckedFile[]
+  /** What to fix, in this order; absent if the findings were published without it. */
+  readonly causes?: readonly Cause[]
+  readonly seconds?: number
+}
+
+/** A file as the check engine read it. */
+interface CheckedFile {
+  readonly resource: string
+  readonly fileType: string
+  readonly state: 'checked' | 'missing' | 'unreadable'
+  readonly records: number
+}
+
+export interface Run {
+  readonly run: number
+  readonly token: string
+  /** The run's number within the submission, from 1: the `runId` of the API. */
+  readonly number: number
+  readonly eid: string
+  readonly status: RunStatus
+  /** Milliseconds since 1970, like the following. */
+  readonly received: number
+  readonly started: number | null
+  readonly completed: number | null
+  /** The revision of the files that the run covers. */
+  readonly revision: number
+  readonly total: number
+  readonly errors: number
+  readonly warnings: number
+  readonly definition: string | null
+  readonly files: readonly RunFile[]
+  readonly progress: RunProgress | undefined
+  /** Why the run failed, without any of the data. */
+  readonly reason: string | null
+  /** The id of the key that encrypts its findings; `null` without encryption, and empty while they are encrypted. */
+  readonly sealed: string | null
+  /** When its findings were deleted, because two later runs have some; its counts and the keys of its findings are kept. */
+  readonly trimmed: number | null
+}
+
+export interface RunRow extends Omit<Run, 'files' | 'progress'> {
+  files: string
+  progress: string | null
+}
+
+/** The columns of a `RunRow`. */
+export const RUN_COLUMNS = [
+  'run',
+  'token',
+  'number',
+  'eid',
+  'status',
+  'received',
+  'started',
+  'completed',
+  'revision',
+  'total',
+  'errors',
+  'warnings',
+  'definition',
+  'files',
+  'progress',
+  'reason',
+  'sealed',
+  'trimmed',
+] as const satisfies readonly (keyof RunRow)[]
+
+const COLUMNS = RUN_COLUMNS.join(', ')
+
+/** Whether not all findings of a finished run are stored. All of them are counted. */
+export function isPartial({ errors, warnings, total }: Run): boolean {
+  return errors + warnings > total
+}
+
+/** The runs of a submission, newest first. */
+export async function listRuns(reader: Reader, token: string): Promise<Run[]> {
+  const rows = await reader.all<RunRow>(
+    `select ${COLUMNS} from submission_run where token = $1 order by number desc`,
+    [token],
+  )
+  return rows.map(toRun)
+}
+
+/** Finds a run of a submission by its number within it. */
+export async function findRun(reader: Reader, token: string, number: number): Promise<Run | undefined> {
+  const row = await reader.get<RunRow>(
+    `select ${COLUMNS} from submission_run where token = $1 and number = $2`,
+    [token, number],
+  )
+  return row === undefined ? undefined : toRun(row)
+}
+
+/** Reads a run by its number among all runs. */
+export async function readRun(reader: Reader, run: number): Promise<Run | undefined> {
+  const row = await reader.get<RunRow>(`select ${COLUMNS} from submission_run where run = $1`, [run])
+  return row === undefined ? undefined : toRun(row)
+}
+
+export function toRun({ files, progress, ...row }: RunRow): Run {
+  return {
+    ...row,
+    files: JSON.parse(files) as RunFile[],
+    progress: progress === null ? undefined : (JSON.parse(progress) as RunProgress),
+  }
+}
+
+/** The findings of a finished run by code; `undefined` for a run of an early version without a summary. */
+export async function readSummary(
+  reader: Reader,
+  run: number,
+  sealer: Sealer,
+): Promise<RunSummary | undefined> {
+  const row = await reader.get<{ summary: string | null }>(
+    'select summary from submission_run where run = $1',
+    [run],
+  )
+  if (row === undefined || row.summary === null) return undefined
+  return JSON.parse(sealer.openText(row.summary, summaryContext(run))) as RunSummary
+}
+
+export function summaryContext(run: number): string {
+  return `summary/${run}`
+}
+
+/**
+ * Deletes the runs of a submission, with all their findings, except the latest ones, the current one, and those that
+ * are queued or in progress.
+ */
+export async function deleteOldRuns(writer: SubmissionWriter, token: string, keep: number): Promise<void> {
+  const current = await writer.get<{ run: number }>('select run from submission where token = $1', [token])
+  const rows = await writer.all<{ run: number }>(
+    `select run from submission_run where token = $1 and completed is not null order by number desc`,
+    [token],
+  )
+  const old = rows.map(({ run }) => run).slice(keep)
+  for (const run of old) if (run !== current?.run) await deleteRun(writer, run)
+}
+
+/**
+ * Deletes the findings of all finished runs of a submission except the latest ones and the current one. What compares
+ * and counts them stays.
+ */
+export async function trimOldRuns(writer: SubmissionWriter, token: string): Promise<void> {
+  const rows = await writer.all<{ run: number; trimmed: number | null }>(
+    `select r.run, r.trimmed from submission_run r join submission s on s.token = r.token
+     where r.token = $1 and r.status = 'Processed' and r.run <> s.run order by r.number desc`,
+    [token],
+  )
+  for (const { run, trimmed } of rows.slice(FINDINGS_KEPT - 1)) {
+    if (trimmed !== null) continue
+    await writer.run('delete from result_entry where run = $1', [run])
+    await writer.run(`delete from result_posting where run = $1 and field <> '${KEY_FIELD}'`, [run])
+    await writer.run('update submission_run set trimmed = $2 where run = $1', [run, Date.now()])
+  }
+}
+
+/** Deletes a run and all its findings. */
+export async function deleteRun(writer: SubmissionWriter, run: number): Promise<void> {
+  await deleteFindings(writer, run)
+  await writer.run('delete from submission_run where run = $1', [run])
+}
+
+export async function deleteFindings(writer: SubmissionWriter, run: number): Promise<void> {
+  await writer.run('delete from result_entry where run = $1', [run])
+  await writer.run('delete from result_posting where run = $1', [run])
+}
+
+/** Counts the stored runs by status. */
+export async function countRuns(reader: Reader): Promise<Record<string, number>> {
+  const rows = await reader.all<{ status: string; count: number }>(
+    'select status, count(*) as count from submission_run group by status order by status',
+  )
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+}

@@ -1,0 +1,112 @@
+import Type, { type Static } from 'typebox'
+import { int32Count, oneOf, withDefault } from '../../api/contract/fields.ts'
+
+const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
+
+export const ERROR_TYPES = ['Error', 'Warning'] as const
+export const FILE_TYPES = [
+  'Course',
+  'Enrolment',
+  'CourseCompletion',
+  'QualificationCompletion',
+  'Learner',
+  'Unknown',
+] as const
+
+/** Section 2.9 of the interface. The order of the fields here is their order in every document. */
+export const ValidationEntry = Type.Object(
+  {
+    localId: text('Identifier of the record concerned.'),
+    errorCode: text('Code of the validation finding.'),
+    errorDescription: text('Description of the finding.'),
+    errorType: Type.Optional(
+      Type.Unsafe<(typeof ERROR_TYPES)[number]>(
+        Type.Union(
+          ERROR_TYPES.map((name) => Type.Literal(name)),
+          { description: 'How severe the finding is.' },
+        ),
+      ),
+    ),
+    fileType: Type.Optional(
+      Type.Unsafe<(typeof FILE_TYPES)[number]>(
+        Type.Union(
+          FILE_TYPES.map((name) => Type.Literal(name)),
+          { description: 'The submitted file that holds the record.' },
+        ),
+      ),
+    ),
+    courseCode: text('Course code of the record.'),
+    studentId: text('Student identifier of the record.'),
+    recordText: text('Text of the record concerned.'),
+  },
+  { description: 'One error or warning about one record of a submitted file.' },
+)
+export type ValidationEntry = Static<typeof ValidationEntry>
+
+/**
+ * The input of a publish: an entry with the details that `mahi check` adds, which the specified operation never
+ * returns.
+ */
+export const PublishedFinding = Type.Object({
+  ...ValidationEntry.properties,
+  file: text('Name of the file that holds the record.'),
+  line: Type.Optional(
+    Type.Integer({
+      description: 'Line on which the record starts, from 1.',
+      minimum: 1,
+      maximum: 2 ** 31 - 1,
+    }),
+  ),
+  field: text('Field concerned.'),
+  value: text('Its value.'),
+  findingKey: text('Identifies the finding in other runs.'),
+  cause: text('Key of the cause of the finding.'),
+})
+export type PublishedFinding = Static<typeof PublishedFinding>
+
+/** Section 2.8 of the interface. */
+export const ValidationResultsPage = Type.Object(
+  {
+    page: int32Count('Page number of this page, from 1.'),
+    pageSize: int32Count('Page size of this page.'),
+    results: Type.Optional(
+      Type.Array(Type.Unsafe<ValidationEntry>(Type.Ref('ValidationEntry#')), {
+        description: 'Validation entries, in the order they were published.',
+      }),
+    ),
+    totalCount: int32Count('Total number of entries of the submission.'),
+  },
+  { description: 'A page of the current validation results of a submission.' },
+)
+
+const filter = (description: string) => Type.Optional(Type.String({ description, maxLength: 200 }))
+
+/** Section 4.2 of the interface: the query parameters, with the limits of this installation. */
+export function resultsQuery(limits: { default: number; max: number }) {
+  return Type.Object({
+    page: withDefault(
+      Type.Integer({
+        description: 'Page number, from 1. A page past the last one is refused; page 1 always exists.',
+        minimum: 1,
+
+        format: 'int32',
+      }),
+      1,
+    ),
+    pageSize: withDefault(
+      Type.Integer({
+        description: `Entries per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
+        minimum: 1,
+        maximum: limits.max,
+
+        format: 'int32',
+      }),
+      limits.default,
+    ),
+    'Filter.ErrorType': oneOf(ERROR_TYPES, 'Only entries of this type.'),
+    'Filter.FileType': oneOf(FILE_TYPES, 'Only entries of this file.'),
+    'Filter.ErrorCode': filter('Only entries with this code.'),
+    'Filter.StudentId': filter('Only entries about this student.'),
+    'Filter.CourseCode': filter('Only entries about this course.'),
+  })
+}

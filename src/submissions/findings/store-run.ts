@@ -1,0 +1,154 @@
+import type { Value, Writer } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { BLOCK, PostingBlock } from './postings.ts'
+import type { ValidationEntry } from './schema.ts'
+
+/** The source of a finding, stored beside its document; the specified operation does not include it. */
+interface FindingDetail {
+  readonly file?: string
+  /** The first line of the record, from 1. */
+  readonly line?: number
+  readonly field?: string
+  readonly value?: string
+  /** Identifies the same finding in other runs, whatever the order of the records. */
+  readonly findingKey?: string
+  /** The key of its cause. */
+  readonly cause?: string
+}
+
+export interface Finding {
+  readonly entry: ValidationEntry
+  readonly detail?: FindingDetail
+}
+
+/** The number of findings of a code in a run. */
+export interface CodeCount {
+  readonly errorCode: string
+  readonly errorType?: string
+  readonly fileType?: string
+  readonly count: number
+  /** The number of stored findings, if not all are stored. */
+  readonly stored?: number
+  /** The number of distinct `studentId` values. */
+  readonly students: number
+  readonly first: ValidationEntry
+}
+
+export interface StoredRun {
+  readonly totalCount: number
+  readonly errorCount: number
+  readonly warningCount: number
+  readonly codes: readonly CodeCount[]
+}
+
+/**
+ * The shortest text of a record, in characters, that only its first finding stores: reading a shorter one again takes
+ * longer than it saves.
+ */
+const SHARED_FROM = 256
+
+/**
+ * Stores the findings of a run in order, with the data for filters and comparisons. A long text of a record with
+ * several findings in sequence is stored once. Memory holds the postings of one
+ * block, and the number of each student once per code.
+ */
+export async function storeFindings(
+  writer: Writer,
+  run: number,
+  findings: AsyncIterable<Finding>,
+  sealer: Sealer,
+): Promise<StoredRun> {
+  const sealing = sealer.begin()
+  const counts = new CodeCounts()
+  const source = findings[Symbol.asyncIterator]()
+  let ordinal = 0
+  let ended = false
+  /** The last text of a record that later findings can refer to. */
+  let shared: { readonly text: string; readonly ordinal: number } | undefined
+  try {
+    for (let block = 0; !ended; block++) {
+      const postings = new PostingBlock()
+      const rows = async function* (): AsyncGenerator<readonly Value[]> {
+        const end = (block + 1) * BLOCK
+        while (ordinal < end) {
+          const { done, value } = await source.next()
+          if (done === true) {
+            ended = true
+            return
+          }
+          const { entry, detail } = value
+          postings.add(entry, detail?.findingKey ?? keyOf(entry))
+          counts.add(entry)
+          const context = entryContext(run, ordinal)
+          const { recordText = '', ...others } = entry
+          const textOf = recordText === shared?.text ? shared.ordinal : null
+          if (textOf === null && recordText.length >= SHARED_FROM) shared = { text: recordText, ordinal }
+          const document = sealing.sealText(JSON.stringify(textOf === null ? entry : others), context)
+          const rest =
+            detail === undefined ? null : sealing.sealText(JSON.stringify(detail), detailContext(context))
+          yield [run, ordinal++, document, rest, textOf]
+        }
+      }
+      await writer.load('result_entry', ['run', 'ordinal', 'document', 'detail', 'text_of'], rows())
+      const columns = ['run', 'field', 'value', 'block', 'total', 'ordinals']
+      await writer.load('result_posting', columns, postings.rows(run, block, sealer, sealing))
+    }
+  } finally {
+    await source.return?.()
+  }
+  return { totalCount: ordinal, ...counts.summarise() }
+}
+
+/** The position of a finding, to which its encryption is bound. */
+export function entryContext(run: number, ordinal: number): string {
+  return `entry/${run}/${ordinal}`
+}
+
+export function detailContext(entry: string): string {
+  return `detail/${entry}`
+}
+
+/** Identifies a finding without a key in other runs. */
+function keyOf({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry): string {
+  return JSON.stringify([localId, errorCode, fileType, courseCode, studentId])
+}
+
+class CodeCounts {
+  readonly #codes = new Map<string, { first: ValidationEntry; count: number; students: Set<number> }>()
+  readonly #students = new Map<string, number>()
+  #errors = 0
+  #warnings = 0
+
+  add(entry: ValidationEntry): void {
+    if (entry.errorType === 'Error') this.#errors++
+    if (entry.errorType === 'Warning') this.#warnings++
+    const code = entry.errorCode ?? ''
+    let known = this.#codes.get(code)
+    if (known === undefined) {
+      known = { first: entry, count: 0, students: new Set() }
+      this.#codes.set(code, known)
+    }
+    known.count++
+    if (entry.studentId === undefined) return
+    let student = this.#students.get(entry.studentId)
+    if (student === undefined) {
+      student = this.#students.size
+      this.#students.set(entry.studentId, student)
+    }
+    known.students.add(student)
+  }
+
+  summarise(): Omit<StoredRun, 'totalCount'> {
+    const codes = [...this.#codes]
+      .map(([errorCode, { first, count, students }]) => ({
+        errorCode,
+        ...(first.errorType !== undefined && { errorType: first.errorType }),
+        ...(first.fileType !== undefined && { fileType: first.fileType }),
+        count,
+        students: students.size,
+        first,
+      }))
+      .sort((one, other) => other.count - one.count || (one.errorCode < other.errorCode ? -1 : 1))
+    return { errorCount: this.#errors, warningCount: this.#warnings, codes }
+  }
+}

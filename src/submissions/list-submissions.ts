@@ -1,0 +1,73 @@
+import Type from 'typebox'
+import { forOrganisation } from '../api/contract/access-rules.ts'
+import { type Operation, operation } from '../api/contract/contract.ts'
+import { describeDocument } from '../api/contract/describe.ts'
+import { withDefault } from '../api/contract/fields.ts'
+import { document } from '../api/contract/results.ts'
+import { REVISION_HEADER } from '../api/request/min-revision.ts'
+import { SCHEMAS, SUBMISSION_PROBLEMS, TAG } from './contract.ts'
+import { EXAMPLE_SUBMISSION } from './example.ts'
+import { revisionOf } from './findings/own.ts'
+import type { SubmissionOptions } from './options.ts'
+import { renderState } from './render.ts'
+import { SubmissionPage } from './schema.ts'
+import { listSubmissions, readState, type SubmissionState } from './submission.ts'
+
+const MAX_PAGE_SIZE = 100
+
+const PAGE_QUERY = Type.Object({
+  page: withDefault(
+    Type.Integer({
+      description: 'Page number, from 1.',
+      minimum: 1,
+      maximum: 1_000_000,
+
+      format: 'int32',
+    }),
+    1,
+  ),
+  pageSize: withDefault(
+    Type.Integer({
+      description: `Entries per page, from 1 to ${MAX_PAGE_SIZE}.`,
+      minimum: 1,
+      maximum: MAX_PAGE_SIZE,
+
+      format: 'int32',
+    }),
+    20,
+  ),
+})
+
+export function listOwnSubmissions({ database, definitions, maxBatchRecords }: SubmissionOptions): Operation {
+  return operation({
+    name: 'list-submissions',
+    id: 'listSubmissions',
+    summary: 'List submissions',
+    description: 'The submissions of the organisation, newest first.',
+    tag: TAG,
+    method: 'GET',
+    path: '/submissions',
+    access: forOrganisation('validation-results:read'),
+    limit: 'submissions',
+    request: { query: PAGE_QUERY },
+    schemas: { ...SCHEMAS, SubmissionPage },
+    responses: {
+      200: describeDocument(
+        SubmissionPage,
+        'A page of submissions.',
+        { page: 1, pageSize: 20, results: [EXAMPLE_SUBMISSION], totalCount: 1 },
+        REVISION_HEADER,
+      ),
+    },
+    problems: SUBMISSION_PROBLEMS,
+  }).handle(async ({ authorized: eid, query }) => {
+    const { submissions, totalCount } = await listSubmissions(database, eid, query)
+    const states: SubmissionState[] = []
+    for (const submission of submissions) states.push(await readState(database, submission))
+    const results = states.map((state) => renderState(definitions, state, maxBatchRecords))
+    return document(
+      { ...query, results, totalCount },
+      revisionOf(...states.flatMap((state) => [state, state.lastRun])),
+    )
+  })
+}

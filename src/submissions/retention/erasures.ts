@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import {
+  type Database,
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  type Reader,
+} from '../../foundation/database/database.ts'
+import { cancelSubmission } from './ending.ts'
+import { purgeNow } from './purge.ts'
+
+/** Records that a submission was cancelled, outside of the database and its backups. */
+export type RecordErasure = (token: string) => void
+
+/** Tokens grant access, so the log has only their digests. */
+function digest(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+/**
+ * Returns a function that appends erasures to a file, one JSON object per line, and flushes it.
+ *
+ * @param path without it, nothing is recorded
+ */
+export function recordErasuresIn(path: string | undefined): RecordErasure {
+  return (token) => {
+    if (path === undefined) return
+    const line = `${JSON.stringify({ time: new Date().toISOString(), submission: digest(token) })}\n`
+    try {
+      appendFileSync(path, line, { flush: true, mode: 0o600 })
+    } catch (cause) {
+      const { code = '' } = cause as NodeJS.ErrnoException
+      throw new DatabaseUnavailable(`ERASURE_LOG cannot be written (${code}). Nothing was deleted`, { cause })
+    }
+  }
+}
+
+/**
+ * Deletes from a restored database what was erased after the backup: the submissions that the replaced database knows
+ * as cancelled, and those in the log.
+ *
+ * @param path the log, if there is one
+ * @returns the number of submissions that were erased again
+ * @throws {DatabaseUnusable} if the log cannot be read
+ */
+export async function eraseAgain(restored: Database, replaced: Reader, path?: string): Promise<number> {
+  const erased = new Set([...(await readCancelled(replaced)), ...readLog(path)])
+  const kept = await restored.all<{ token: string; eid: string }>(
+    `select token, eid from submission where coalesce(ended, '') <> 'Cancelled'`,
+  )
+  const again = kept.filter(({ token }) => erased.has(digest(token)))
+  for (const { token, eid } of again) await cancelSubmission(restored, { token, eid, actor: 'restore' })
+  if (again.length > 0) await purgeNow(restored)
+  return again.length
+}
+
+/** The audit outlives the submissions, which retention removes. */
+async function readCancelled(reader: Reader): Promise<string[]> {
+  const rows = await reader.all<{ token: string }>(
+    `select subject as token from audit where event = 'cancelled'
+     union select token from submission where ended = 'Cancelled'`,
+  )
+  return rows.map(({ token }) => digest(token))
+}
+
+function readLog(path: string | undefined): string[] {
+  if (path === undefined || !existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.flatMap((line, index) => {
+    if (line === '') return []
+    const [, found] = /"submission":"([0-9a-f]{64})"\}$/.exec(line) ?? []
+    // A process that was killed may have written a part of its line.
+    if (found === undefined && index === lines.length - 1) return []
+    if (found === undefined)
+      throw new DatabaseUnusable(`${path}:${index + 1} is not a line of ERASURE_LOG. Nothing was changed`)
+    return [found]
+  })
+}

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto'
+import type { Database, Reader } from '../../foundation/database/database.ts'
+import { claim, enqueue, finish, type Job } from '../../foundation/jobs/queue.ts'
+import { endJob, JobLost } from '../../foundation/jobs/worker.ts'
+import { discardIndex, outdateIndex } from '../files/file-index.ts'
+import { deleteVersion } from '../files/file-store.ts'
+import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import { deleteRun } from '../findings/runs.ts'
+import { writeAudit } from '../submission.ts'
+
+/** Rows deleted per transaction: few enough not to block others for long. */
+export const CHUNKS = 4
+export const ENTRIES = 5_000
+
+/** Called after each purge with counts, never with data. */
+export type OnPurge = (purged: { eid: string; files: number; findings: number }) => void
+
+/** Deletes a file version, or all data of a cancelled submission, and overwrites the freed space. */
+export async function purge(database: Database, job: Job, onPurge: OnPurge): Promise<void> {
+  const [what = '', name = ''] = split(job.subject)
+  if (what === 'version') {
+    if (!(await purgeVersion(database, job, name))) return
+  } else await purgeSubmission(database, job.eid, name, onPurge)
+  await database.scrub()
+  if (!(await endJob(database, job))) throw new JobLost()
+}
+
+function split(subject: string): [string, string] {
+  const slash = subject.indexOf('/')
+  return [subject.slice(0, slash), subject.slice(slash + 1)]
+}
+
+/** Returns `false` if the version is still needed; the job has then ended. */
+async function purgeVersion(database: Database, job: Job, version: string): Promise<boolean> {
+  const owner = await database.get<{ token: string }>('select token from file_version where version = $1', [
+    version,
+  ])
+  if (owner === undefined) return true
+  const needed = await changeSubmission(database, owner.token, async (writer) => {
+    // An upload that has paused for too long must not finish once its data is being deleted.
+    await writer.run(
+      'update submission_file set writer = null, writer_until = null where writer = $1 and writer_until <= $2',
+      [version, Date.now()],
+    )
+    if (!(await isNeeded(writer, version))) return false
+    // In this transaction: what makes the version superfluous adds a job, unless there is one.
+    if (!(await finish(writer, job))) throw new JobLost()
+    return true
+  })
+  if (needed) return false
+  await deleteInParts(database, owner.token, version)
+  return true
+}
+
+/** Whether a version is current, is being uploaded, or is needed by a run. */
+async function isNeeded(reader: Reader, version: string): Promise<boolean> {
+  const used = await reader.get('select token from submission_file where version = $1 or writer = $1', [
+    version,
+  ])
+  if (used !== undefined) return true
+  const runs = await reader.all<{ files: string }>(
+    `select files from submission_run where completed is null
+     and token = (select token from file_version where version = $1)`,
+    [version],
+  )
+  return runs.some(({ files }) => files.includes(`"${version}"`))
+}
+
+/** Deletes a stored file in short transactions, which also need little room on a full disk. */
+export async function deleteInParts(database: Database, token: string, version: string): Promise<void> {
+  for (let deleted = 1; deleted > 0; ) {
+    deleted = await changeSubmission(database, token, (writer) =>
+      writer.run(
+        `delete from file_chunk where version = $1 and ordinal in
+           (select ordinal from file_chunk where version = $1 order by ordinal limit ${CHUNKS})`,
+        [version],
+      ),
+    )
+  }
+  await changeSubmission(database, token, (writer) => outdateIndex(writer, version))
+  await discardIndex(database, token, version)
+  await changeSubmission(database, token, (writer) => deleteVersion(writer, version))
+}
+
+/** Data of a submission that nothing refers to any more, so that it can be deleted in many short transactions. */
+export interface Detached {
+  readonly versions: readonly string[]
+  readonly runs: readonly number[]
+}
+
+/** Takes the files away from a submission, and returns the versions to delete. */
+export async function detachFiles(writer: SubmissionWriter, token: string): Promise<string[]> {
+  await writer.run('delete from submission_file where token = $1', [token])
+  const rows = await writer.all<{ version: string }>('select version from file_version where token = $1', [
+    token,
+  ])
+  return rows.map(({ version }) => version)
+}
+
+/** Takes the results away from a submission, and returns the runs to delete. */
+export async function detachRuns(writer: SubmissionWriter, token: string): Promise<number[]> {
+  const rows = await writer.all<{ run: number }>(
+    `select run from submission_run where token = $1 union select run from submission where token = $1 and run > 0`,
+    [token],
+  )
+  await writer.run(
+    'update submission set run = 0, total = 0, published = 0, sealed = null where token = $1',
+    [token],
+  )
+  return rows.map(({ run }) => run)
+}
+
+async function purgeSubmission(
+  database: Database,
+  eid: string,
+  token: string,
+  onPurge: OnPurge,
+): Promise<void> {
+  const detached = await changeSubmission(database, token, async (writer) =>
+    (await isCancelled(writer, token))
+      ? { versions: await detachFiles(writer, token), runs: await detachRuns(writer, token) }
+      : undefined,
+  )
+  if (detached === undefined) return
+  const counts = await deleteDetached(database, token, detached)
+  await changeSubmission(database, token, async (writer) => {
+    const first = await writer.run('update submission set purged = $2 where token = $1 and purged is null', [
+      token,
+      Date.now(),
+    ])
+    if (first === 1)
+      await writeAudit(writer, { event: 'purged', eid, subject: token, actor: 'job', detail: counts })
+  })
+  onPurge({ eid, ...counts })
+}
+
+async function isCancelled(reader: Reader, token: string): Promise<boolean> {
+  const found = await reader.get(`select token from submission where token = $1 and ended = 'Cancelled'`, [
+    token,
+  ])
+  return found !== undefined
+}
+
+/** Deletes files and findings permanently, in many short transactions, and counts them. */
+export async function deleteDetached(
+  database: Database,
+  token: string,
+  { versions, runs }: Detached,
+): Promise<{ files: number; findings: number }> {
+  for (const version of versions) await deleteInParts(database, token, version)
+  let findings = 0
+  for (const run of runs) {
+    for (let deleted = 1; deleted > 0; findings += deleted) {
+      deleted = await changeSubmission(database, token, (writer) =>
+        writer.run(
+          `delete from result_entry where run = $1 and ordinal in
+             (select ordinal from result_entry where run = $1 order by ordinal limit ${ENTRIES})`,
+          [run],
+        ),
+      )
+    }
+    await changeSubmission(database, token, (writer) => deleteRun(writer, run))
+  }
+  return { files: versions.length, findings }
+}
+
+/** Schedules the purge of a cancelled submission, for example if its job was lost. */
+export async function enqueuePurge(database: Database, eid: string, token: string): Promise<void> {
+  await changeSubmission(database, token, (writer) =>
+    enqueue(writer, { kind: 'purge', subject: `submission/${token}`, eid }),
+  )
+}
+
+/** Runs all pending purges without a worker, and returns their number. */
+export async function purgeNow(database: Database): Promise<number> {
+  for (let count = 0; ; count++) {
+    const job = await claim(database, randomBytes(9).toString('base64url'), ['purge'])
+    if (job === undefined) return count
+    await purge(database, job, () => undefined)
+  }
+}

@@ -1,0 +1,144 @@
+import type { Database } from '../../foundation/database/database.ts'
+import { type Job, release, schedule } from '../../foundation/jobs/queue.ts'
+import { dropVersion } from '../files/file-store.ts'
+import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import { writeAudit } from '../submission.ts'
+import {
+  type Detached,
+  deleteDetached,
+  detachFiles,
+  detachRuns,
+  enqueuePurge,
+  type OnPurge,
+} from './purge.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+
+/** The interval between checks for expired data, in milliseconds. */
+const SWEEP_INTERVAL = 60_000
+
+/** Days for which data is kept after its last change; `off` keeps it until somebody deletes it. */
+export interface Retention {
+  readonly files: number | 'off'
+  readonly results: number | 'off'
+}
+
+/** Schedules the recurring sweep, which any worker can run. */
+export async function scheduleRetention(database: Database): Promise<void> {
+  await schedule(database, 'retention', 'sweep')
+}
+
+/** Deletes unfinished uploads, replaced files, and data whose retention has expired. */
+export async function sweep(
+  database: Database,
+  job: Job,
+  retention: Retention,
+  onPurge: OnPurge,
+): Promise<void> {
+  await dropAbandoned(database)
+  await resumePurges(database)
+  await expireFiles(database, retention.files, onPurge)
+  await expireResults(database, retention.results, onPurge)
+  await forgetCancelled(database, retention.results)
+  await database.write(`job:${job.worker}`, (writer) =>
+    release(writer, job, { due: Date.now() + SWEEP_INTERVAL, countAttempt: false }),
+  )
+}
+
+/** The purge checks again whether a version is needed. */
+async function dropAbandoned(database: Database): Promise<void> {
+  const versions = await database.all<{ version: string; token: string; eid: string }>(
+    `select v.version, v.token, s.eid from file_version v join submission s on s.token = v.token
+     where not exists (select 1 from submission_file f where f.token = v.token
+       and (f.version = v.version or (f.writer = v.version and f.writer_until > $1)))
+     limit 1000`,
+    [Date.now()],
+  )
+  for (const { version, token, eid } of versions)
+    await changeSubmission(database, token, (writer) => dropVersion(writer, eid, version))
+}
+
+async function resumePurges(database: Database): Promise<void> {
+  const left = await database.all<{ token: string; eid: string }>(
+    `select token, eid from submission where ended = 'Cancelled' and purged is null limit 1000`,
+  )
+  for (const { token, eid } of left) await enqueuePurge(database, eid, token)
+}
+
+/**
+ * Deletes files long after their last change. A run in progress still reads them; the next sweep looks again.
+ */
+async function expireFiles(database: Database, days: Retention['files'], onPurge: OnPurge): Promise<void> {
+  if (days === 'off') return
+  const expired = `select s.token, s.eid from submission s join file_version v on v.token = s.token
+     where s.created is not null and s.token = coalesce($2, s.token)
+       and not exists (select 1 from submission_run r where r.token = s.token and r.completed is null)
+     group by s.token, s.eid, s.ended_at having max(v.received) < $1 and coalesce(s.ended_at, 0) < $1
+     limit 100`
+  await expire(database, { expired, days, onPurge }, async (writer, token) => {
+    // Without its files, a submission cannot be validated.
+    await writer.run('update submission set revision = revision + 1 where token = $1', [token])
+    return { versions: await detachFiles(writer, token), runs: [] }
+  })
+}
+
+async function expireResults(
+  database: Database,
+  days: Retention['results'],
+  onPurge: OnPurge,
+): Promise<void> {
+  if (days === 'off') return
+  const expired = `select s.token, s.eid from submission s join submission_run r on r.token = s.token
+     where s.created is not null and s.token = coalesce($2, s.token)
+     group by s.token, s.eid having max(coalesce(r.completed, r.received)) < $1 and min(coalesce(r.completed, 0)) > 0
+     limit 100`
+  // Without its findings, a submission has no current run.
+  await expire(database, { expired, days, onPurge }, async (writer, token) => ({
+    versions: [],
+    runs: await detachRuns(writer, token),
+  }))
+}
+
+interface Expiry {
+  /** Selects submissions that have not changed since `$1`: the one with the token `$2`, or all of them if it is null. */
+  readonly expired: string
+  readonly days: number
+  readonly onPurge: OnPurge
+}
+
+async function expire(
+  database: Database,
+  { expired, days, onPurge }: Expiry,
+  detach: (writer: SubmissionWriter, token: string) => Promise<Detached>,
+): Promise<void> {
+  const before = Date.now() - days * DAY
+  const rows = await database.all<{ token: string; eid: string }>(expired, [before, null])
+  for (const { token, eid } of rows) {
+    const detached = await changeSubmission(database, token, async (writer) =>
+      (await writer.get(expired, [before, token])) === undefined ? undefined : await detach(writer, token),
+    )
+    if (detached === undefined) continue
+    const counts = await deleteDetached(database, token, detached)
+    await changeSubmission(database, token, (writer) =>
+      writeAudit(writer, { event: 'expired', eid, subject: token, actor: 'job', detail: counts }),
+    )
+    await database.scrub()
+    onPurge({ eid, ...counts })
+  }
+}
+
+/** Keeps the tokens of cancelled submissions for as long as their results would have been kept. */
+async function forgetCancelled(database: Database, days: Retention['results']): Promise<void> {
+  if (days === 'off') return
+  const forgettable = `ended = 'Cancelled' and purged is not null and ended_at < $1`
+  const before = Date.now() - days * DAY
+  const rows = await database.all<{ token: string }>(
+    `select token from submission where ${forgettable} limit 1000`,
+    [before],
+  )
+  for (const { token } of rows) {
+    await changeSubmission(database, token, (writer) =>
+      writer.run(`delete from submission where ${forgettable} and token = $2`, [before, token]),
+    )
+  }
+}

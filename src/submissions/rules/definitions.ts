@@ -1,0 +1,70 @@
+import type { Definition, Resource, SqlRule } from '../../engines/checking/index.ts'
+import {
+  assertQueries,
+  findDefinition,
+  listOwnDefinitions,
+  loadDefinition,
+} from '../../engines/checking/index.ts'
+import type { FileForm } from '../files/current-file.ts'
+
+/** The available definitions of submissions, by name. */
+export class Definitions {
+  readonly #known = new Map<string, Definition | undefined>()
+  readonly #rules = new Map<string, readonly SqlRule[]>()
+  /** The default definition. */
+  readonly first: string
+
+  /**
+   * @param given names of built-in definitions, or folders, the default one first
+   * @throws {UserError} if a folder cannot be read
+   */
+  constructor(given: readonly string[] = listOwnDefinitions()) {
+    const own = listOwnDefinitions()
+    for (const each of given) {
+      // A user's folder may have faults, which are reported at startup. The built-in definitions have the names of
+      // their folders and are tested: they are loaded when they are needed, because that would delay the start.
+      if (own.includes(each)) this.#known.set(each, undefined)
+      else {
+        const definition = loadDefinition(findDefinition(each))
+        assertQueries(definition)
+        this.#known.set(definition.name, definition)
+      }
+    }
+    this.first = this.#known.keys().next().value ?? ''
+  }
+
+  get names(): string[] {
+    return [...this.#known.keys()]
+  }
+
+  find(name: string): Definition | undefined {
+    if (!this.#known.has(name)) return undefined
+    const loaded = this.#known.get(name) ?? loadDefinition(findDefinition(name), { examples: false })
+    this.#known.set(name, loaded)
+    return loaded
+  }
+
+  /** A rule in SQL with its examples, which are read when one is asked for: only the page of a rule shows them. */
+  findRule({ name, folder }: Definition, code: string): SqlRule | undefined {
+    const rules = this.#rules.get(name) ?? loadDefinition(folder).resources.flatMap((each) => each.rules)
+    this.#rules.set(name, rules)
+    return rules.find(({ check }) => check.code === code)
+  }
+
+  /** @throws if the definition of a stored submission is no longer configured */
+  get(name: string): Definition {
+    const definition = this.find(name)
+    if (definition === undefined) throw new Error(`the setting DEFINITIONS no longer contains "${name}"`)
+    return definition
+  }
+
+  formOf(name: string, resource: string): FileForm {
+    const { fields = [], record } = this.findResource(name, resource) ?? {}
+    const localId = record?.localId === undefined ? undefined : fields[record.localId]?.name
+    return { fields, localId: localId ?? 'localId' }
+  }
+
+  findResource(name: string, resource: string): Resource | undefined {
+    return this.find(name)?.resources.find((each) => each.name === resource)
+  }
+}

@@ -1,0 +1,237 @@
+import { hash } from 'node:crypto'
+import Type, { type TSchema } from 'typebox'
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { text } from '../../api/contract/fields.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { type BytesResult, notModified, page } from '../../api/contract/results.ts'
+import { makeEtag, Page } from '../../api/serving/page.ts'
+import { type Definition, describeCheck, listChecks, type SqlRule } from '../../engines/checking/index.ts'
+import { SUBMISSION_PROBLEMS } from '../contract.ts'
+import type { Definitions } from './definitions.ts'
+
+const DEFINED_FILE = Type.Object(
+  {
+    file: text('The file, as in URLs.'),
+    fileType: text('Its file type, as in findings.'),
+    title: text('Its name for people.'),
+    fileNames: Type.Optional(Type.Array(Type.String(), { description: 'Names by which it is recognised.' })),
+  },
+  { description: 'A file that a definition describes.' },
+)
+
+const DEFINITION = {
+  name: text('Name of the definition.'),
+  version: text('Its version.'),
+  title: text('The data that it describes.'),
+  notice: text('A notice that reports show.'),
+  files: Type.Optional(Type.Array(DEFINED_FILE, { description: 'Its files.' })),
+}
+
+const RULE = {
+  code: text('The `errorCode` of its findings.'),
+  severity: text('`Error` or `Warning`.'),
+  file: text('The file, as in URLs.'),
+  fileType: text('The `fileType` of its findings.'),
+  fields: Type.Optional(Type.Array(Type.String(), { description: 'The fields concerned.' })),
+  kind: text('The kind of check.'),
+  message: text('The finding in one sentence; `{field}` is replaced by a value of the record.'),
+  why: text('Why it matters.'),
+  fix: text('What to do about it.'),
+  source: text('URL of the source.'),
+  replaces: text("The publisher's own number."),
+  basis: text('`stated`, `inferred` or `own`.'),
+  since: text('The first day on which it applies.'),
+  until: text('The last day on which it applies.'),
+  status: text('`active`, `draft` or `retired`.'),
+}
+
+const Rule = Type.Object(RULE, { description: 'A check of a definition.' })
+
+const EXAMPLE_FILE = Type.Object(
+  {
+    file: text('The file, as in URLs.'),
+    columns: Type.Optional(Type.Array(Type.String(), { description: 'The names of its columns.' })),
+    rows: Type.Optional(
+      Type.Array(Type.Array(Type.String()), { description: 'Its records: a value for each column.' }),
+    ),
+  },
+  { description: 'Records of a file.' },
+)
+
+const EXAMPLE = Type.Object(
+  {
+    name: text('What it shows.'),
+    files: Type.Optional(Type.Array(EXAMPLE_FILE, { description: 'Records of each file.' })),
+    finds: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description: 'The positions, from 1, of the records that the rule finds.',
+      }),
+    ),
+  },
+  { description: 'Records, and which of them the rule finds.' },
+)
+
+const RuleOfDefinition = Type.Object(
+  {
+    ...RULE,
+    sql: text('The query of a rule in SQL.'),
+    examples: Type.Optional(Type.Array(EXAMPLE, { description: 'The examples of a rule in SQL.' })),
+    definition: Type.Optional(Type.Object(DEFINITION, { description: 'The definition.' })),
+  },
+  { description: 'A check, and the definition that has it.' },
+)
+
+const RuleCatalogue = Type.Object(
+  {
+    definition: Type.Optional(Type.Object(DEFINITION, { description: 'The definition.' })),
+    definitions: Type.Optional(
+      Type.Array(Type.String(), { description: 'The names of the definitions of this service.' }),
+    ),
+    rules: Type.Optional(
+      Type.Array(Type.Ref('Rule#') as TSchema, { description: 'Its checks, in the order of the findings.' }),
+    ),
+  },
+  { description: 'All checks of a definition.' },
+)
+
+const EXAMPLE_DEFINITION = { name: 'sdr', version: '1.0.0', title: 'Single Data Return' }
+
+const EXAMPLE_RULE = {
+  code: 'LEA-03-required',
+  severity: 'Error',
+  file: 'learners',
+  fileType: 'Learner',
+  fields: ['studentIdentificationCode'],
+  kind: 'required',
+  message: 'studentIdentificationCode is empty.',
+  fix: 'Enter the value in the student management system and export the file again.',
+  status: 'active',
+}
+
+const QUERY = Type.Object({
+  definition: Type.Optional(
+    Type.String({ description: 'The definition; defaults to the first one of the service.', maxLength: 64 }),
+  ),
+})
+
+const PROBLEMS = {
+  ...SUBMISSION_PROBLEMS,
+  unauthorized: 'There is no valid credential, or it lacks the scope validation-results:read.',
+  'not-found': 'The definition or the rule does not exist.',
+} as const
+
+export function ruleOperations(definitions: Definitions): readonly Operation[] {
+  const pages = new Map<string, Page>()
+  const send = (key: string, isFresh: (etag: string) => boolean, render: () => object): BytesResult => {
+    let kept = pages.get(key)
+    if (kept === undefined) {
+      const body = JSON.stringify(render())
+      kept = new Page([Buffer.from(body)], makeEtag('rules', hash('sha256', body, 'base64url').slice(0, 16)))
+      // The number of pages is limited, because only existing rules get here.
+      pages.set(key, kept)
+    }
+    return isFresh(kept.etag) ? notModified(kept.etag) : page(kept)
+  }
+  return [
+    operation({
+      name: 'list-rules',
+      id: 'listRules',
+      summary: 'List rules',
+      description: 'All checks of a definition, with their reasons and remedies. No EID is needed.',
+      tag: 'Rules',
+      method: 'GET',
+      path: '/rules',
+      access: withScope('validation-results:read'),
+      limit: 'submissions',
+      request: { query: QUERY },
+      schemas: { Rule, RuleCatalogue },
+      responses: {
+        200: describePage(RuleCatalogue, 'The rules.', {
+          definition: EXAMPLE_DEFINITION,
+          definitions: ['sdr', 'gtfs'],
+          rules: [EXAMPLE_RULE],
+        }),
+        304: NOT_MODIFIED,
+      },
+      problems: PROBLEMS,
+    }).handle(({ query, isFresh }) => {
+      const definition = find(definitions, query.definition)
+      return send(definition.name, isFresh, () => ({
+        definition: describe(definition),
+        definitions: definitions.names,
+        rules: [...listChecks(definition)].map(({ resource, check }) =>
+          describeCheck(definition, resource, check),
+        ),
+      }))
+    }),
+    operation({
+      name: 'get-rule',
+      id: 'getRule',
+      summary: 'Get a rule',
+      description: 'One check of a definition. No EID is needed.',
+      tag: 'Rules',
+      method: 'GET',
+      path: '/rules/{code}',
+      access: withScope('validation-results:read'),
+      limit: 'submissions',
+      request: {
+        path: Type.Object({ code: Type.String({ description: 'The `errorCode` of its findings.' }) }),
+        query: QUERY,
+      },
+      schemas: { RuleOfDefinition },
+      responses: {
+        200: describePage(RuleOfDefinition, 'The rule.', {
+          ...EXAMPLE_RULE,
+          definition: EXAMPLE_DEFINITION,
+        }),
+        304: NOT_MODIFIED,
+      },
+      problems: PROBLEMS,
+    }).handle(({ path: { code }, query, isFresh }) => {
+      const definition = find(definitions, query.definition)
+      const found = [...listChecks(definition)].find(({ check }) => check.code === code)
+      if (found === undefined) throw new Problem('not-found', 'The definition has no rule with this code.')
+      return send(`${definition.name}/${code}`, isFresh, () => ({
+        ...describeCheck(definition, found.resource, found.check),
+        ...describeRule(definitions.findRule(definition, code)),
+        definition: describe(definition),
+      }))
+    }),
+  ]
+}
+
+/** @throws {Problem} `not-found` */
+function find(definitions: Definitions, name = definitions.first): Definition {
+  const definition = definitions.find(name)
+  if (definition !== undefined) return definition
+  throw new Problem(
+    'not-found',
+    `The definition does not exist. Available definitions: ${definitions.names.join(', ')}.`,
+  )
+}
+
+function describe({ name, version, title, notice, resources }: Definition) {
+  const files = resources.map(({ name, fileType, title, fileNames }) => ({
+    file: name,
+    fileType,
+    title,
+    fileNames: [...fileNames],
+  }))
+  return { name, version, title, ...(notice !== undefined && { notice }), files }
+}
+
+/** What only a rule in SQL has. */
+function describeRule(rule: SqlRule | undefined) {
+  if (rule === undefined) return {}
+  const examples = rule.examples.map(({ name, records, finds }) => ({
+    name,
+    files: Object.entries(records).map(([file, rows]) => {
+      const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+      return { file, columns, rows: rows.map((row) => columns.map((column) => String(row[column] ?? ''))) }
+    }),
+    finds,
+  }))
+  return { sql: rule.sql, examples }
+}

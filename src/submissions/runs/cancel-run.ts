@@ -1,0 +1,49 @@
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import { REVISION_HEADER } from '../../api/request/min-revision.ts'
+import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
+import { EXAMPLE_RUN } from '../example.ts'
+import { revisionOf } from '../findings/own.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { renderRun } from '../render.ts'
+import { ValidationRun } from '../schema.ts'
+import { cancelled } from '../submission.ts'
+import { BASE, RUN_PATH } from './contract.ts'
+import { cancelRun } from './validation.ts'
+
+export function cancelValidationRun({ database }: SubmissionOptions): Operation {
+  return operation({
+    name: 'cancel-run',
+    id: 'cancelValidationRun',
+    summary: 'Cancel a validation run',
+    description: 'Cancels a run that is queued or in progress. A finished run does not change.',
+    tag: TAG,
+    method: 'DELETE',
+    path: `${BASE}/{runId}`,
+    access: forSubmission(database, 'submissions:write'),
+    limit: 'submissions',
+    request: { path: RUN_PATH },
+    schemas: { ValidationRun },
+    responses: {
+      200: describeDocument(
+        ValidationRun,
+        'The run.',
+        { ...EXAMPLE_RUN, status: 'Cancelled' },
+        REVISION_HEADER,
+      ),
+    },
+    problems: {
+      ...SUBMISSION_PROBLEMS,
+      'malformed-body': 'The request has a body.',
+      'not-found': 'The submission has no such run, or it is no longer stored.',
+      gone: REFUSALS.gone,
+    },
+  }).handle(async ({ authorized, path }) => {
+    if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    const { token, eid } = authorized
+    const { run, current } = await refusing(cancelRun(database, { token, eid, number: path.runId }))
+    return document(renderRun(run, current), revisionOf(authorized, run))
+  })
+}

@@ -1,0 +1,19 @@
+import Type from 'typebox'
+import { TOKEN_PATH } from '../contract.ts'
+import type { Run } from '../findings/runs.ts'
+
+export const RUN_PATH = Type.Object({
+  ...TOKEN_PATH.properties,
+  runId: Type.Integer({
+    description: 'Number of the run within its submission.',
+    minimum: 1,
+    maximum: 2 ** 31 - 1,
+    format: 'int32',
+  }),
+})
+
+export function locate({ token, number }: Run): string {
+  return `/v1/submissions/${token}/validation-runs/${number}`
+}
+
+export const BASE = '/submissions/{submissionToken}/validation-runs'

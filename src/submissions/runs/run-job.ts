@@ -1,0 +1,284 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Traces } from '../../api/telemetry/traces.ts'
+import type { Finding as CheckFinding, Limits } from '../../engines/checking/index.ts'
+import {
+  CheckFailed,
+  type CheckSummary,
+  checkFiles,
+  type EngineProgress,
+} from '../../engines/checking/index.ts'
+import { createChangesBudget } from '../../foundation/budget/budgets.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { finish, type Job } from '../../foundation/jobs/queue.ts'
+import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundation/jobs/worker.ts'
+import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
+import type { Format } from '../files/scan.ts'
+import { changeSubmission, lockSubmission } from '../findings/change-submission.ts'
+import { makeCurrent } from '../findings/publish.ts'
+import { type Run, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
+import type { ValidationEntry } from '../findings/schema.ts'
+import { type Finding, type StoredRun, storeFindings } from '../findings/store-run.ts'
+import type { Definitions } from '../rules/definitions.ts'
+import { countEnding } from './run-counts.ts'
+import { dropUnused, endRun } from './validation.ts'
+
+export interface RunJobOptions {
+  readonly database: Database
+  /** Absent if traces are off. */
+  readonly traces?: Traces | undefined
+  readonly sealer: Sealer
+  /** The number of runs of a submission to keep. */
+  readonly keep: number
+  readonly definitions: Definitions
+  readonly limits: Partial<Limits>
+  /** The folder for the files of a run; defaults to the system's temporary folder. */
+  readonly folder?: string | undefined
+  /** Checks the files; by default in a process of its own. */
+  readonly check?: typeof checkFiles
+}
+
+/** How often the progress of a run is stored, in milliseconds. */
+const PROGRESS_INTERVAL = 1_000
+
+/** The reason that callers see. */
+const FAILED = 'The check failed. This is a fault of the service; its operator finds the cause in the log.'
+
+/** Checks the files of a submission and publishes the findings. */
+export class RunJob implements JobHandler {
+  readonly #options: RunJobOptions
+  readonly #folder: string
+  /** Of the files that are checked at once. */
+  readonly #changes = createChangesBudget()
+
+  constructor(options: RunJobOptions) {
+    this.#options = options
+    this.#folder = nameFolder(options.folder ?? tmpdir())
+  }
+
+  async run(job: Job, { signal, describe }: JobContext): Promise<void> {
+    const { database } = this.#options
+    const run = await readRun(database, Number(job.subject))
+    if (run === undefined || run.completed !== null) return void (await endJob(database, job))
+    await changeSubmission(database, run.token, (writer) =>
+      writer.run(
+        `update submission_run set status = 'InProgress', started = $2, reason = null
+         where run = $1 and completed is null`,
+        [run.run, Date.now()],
+      ),
+    )
+    try {
+      const findings = await this.#check(job, run, signal)
+      describe({ run: run.run, status: 'Processed', findings })
+    } catch (error) {
+      // A retry would exceed the same limit; the message contains no data.
+      const isFinal = error instanceof CheckFailed || error instanceof TooManyChanges
+      if (!isFinal || signal.aborted) throw error
+      await this.#end(job, run, 'Halted', error.message)
+      describe({ run: run.run, status: 'Halted' })
+    }
+  }
+
+  async fail(job: Job): Promise<void> {
+    const { database } = this.#options
+    const run = await readRun(database, Number(job.subject))
+    if (run === undefined) return void (await endJob(database, job))
+    await this.#end(job, run, 'UnknownError', FAILED)
+  }
+
+  /** Ends a run without a result, unless another worker has taken it over. */
+  async #end(job: Job, run: Run, status: 'Halted' | 'UnknownError', reason: string): Promise<void> {
+    await changeSubmission(this.#options.database, run.token, async (writer) => {
+      if (await finish(writer, job)) await endRun(writer, run, status, reason)
+    })
+  }
+
+  /** Removes the folder of this worker. */
+  stop(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  /** Returns the number of findings. */
+  async #check(job: Job, run: Run, signal: AbortSignal): Promise<number> {
+    const {
+      database,
+      sealer,
+      keep,
+      definitions,
+      limits,
+      traces,
+      check: checkThem = checkFiles,
+    } = this.#options
+    const submission = await database.get<{ returnId: string; type: string | null }>(
+      'select return_id as "returnId", type from submission where token = $1',
+      [run.token],
+    )
+    if (submission === undefined) throw new JobLost()
+    const definition = definitions.get(run.definition ?? '')
+    const progress = new ProgressWriter(database, run)
+    const counted = new RecordCount(run.files)
+    const check = () =>
+      checkThem(
+        {
+          definition,
+          returnId: submission.returnId,
+          complete: submission.type !== 'Indicative',
+          files: run.files.map((file) => ({
+            resource: file.resource,
+            name: `${file.resource}.${file.format}`,
+            open: () =>
+              readCurrentFile(
+                database,
+                sealer,
+                { ...file, format: file.format as Format },
+                definitions.formOf(definition.name, file.resource),
+                () => this.#changes.take('', 0),
+              ),
+          })),
+        },
+        {
+          limits,
+          signal,
+          temporary: this.#folder,
+          onProgress: (step) => progress.set(counted.describe(step)),
+        },
+      )
+    const result = await (traces?.inSpan('validate', check) ?? check()).finally(() => progress.stop())
+    try {
+      return await database.write(`job:run/${run.run}`, async (transaction) => {
+        const stored = await storeFindings(transaction, run.run, toFindings(result.findings()), sealer)
+        signal.throwIfAborted()
+        const writer = await lockSubmission(transaction, run.token)
+        // If the run was cancelled or taken over, its job is gone, and nothing is stored.
+        if (!(await finish(writer, job))) throw new JobLost()
+        const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
+        await makeCurrent(writer, publication, sealer, keep)
+        await dropUnused(writer, run.eid, run.files)
+        await countEnding(writer, run.run, 'Processed')
+        return publication.stored.errorCount + publication.stored.warningCount
+      })
+    } finally {
+      await result.dispose()
+    }
+  }
+}
+
+/** Names a folder for this process, and deletes the folders of killed workers. */
+function nameFolder(parent: string): string {
+  for (const name of readdirSync(parent)) {
+    const pid = Number(/^mahi-worker-(\d+)$/.exec(name)?.[1])
+    if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true })
+  }
+  return join(parent, `mahi-worker-${process.pid}`)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerator<Finding> {
+  for await (const { file, line, field, value, findingKey, cause, ...entry } of findings) {
+    const detail = {
+      file,
+      line,
+      ...(field !== undefined && { field }),
+      ...(value !== undefined && { value }),
+      findingKey,
+      ...(cause !== undefined && { cause }),
+    }
+    yield { entry: entry as ValidationEntry, detail }
+  }
+}
+
+/** The engine's counts are exact even if it does not keep all findings. */
+function summarise(
+  stored: StoredRun,
+  { codes, errors, warnings, notRun, definition, files, causes, seconds }: CheckSummary,
+): { stored: StoredRun } & Omit<RunSummary, 'codes'> {
+  const exact = new Map(codes.map((each) => [each.code, each]))
+  const counted = stored.codes.map((each) => {
+    const {
+      count = each.count,
+      stored: kept = count,
+      students = each.students,
+    } = exact.get(each.errorCode) ?? {}
+    return { ...each, count, students, ...(kept < count && { stored: kept }) }
+  })
+  const { name, version, title, notice } = definition
+  return {
+    stored: { ...stored, errorCount: errors, warningCount: warnings, codes: counted },
+    notRun: notRun.map(({ code, reason }) => ({ code, reason })),
+    definition: { name, version, title, ...(notice !== undefined && { notice }) },
+    files: files.map(({ resource, fileType, state, records }) => ({ resource, fileType, state, records })),
+    causes: causes.map((cause) => ({ ...cause, codes: [...cause.codes] })),
+    seconds,
+  }
+}
+
+/** Counts the records in total and those read so far; files are read one after the other. */
+class RecordCount {
+  readonly #total: number
+  readonly #read = new Map<string, number>()
+
+  constructor(files: Run['files']) {
+    this.#total = files.reduce((sum, { records }) => sum + records, 0)
+  }
+
+  describe(progress: EngineProgress): RunProgress {
+    if (progress.phase === 'read') this.#read.set(progress.file, progress.records)
+    const read = [...this.#read.values()].reduce((sum, records) => sum + records, 0)
+    const done = progress.phase === 'read' ? Math.min(read, this.#total) : this.#total
+    return { stage: STAGES[progress.phase], done, total: this.#total }
+  }
+}
+
+const STAGES = {
+  read: 'Reading the files',
+  rule: 'Running the rules',
+  write: 'Writing the findings',
+} as const satisfies Record<EngineProgress['phase'], string>
+
+/** Stores the progress of a run from time to time; failures do not matter. */
+class ProgressWriter {
+  readonly #database: Database
+  readonly #run: Run
+  readonly #timer: NodeJS.Timeout
+  #next: RunProgress | undefined
+  #writing: Promise<unknown> = Promise.resolve()
+
+  constructor(database: Database, run: Run) {
+    this.#database = database
+    this.#run = run
+    this.#timer = setInterval(() => this.#write(), PROGRESS_INTERVAL)
+    this.#timer.unref()
+  }
+
+  set(progress: RunProgress): void {
+    this.#next = progress
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#writing
+  }
+
+  #write(): void {
+    const progress = this.#next
+    if (progress === undefined) return
+    this.#next = undefined
+    const { run, token } = this.#run
+    this.#writing = changeSubmission(this.#database, token, (writer) =>
+      writer.run('update submission_run set progress = $2 where run = $1 and completed is null', [
+        run,
+        JSON.stringify(progress),
+      ]),
+    ).catch(() => undefined)
+  }
+}

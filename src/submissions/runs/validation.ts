@@ -1,0 +1,132 @@
+import type { Database, Reader } from '../../foundation/database/database.ts'
+import { bumpRevision } from '../../foundation/database/revisions.ts'
+import { cancelJob, countWaiting, enqueue } from '../../foundation/jobs/queue.ts'
+import { dropVersion } from '../files/file-store.ts'
+import type { SubmissionWriter } from '../findings/change-submission.ts'
+import { findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
+import { Refusal } from '../refusal.ts'
+import { assertOpen, cancelled, type FileState, withSubmission } from '../submission.ts'
+import { countEnding } from './run-counts.ts'
+
+export interface RunRequest {
+  readonly token: string
+  readonly eid: string
+  /** The most queued runs of all organisations. */
+  readonly maxWaiting: number
+}
+
+/** Each organisation may fill one tenth of the queue. */
+const OWN_SHARE = 10
+
+/**
+ * Requests a run of the current files; returns the existing run while one is queued or in progress.
+ *
+ * @throws {Refusal}
+ */
+export async function requestRun(
+  database: Database,
+  { token, eid, maxWaiting }: RunRequest,
+): Promise<{ run: Run; created: boolean }> {
+  return await withSubmission(database, { token, eid }, async (writer, submission) => {
+    assertOpen(submission)
+    const active = await findActiveRun(writer, token)
+    if (active !== undefined) return { run: active, created: false }
+    const { files } = submission
+    if (files.length === 0) throw new Refusal('invalid', 'No records were uploaded. Upload a file first.')
+    // One request at a time from here on, or several could take the last place of the queue.
+    const { number: run } = await bumpRevision(writer, 'run')
+    await assertRoom(writer, eid, maxWaiting)
+    await writer.run('update submission set runs = runs + 1 where token = $1', [token])
+    await writer.run(
+      `insert into submission_run
+         (run, token, number, eid, status, received, revision, total, errors, warnings, definition, files)
+       select $1, token, runs, eid, 'Queued', $2, revision, 0, 0, 0, definition, $3
+       from submission where token = $4`,
+      [run, Date.now(), JSON.stringify(files.map(toRunFile)), token],
+    )
+    await enqueue(writer, { kind: 'run', subject: String(run), eid })
+    const requested = await readRun(writer, run)
+    if (requested === undefined) throw new Error('the run that was just stored is missing')
+    return { run: requested, created: true }
+  })
+}
+
+function toRunFile({
+  resource,
+  version,
+  format,
+  chunks,
+  batches,
+  records,
+  bytes,
+  sha256,
+}: FileState): RunFile {
+  return { resource, version, format, chunks, batches, records, bytes, sha256: batches === 0 ? sha256 : '' }
+}
+
+export async function findActiveRun(reader: Reader, token: string): Promise<Run | undefined> {
+  const row = await reader.get<{ run: number }>(
+    `select run from submission_run where token = $1 and completed is null and status in ('Queued', 'InProgress')
+     order by number desc limit 1`,
+    [token],
+  )
+  return row === undefined ? undefined : await readRun(reader, row.run)
+}
+
+async function assertRoom(reader: Reader, eid: string, maxWaiting: number): Promise<void> {
+  const { total, own } = await countWaiting(reader, 'run', eid)
+  if (own >= Math.max(1, Math.floor(maxWaiting / OWN_SHARE))) {
+    throw new Refusal('too-many', `${own} runs of this organisation are already queued.`, { retryAfter: 30 })
+  }
+  if (total >= maxWaiting) {
+    throw new Refusal('busy', 'Too many runs are queued. Try again later.', { retryAfter: 30 })
+  }
+}
+
+/**
+ * Cancels a run that is queued or in progress; a finished one does not change. Also returns the number of the current
+ * run.
+ *
+ * @throws {Refusal}
+ */
+export async function cancelRun(
+  database: Database,
+  { token, eid, number }: { token: string; eid: string; number: number },
+): Promise<{ run: Run; current: number }> {
+  return await withSubmission(database, { token, eid }, async (writer, submission) => {
+    if (submission.ended === 'Cancelled') throw cancelled()
+    const run = await findRun(writer, token, number)
+    if (run === undefined) throw new Refusal('not-found', 'The submission has no run with this ID.')
+    if (run.completed === null) await endRun(writer, run, 'Cancelled', 'The run was cancelled.')
+    return { run: (await findRun(writer, token, number)) ?? run, current: submission.run }
+  })
+}
+
+/** Ends a run without a result. Its worker finds the job gone, and stores nothing. */
+export async function endRun(
+  writer: SubmissionWriter,
+  { run, eid, files }: Run,
+  status: 'Cancelled' | 'Halted' | 'UnknownError',
+  reason: string,
+): Promise<void> {
+  await cancelJob(writer, 'run', String(run))
+  const ended = await writer.run(
+    `update submission_run set status = $2, reason = $3, completed = $4, progress = null
+     where run = $1 and completed is null`,
+    [run, status, reason, Date.now()],
+  )
+  await dropUnused(writer, eid, files)
+  if (ended === 1) await countEnding(writer, run, status)
+}
+
+/** Schedules the deletion of files of a finished run that have since been replaced. */
+export async function dropUnused(
+  writer: SubmissionWriter,
+  eid: string,
+  files: readonly RunFile[],
+): Promise<void> {
+  for (const { version } of files) {
+    const current = await writer.get('select version from submission_file where version = $1', [version])
+    if (current === undefined) await dropVersion(writer, eid, version)
+  }
+}

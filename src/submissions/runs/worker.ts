@@ -1,0 +1,86 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Traces } from '../../api/telemetry/traces.ts'
+import type { Limits } from '../../engines/checking/index.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import type { JobKind } from '../../foundation/jobs/queue.ts'
+import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
+import { Outage } from '../../foundation/outage.ts'
+import { type OnOrphans, scheduleOrphans, sweepOrphans } from '../retention/orphans.ts'
+import { type OnPurge, purge } from '../retention/purge.ts'
+import { type Retention, scheduleRetention, sweep } from '../retention/retention.ts'
+import type { Definitions } from '../rules/definitions.ts'
+import { RunJob } from './run-job.ts'
+
+export interface SubmissionWorkerOptions {
+  readonly database: Database
+  /** Absent if traces are off. */
+  readonly traces?: Traces | undefined
+  readonly sealer: Sealer
+  readonly definitions: Definitions
+  /** The number of concurrent validation runs. */
+  readonly runs: number
+  /** The number of runs of a submission to keep. */
+  readonly keep: number
+  readonly limits: Partial<Limits>
+  readonly folder?: string | undefined
+  readonly retention: Retention
+  /** Builds the search index; without it, this worker leaves that to others. */
+  readonly index?: JobHandler
+  readonly log: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
+}
+
+export interface RunningWorker {
+  /** Releases the jobs in progress and stops. */
+  stop(): Promise<void>
+}
+
+/** Starts validating submissions, deleting data and building the search index, until stopped. */
+export async function startSubmissionWorker(options: SubmissionWorkerOptions): Promise<RunningWorker> {
+  const { database, traces, retention, log } = options
+  const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
+  const onOrphans: OnOrphans = (found) => log.warn({ audit: 'orphans', ...found })
+  const runs = new RunJob(options)
+  const schedule = async () => {
+    await scheduleRetention(database)
+    await scheduleOrphans(database)
+  }
+  await schedule()
+  const handlers: Partial<Record<JobKind, JobHandler>> = {
+    run: runs,
+    ...(options.index !== undefined && { index: options.index }),
+    purge: {
+      run: (job) => purge(database, job, onPurge),
+      // The sweep adds the job again.
+      fail: async (job) => void (await endJob(database, job)),
+    },
+    retention: {
+      run: (job) =>
+        job.subject === 'orphans'
+          ? sweepOrphans(database, job, onOrphans)
+          : sweep(database, job, retention, onPurge),
+      fail: async (job) => {
+        await endJob(database, job)
+        await schedule()
+      },
+    },
+  }
+  const worker = new Worker({
+    database,
+    runs: options.runs,
+    handlers: traces?.traceJobs(handlers) ?? handlers,
+    onError: (error, job) =>
+      log.error({ err: error, job: job.kind, attempt: job.attempts }, 'the job failed'),
+    onEnd: (report) => log.info(report, 'an attempt at a job has ended'),
+    outage: new Outage(
+      (error) => log.error({ err: error }, 'the queue cannot be reached: jobs wait until it is back'),
+      (failures) => log.warn({ failures }, 'the queue can be reached again'),
+    ),
+  })
+  return {
+    stop: async () => {
+      await worker.stop()
+      runs.stop()
+    },
+  }
+}

@@ -1,0 +1,233 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { UserError } from '../src/foundation/faults/user-error.ts'
+import { check } from './support/checking.ts'
+import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { cases } from './support/properties.ts'
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+
+/** A descriptor that uses most of what definitions have. */
+const FULL = {
+  ...structuredClone(LIBRARY),
+  resources: [
+    ...structuredClone(LIBRARY.resources),
+    {
+      name: 'everything',
+      path: 'everything.csv',
+      dialect: { delimiter: ';', quoteChar: "'", commentChar: '#', headerRows: [1] },
+      bytes: 10,
+      schema: {
+        fields: [
+          { name: 'id', type: 'integer', groupChar: '.', constraints: { minimum: 0, maximum: '1.000' } },
+          { name: 'amount', type: 'number', decimalChar: ',', bareNumber: false, 'mahi:decimals': 2 },
+          { name: 'on', type: 'date', format: '%d/%m/%Y', constraints: { minimum: '01/02/2025' } },
+          { name: 'at', type: 'datetime', format: 'any' },
+          { name: 'yes', type: 'boolean', trueValues: ['y'], falseValues: ['n'] },
+          { name: 'tags', type: 'list', itemType: 'date', delimiter: '|', 'mahi:items': { unique: true } },
+          {
+            name: 'kind',
+            categories: [{ value: 'a', label: 'A' }],
+            constraints: { enum: ['a'], pattern: '[a-z]' },
+          },
+          { name: 'point', type: 'geopoint', format: 'object' },
+          { name: 'more', type: 'object', constraints: { minLength: 1, unique: true } },
+        ],
+        primaryKey: ['id'],
+        uniqueKeys: [['on', 'kind']],
+        missingValues: ['', 'NA'],
+        fieldsMatch: 'exact',
+        'mahi:recordChecks': [
+          { kind: 'sum', code: 'EV-101', total: 'amount', parts: ['id'] },
+          { kind: 'order', code: 'EV-102', fields: ['id', 'amount'] },
+          { kind: 'equal', code: 'EV-103', fields: ['id', ':returnYear'] },
+          { kind: 'oneOf', code: 'EV-104', fields: ['id', 'on'], when: { kind: ['a'] } },
+        ],
+      },
+    },
+  ],
+} as unknown as Json
+
+const FILES = {
+  'members.csv': 'memberId,born,kind\nM1,1990-01-31,01\nM2,x,9\n',
+  'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,1.5\nL2,M9,,x,\n',
+  'everything.csv':
+    "id;amount;on;at;yes;tags;kind;point;more\n1;$1,5;17/02/2025;17 Feb 2025 9:30;y;2025-01-01|x;a;{'lon':1};{}\n# note\n'2';;;;;;;;\n",
+}
+
+const VALUES: readonly Json[] = [
+  null,
+  true,
+  0,
+  -1,
+  1e21,
+  1.5,
+  '',
+  'x',
+  '\u0000',
+  '[',
+  '(?<',
+  '%',
+  '%Q',
+  '../x',
+  'id',
+  [],
+  [[]],
+  {},
+  { '': {} },
+  ['id', 'id'],
+  '__proto__',
+  '9'.repeat(400),
+]
+
+/** Every place of a document, as the steps to it. */
+function* listPlaces(value: Json, path: readonly string[] = []): Generator<readonly string[]> {
+  yield path
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, each] of Object.entries(value)) yield* listPlaces(each as Json, [...path, name])
+}
+
+function change(
+  value: Json,
+  [step, ...rest]: readonly string[],
+  to: (old: Json) => Json | undefined,
+): Json | undefined {
+  if (step === undefined) return to(value)
+  const entries = Object.entries(value as Record<string, Json>).flatMap(([name, each]) => {
+    const after = name === step ? change(each, rest, to) : each
+    return after === undefined ? [] : [[name, after] as const]
+  })
+  return Array.isArray(value) ? entries.map(([, each]) => each) : Object.fromEntries(entries)
+}
+
+const places = [...listPlaces(FULL)].filter((path) => path.length > 0)
+const mutation = fc.record({
+  path: fc.constantFrom(...places),
+  how: fc.constantFrom('replace', 'remove', 'rename', 'swap'),
+  value: fc.constantFrom(...VALUES),
+  other: fc.constantFrom(...places),
+})
+const rule = fc.record({
+  at: fc.nat(LONG_LOAN.length),
+  length: fc.nat(20),
+  text: fc.constantFrom(
+    '',
+    "'",
+    '"',
+    '*/',
+    'select',
+    ';',
+    ':x',
+    '{',
+    '}',
+    '\u0000',
+    '%s',
+    '(',
+    'row',
+    ' or 1 = 1 ',
+  ),
+})
+
+const at = (value: Json, path: readonly string[]): Json =>
+  path.reduce<Json>((each, step) => ((each as Record<string, Json> | null)?.[step] ?? null) as Json, value)
+
+function mutate(
+  document: Json,
+  { path, how, value, other }: typeof mutation extends fc.Arbitrary<infer T> ? T : never,
+): Json {
+  const last = path.at(-1) ?? ''
+  if (how === 'remove') return change(document, path, () => undefined) ?? {}
+  if (how === 'swap') return change(document, path, () => at(document, other)) ?? {}
+  if (how === 'replace') return change(document, path, () => value) ?? {}
+  return (
+    change(document, path.slice(0, -1), (parent) =>
+      Array.isArray(parent)
+        ? [...parent, value]
+        : { ...(parent as Record<string, Json>), [`${last}s`]: at(document, path) },
+    ) ?? {}
+  )
+}
+
+/** A check ends with findings, or with faults that name a file. */
+async function expectEnd(
+  definition: string,
+  files: Readonly<Record<string, string | Uint8Array>> = FILES,
+): Promise<void> {
+  try {
+    const { summary } = await check(files, { definition, complete: true })
+    expect(summary.errors).toBeGreaterThanOrEqual(0)
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    expect(error.message).toMatch(/^(?:datapackage\.json|rules\/[^:]*\.sql)[:\s]|^the /)
+  }
+}
+
+test('no mutation of a descriptor ends a check with an internal error', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 2 }), async (mutations) => {
+      const document = mutations.reduce(mutate, FULL)
+      await expectEnd(writeDefinition(document as never, { 'rules/LOA-201.sql': LONG_LOAN }))
+    }),
+    cases(40),
+  )
+})
+
+test('no mutation of a rule ends a check with an internal error', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(rule, async ({ at, length, text }) => {
+      const sql = LONG_LOAN.slice(0, at) + text + LONG_LOAN.slice(at + length)
+      await expectEnd(writeDefinition(FULL as never, { 'rules/LOA-201.sql': sql }))
+    }),
+    cases(15),
+  )
+})
+
+test('no bytes of a file end a check with an internal error', { timeout: 120_000 }, async () => {
+  const definition = writeDefinition(FULL as never, { 'rules/LOA-201.sql': LONG_LOAN })
+  const piece = fc.oneof(
+    fc.constantFrom(
+      '"',
+      "'",
+      ';',
+      ',',
+      '|',
+      '\n',
+      '\r',
+      '\r\n',
+      '\u0000',
+      '#',
+      'sep=;\n',
+      '{',
+      '}',
+      '1E9',
+      '\ufeff',
+      'id',
+      'PK\u0003\u0004',
+    ),
+    fc.uint8Array({ maxLength: 6 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+  )
+  const names = Object.keys(FILES)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...names),
+      fc.array(fc.tuple(fc.nat(200), piece), { maxLength: 6 }),
+      fc.boolean(),
+      async (name, edits, keeps) => {
+        const text = FILES[name as keyof typeof FILES]
+        const bytes = edits.reduce(
+          (old, [place, added]) => {
+            const position = Math.min(place, old.length)
+            return Buffer.concat([
+              old.subarray(0, position),
+              Buffer.from(added, 'latin1'),
+              old.subarray(position),
+            ])
+          },
+          Buffer.from(keeps ? text : ''),
+        )
+        await expectEnd(definition, { ...FILES, [name]: bytes })
+      },
+    ),
+    cases(15),
+  )
+})

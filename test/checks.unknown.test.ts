@@ -1,0 +1,123 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { describeVerdict, listGaps } from '../src/engines/checking/report/report.ts'
+import { checkFolder } from './support/check-folder.ts'
+import { Installation } from './support/command.ts'
+import { makeTables, type Tables, writeReturn } from './support/sdr/small.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'mahi-unknown-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let number = 0
+/** Checks a small clean return after a change of its files. */
+async function checkAfter(change: (tables: Tables) => void, options = {}) {
+  const place = join(folder, String(++number))
+  const tables = makeTables()
+  change(tables)
+  writeReturn(place, tables)
+  return { ...(await checkFolder(place, 'sdr', options)), place }
+}
+
+const codes = (findings: readonly { errorCode: string }[]) => [
+  ...new Set(findings.map((each) => each.errorCode)),
+]
+
+describe('an unknown value', () => {
+  test('of a related record is not taken for an absent record', async () => {
+    const { findings, summary } = await checkAfter(({ enrolments }) => {
+      for (const row of enrolments)
+        row.courseStartDate = (row.courseStartDate ?? '').replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1')
+    })
+    expect(codes(findings)).toEqual(['ENR-06-type'])
+    const undecided = summary.undecided.find(({ code, file }) => code === 'CCO-201' && file === 'enrolments')
+    expect(undecided).toMatchObject({ field: 'courseStartDate', records: expect.any(Number) })
+    expect(listGaps(summary).join('\n')).toMatch(
+      /courseStartDate of enrolments\.csv is unknown in some records\. Not run for them: .*CCO-201 \(\d+ records\)/,
+    )
+  })
+
+  test('of some related records hides only what they explain', async () => {
+    const { findings } = await checkAfter(({ enrolments, 'course-completions': completions }) => {
+      const [one, other] = completions.filter((row) => (row.courseEndDate ?? '') >= '2025')
+      const isOf = (row: Record<string, string>, of = one) =>
+        row.studentIdentificationCode === of?.studentIdentificationCode && row.courseCode === of?.courseCode
+      for (const row of enrolments) if (isOf(row)) row.courseStartDate = 'soon'
+      if (other !== undefined) other.courseStartDate = '2025-01-02'
+    })
+    expect(codes(findings).sort()).toEqual(['CCO-201', 'ENR-06-type', 'ENR-211'])
+    expect(findings.filter(({ errorCode }) => errorCode === 'CCO-201')).toHaveLength(1)
+  })
+
+  test('of a fee does not become "no fee"', async () => {
+    const { findings } = await checkAfter(({ learners, courses }) => {
+      for (const row of [...learners, ...courses]) if (row.foreignFee) row.foreignFee = '12500,00'
+    })
+    expect(codes(findings).sort()).toEqual(['CRS-12-type', 'LEA-09-type'])
+  })
+
+  test('of a key hides the references that are written almost like it', async () => {
+    const { findings } = await checkAfter(({ learners, enrolments }) => {
+      const [learner] = learners
+      if (learner !== undefined)
+        learner.studentIdentificationCode = learner.studentIdentificationCode?.replace('S', 'S-') ?? ''
+      const lost = enrolments.at(-1)
+      if (lost !== undefined) lost.studentIdentificationCode = 'S7654321'
+    })
+    const references = findings.filter(({ errorCode }) => errorCode === 'ENR-00-reference1')
+    expect(references.map(({ value }) => value)).toEqual(['S7654321'])
+  })
+
+  test('is unknown whatever codes are checked', async () => {
+    const { findings } = await checkAfter(
+      ({ learners, courses }) => {
+        for (const row of [...learners, ...courses]) if (row.foreignFee) row.foreignFee = '12500,00'
+      },
+      { only: ['ENR-203', 'LEA-103'] },
+    )
+    expect(findings).toEqual([])
+  })
+})
+
+test('an empty record is one finding', async () => {
+  const { findings } = await checkAfter((tables) => {
+    for (const rows of Object.values(tables)) rows.push({}, {}, {})
+  })
+  expect(findings).toHaveLength(15)
+  expect(new Set(findings.map(({ errorDescription }) => errorDescription))).toEqual(
+    new Set(['The record is empty.']),
+  )
+})
+
+test('a repeated record counts once, and names the earlier line', async () => {
+  const { findings } = await checkAfter(({ learners }) => learners.push({ ...learners[4] }))
+  expect(findings.map(({ errorCode, line }) => [errorCode, line])).toEqual([['LEA-00-key', 42]])
+  expect(findings[0]?.errorDescription).toMatch(/ too\. See line 6\.$/)
+})
+
+describe('a file', () => {
+  test('that is missing is an error, except where the return does not need it', async () => {
+    const without = (tables: Partial<Tables>) => {
+      delete tables['course-completions']
+    }
+    const december = await checkAfter(without)
+    expect(codes(december.findings)).toEqual(['CCO-00-file'])
+    expect(describeVerdict(december.summary)).toMatch(
+      /^1 error and no warnings in the 4 files that were checked; course-completions\.csv is missing, so \d+ checks did not run\.$/,
+    )
+    const march = await checkAfter(without, { returnId: '202503' })
+    expect(codes(march.findings)).not.toContain('CCO-00-file')
+    expect(describeVerdict(march.summary)).toContain('course-completions.csv is missing, so')
+  })
+
+  test('that has almost the right name is an error that says how to rename it', async () => {
+    const { place } = await checkAfter(() => undefined)
+    renameSync(join(place, 'course-completions.csv'), join(place, 'course_completions.csv'))
+    const result = await new Installation().run(['check', place, '--format', 'ndjson'])
+    expect(result.code).toBe(1)
+    expect(result.stdout).toContain(
+      'The file course-completions.csv is missing. course_completions.csv was not read: rename it to course-completions.csv.',
+    )
+  })
+})

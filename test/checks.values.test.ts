@@ -1,0 +1,289 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compilePattern } from '../src/engines/checking/definition/pattern.ts'
+import { sumExactly } from '../src/engines/checking/engine/millionths.ts'
+import { compareNumbers } from '../src/engines/checking/engine/numbers.ts'
+import { check } from './support/checking.ts'
+import { writeDefinition } from './support/definition.ts'
+import { cases } from './support/properties.ts'
+
+/** A definition of one file with an id and a value; `more` is added to its schema. */
+function define(value: object, more: object = {}, others: readonly object[] = []): string {
+  const resource = {
+    name: 'things',
+    path: 'things.csv',
+    'mahi:code': 'THI',
+    schema: { fields: [{ name: 'id' }, { name: 'value', ...value }, ...others], ...more },
+  }
+  return writeDefinition({ name: 'values', version: '1', resources: [resource] }, {})
+}
+
+/** The cells of a column that have a finding, and the kinds of these. */
+async function findIn(definition: string, cells: readonly string[]): Promise<string[]> {
+  const lines = cells.map((cell, index) => `${index},"${cell.replaceAll('"', '""')}"\n`)
+  const { findings } = await check({ 'things.csv': `id,value\n${lines.join('')}` }, { definition })
+  return findings.map(({ line, errorCode }) => `${cells[line - 2]} ${errorCode.slice(7)}`)
+}
+
+const FORMATTED = { type: 'date', format: '%d/%m/%Y' }
+
+test.each<[string, object, readonly string[], readonly string[]]>([
+  [
+    'numbers are permitted by value',
+    { type: 'number', constraints: { enum: ['1.5', '-0.50', '9007199254740993'] } },
+    ['1.5', '1.50', '01.500', '-0.5', '9007199254740993.0', '0.5', '9007199254740992'],
+    ['0.5 enum', '9007199254740992 enum'],
+  ],
+  [
+    'integers are permitted by value, as numbers of JSON too',
+    { type: 'integer', constraints: { enum: [7, -1] } },
+    ['7', '007', '-01', '1'],
+    ['1 enum'],
+  ],
+  [
+    'categories are compared by value',
+    { type: 'integer', categories: [{ value: 1, label: 'One' }] },
+    ['1', '01', '2'],
+    ['2 enum'],
+  ],
+  [
+    'truth values are permitted by value',
+    { type: 'boolean', trueValues: ['yes', 'Y'], falseValues: ['no'], constraints: { enum: [true] } },
+    ['yes', 'Y', 'no'],
+    ['no enum'],
+  ],
+  [
+    'dates are permitted by value',
+    { ...FORMATTED, constraints: { enum: ['01/02/2025'] } },
+    ['01/02/2025', '02/01/2025'],
+    ['02/01/2025 enum'],
+  ],
+  [
+    'items of a list are permitted and unique by value',
+    { type: 'list', itemType: 'integer', delimiter: ';', 'mahi:items': { enum: ['1', '2'], unique: true } },
+    ['1;02', '01;2', '3', '1;01'],
+    ['3 items', '1;01 items'],
+  ],
+  [
+    'the bounds of numbers are exact',
+    { type: 'number', constraints: { minimum: '9007199254740993', exclusiveMaximum: '9007199254740993.5' } },
+    [
+      '9007199254740993',
+      '9007199254740993.4',
+      '9007199254740992',
+      '9007199254740993.50',
+      '-9007199254740994',
+    ],
+    ['9007199254740992 range', '9007199254740993.50 range', '-9007199254740994 range'],
+  ],
+  [
+    'the bounds of dates have the format of the field',
+    { ...FORMATTED, constraints: { minimum: '01/02/2025', maximum: '31/12/2025' } },
+    ['01/02/2025', '15/11/2025', '31/01/2025', '01/01/2026'],
+    ['31/01/2025 range', '01/01/2026 range'],
+  ],
+  [
+    'the bounds of times with a date are instants',
+    {
+      type: 'datetime',
+      constraints: { minimum: '2025-02-17T09:30:00Z', exclusiveMaximum: '2025-02-17T10:00:00.5+00:00' },
+    },
+    [
+      '2025-02-17T09:30:00Z',
+      '2025-02-17T22:30:00+13:00',
+      '2025-02-17T09:30:00.000',
+      '2025-02-16T22:00:00.45-12:00',
+      '2025-02-17T10:00:00.500Z',
+      '2025-02-17T09:30:00+13:00',
+      '2025-02-17T09:29:59.999Z',
+    ],
+    ['2025-02-17T10:00:00.500Z range', '2025-02-17T09:30:00+13:00 range', '2025-02-17T09:29:59.999Z range'],
+  ],
+  [
+    'times with a date are unique as instants',
+    { type: 'datetime', constraints: { unique: true } },
+    ['2025-02-17T09:30:00Z', '2025-02-17T22:30:00.0+13:00', '2025-02-17T09:30:00.1Z'],
+    ['2025-02-17T22:30:00.0+13:00 unique'],
+  ],
+  [
+    'numbers are unique by value',
+    { type: 'number', constraints: { unique: true } },
+    ['0.5', '-0.50', '0.500'],
+    ['0.500 unique'],
+  ],
+  [
+    'a length counts characters',
+    { constraints: { minLength: 2, maxLength: 3 } },
+    ['ab', '😀😀', 'a😀b', '😀😀😀', '😀', 'a', 'abcd', '😀😀😀😀'],
+    ['😀 length', 'a length', 'abcd length', '😀😀😀😀 length'],
+  ],
+  [
+    'a length of one is any character',
+    { constraints: { minLength: 1, maxLength: 1 } },
+    ['a', '😀', 'ab'],
+    ['ab length'],
+  ],
+  [
+    'a pattern has the classes of XML Schema',
+    { constraints: { pattern: '\\w+' } },
+    ['été', 'a_b', 'a b'],
+    ['a_b pattern', 'a b pattern'],
+  ],
+  [
+    'a spelt-out space of no width is visible',
+    { constraints: { enum: ['a'] } },
+    ['a', 'a\u200b'],
+    ['a\u200b enum'],
+  ],
+])('%s', async (_case, field, cells, found) => {
+  expect(await findIn(define(field), cells)).toEqual(found)
+})
+
+test('messages show characters that nobody sees', async () => {
+  const { findings } = await check(
+    { 'things.csv': 'id,value\n1,a\u200b\u00ad\n' },
+    { definition: define({ constraints: { enum: ['a'] } }) },
+  )
+  expect(findings[0]?.errorDescription).toBe('value is "a\\u200b\\u00ad", but must be a.')
+})
+
+test('the fields of a primary key must have a value, and those of a unique key need not', async () => {
+  const definition = define({}, { primaryKey: ['id', 'value'] })
+  const { findings } = await check({ 'things.csv': 'id,value\n1,\n,2\n1,2\n1,2\n' }, { definition })
+  expect(findings.map(({ errorCode, line }) => [errorCode, line])).toEqual([
+    ['THI-02-required', 2],
+    ['THI-01-required', 3],
+    ['THI-00-key', 5],
+  ])
+  const unique = await check(
+    { 'things.csv': 'id,value\n1,\n1,\n' },
+    { definition: define({}, { uniqueKeys: [['value']] }) },
+  )
+  expect(unique.findings).toEqual([])
+})
+
+describe('numbers of JSON', () => {
+  const NDJSON = 'things.ndjson'
+  test('keep all of their digits, as keys and in findings', async () => {
+    const definition = define({ type: 'integer', constraints: { maximum: 9 } }, { uniqueKeys: [['value']] })
+    const numbers = [
+      '9007199254740993',
+      '9007199254740992',
+      '12345678901234567890',
+      '12345678901234567891',
+      '3',
+    ]
+    const lines = numbers.map((number, index) => `{"id":"${index}","value":${number}}\n`)
+    const { findings } = await check({ [NDJSON]: lines.join('') }, { definition })
+    expect(findings.map(({ errorCode, value }) => [errorCode, value])).toEqual(
+      numbers.slice(0, 4).map((number) => ['THI-02-range', number]),
+    )
+  })
+
+  test('that JavaScript has are the same in every record', async () => {
+    const definition = define({ type: 'number', 'mahi:decimals': 1 })
+    const { findings } = await check(
+      { [NDJSON]: '{"id":"1","value":1.50}\n{"id":9007199254740993,"value":1.50}\n' },
+      { definition },
+    )
+    expect(findings).toEqual([])
+  })
+})
+
+describe('exact arithmetic', () => {
+  const decimal = fc
+    .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 30n }), fc.integer({ min: 0, max: 20 }))
+    .map(([negative, digits, places]) => {
+      const text = String(digits).padStart(places + 1, '0')
+      const number = places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`
+      return {
+        text: negative ? `-${number}` : number,
+        units: (negative ? -digits : digits) * 10n ** BigInt(20 - places),
+      }
+    })
+
+  test('orders numbers as their exact values', () => {
+    fc.assert(
+      fc.property(decimal, decimal, (one, other) => {
+        const expected = one.units < other.units ? -1 : one.units > other.units ? 1 : 0
+        expect(Math.sign(compareNumbers(one.text, other.text))).toBe(expected)
+      }),
+      cases(100),
+    )
+  })
+
+  test('adds numbers exactly', () => {
+    fc.assert(
+      fc.property(fc.array(decimal, { minLength: 1 }), (numbers) => {
+        const sum = numbers.reduce((total, { units }) => total + units, 0n)
+        const found = sumExactly(numbers.map(({ text }) => text))
+        const [whole = '', fraction = ''] = found.split('.')
+        const units = BigInt(whole + fraction.padEnd(20, '0'))
+        expect(units).toBe(sum)
+      }),
+      cases(100),
+    )
+  })
+
+  test('a sum is right whatever the size of its parts', async () => {
+    const definition = define(
+      { type: 'number' },
+      { 'mahi:recordChecks': [{ kind: 'sum', code: 'THI-101', total: 'value', parts: ['a', 'b'] }] },
+      [
+        { name: 'a', type: 'number' },
+        { name: 'b', type: 'number' },
+      ],
+    )
+    const records = [
+      ['90071992547.409930', '90071992547.409929', '0.000001'],
+      ['90071992547.409930', '90071992547.409929', '0.000002'],
+      ['9007199254740993', '9007199254740992', '1'],
+      ['9007199254740993', '9007199254740992', '0'],
+      ['0.0000001', '0.0000001', ''],
+      ['0.0000001', '0.0000002', ''],
+      ['0.3', '0.1', '0.2'],
+      ['-9007199254740993', '-9007199254740994', '1'],
+    ]
+    const lines = records.map((values, index) => `${index},${values.join()}\n`)
+    const { findings } = await check({ 'things.csv': `id,value,a,b\n${lines.join('')}` }, { definition })
+    expect(findings.map(({ line }) => line - 2)).toEqual([1, 3, 5])
+  })
+
+  test('an order compares numbers by value, and times as instants', async () => {
+    const order = { 'mahi:recordChecks': [{ kind: 'order', code: 'THI-101', fields: ['value', 'a'] }] }
+    const numbers = define({ type: 'integer' }, order, [{ name: 'a', type: 'number' }])
+    const files = { 'things.csv': 'id,value,a\n1,9007199254740993,9007199254740992\n2,9,10.0\n3,10,9.99\n' }
+    expect((await check(files, { definition: numbers })).findings.map(({ line }) => line)).toEqual([2, 4])
+    const times = define({ type: 'datetime' }, order, [{ name: 'a', type: 'datetime' }])
+    const given =
+      'id,value,a\n1,2025-02-17T09:30:00+13:00,2025-02-16T21:00:00Z\n2,2025-02-17T09:30:00Z,2025-02-17T09:30:00+13:00\n'
+    const { findings } = await check({ 'things.csv': given }, { definition: times })
+    expect(findings.map(({ line }) => line)).toEqual([3])
+  })
+})
+
+test.each<[string, readonly string[], readonly string[]]>([
+  ['\\d{2}', ['12', '٣٤'], ['1', 'ab', '123']],
+  ['\\D+', ['ab'], ['1', '٣']],
+  ['\\w+', ['été', 'a1', '+', '€'], ['a_b', 'a b', 'a-b']],
+  ['\\W', [' ', '_', '-'], ['a', '+']],
+  ['\\s', [' ', '\t', '\n', '\r'], ['\u00a0', '\u2003', 'a']],
+  ['\\S', ['\u00a0', 'a'], [' ']],
+  ['\\i\\c*', ['a-b.1', '_x', ':y', 'é1'], ['1a', '-a', 'a b']],
+  ['\\I\\C', ['1 '], ['a ', '1a']],
+  ['[\\w-]+', ['é-é'], ['a_']],
+  ['[^\\d\\s]', ['a', '_'], ['1', ' ']],
+  ['[a-z-[aeiou]]+', ['bcd'], ['a', 'B']],
+  ['[^a-z-[0-9]]', ['A'], ['a', '1']],
+  ['[a-z-[b-d-[c]]]', ['a', 'c'], ['b', 'd']],
+  ['a.b', ['a\u2028b', 'a😀b'], ['a\nb', 'a\rb', 'ab']],
+  ['[()&|/{}!-.]', ['(', '&', '|', '/', '{', '!', '.', '-', ','], ['a', '0']],
+  ['[-a]|[a\\-b]\\-', ['-', 'a', 'a-', '--'], ['b']],
+  ['\\p{Lu}[\\p{Ll}]*', ['Été'], ['été']],
+  ['^(?:a|b)$', ['a'], ['c']],
+  ['[&&]', ['&'], ['a']],
+])('the pattern %s matches %j and not %j', (pattern, matching, others) => {
+  const compiled = compilePattern(pattern)
+  expect(matching.filter((text) => !compiled.test(text))).toEqual([])
+  expect(others.filter((text) => compiled.test(text))).toEqual([])
+})

@@ -1,0 +1,160 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { generateModule } from '../clients/python/generate.ts'
+import { Installation } from './support/command.ts'
+import { testWhere } from './support/test-where.ts'
+
+const CLIENT = fileURLToPath(new URL('../clients/python/', import.meta.url))
+const SAMPLES = fileURLToPath(new URL('../samples/sdr/', import.meta.url))
+const readme = readFileSync(join(CLIENT, 'README.md'), 'utf8')
+const [, submitting = ''] = [...readme.matchAll(/^```python\n(.*?)^```/gms)].map(([, block = '']) => block)
+
+const hasPython = spawnSync('python3', ['-c', 'import sys; assert sys.version_info >= (3, 9)']).status === 0
+const testPython = testWhere(hasPython, 'the Python client: no python3 of version 3.9 or later')
+
+/** Runs a program with the module. Nothing is written beside it. */
+async function python(
+  mahi: Installation,
+  program: string,
+  parameters: readonly string[] = [],
+  environment: Record<string, string> = {},
+) {
+  const file = join(mahi.folder, 'program.py')
+  writeFileSync(file, program)
+  return await mahi.spawn('python3', ['-W', 'error', file, ...parameters], {
+    environment: { PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1', ...environment },
+  }).ended
+}
+
+test('the module has the operations and types of openapi.json', () => {
+  expect(readFileSync(join(CLIENT, 'mahi.py'), 'utf8'), 'run npm run openapi').toBe(generateModule())
+})
+
+test('the README leads from five files to zero errors in at most 20 lines', () => {
+  expect(submitting.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+})
+
+testPython(
+  'the program of the README submits a clean return, and prints the findings of a faulty one',
+  async () => {
+    const mahi = new Installation()
+    const { key } = (await mahi.runJson(
+      'keys create --client python --eid 9999 --scope submissions:write --scope validation-results:read'.split(
+        ' ',
+      ),
+    )) as { key: string }
+    const { url } = await mahi.serve({ WORKERS: '1' })
+    const program = submitting.replace('https://mahi.example.org', url)
+
+    const clean = await python(mahi, program, [join(SAMPLES, 'clean')], { MAHI_API_KEY: key })
+    expect(clean).toMatchObject({ code: 0, stderr: '' })
+    expect(clean.stdout).toMatch(/^(?:Warning .*\n)*Submitted\n$/)
+
+    // Another return of the same organisation, as that one is submitted.
+    const other = program.replace('202512', '202508')
+    const five = join(mahi.folder, 'five')
+    cpSync(join(SAMPLES, 'faulty'), five, { recursive: true, filter: (path) => !path.endsWith('faults.csv') })
+    const faulty = await python(mahi, other, [five], { MAHI_API_KEY: key })
+    expect(faulty).toMatchObject({ code: 0, stderr: '' })
+    expect(faulty.stdout).toMatch(/^Error \S+ .+$/m)
+    expect(faulty.stdout).not.toContain('Submitted')
+
+    const refused = await python(mahi, program, [join(SAMPLES, 'clean')], { MAHI_API_KEY: 'wrong' })
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toMatch(/^The submission stopped: .+\n$/)
+    expect(refused.stderr).not.toContain('wrong')
+  },
+)
+
+testPython('walks, streams, encodes and refuses as the service does', async () => {
+  const mahi = new Installation()
+  await mahi.fill(
+    readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  )
+  const { url } = await mahi.serve({ OCCUPATIONS_ACCESS: 'public' })
+  const outcome = await python(
+    mahi,
+    `
+from datetime import datetime, timezone
+from mahi import Client, MahiError
+client = Client("${url}/")
+codes = [each["occupationCode"] for each in client.occupations(limit=10)]
+assert codes == sorted(codes) and len(codes) == 42, codes
+assert client.list_occupations(codes=codes[:2], fields=["titleEnglish"])["totalCount"] == 2
+assert client.list_occupations(last_updated_after=datetime(2000, 1, 1, tzinfo=timezone.utc))["totalCount"] == 42
+assert len(list(client.get_occupation_snapshot())) >= 42
+assert client.get_occupation(codes[0])["occupationCode"] == codes[0]
+for call, status in [
+    (lambda: client.get_occupation("a/b é"), 404),
+    (lambda: client.list_occupations(limit=0), 400),
+    (lambda: Client("${url}", eid="1").get_submission("none"), 401),
+]:
+    try:
+        call()
+    except MahiError as error:
+        assert error.status == status, error
+        assert str(error)
+    else:
+        raise AssertionError(status)
+for wrong in [lambda: client.get_occupation(".."), lambda: client.get_submission("none"), lambda: Client("mahi.example.org")]:
+    try:
+        wrong()
+    except ValueError:
+        continue
+    raise AssertionError("a wrong call was sent")
+`,
+  )
+  expect(outcome).toMatchObject({ code: 0, stderr: '' })
+})
+
+testPython(
+  'a response that is cut off or refused for now is asked for again; a redirect is not followed',
+  async () => {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(`${request.method} ${request.url} ${request.headers['x-min-revision'] ?? ''}`.trim())
+      if (asked.length === 1) {
+        response.writeHead(200, { 'content-length': '1000', 'content-type': 'application/json' })
+        response.write('{')
+        setTimeout(() => request.socket.destroy(), 20)
+      } else if (asked.length === 2) {
+        response.writeHead(503, { 'retry-after': '0' }).end()
+      } else if (request.url === '/v1/me') {
+        response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
+      } else {
+        response.writeHead(200, { etag: 'W/"c7.abc-1"' }).end('{"data":[]}')
+      }
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    onTestFinished(() => void server.close())
+    const outcome = await python(
+      new Installation(),
+      `
+from mahi import Client, MahiError
+client = Client("http://127.0.0.1:${(server.address() as AddressInfo).port}", api_key="k")
+assert list(client.occupations()) == []
+assert list(client.occupations()) == []
+try:
+    client.get_caller()
+except MahiError as error:
+    assert error.status == 302 and "not followed" in str(error), error
+else:
+    raise AssertionError("followed")
+`,
+    )
+    expect(outcome).toMatchObject({ code: 0, stderr: '' })
+    expect(asked).toEqual([
+      ...Array(3).fill('GET /v1/occupations?Limit=100'),
+      'GET /v1/occupations?Limit=100 c7.abc',
+      'GET /v1/me c7.abc',
+    ])
+  },
+)

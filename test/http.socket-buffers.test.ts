@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { beginResponse, endResponse } from '../src/api/serving/last-response.ts'
+import { mayHoldMuch, nameOf, readQueues, SocketBuffers } from '../src/api/serving/socket-buffers.ts'
+import { Budget } from '../src/foundation/budget/budget.ts'
+import { Installation, until } from './support/command.ts'
+import { testWhere } from './support/test-where.ts'
+
+const MB = 2 ** 20
+
+/** What the operating system may hold of unread responses. */
+const CAPACITY = 64 * MB
+
+const BUNDLE = '/docs/static/swagger-ui-bundle.js'
+const GET = `GET ${BUNDLE} HTTP/1.1\r\nHost: a\r\n`
+
+async function open(url: string, localAddress = '127.0.0.1'): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ port: Number(port), host: hostname, localAddress })
+  socket.on('error', () => undefined)
+  onTestFinished(() => {
+    socket.destroy()
+  })
+  await once(socket, 'connect')
+  return socket.pause()
+}
+
+/** What the system holds for the connections to a port, in bytes, connections that were closed included. */
+function readQueued(url: string): number {
+  const port = Number(new URL(url).port).toString(16).padStart(4, '0').toUpperCase()
+  return [...readQueues(readFileSync('/proc/net/tcp', 'latin1'))]
+    .filter(([name]) => name.startsWith(`${port} `))
+    .reduce((sum, [, bytes]) => sum + bytes, 0)
+}
+
+/** Reads one response; returns its status and the length of its body. */
+async function readResponse(socket: Socket): Promise<{ status: number; bytes: number }> {
+  let [head, bytes, length] = ['', 0, Number.POSITIVE_INFINITY]
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    bytes += (chunk as Buffer).length
+    if (head === '') {
+      const text = (chunk as Buffer).toString('latin1')
+      head = text.slice(0, text.indexOf('\r\n\r\n') + 4)
+      bytes -= head.length
+      length = Number(/^content-length: (\d+)/im.exec(head)?.[1])
+    }
+    if (bytes >= length) break
+  }
+  return { status: Number(head.slice(9, 12)), bytes }
+}
+
+const onLinux = testWhere(process.platform === 'linux', 'the list of connections is read from /proc')
+
+onLinux(
+  '300 connections that do not read a large static file leave the system with at most 64 MiB',
+  async () => {
+    const { url } = await new Installation().serve()
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => open(url)))
+    // They read the beginning only, or are reset.
+    const responses = sockets.map(
+      (socket) =>
+        new Promise<void>((resolve) => {
+          for (const event of ['readable', 'close']) socket.once(event, () => resolve())
+        }),
+    )
+    // The system keeps what it holds of a connection that the server has closed.
+    for (const [index, socket] of sockets.entries())
+      socket.write(`${GET}${index % 2 === 0 ? 'Connection: close\r\n' : ''}\r\n`)
+    await Promise.all(responses)
+    const queued = readQueued(url)
+    expect(queued).toBeGreaterThan(MB)
+    expect(queued).toBeLessThanOrEqual(CAPACITY / 2)
+
+    // Another address has its own share.
+    const other = await open(url, '127.0.0.2')
+    other.write(`${GET}\r\n`)
+    const { status, bytes } = await readResponse(other)
+    expect(status).toBe(200)
+    expect(bytes).toBeGreaterThan(MB)
+  },
+)
+
+test('responses that are read do not count, and the last one of a connection arrives completely', async () => {
+  const { url } = await new Installation().serve()
+  for (let count = 0; count < 60; count++) {
+    const socket = await open(url)
+    socket.write(`${GET}\r\n`)
+    expect((await readResponse(socket)).status).toBe(200)
+  }
+  for (const request of [`${GET}Connection: close\r\n\r\n`, `GET ${BUNDLE} HTTP/1.0\r\n\r\n`]) {
+    const socket = await open(url)
+    socket.write(request)
+    expect((await readResponse(socket)).status).toBe(200)
+    socket.resume()
+    await once(socket, 'end')
+  }
+})
+
+/** A server whose connections hold what the test says. */
+async function serve({ capacity = 100_000, mostOfOne = 100_000, stalled = 60_000 } = {}) {
+  const queues = new Map<string, number>()
+  let readings = 0
+  const budget = new Budget({ capacity, stalled, detail: 'There is no room.', retryAfter: 1 })
+  const readNow = async () => {
+    readings++
+    return new Map(queues)
+  }
+  const buffers = new SocketBuffers(budget, readNow, mostOfOne)
+  const server = createServer()
+  buffers.watch(server)
+  const accepted: Socket[] = []
+  server.on('connection', (socket: Socket) => accepted.push(socket))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const connectOne = async () => {
+    const client = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    await until(() => accepted.find(({ remotePort }) => remotePort === client.localPort))
+    const socket = accepted.find(({ remotePort }) => remotePort === client.localPort) as Socket
+    return { client, socket, queue: (bytes: number) => queues.set(nameOf(socket), bytes) }
+  }
+  return { budget, buffers, server, connectOne, readings: () => readings }
+}
+
+test('what clients have not read is counted before it is written, and the list is read only without room', async () => {
+  const { budget, buffers, connectOne, readings } = await serve({ capacity: 100_000 })
+  const first = await connectOne()
+  const second = await connectOne()
+  buffers.hold(first.socket, 60_000, 'a')
+  expect([budget.used, readings()]).toEqual([60_000, 0])
+  first.queue(60_000)
+  await expect(buffers.hold(second.socket, 60_000, 'b')).rejects.toThrow('There is no room')
+  expect([budget.used, readings()]).toEqual([60_000, 1])
+})
+
+test('a connection counts at most what the system holds of one, and nothing once it has closed', async () => {
+  const { budget, buffers, connectOne } = await serve({ mostOfOne: 50_000 })
+  const { client, socket } = await connectOne()
+  for (let count = 0; count < 5; count++) buffers.hold(socket, 40_000, 'a')
+  expect(budget.used).toBe(50_000)
+  expect(mayHoldMuch(socket)).toBe(true)
+  client.destroy()
+  await until(() => (budget.used === 0 ? true : undefined))
+})
+
+test('a client that has stopped reading makes room by a reset, which leaves nothing with the system', async () => {
+  const { budget, buffers, connectOne } = await serve({ stalled: 0 })
+  const first = await connectOne()
+  const second = await connectOne()
+  buffers.hold(first.socket, 60_000, 'a')
+  first.queue(60_000)
+  const reset = new Promise((resolve) => first.client.once('error', resolve))
+  first.client.resume()
+  await buffers.hold(second.socket, 60_000, 'b')
+  expect(await reset).toMatchObject({ code: 'ECONNRESET' })
+  expect([budget.heldBy('a'), budget.heldBy('b')]).toEqual([0, 60_000])
+})
+
+test('small responses that nobody reads count as well, later', async () => {
+  const { budget, server, connectOne } = await serve({ capacity: 1_000_000, mostOfOne: 1_000_000 })
+  server.on('request', (request, response) => {
+    beginResponse(request, response)
+    response.once('finish', () => endResponse(request, response))
+    response.end(Buffer.alloc(15_000))
+  })
+  const { client } = await connectOne()
+  for (let count = 0; count < 10; count++) client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await until(() => (budget.used >= 150_000 ? true : undefined))
+})
+
+test('connections are named as in the list of the system', () => {
+  const name = (remoteAddress: string) => nameOf({ localPort: 8080, remoteAddress, remotePort: 54_321 })
+  expect(name('127.0.0.1')).toBe('1F90 0100007F:D431')
+  expect(name('::ffff:10.1.2.3')).toBe('1F90 0000000000000000FFFF00000302010A:D431')
+  expect(name('::1')).toBe('1F90 00000000000000000000000001000000:D431')
+  expect(name('2001:db8::a:b')).toBe('1F90 B80D012000000000000000000B000A00:D431')
+  const list = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F90 0100007F:D431 01 0019A000:00000000 01:00000014 00000000     0        0 1 2 0
+   1: 0100007F:1F90 0100007F:D432 01 00000000:00000000 00:00000000 00000000     0        0 1 2 0
+`
+  expect([...readQueues(list)]).toEqual([['1F90 0100007F:D431', 0x19a000]])
+})

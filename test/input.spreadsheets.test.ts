@@ -1,0 +1,310 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { exportOccupations } from '../src/catalogue/import/export.ts'
+import { type ImportOptions, importOccupations } from '../src/catalogue/import/import.ts'
+import { hasLostMarks } from '../src/catalogue/import/lost-marks.ts'
+import { findItemColumn, IMPORT_COLUMNS, OCCUPATION_COLUMNS } from '../src/catalogue/records/record-schema.ts'
+import { OccupationRecord } from '../src/catalogue/records/schema.ts'
+import { listMappable, readMapping, readRecords } from '../src/engines/records/index.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { InputRefused } from '../src/foundation/faults/faults.ts'
+import { type Fault, formatFault } from '../src/foundation/faults/user-error.ts'
+import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojibake.ts'
+import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+import { makeXlsx } from './support/xlsx.ts'
+
+const SAMPLES = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
+
+async function open(): Promise<Database> {
+  const database = await openDatabase(temporaryDatabaseUrl())
+  onTestFinished(() => database.close())
+  return database
+}
+
+/** Writes a file and imports it; the faults, if it was refused. */
+async function importFile(
+  database: Database,
+  name: string,
+  content: string | Buffer,
+  options: ImportOptions & { mapping?: string } = {},
+) {
+  const folder = temporaryFolder()
+  const file = join(folder, name)
+  writeFileSync(file, content)
+  let mapping: Awaited<ReturnType<typeof readMapping>> | undefined
+  if (options.mapping !== undefined) {
+    const path = join(folder, 'map.yaml')
+    writeFileSync(path, options.mapping)
+    mapping = await readMapping(path, OccupationRecord, listMappable(OCCUPATION_COLUMNS))
+  }
+  const shown: string[] = []
+  const records = readRecords([file], {
+    columns: IMPORT_COLUMNS,
+    findColumn: findItemColumn,
+    mapping,
+    onShown: ({ cell, shown: text, stored }) => shown.push(`${cell} ${stored} ${text}`),
+  })
+  try {
+    const summary = await importOccupations(database, records, { keepMarks: true, ...options })
+    return { summary, shown, faults: [] as readonly Fault[] }
+  } catch (error) {
+    if (!(error instanceof InputRefused)) throw error
+    return { summary: undefined, shown, faults: error.faults }
+  }
+}
+
+async function exportAs(database: Database, format: 'ndjson' | 'flat-csv'): Promise<string> {
+  let text = ''
+  await exportOccupations(database, format, async (part) => {
+    text += part
+  })
+  return text
+}
+
+/** The catalogue without dates. */
+const contents = async (database: Database) =>
+  (await exportAs(database, 'ndjson')).replaceAll(/,"lastUpdatedDate":"[^"]*"/g, '')
+
+const decode = (bytes: Buffer, encoding: string) => new TextDecoder(encoding).decode(bytes)
+
+/** Characters that Windows-1252 lacks become similar ones, as Windows does, or question marks. */
+const encode1252 = (text: string, similar: boolean) =>
+  Buffer.from(
+    similar ? text.normalize('NFD').replaceAll(/\p{M}/gu, '') : text.replaceAll(/[^\0-\xff]/gu, '?'),
+    'latin1',
+  )
+
+/** What programs make of a file in UTF-8 that they open and save again. */
+const SPREADSHEETS: readonly (readonly [name: string, save: (text: string) => Buffer])[] = [
+  ['UTF-8 with a mark', (text) => Buffer.from(`\ufeff${text}`)],
+  ['UTF-8 without a mark, with CRLF', (text) => Buffer.from(text.replaceAll(/\r?\n/g, '\r\n'))],
+  ['UTF-8 read as Windows-1252', (text) => Buffer.from(decode(Buffer.from(text), 'windows-1252'))],
+  ['UTF-8 read as Latin-1', (text) => Buffer.from(Buffer.from(text).toString('latin1'))],
+  [
+    'UTF-8 read as Windows-1252 twice',
+    (text) => Buffer.from(decode(Buffer.from(decode(Buffer.from(text), 'windows-1252')), 'windows-1252')),
+  ],
+  ['UTF-8 read as ASCII', (text) => Buffer.from(text.replaceAll(/[^\0-\x7f]/gu, '\ufffd'))],
+  ['Windows-1252 with similar letters', (text) => encode1252(text, true)],
+  ['Windows-1252 with question marks', (text) => encode1252(text, false)],
+  ['UTF-16 with a mark', (text) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+  ['UTF-16 without a mark', (text) => Buffer.from(text, 'utf16le')],
+  ['NFD', (text) => Buffer.from(text.normalize('NFD'))],
+]
+
+/** A catalogue like ANZSCO with the texts of the sample: six digits, some with a leading zero, and punctuation. */
+function makeNumbered(): string {
+  const records = SAMPLES.trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  return records
+    .map((record, index) => ({
+      ...record,
+      occupationCode: String(11_000 + index * 7919).padStart(6, '0'),
+      descriptionEnglish: `“Works alone” – or with others… ${record.descriptionEnglish}`,
+      trainingDuration: 'Three years’ training; café, naïve, 50 €',
+    }))
+    .map((record) => `${JSON.stringify(record)}\n`)
+    .join('')
+}
+
+test.each([
+  ['the sample', SAMPLES],
+  ['a catalogue like ANZSCO', makeNumbered()],
+])('%s survives every spreadsheet unchanged, or is refused by cell', async (_, records) => {
+  const database = await open()
+  await importFile(database, 'records.ndjson', records)
+  const before = await contents(database)
+  const csv = (await exportAs(database, 'flat-csv')).replace(/^\ufeff/, '')
+  const outcomes: string[] = []
+  for (const [name, save] of SPREADSHEETS) {
+    const { summary, faults } = await importFile(database, 'saved.csv', save(csv))
+    if (summary === undefined) {
+      // A whole file in another encoding has no cells; every other refusal names line and column.
+      const isFile = faults.every(({ message }) => /UTF-16|not valid UTF-8/.test(message))
+      if (!isFile)
+        expect(faults.every(({ line, field }) => line !== undefined && field !== undefined)).toBe(true)
+      outcomes.push(`${name}: refused`)
+    } else {
+      expect({ name, ...summary }).toMatchObject({ created: 0, updated: 0, deleted: 0 })
+      outcomes.push(`${name}: unchanged`)
+    }
+    expect(await contents(database)).toBe(before)
+  }
+  expect(outcomes).toEqual([
+    'UTF-8 with a mark: unchanged',
+    'UTF-8 without a mark, with CRLF: unchanged',
+    'UTF-8 read as Windows-1252: unchanged',
+    'UTF-8 read as Latin-1: unchanged',
+    'UTF-8 read as Windows-1252 twice: unchanged',
+    'UTF-8 read as ASCII: refused',
+    'Windows-1252 with similar letters: refused',
+    'Windows-1252 with question marks: refused',
+    'UTF-16 with a mark: refused',
+    'UTF-16 without a mark: refused',
+    'NFD: unchanged',
+  ])
+})
+
+test('text that was decoded wrongly is repaired without a control character too', () => {
+  for (const [damaged, meant] of [
+    ['NÄ“hi', 'Nēhi'],
+    ['PÅ«kenga', 'Pūkenga'],
+    ['Ä«', 'ī'],
+    ['teacherâ€™s', 'teacher’s'],
+    ['cafÃ©', 'café'],
+    ['MÄ\u0081ori', 'Māori'],
+  ]) {
+    expect(repairMojibake(damaged ?? '')).toEqual({ text: meant })
+  }
+})
+
+test('correct text is left, and text in two encodings is refused', () => {
+  for (const text of [
+    'Māori – “kaiako”',
+    'CAFÉ',
+    'naïve façade',
+    '½ day',
+    'Ärzte',
+    '£5 – £6',
+    'what is it?',
+  ]) {
+    expect(repairMojibake(text)).toEqual({ text })
+    expect(findLostCharacters(text)).toBeUndefined()
+  }
+  expect(repairMojibake('Māori teacherâ€™s').fault).toMatch(/has "â€™", which was probably "’"/)
+  // It may be right; it is refused where other text of the import was repaired.
+  expect(repairMojibake('«CAFÉ»')).toMatchObject({ text: '«CAFÉ»', doubt: expect.stringContaining('"É»"') })
+})
+
+test('a doubtful text is refused once another text of the input was repaired', async () => {
+  const database = await open()
+  const doubtful = 'A,«CAFÉ»\n'
+  const header = 'occupationCode,titleEnglish\n'
+  const { faults } = await importFile(database, 'jobs.csv', `${header}${doubtful}B,NÄ“hi\n`)
+  expect(faults.map(({ line, field }) => [line, field])).toEqual([[2, 'titleEnglish']])
+  expect((await importFile(database, 'jobs.csv', `${header}${doubtful}`)).summary).toMatchObject({
+    created: 1,
+  })
+})
+
+test('a lost letter is refused: U+FFFD, and a question mark in a word, but not in a URL', () => {
+  expect(findLostCharacters('M\ufffdori')).toContain('U+FFFD')
+  expect(findLostCharacters('te reo M?ori')).toContain('"M?ori"')
+  expect(findLostCharacters('?tautahi')).toContain('a question mark')
+  expect(findLostCharacters('see www.example.org/a?b')).toBeUndefined()
+})
+
+test('an update that only loses macrons is refused, and accepted on request', async () => {
+  const database = await open()
+  const header = 'occupationCode,titleMaori,altJobTitlesMaori.1\n'
+  await importFile(database, 'a.csv', `${header}A,Kaiako kōhungahunga,Kaiwhakaako Māori\n`)
+  const lost = `${header}A,Kaiako kohungahunga,Kaiwhakaako M?ori\n`
+  const { faults } = await importFile(database, 'a.csv', lost.replace('M?ori', 'Maori'))
+  expect(faults.map(({ line, field }) => [line, field])).toEqual([
+    [2, 'titleMaori'],
+    [2, 'altJobTitlesMaori[0]'],
+  ])
+  expect(faults[0]?.message).toContain(
+    'is "Kaiako kohungahunga", and the catalogue has "Kaiako kōhungahunga"',
+  )
+  const accepted = await importFile(database, 'a.csv', lost.replace('M?ori', 'Maori'), { keepMarks: false })
+  expect(accepted.summary).toMatchObject({ updated: 1 })
+  expect(hasLostMarks('Māori', 'Mori')).toBe(true)
+  expect(hasLostMarks('Māori', 'Māori kaiako')).toBe(false)
+  expect(hasLostMarks('Kaiako', 'kaiako')).toBe(false)
+})
+
+test('a sheet with a title above the header, formats of codes, lists on lines and ranges of pay', async () => {
+  const database = await open()
+  const mapping = `
+headerRow: 3
+columns:
+  Code: occupationCode
+  Job: titleEnglish
+  Also: { field: altJobTitlesEnglish, separator: ["\\n", ";", " / "] }
+  Pay: { range: [renumeration.payLowerBound, renumeration.payUpperBound] }
+  Unit: minorGroup.nameEnglish
+  Unit code: minorGroup.code
+`
+  const sheet = makeXlsx({
+    Jobs: [
+      ['Our jobs'],
+      [],
+      ['Code', 'Job', 'Also', 'Pay', 'Unit', 'Unit code'],
+      [
+        { number: 110, format: '0000' },
+        'Baker',
+        'Bread Maker\nPastry Cook; Oven Hand / Dough Maker',
+        '$54k-$61k',
+        'Food',
+        { number: 121013, format: '00-0000' },
+      ],
+      [{ number: 7, format: '"A"000' }, 'Cook', '', 'NZ$54,000 – NZ$61,500.50', 'Kitchen', ''],
+      [{ number: 1234.5, format: '#,##0.00' }, 'Chef', '', '54-61k', '', ''],
+    ],
+  })
+  const { summary, shown } = await importFile(database, 'jobs.xlsx', sheet, { mapping })
+  expect(shown).toEqual(['A4 110 0110', 'F4 121013 12-1013', 'A5 7 A007'])
+  expect(summary?.withoutGroupCode).toMatchObject({
+    count: 1,
+    first: [{ line: 5, occupationCode: 'A007', groups: ['Kitchen'] }],
+  })
+  expect(
+    (await contents(database))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toMatchObject([
+    {
+      occupationCode: '0110',
+      altJobTitlesEnglish: ['Bread Maker', 'Pastry Cook', 'Oven Hand', 'Dough Maker'],
+      renumeration: { payLowerBound: 54000, payUpperBound: 61000 },
+      minorGroups: [{ minorGroup: { code: '12-1013', nameEnglish: 'Food' } }],
+    },
+    { occupationCode: '1234.5', renumeration: { payLowerBound: 54000, payUpperBound: 61000 } },
+    { occupationCode: 'A007', renumeration: { payLowerBound: 54000, payUpperBound: 61500.5 } },
+  ])
+})
+
+test('faults name the column and the cell of the sheet', async () => {
+  const database = await open()
+  const mapping = `
+columns:
+  Code: occupationCode
+  Also: altJobTitlesEnglish
+  And: altJobTitlesEnglish
+  Pay low: renumeration.payLowerBound
+  Pay high: renumeration.payUpperBound
+  Range: { range: [renumeration.payMidLowerBound, renumeration.payMidUpperBound] }
+`
+  const header = ['Code', 'Also', 'And', 'Pay low', 'Pay high', 'Range']
+  const sheet = makeXlsx({
+    Jobs: [header, ['A1', '', 'on two\nlines', 50, 40, ''], ['A2', 'M\ufffdori', '', 'much', '', 'a lot']],
+  })
+  const { faults } = await importFile(database, 'jobs.xlsx', sheet, { mapping })
+  const places = faults.map((fault) => formatFault(fault).replace(/^.*jobs\.xlsx/, 'jobs.xlsx'))
+  expect(places.map((place) => place.split(': ').slice(0, 3).join(': '))).toEqual([
+    'jobs.xlsx:2: And (C2): altJobTitlesEnglish[0]',
+    'jobs.xlsx:2: Pay high (E2): renumeration.payUpperBound',
+    'jobs.xlsx:3: Range (F3): renumeration.payMidLowerBound and renumeration.payMidUpperBound',
+    'jobs.xlsx:3: Also (B3): altJobTitlesEnglish[0]',
+    'jobs.xlsx:3: Pay low (D3): renumeration.payLowerBound',
+  ])
+})
+
+test.each([
+  ['columns: {\n', /missing|wrong/],
+  ['columns:\n\tCode: occupationCode\n', /tab: use spaces/],
+  ['columns:\n  Code: a\n  Code: b\n', /two keys of an object are the same/],
+  ['columns:\n  Code: @x\n', /must be in quotes/],
+  ['columns:\n  Code: *x\n', /must be in quotes/],
+])('a mapping in bad YAML is explained in words: %j', async (mapping, reason) => {
+  const { faults } = await importFile(await open(), 'a.csv', 'Code\n', { mapping }).catch(
+    (error: InputRefused) => ({ faults: error.faults }),
+  )
+  expect(faults[0]?.message).toMatch(/^is not YAML or JSON/)
+  expect(faults[0]?.message).toMatch(reason)
+})

@@ -1,0 +1,126 @@
+import Type from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { compileSchema, compileText, SINGLE_LINE } from '../src/foundation/schema/compile.ts'
+
+/** The messages of a reader of JSON values. */
+function complain(schema: object, value: unknown): string[] {
+  return compileSchema(schema)(value).faults.map(({ field, message }) => `${field} ${message}`.trim())
+}
+
+/** Every keyword of JSON Schema 2020-12 in one schema that has it, with a value that it refuses. */
+const CHECKED: readonly [string, object, unknown, string][] = [
+  ['type', Type.Boolean(), 1, 'must be true or false, not 1'],
+  ['const', Type.Literal('a'), 'b', 'must be a, not "b"'],
+  ['enum', { type: 'string', enum: ['a', 'b', 'c'] }, 'd', 'must be a, b or c, not "d"'],
+  ['anyOf', Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', 'must be a or b, not "c"'],
+  ['minimum', Type.Number({ minimum: 1 }), 0, 'must be at least 1, not 0'],
+  ['maximum', Type.Number({ maximum: 1 }), 2, 'must be at most 1, not 2'],
+  ['format', Type.String({ format: 'date-time' }), 'today', 'must be an RFC 3339 date-time'],
+  ['minLength', Type.String({ minLength: 3 }), 'ab', 'is 2 characters long; at least 3 are required'],
+  ['maxLength', Type.String({ maxLength: 1 }), 'ab', 'is 2 characters long; at most 1 are allowed'],
+  ['pattern', Type.String({ pattern: '^[a-z]+$' }), 'A', 'must match ^[a-z]+$, not "A"'],
+  ['pattern', Type.String({ pattern: SINGLE_LINE }), 'a\nb', 'must be one line without tabs'],
+  ['items', Type.Array(Type.Integer()), ['a'], '[0] must be a whole number'],
+  ['minItems', Type.Array(Type.Integer(), { minItems: 2 }), [1], 'has 1 items; at least 2 are required'],
+  ['maxItems', Type.Array(Type.Integer(), { maxItems: 1 }), [1, 2], 'has 2 items; at most 1 are allowed'],
+  ['uniqueItems', Type.Array(Type.Integer(), { uniqueItems: true }), [1, 1], 'has an item more than once'],
+  ['properties', Type.Object({ a: Type.Boolean() }), { a: 1 }, 'a must be true or false'],
+  ['required', Type.Object({ a: Type.Boolean() }), {}, 'a is missing'],
+  ['additionalProperties', Type.Object({}, { additionalProperties: false }), { b: 1 }, 'unknown field "b"'],
+]
+
+const ANNOTATIONS = { title: 'A', description: 'a', default: 'a', examples: ['a'], deprecated: true }
+
+const REFUSED: Readonly<Record<string, object>> = {
+  multipleOf: { type: 'integer', multipleOf: 2 },
+  exclusiveMinimum: { type: 'integer', exclusiveMinimum: 2 },
+  exclusiveMaximum: { type: 'integer', exclusiveMaximum: 2 },
+  contains: { type: 'array', items: { type: 'string' }, contains: {} },
+  minContains: { type: 'array', items: { type: 'string' }, minContains: 1 },
+  maxContains: { type: 'array', items: { type: 'string' }, maxContains: 1 },
+  prefixItems: { type: 'array', items: { type: 'string' }, prefixItems: [] },
+  unevaluatedItems: { type: 'array', items: { type: 'string' }, unevaluatedItems: false },
+  patternProperties: Type.Record(Type.String(), Type.String()),
+  propertyNames: { type: 'object', properties: {}, propertyNames: {} },
+  minProperties: { type: 'object', properties: {}, minProperties: 1 },
+  maxProperties: { type: 'object', properties: {}, maxProperties: 1 },
+  unevaluatedProperties: { type: 'object', properties: {}, unevaluatedProperties: false },
+  dependentRequired: { type: 'object', properties: {}, dependentRequired: {} },
+  dependentSchemas: { type: 'object', properties: {}, dependentSchemas: {} },
+  allOf: { type: 'string', allOf: [] },
+  oneOf: { type: 'string', oneOf: [] },
+  not: { type: 'string', not: {} },
+  if: { type: 'string', if: {} },
+  // biome-ignore lint/suspicious/noThenProperty: it is a keyword of JSON Schema.
+  then: { type: 'string', then: {} },
+  else: { type: 'string', else: {} },
+  contentEncoding: { type: 'string', contentEncoding: 'base64' },
+  contentMediaType: { type: 'string', contentMediaType: 'text/plain' },
+  contentSchema: { type: 'string', contentSchema: {} },
+  readOnly: { type: 'string', readOnly: true },
+  writeOnly: { type: 'string', writeOnly: true },
+  $ref: { $ref: 'Other#' },
+  $dynamicRef: { type: 'string', $dynamicRef: '#a' },
+  $anchor: { type: 'string', $anchor: 'a' },
+  $dynamicAnchor: { type: 'string', $dynamicAnchor: 'a' },
+  $defs: { type: 'string', $defs: {} },
+  $id: { type: 'string', $id: 'a' },
+  $schema: { type: 'string', $schema: 'a' },
+  $vocabulary: { type: 'string', $vocabulary: {} },
+  $comment: { type: 'string', $comment: 'a' },
+}
+
+describe('a keyword of JSON Schema 2020-12 is checked, describes, or is refused at the start', () => {
+  test.each(CHECKED)('%s is checked', (_, schema, value, message) => {
+    expect(complain(schema, value)).toEqual([expect.stringContaining(message)])
+  })
+
+  test('annotations are allowed', () => {
+    expect(complain({ type: 'string', ...ANNOTATIONS }, 'b')).toEqual([])
+  })
+
+  test.each(Object.entries(REFUSED))('%s is refused', (keyword, schema) => {
+    expect(() => compileSchema(schema)).toThrow(keyword)
+  })
+
+  test.each([
+    ['a format', Type.String({ format: 'email' })],
+    ['a format of a number', Type.Number({ format: 'int64' })],
+    ['a type', Type.Null()],
+    ['alternatives that are not texts', Type.Union([Type.Literal(1), Type.Literal(2)])],
+    ['a boolean schema for further fields', { type: 'object', properties: {}, additionalProperties: {} }],
+    ['a default that does not fit', Type.Integer({ default: 'a', minimum: 1 })],
+  ])('%s without a reader is refused', (_, schema) => {
+    expect(() => compileSchema(schema)).toThrow(TypeError)
+  })
+})
+
+test('a default of a body is its value where the field is absent', () => {
+  const schema = Type.Object({ size: Type.Optional(Type.Integer({ default: 20 })) })
+  expect(compileSchema(schema)({}).value).toEqual({ size: 20 })
+  expect(compileSchema(schema)({ size: null }).value).toEqual({ size: 20 })
+  expect(compileSchema(schema)({ size: 'x' }).value).toBeUndefined()
+})
+
+test('further fields never reach the prototype of an object', () => {
+  const schema = Type.Object({}, { additionalProperties: true })
+  const { value, faults } = compileSchema(schema)(JSON.parse('{"toString":1,"__proto__":{"a":1}}'))
+  expect(Object.getPrototypeOf(value)).toBeNull()
+  expect(Object.keys(value as object)).toEqual(['toString', '__proto__'])
+  expect(faults).toEqual([])
+})
+
+test.each([
+  ['minLength', Type.String({ minLength: 3 }), 'ab', 'at least 3'],
+  ['pattern', Type.String({ pattern: '^[a-z]+$' }), 'A', 'must match'],
+  ['minItems', Type.Array(Type.String(), { minItems: 2 }), 'a', 'at least 2'],
+  ['uniqueItems', Type.Array(Type.String(), { uniqueItems: true }), 'a,a', 'more than once'],
+  ['const', Type.Literal('a'), 'b', 'must be a'],
+  ['type', Type.Boolean(), 'yes', 'must be true or false'],
+])('%s is checked in parameters too', (_, schema, text, message) => {
+  expect(compileText(schema)(text).fault).toContain(message)
+})
+
+test('an object cannot be read from a parameter', () => {
+  expect(() => compileText(Type.Object({}))).toThrow('cannot be read from text')
+})

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import { IndexRefused, runBuild } from '../src/catalogue/search/build-process.ts'
+import { readIndexState, storeIndex } from '../src/catalogue/search/index-store.ts'
+import { LiveIndex } from '../src/catalogue/search/live-index.ts'
+import { buildIndex } from '../src/engines/finding/index.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { readRevisions } from '../src/foundation/database/revisions.ts'
+import { sourceOf } from './support/source.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+const MB = 2 ** 20
+
+async function open() {
+  const url = temporaryDatabaseUrl()
+  const database = await openDatabase(url)
+  onTestFinished(() => database.close())
+  return { database, url }
+}
+
+// Built from objects, this index took 441 MiB.
+test('8,000 records with 3.6 KB of text each are indexed in 200 MB', { timeout: 120_000 }, async () => {
+  const records = Array.from({ length: 8_000 }, (_, index) => ({
+    occupationCode: `C${index}`,
+    titleEnglish: `Title ${index.toString(36)}`,
+    descriptionEnglish: String(index).padStart(30, '7').repeat(120),
+  }))
+  const { database, url } = await open()
+  await importOccupations(database, sourceOf(records))
+  await runBuild({ databaseUrl: url, memoryBytes: 200 * MB })
+  expect((await readIndexState(database)).current).toBe(true)
+  await database.write('search', (writer) => writer.run('delete from search_index'))
+  await expect(runBuild({ databaseUrl: url, memoryBytes: 32 * MB })).rejects.toThrow(IndexRefused)
+})
+
+test('indexes that were replaced do not stay in memory', { timeout: 120_000 }, async () => {
+  const { database } = await open()
+  const { catalogue } = await readRevisions(database)
+  const data = { ...buildIndex([], { revision: 'large' }), bias: new Float32Array(4 * MB).fill(1) }
+  const index = new LiveIndex(database, (error) => {
+    throw error
+  })
+  onTestFinished(() => index.close())
+  const before = process.memoryUsage.rss()
+  let most = 0
+  for (let count = 0; count < 60; count++) {
+    await storeIndex(database, { ...catalogue, changed: count }, data)
+    await index.load()
+    expect(index.bytes).toBeGreaterThan(16 * MB)
+    most = Math.max(most, process.memoryUsage.rss() - before)
+    await sleep(20)
+  }
+  // All together are 960 MB.
+  expect(most).toBeLessThan(500 * MB)
+})

@@ -1,0 +1,338 @@
+import type { checkFiles } from '../../../src/engines/checking/check-files.ts'
+import { Sealer } from '../../../src/foundation/database/seal.ts'
+import type { Job } from '../../../src/foundation/jobs/queue.ts'
+import { JobLost } from '../../../src/foundation/jobs/worker.ts'
+import { reencrypt } from '../../../src/submissions/encryption/reencrypt.ts'
+import { publishResults } from '../../../src/submissions/findings/publish.ts'
+import { sweepOrphans } from '../../../src/submissions/retention/orphans.ts'
+import { enqueuePurge, purgeNow } from '../../../src/submissions/retention/purge.ts'
+import { sweep } from '../../../src/submissions/retention/retention.ts'
+import { Definitions } from '../../../src/submissions/rules/definitions.ts'
+import { RunJob } from '../../../src/submissions/runs/run-job.ts'
+import type { Service } from '../service.ts'
+import { sourceOf } from '../source.ts'
+import * as model from './model.ts'
+import type { RacingDatabase } from './racing-database.ts'
+
+/** A replica of the service, with the database of its process. */
+export interface Replica {
+  readonly service: Service
+  readonly database: RacingDatabase
+  readonly sealer: Sealer
+}
+
+/** A submission that steps change. */
+export interface Subject {
+  readonly token: string
+  readonly eid: string
+  readonly returnId: string
+  readonly key: string
+  readonly definition: string
+  /** The ETag of the file before the race. */
+  readonly etag: string | undefined
+  /** The state before the race. */
+  readonly state: model.State
+}
+
+/** A change of a submission, and what the model says of it. */
+interface Step {
+  readonly atoms: readonly model.Atom[]
+  /** Whether it may be refused because another change of the file is in progress. */
+  readonly changesFile?: boolean
+  readonly optional?: boolean
+  /** Returns the response in the words of the model. */
+  run(replica: Replica, subject: Subject): Promise<string | undefined>
+}
+
+/** Makes a step; `name` is not used by any other. */
+type MakeStep = (subject: Pick<Subject, 'state'>, name: string) => Step
+
+export const DS1 = 'DS1'
+
+interface ShownRun {
+  readonly runId?: number
+  readonly status?: string
+  readonly errorCount?: number
+  readonly current?: boolean
+}
+
+interface ShownSubmission {
+  readonly submissionToken?: string
+  readonly submissionStatus?: string
+  readonly files?: readonly { readonly records?: number }[]
+  readonly validationRun?: ShownRun
+}
+
+function showRun({ runId = 0, status = '', errorCount = 0, current = false }: ShownRun): string {
+  const isActive = status === 'Queued' || status === 'InProgress'
+  return model.showRun(
+    { number: runId, status: isActive ? 'Active' : (status as 'Processed'), errors: errorCount },
+    current ? runId : undefined,
+  )
+}
+
+export function showSubmission({ submissionStatus = '', files, validationRun }: ShownSubmission): string {
+  if (submissionStatus === 'Cancelled') return submissionStatus
+  const file = files?.[0] === undefined ? 'no file' : `${files[0].records} records`
+  return `${submissionStatus}, ${file}, ${validationRun === undefined ? 'no run' : showRun(validationRun)}`
+}
+
+/** Sends a request to a replica. */
+export async function ask(
+  { service }: Replica,
+  { eid, key }: Pick<Subject, 'eid' | 'key'>,
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+  url: string,
+  { headers = {}, payload }: { headers?: Record<string, string>; payload?: string | object } = {},
+) {
+  return await service.request({
+    method,
+    url: `/v1/submissions${url}`,
+    headers: { 'x-api-key': key, eid, ...headers },
+    ...(payload !== undefined && { payload }),
+  })
+}
+
+type Reply = Awaited<ReturnType<typeof ask>>
+
+/** The status of a response and, if it is successful, what it shows. */
+function read<Body>({ statusCode, ...reply }: Reply, show: (body: Body) => string): string {
+  const body = reply.json()
+  if (statusCode < 300) return `${statusCode} ${show(body as Body)}`
+  return body.errorCode === DS1 ? DS1 : String(statusCode)
+}
+
+function renderFile(records: ReadonlyMap<string, string>): string {
+  return `localId,id\n${[...records].map(([id, value]) => `${id},${value}\n`).join('')}`
+}
+
+const put =
+  (
+    options: (subject: Subject) => { headers?: Record<string, string> },
+    wanted: (state: model.State) => string | undefined,
+  ) =>
+  (value: string): MakeStep =>
+  ({ state }, name) => {
+    const records = new Map([
+      ['A', `${value}${name}`],
+      ['B', `ok${name}`],
+    ])
+    return {
+      atoms: [model.put(records, name, wanted(state))],
+      changesFile: true,
+      run: async (replica, subject) =>
+        read<{ records: number }>(
+          await ask(replica, subject, 'PUT', `/${subject.token}/files/people`, {
+            payload: renderFile(records),
+            headers: { 'content-type': 'text/csv', ...options(subject).headers },
+          }),
+          (file) => String(file.records),
+        ),
+    }
+  }
+const putAny = put(
+  () => ({}),
+  () => undefined,
+)
+const putMatching = put(
+  ({ etag }) => ({ headers: { 'if-match': etag ?? '"absent"' } }),
+  ({ records, tag }) => (records === undefined ? 'absent' : tag),
+)
+const putNew = put(
+  () => ({ headers: { 'if-none-match': '*' } }),
+  () => 'none',
+)
+
+const batch =
+  (method: 'POST' | 'DELETE', change: (id: string, value: string) => model.Atom) =>
+  (id: string, value: string): MakeStep =>
+  (_, name) => ({
+    atoms: [change(id, `${value}${name}`)],
+    changesFile: true,
+    run: async (replica, subject) =>
+      read<{ content: { errors: string[] }[] }>(
+        await ask(replica, subject, method, `/${subject.token}/records/people`, {
+          payload: {
+            content: [method === 'POST' ? { localId: id, id: `${value}${name}` } : { localId: id }],
+          },
+        }),
+        ({ content }) => (content[0]?.errors.length === 0 ? 'known' : 'unknown'),
+      ),
+  })
+const add = batch('POST', model.add)
+const remove = batch('DELETE', model.remove)
+
+const plain =
+  (method: 'POST' | 'DELETE', path: string, atom: model.Atom, show: (body: object) => string): MakeStep =>
+  () => ({
+    atoms: [atom],
+    run: async (replica, subject) =>
+      read(await ask(replica, subject, method, `/${subject.token}${path}`), show),
+  })
+
+const create: MakeStep = () => ({
+  atoms: [model.create],
+  run: async (replica, subject) =>
+    read<ShownSubmission>(
+      await ask(replica, subject, 'POST', '', { payload: { returnId: subject.returnId } }),
+      (shown) => (shown.submissionToken === subject.token ? `same, ${showSubmission(shown)}` : 'other'),
+    ),
+})
+
+/** A check that finds an error in each record that begins with `bad`, without a process of its own. */
+const check: typeof checkFiles = async (request) => {
+  const { files } = typeof request === 'function' ? await request() : request
+  const lines: string[] = []
+  for (const file of files) {
+    if (!('open' in file)) continue
+    const bytes: Uint8Array[] = []
+    for await (const chunk of file.open()) bytes.push(chunk)
+    lines.push(...Buffer.concat(bytes).toString().split('\n'))
+  }
+  const wrong = lines.filter((line) => new RegExp(`\\b${model.BAD}`).test(line))
+  return {
+    summary: {
+      definition: { name: 'small', version: '1.0.0', title: '', notice: undefined },
+      parameters: {},
+      files: [],
+      codes: [],
+      errors: wrong.length,
+      warnings: 0,
+      notRun: [],
+      seconds: 0,
+    } as unknown as Awaited<ReturnType<typeof checkFiles>>['summary'],
+    path: '',
+    async *findings() {
+      for (const [index, line] of wrong.entries())
+        yield {
+          errorCode: 'BAD',
+          errorDescription: 'A bad record.',
+          errorType: 'Error',
+          fileType: 'Learner',
+          file: 'people.csv',
+          line: index + 1,
+          findingKey: line,
+        }
+    },
+    dispose: async () => undefined,
+  }
+}
+
+const CLAIMED = 'id, kind, subject, eid, attempts, worker'
+let claims = 0
+
+const run: MakeStep = () => ({
+  atoms: [model.claimRun, model.completeRun],
+  async run({ database, sealer }, { token, definition }) {
+    const job = await database.write('job:race', (writer) =>
+      writer.get<Job>(
+        `update job set worker = $2, lease = $3, attempts = attempts + 1
+         where kind = 'run' and worker is null and subject in (
+           select cast(run as text) from submission_run where token = $1)
+         returning ${CLAIMED}`,
+        [token, `race ${++claims}`, Date.now() + 60_000],
+      ),
+    )
+    if (job === undefined) return undefined
+    const handler = new RunJob({
+      database,
+      sealer,
+      keep: 10,
+      definitions: new Definitions([definition]),
+      limits: {},
+      check,
+    })
+    try {
+      await handler.run(job, { describe: () => undefined, signal: new AbortController().signal })
+    } catch (error) {
+      const held = await database.get('select id from job where id = $1', [job.id])
+      // A worker finds its job gone if the run was cancelled, at any moment.
+      if (!(error instanceof JobLost) && held !== undefined) throw error
+    }
+    return undefined
+  },
+})
+
+const purge: MakeStep = () => ({
+  atoms: [],
+  async run({ database }, { token, eid }) {
+    const row = await database.get(
+      `select token from submission where token = $1 and ended = 'Cancelled' and purged is null`,
+      [token],
+    )
+    // As the command does.
+    if (row !== undefined) await enqueuePurge(database, eid, token)
+    await purgeNow(database)
+    return undefined
+  },
+})
+
+const retention: MakeStep = () => ({
+  atoms: model.EXPIRY,
+  optional: true,
+  async run({ database }) {
+    const job: Job = {
+      id: 0,
+      kind: 'retention',
+      subject: 'sweep',
+      eid: '',
+      queued: 0,
+      attempts: 1,
+      worker: 'race',
+      request: null,
+      trace: null,
+    }
+    await sweep(database, job, { files: 30, results: 30 }, () => undefined)
+    await sweepOrphans(database, job, () => undefined)
+    return undefined
+  },
+})
+
+const publish =
+  (errors: number): MakeStep =>
+  () => ({
+    atoms: [model.publish(errors)],
+    async run({ database, sealer }, { token, eid, returnId }) {
+      const entries = Array.from({ length: errors }, () => ({ errorCode: 'P', errorType: 'Error' }))
+      const publication = { token, eid, returnId, sealer }
+      return await publishResults(database, sourceOf(entries), publication).then(
+        () => 'published',
+        () => 'refused',
+      )
+    },
+  })
+
+export const OTHER_KEY = { id: 'second', key: new Uint8Array(32).fill(2) }
+export const KEY = { id: 'first', key: new Uint8Array(32).fill(1) }
+
+const encryptAgain: MakeStep = () => ({
+  atoms: [],
+  async run({ database }) {
+    await reencrypt(database, new Sealer([OTHER_KEY, KEY]))
+    return undefined
+  },
+})
+
+/** Everything that changes a submission, by the operation that callers declare or by what workers and commands do. */
+export const STEPS = {
+  createSubmission: create,
+  putSubmissionFile: putAny('ok'),
+  'putSubmissionFile, faulty': putAny(model.BAD),
+  'putSubmissionFile, If-Match': putMatching('ok'),
+  'putSubmissionFile, If-None-Match': putNew('ok'),
+  addSubmissionRecords: add('C', 'ok'),
+  'addSubmissionRecords, faulty': add('A', model.BAD),
+  deleteSubmissionRecords: remove('A', ''),
+  requestValidationRun: plain('POST', '/validation-runs', model.request, showRun),
+  cancelValidationRun: plain('DELETE', '/validation-runs/1', model.cancelRun(1), showRun),
+  submitSubmission: plain('POST', '/submit', model.submit, showSubmission),
+  deleteSubmission: plain('DELETE', '', model.cancel, showSubmission),
+  'job run': run,
+  'job purge': purge,
+  'job retention': retention,
+  'results publish': publish(2),
+  'results publish, none': publish(0),
+  'submissions reencrypt': encryptAgain,
+} as const satisfies Record<string, MakeStep>
+
+export type StepName = keyof typeof STEPS

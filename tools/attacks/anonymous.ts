@@ -1,0 +1,186 @@
+import { type Attack, attack } from './attack.ts'
+import { hold, repeat, request, Wire } from './wire.ts'
+
+const ENCODINGS = ['identity', 'gzip', 'br']
+const MB = 2 ** 20
+
+const page = (index: number) => `/v1/occupations?Limit=100&Cursor=C${1000 + (index % 1900)}`
+const encoding = (index: number) => ({ 'accept-encoding': ENCODINGS[index % 3] ?? '' })
+const FORM = { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost' }
+const JSON_TYPE = { 'content-type': 'application/json' }
+const letters = (count: number, seed: number) =>
+  Array.from(
+    { length: count },
+    (_, at) => 'etaoinshrdlucm '[(at * 7 + seed * 13 + ((at * at) % 11)) % 15],
+  ).join('')
+
+/** What a caller without a credential can do: the catalogue is public, and the console on. */
+export const ANONYMOUS: readonly Attack[] = [
+  attack('bursts', 'anonymous', (target, signal) =>
+    repeat(signal, 200, async (line, round) => {
+      const wire = new Wire(target)
+      await wire.send(request(target, 'GET', page(line + 200 * round), encoding(line)))
+      await wire.status()
+      wire.close()
+    }),
+  ),
+  attack('pipelining', 'anonymous', (target, signal) =>
+    repeat(signal, 8, async (line, round) => {
+      const wire = new Wire(target)
+      const requests = Array.from({ length: 590 }, (_, index) =>
+        request(target, 'GET', page(index + 590 * (line + 8 * round)), encoding(line)),
+      )
+      await wire.send(Buffer.concat(requests), 500)
+      wire.close()
+    }),
+  ),
+  attack('slow-readers', 'anonymous', (target, signal) =>
+    hold(target, signal, 500, (index) => request(target, 'GET', page(index), encoding(index))),
+  ),
+  attack('stopped-snapshots', 'anonymous', (target, signal) =>
+    hold(target, signal, 500, (index) => request(target, 'GET', '/v1/occupations/snapshot', encoding(index))),
+  ),
+  attack('documentation', 'anonymous', (target, signal) => {
+    const paths = [
+      '/docs/static/swagger-ui-bundle.js',
+      '/openapi.json',
+      '/docs',
+      '/console/sign-in',
+      '/problems',
+    ]
+    return hold(target, signal, 1000, (index) =>
+      Buffer.concat(
+        Array.from({ length: 20 }, (_, at) =>
+          request(target, 'GET', paths[(index + at) % paths.length] ?? '/', encoding(index)),
+        ),
+      ),
+    )
+  }),
+  attack('unread-static', 'anonymous', (target, signal) =>
+    hold(target, signal, 4_100, () => request(target, 'GET', '/docs/static/swagger-ui-bundle.js')),
+  ),
+  attack('refusals', 'anonymous', (target, signal) =>
+    hold(target, signal, 200, (index) =>
+      Buffer.concat(
+        Array.from({ length: 500 }, (_, at) =>
+          request(
+            target,
+            ['GET', 'OPTIONS', 'DELETE', 'POST'][at % 4] ?? 'GET',
+            at % 3 === 0 ? `/v1/nothing/${index}` : `/v1/submissions/T${at}/validation-results`,
+            at % 5 === 0 ? { 'x-api-key': `mahi_${index}_${at}` } : {},
+          ),
+        ),
+      ),
+    ),
+  ),
+  attack('idle-connections', 'anonymous', (target, signal) => hold(target, signal, 12_000, () => '')),
+  attack('idle-after-request', 'anonymous', (target, signal) =>
+    hold(target, signal, 12_000, () => request(target, 'GET', '/livez'), { reads: true }),
+  ),
+  attack('half-headers', 'anonymous', (target, signal) =>
+    hold(
+      target,
+      signal,
+      8_000,
+      (index) =>
+        `GET /livez HTTP/1.1\r\nhost: localhost\r\n${`a${index}: ${'x'.repeat(100)}\r\n`.repeat(140)}`,
+    ),
+  ),
+  attack('many-headers', 'anonymous', (target, signal) =>
+    repeat(signal, 50, async (line, round) => {
+      const wire = new Wire(target)
+      const headers = Array.from({ length: 980 }, (_, at) => `h${at}-${line}-${round}: ${at}\r\n`).join('')
+      await wire.send(`GET ${page(line)} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`)
+      await wire.status()
+      wire.close()
+    }),
+  ),
+  attack('broken-requests', 'anonymous', (target, signal) =>
+    repeat(signal, 100, async (line) => {
+      const wire = new Wire(target)
+      const bytes = [
+        'nonsense\r\n\r\n',
+        'CONNECT localhost:1 HTTP/1.1\r\nhost: localhost\r\n\r\n',
+        `GET /livez HTTP/1.1\r\na: ${'x'.repeat(20_000)}\r\n\r\n`,
+        'POST /v1/codings HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{',
+      ]
+      await wire.send(bytes[line % 4] ?? '')
+      await wire.status()
+      wire.socket.resetAndDestroy()
+    }),
+  ),
+  attack('refused-bodies', 'anonymous', (target, signal) =>
+    repeat(signal, 20, async () => {
+      const wire = new Wire(target)
+      await wire.send(request(target, 'POST', '/v1/codings', { ...JSON_TYPE, 'content-length': 2 ** 40 }))
+      const chunk = Buffer.alloc(MB, 'x')
+      for (let sent = 0; sent < 100 && !wire.closed && !signal.aborted; sent++) await wire.send(chunk)
+      wire.close()
+    }),
+  ),
+  attack('stalled-bodies', 'anonymous', (target, signal) => {
+    const part = Buffer.alloc(2 * MB - 1000, ' ')
+    return hold(target, signal, 400, () =>
+      Buffer.concat([
+        request(target, 'POST', '/v1/codings', { ...JSON_TYPE, 'content-length': 2 * MB }),
+        part,
+      ]),
+    )
+  }),
+  attack('stalled-forms', 'anonymous', (target, signal) => {
+    const part = Buffer.alloc(990_000, 'x')
+    return hold(target, signal, 500, () =>
+      Buffer.concat([
+        request(target, 'POST', '/console/sign-in', { ...FORM, 'content-length': 1_000_000 }),
+        part,
+      ]),
+    )
+  }),
+  attack('forms', 'anonymous', (target, signal) => {
+    const fields = Array.from({ length: 200_000 }, (_, at) => `kept-${at % 10}=`)
+      .join('&')
+      .slice(0, 999_000)
+    return repeat(signal, 10, async (line) => {
+      const wire = new Wire(target)
+      const path = line % 2 === 0 ? '/console/sign-in' : '/console/code'
+      await wire.send(request(target, 'POST', path, FORM, line % 3 === 0 ? 'key=mahi_1_2' : fields))
+      await wire.status()
+      wire.close()
+    })
+  }),
+  attack('searches', 'anonymous', (target, signal) =>
+    repeat(signal, 20, async (line, round) => {
+      const wire = new Wire(target)
+      const q = letters(200, line * 1000 + round)
+      const path = round % 2 === 0 ? `search?Limit=100&Page=${1 + (round % 10)}&` : 'suggestions?'
+      await wire.send(request(target, 'GET', `/v1/occupations/${path}q=${encodeURIComponent(q)}`))
+      await wire.status()
+      wire.close()
+    }),
+  ),
+  attack('codings', 'anonymous', (target, signal) => {
+    const items = Array.from({ length: 300 }, (_, at) => ({
+      title: letters(200, at),
+      tasks: Array.from({ length: 10 }, (_, task) => letters(400, at * 10 + task)),
+    }))
+    return repeat(signal, 16, async () => {
+      const wire = new Wire(target)
+      await wire.send(request(target, 'POST', '/v1/codings', JSON_TYPE, JSON.stringify({ items })))
+      await wire.status()
+      wire.close()
+    })
+  }),
+  attack('deep-bodies', 'anonymous', (target, signal) => {
+    const bodies = [
+      `{"items":[${'{},'.repeat(690_000)}{}]}`,
+      `{"items":[${Array.from({ length: 130_000 }, (_, at) => `{"a${at}":1}`).join()}]}`,
+      `{"items":${'['.repeat(900_000)}${']'.repeat(900_000)}}`,
+    ]
+    return repeat(signal, 8, async (line, round) => {
+      const wire = new Wire(target)
+      await wire.send(request(target, 'POST', '/v1/codings', JSON_TYPE, bodies[(line + round) % 3]))
+      await wire.status()
+      wire.close()
+    })
+  }),
+]
