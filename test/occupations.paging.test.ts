@@ -97,7 +97,7 @@ test('the order is by code point, also where the order of UTF-16 and of dictiona
     '\u0100',
     '\u0101',
     '\ue000',
-    '\ufffd',
+    '\uffe6',
     '\u{10000}',
     '\u{1f600}',
   ]

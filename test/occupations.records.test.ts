@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
+import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojibake.ts'
 import { ask, askPage, get, type OccupationPage } from './support/catalogue.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
@@ -229,7 +230,9 @@ test('any text comes out normalised, and a second import of what came out change
         fc.string({ unit: 'grapheme', maxLength: 1 }),
       ),
     })
-    .filter((each) => !/\p{Cc}/u.test(each))
+    .filter((each) => !/\p{Cc}/u.test(each) && findLostCharacters(each) === undefined)
+    // Text that was decoded with the wrong character set has tests of its own.
+    .filter((each) => repairMojibake(each).text === each && repairMojibake(each).fault === undefined)
   await fc.assert(
     fc.asyncProperty(text, fc.array(text, { maxLength: 3 }), async (title, activities) => {
       const record = { occupationCode: 'A', titleEnglish: title, detailedWorkActivitiesEnglish: activities }

@@ -193,7 +193,7 @@ test('totalCount is right at every edge of the spans in which dates are counted'
 const DATES = Array.from({ length: 40 }, (_, index) => FIRST_SPAN * SPAN + (index - 5) * 17_000_001)
 const GROUPS = ['small', 'steady', 'busy'] as const
 /** First letters of its codes, whose order is another in UTF-16. */
-const LETTERS = ['A', 'z', 'ā', '\ufffd', '\u{10000}', '\u{1f600}']
+const LETTERS = ['A', 'z', 'ā', '\uffe6', '\u{10000}', '\u{1f600}']
 
 /** Enough records of enough dates for each of the ways to find a window, and for each a group that is found so. */
 function makeLargeCatalogue(): SampleRecord[] {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
+import { bumpRevision } from '../src/foundation/database/revisions.ts'
 import { Service } from './support/service.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
@@ -208,6 +209,10 @@ describe('without an index', () => {
     const service = await Service.start()
     await service.import(RECORDS)
     await service.database.write('search', (writer) => writer.run('drop table search_index'))
+    for (let change = 0; change < 2; change++) {
+      await service.database.write('search', (writer) => bumpRevision(writer, 'search'))
+      await service.revisions.refresh()
+    }
     for (const { statusCode } of await searchEverywhere(service)) expect(statusCode).toBe(503)
     const lines = service.log.filter((line) => line.includes('the search index could not be loaded'))
     expect(lines).toHaveLength(1)

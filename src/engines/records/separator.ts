@@ -9,16 +9,32 @@ export const SEPARATORS = [',', ';', '\t', '|']
  */
 export function detectSeparator(firstLine: string, known: readonly string[] = []): string {
   const names = new Set(known.map((name) => name.toLowerCase()))
-  const bare = firstLine.replaceAll(/"[^"]*"/g, '')
-  const scores = SEPARATORS.map((separator) => ({
-    separator,
-    known: firstLine.split(separator).filter((cell) => names.has(trimName(cell).toLowerCase())).length,
-    count: bare.split(separator).length,
-  }))
+  const scores = SEPARATORS.map((separator) => {
+    const cells = splitHeader(firstLine, separator)
+    return {
+      separator,
+      known: cells.filter((cell) => names.has(trimName(cell).toLowerCase())).length,
+      count: cells.length,
+    }
+  })
   const best = scores.reduce((one, other) =>
     other.known > one.known || (other.known === one.known && other.count > one.count) ? other : one,
   )
   return best.separator
+}
+
+/** The cells of a header, whose quoted names may contain the separator. */
+function splitHeader(line: string, separator: string): readonly string[] {
+  const cells: string[] = []
+  let open = ''
+  for (const part of line.split(separator)) {
+    const cell = open === '' ? part : `${open}${separator}${part}`
+    const isOpen = cell.trimStart().startsWith('"') && cell.split('"').length % 2 === 0
+    open = isOpen ? cell : ''
+    if (!isOpen) cells.push(cell)
+  }
+  // A quote that nothing closes is a character of its name.
+  return open === '' ? cells : [...cells, ...open.split(separator)]
 }
 
 /** The name of a column without the white space and quotes around it. */

@@ -87,7 +87,7 @@ function decodeBack(text: string): DecodedBack {
     const sequence = Buffer.from(run.map((each) => byteOf(each) ?? 0))
     if (length > 1 && run.length === length && isUtf8(sequence)) {
       const pair = [run.join(''), sequence.toString('utf8')] as const
-      if (isLikely(first ?? 0)) likely ??= pair
+      if (isLikely(sequence)) likely ??= pair
       else unlikely ??= pair
       decoded += pair[1]
       index += length
@@ -100,12 +100,16 @@ function decodeBack(text: string): DecodedBack {
 }
 
 /**
- * Whether a sequence with this first byte encodes a letter of te reo Māori or of another Latin alphabet, a combining
- * mark, punctuation or a symbol. Other sequences of two bytes occur at the end of quoted words in capitals: `É»`.
+ * Whether a sequence encodes a letter of te reo Māori or of another Latin alphabet, a combining mark, punctuation or a
+ * symbol. Other sequences of two bytes occur at the end of words in capitals, before a quotation mark (`É»`), or a space
+ * that does not break the line.
  */
-function isLikely(first: number): boolean {
-  return first <= 0xc5 || first === 0xcc || first === 0xcd || first >= 0xe0
+function isLikely([first = 0, second]: Uint8Array): boolean {
+  if (first <= 0xc5) return second !== NO_BREAK_SPACE
+  return first === 0xcc || first === 0xcd || first >= 0xe0
 }
+
+const NO_BREAK_SPACE = 0xa0
 
 function byteOf(character: string | undefined): number | undefined {
   const code = character?.codePointAt(0)

@@ -196,6 +196,7 @@ const check: typeof checkFiles = async (request) => {
       parameters: {},
       files: [],
       codes: [],
+      causes: [],
       errors: wrong.length,
       warnings: 0,
       notRun: [],
