@@ -113,11 +113,11 @@ describe('a file', () => {
 
   test('that has almost the right name is an error that says how to rename it', async () => {
     const { place } = await checkAfter(() => undefined)
-    renameSync(join(place, 'course-completions.csv'), join(place, 'course_completions.csv'))
+    renameSync(join(place, 'course-completions.csv'), join(place, 'course-completion.csv'))
     const result = await new Installation().run(['check', place, '--format', 'ndjson'])
     expect(result.code).toBe(1)
     expect(result.stdout).toContain(
-      'The file course-completions.csv is missing. course_completions.csv was not read: rename it to course-completions.csv.',
+      'The file course-completions.csv is missing. course-completion.csv was not read: rename it to course-completions.csv.',
     )
   })
 })

@@ -146,7 +146,10 @@ class PostgresDatabase implements Database {
   }
 
   follow(onChange: () => void): Follower {
-    return new PostgresFollower(this.#options, this.address, onChange, () => void this.#isResponding())
+    return new PostgresFollower(this.#options, this.address, onChange, () => {
+      const reader = this.#reader
+      void this.#isResponding().then((responding) => responding && this.#renew(reader))
+    })
   }
 
   /**
@@ -167,13 +170,14 @@ class PostgresDatabase implements Database {
   }
 
   async #read<T>(query: (reader: PostgresReader) => Promise<T>): Promise<T> {
-    if (this.#silent)
-      throw new DatabaseUnavailable(`${this.address} has stopped responding. Is the server running?`)
+    if (this.#silent) throw this.#describeSilence()
     const slot = await this.#enter()
+    const reader = this.#reader
     try {
-      return await query(this.#reader)
+      return await query(reader)
     } catch (error) {
       if (!(error instanceof ServerSilent) || !(await this.#isResponding())) throw error
+      this.#renew(reader)
       return await query(this.#reader)
     } finally {
       slot.release()
@@ -182,12 +186,20 @@ class PostgresDatabase implements Database {
 
   /** Waits for a connection: the callers of this process take turns, and each has a share. */
   async #enter(): Promise<Holding> {
+    const start = performance.now()
     try {
       return await this.#connections.enter(currentCaller(), CONNECT_TIMEOUT)
     } catch (error) {
-      if (error instanceof Exhausted) throw new DatabaseBusy(`${this.address} is busy: ${error.message}`)
-      throw error
+      if (!(error instanceof Exhausted)) throw error
+      // The connections may all be waiting for a server that is cut off.
+      const hasWaited = performance.now() - start >= CONNECT_TIMEOUT / 2
+      if (hasWaited && !(await this.#isResponding())) throw this.#describeSilence()
+      throw new DatabaseBusy(`${this.address} is busy: ${error.message}`)
     }
+  }
+
+  #describeSilence(): DatabaseUnavailable {
+    return new DatabaseUnavailable(`${this.address} has stopped responding. Is the server running?`)
   }
 
   async #transact<T>(begin: string, work: (writer: PostgresWriter) => Promise<T>): Promise<T> {
@@ -261,8 +273,7 @@ class PostgresDatabase implements Database {
     this.#probing ??= this.#probe().then((responding) => {
       this.#probing = undefined
       if (this.#closed) return false
-      if (responding) this.#renew()
-      else if (!this.#silent) {
+      if (!responding && !this.#silent) {
         this.#silent = true
         void this.#waitForResponse()
       }
@@ -277,7 +288,7 @@ class PostgresDatabase implements Database {
       if (this.#closed) return
     } while (!(await this.#probe()))
     if (this.#closed) return
-    this.#renew()
+    this.#renew(this.#reader)
     this.#silent = false
   }
 
@@ -293,8 +304,12 @@ class PostgresDatabase implements Database {
     return !(reason instanceof ServerSilent)
   }
 
-  /** Replaces the pool: old connections may be dead, and each would make one more caller wait in vain. */
-  #renew(): void {
+  /**
+   * Replaces the pool of a reader, unless that has happened: old connections may be dead, and each would make one more
+   * caller wait in vain.
+   */
+  #renew(reader: PostgresReader): void {
+    if (this.#closed || reader !== this.#reader) return
     void this.#pool.end().catch(() => undefined)
     this.#pool = this.#openPool()
     this.#reader = this.#openReader()
