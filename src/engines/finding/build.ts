@@ -4,12 +4,12 @@ import { hashText, KIND } from './features.ts'
 import { fold, looseKey, splitWords } from './fold.ts'
 import { type GroupName, type IndexData, packKind, packTexts, readText, TextWriter } from './index-data.ts'
 import { INDEX_FORMAT } from './index-file.ts'
-import { learnNames } from './learn.ts'
-import { analyseMeaning } from './meaning.ts'
+import { analyseLatentSemantics } from './latent-semantics.ts'
 import { bytes, integers, NumberList } from './number-list.ts'
 import { type SparseRows, transpose } from './sparse.ts'
 import { Spellings } from './spellings.ts'
 import { singular, stem } from './stem.ts'
+import { trainOnNames } from './training.ts'
 import { packVocabulary } from './vocabulary.ts'
 
 /** BM25's saturation, and the weight of a word by its position. */
@@ -95,12 +95,12 @@ export class IndexBuilder {
     renumber(texts.column, ids)
     const term = (id: number) => spellings.words[order[id] as number] as string
     onStep()
-    const meaning = analyseMeaning(texts, words, DIMENSIONS, onStep)
+    const semantics = analyseLatentSemantics(texts, words, DIMENSIONS, onStep)
     const names = this.#names.finish()
     const nameWord = this.#nameWord.finish()
     renumber(nameWord, ids)
     const nameWordStart = this.#nameWordStart.finish()
-    const learnt = learnNames(
+    const trained = trainOnNames(
       {
         owners: this.#nameOwner.finish(),
         importance: Float32Array.from(this.#nameWeight.finish(), (hundredths) => hundredths / 100),
@@ -109,7 +109,7 @@ export class IndexBuilder {
           Array.from(nameWord.subarray(nameWordStart[name], nameWordStart[name + 1]), (id) => term(id)),
       },
       occupations,
-      { ...meaning, term },
+      { ...semantics, term },
       onStep,
     )
     const majorGroups = this.#majorGroups
@@ -119,7 +119,7 @@ export class IndexBuilder {
         format: INDEX_FORMAT,
         revision,
         occupations,
-        dimensions: meaning.dimensions,
+        dimensions: semantics.dimensions,
         majorGroups: majorGroups.names,
         minorGroups: minorGroups.names,
         synonyms: synonyms.map((phrases) =>
@@ -130,7 +130,7 @@ export class IndexBuilder {
       vocabulary,
       spellings: packTexts(order.values().map((word) => spellings.commonest(word))),
       wordStem: Uint32Array.from(order, (word) => hashText(stem(spellings.words[word] ?? ''), KIND.stem)),
-      ...learnt,
+      ...trained,
       texts: weighTexts(texts, words),
       names,
       nameKind: this.#nameKind.finish(),

@@ -1,8 +1,8 @@
 import { type Language, NAME_FIELDS, type NameField } from './document.ts'
+import type { Expansion } from './expansion.ts'
 import { hashText, KIND } from './features.ts'
 import { fold, looseKey, splitWords } from './fold.ts'
 import { type IndexData, readKind, readText } from './index-data.ts'
-import type { Reading } from './readings.ts'
 import type { Scorer } from './score.ts'
 import { STOP_WORDS, singular, stem } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -75,13 +75,13 @@ export class Matcher {
     index: IndexData,
     vocabulary: Vocabulary,
     scorer: Scorer,
-    readings: readonly Reading[],
+    expansions: readonly Expansion[],
     typed: string[],
   ) {
     this.#index = index
     this.#scorer = scorer
-    const best = readings[0]?.weight ?? 1
-    for (const { words, weight } of readings) {
+    const best = expansions[0]?.weight ?? 1
+    for (const { words, weight } of expansions) {
       for (const { term, change, from } of words) {
         const word = STOP_WORDS.has(term) ? -1 : vocabulary.find(term)
         if (word < 0) continue
@@ -92,7 +92,7 @@ export class Matcher {
         if (change === 'completed') this.#prefixes.set(word, typed[from]?.length ?? 0)
       }
     }
-    const first = readings[0]?.words.filter(({ term }) => !STOP_WORDS.has(term)) ?? []
+    const first = expansions[0]?.words.filter(({ term }) => !STOP_WORDS.has(term)) ?? []
     this.#weight = first.reduce((sum, { term }) => sum + scorer.weigh(vocabulary.find(term)), 0)
   }
 

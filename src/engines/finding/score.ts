@@ -7,13 +7,13 @@ import type { Vocabulary } from './vocabulary.ts'
  * The coefficients of the parts of a logit; fitted to held-out names by maximum likelihood, so that a softmax gives
  * probabilities.
  */
-export interface Mix {
+export interface Weights {
   readonly names: number
   readonly texts: number
   readonly embedding: number
 }
 
-const MIX: Mix = { names: 0.5, texts: 2.7, embedding: 0.54 }
+const WEIGHTS: Weights = { names: 0.5, texts: 2.7, embedding: 0.54 }
 
 const SATURATION = 1.2
 
@@ -36,7 +36,7 @@ export function findBest(logits: Float32Array): number {
   return best
 }
 
-/** Scores all occupations for one reading of a query. It reuses its large arrays between calls. */
+/** Scores all occupations for one expansion of a query. It reuses its large arrays between calls. */
 export class Scorer {
   readonly #index: IndexData
   readonly #vocabulary: Vocabulary
@@ -62,16 +62,17 @@ export class Scorer {
     text: string,
     terms: readonly string[],
     context: readonly string[] = [],
-    mix: Mix = MIX,
+    weights: Weights = WEIGHTS,
   ): Float32Array {
     const logits = this.#logits
     const features = this.#findKnown(featuresOf(text, terms))
-    this.#addNames(features, mix.names)
+    this.#addNames(features, weights.names)
     const content = [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))]
     const words = content.map((term) => this.#vocabulary.find(term))
-    if (mix.texts > 0) this.#addTexts(words, mix.texts)
+    if (weights.texts > 0) this.#addTexts(words, weights.texts)
     dropUnlikely(logits)
-    if (mix.embedding > 0) this.#addEmbedding([...features, ...this.#findWords(context)], mix.embedding)
+    if (weights.embedding > 0)
+      this.#addEmbedding([...features, ...this.#findWords(context)], weights.embedding)
     return logits
   }
 

@@ -1,8 +1,8 @@
 import type { Language, NameField } from './document.ts'
+import { Expander, type Expansion } from './expansion.ts'
 import { fold, splitWords, type Word } from './fold.ts'
 import { type GroupName, type IndexData, isAsciiText, readKind, readText } from './index-data.ts'
 import { findExact, Matcher } from './match.ts'
-import { Reader, type Reading } from './readings.ts'
 import { FAR, findBest, Scorer } from './score.ts'
 import { STOP_WORDS, singular } from './stem.ts'
 import { Vocabulary } from './vocabulary.ts'
@@ -52,10 +52,10 @@ export interface Suggestion {
   readonly highlights: readonly [number, number][]
 }
 
-/** A query with its possible readings and the probability of each occupation. */
+/** A query with its possible expansions and the probability of each occupation. */
 interface Understood {
   readonly words: readonly Word[]
-  readonly readings: readonly Reading[]
+  readonly expansions: readonly Expansion[]
   readonly probability: Float64Array
 }
 
@@ -64,7 +64,7 @@ export class OccupationSearch {
   readonly index: IndexData
   readonly #vocabulary: Vocabulary
   readonly #scorer: Scorer
-  readonly #reader: Reader
+  readonly #expander: Expander
   /** The names with letters beyond ASCII, listed at the first query that has one. */
   #beyondAscii: readonly { readonly name: number; readonly occupation: number }[] | undefined
 
@@ -72,7 +72,7 @@ export class OccupationSearch {
     this.index = index
     this.#vocabulary = new Vocabulary(index.vocabulary)
     this.#scorer = new Scorer(index, this.#vocabulary)
-    this.#reader = new Reader(this.#vocabulary, this.#scorer, index.header.synonyms)
+    this.#expander = new Expander(this.#vocabulary, this.#scorer, index.header.synonyms)
   }
 
   search(request: SearchRequest): SearchAnswer {
@@ -168,33 +168,33 @@ export class OccupationSearch {
 
   #understand(query: string, { open, tasks = '' }: { open: boolean; tasks?: string }): Understood {
     const words = splitWords(query.slice(0, MAX_LENGTH), MAX_WORDS)
-    const readings = words.length === 0 ? [] : this.#reader.read(words, open)
+    const expansions = words.length === 0 ? [] : this.#expander.expand(words, open)
     const context = splitWords(tasks.slice(0, MAX_TASK_LENGTH), MAX_TASK_WORDS).map(({ word }) =>
       singular(word),
     )
     const probability = new Float64Array(this.index.header.occupations)
     const last = words.at(-1)
     const read = last === undefined ? '' : query.slice(0, last.to)
-    for (const reading of readings) {
-      const terms = reading.words.map(({ term }) => term)
-      const text = reading.words.every(({ change }) => change === 'typed') ? read : terms.join(' ')
-      addProbability(this.#scorer.score(text, terms, context), reading.weight, probability)
+    for (const expansion of expansions) {
+      const terms = expansion.words.map(({ term }) => term)
+      const text = expansion.words.every(({ change }) => change === 'typed') ? read : terms.join(' ')
+      addProbability(this.#scorer.score(text, terms, context), expansion.weight, probability)
     }
-    return { words, readings, probability }
+    return { words, expansions, probability }
   }
 
-  #match({ readings, words }: Understood): Matcher {
+  #match({ expansions, words }: Understood): Matcher {
     const typed = words.map(({ word }) => word)
-    return new Matcher(this.index, this.#vocabulary, this.#scorer, readings, typed)
+    return new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed)
   }
 
-  /** Occupations with a word of a likely reading in their names or texts; if there are none, similar ones. */
-  #listMatches({ readings, probability }: Understood, exact: ReadonlyMap<number, number>): number[] {
+  /** Occupations with a word of a likely expansion in their names or texts; if there are none, similar ones. */
+  #listMatches({ expansions, probability }: Understood, exact: ReadonlyMap<number, number>): number[] {
     const { texts } = this.index
     const found = new Uint8Array(probability.length)
     for (const occupation of exact.keys()) found[occupation] = 1
     let known = exact.size > 0
-    for (const { words, weight } of readings) {
+    for (const { words, weight } of expansions) {
       if (weight < 0.02) continue
       for (const { term } of words) {
         const word = STOP_WORDS.has(term) ? -1 : this.#vocabulary.find(term)
@@ -205,7 +205,7 @@ export class OccupationSearch {
         }
       }
     }
-    const similar = !known && readings.some(({ words }) => words.some(({ term }) => term.length > 3))
+    const similar = !known && expansions.some(({ words }) => words.some(({ term }) => term.length > 3))
     const matches: number[] = []
     const least = known ? LIKELY / probability.length : SIMILAR
     for (let occupation = 0; occupation < found.length; occupation++) {
@@ -286,8 +286,8 @@ export class OccupationSearch {
       .sort((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1))
   }
 
-  #findSpelling(query: string, { words, readings }: Understood): string | undefined {
-    const [best] = readings
+  #findSpelling(query: string, { words, expansions }: Understood): string | undefined {
+    const [best] = expansions
     const changed = best?.words.some(({ change }) => CORRECTIONS.has(change)) ?? false
     if (best === undefined || !changed || best.weight < 0.4) return undefined
     const parts: string[] = []

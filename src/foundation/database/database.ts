@@ -54,8 +54,7 @@ export interface PoolUse {
 }
 
 export interface Database extends Reader {
-  /** Its connections at this moment, where it has any. */
-  /** The pool's state, if the engine has a pool. */
+  /** The use of its connection pool; SQLite has none. */
   readonly pool?: PoolUse
   /** The database URL without its password, for messages. */
   readonly address: string

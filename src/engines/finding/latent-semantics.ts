@@ -2,9 +2,9 @@ import { findLeast, integers, NumberList } from './number-list.ts'
 import { RowWriter, type SparseRows } from './sparse.ts'
 
 /** Words and occupations in one space of few dimensions, in which words used for the same occupations are close. */
-export interface Meaning {
+export interface LatentSemantics {
   readonly dimensions: number
-  /** The words that have a meaning: those of several occupations, and of those the most frequent. */
+  /** The words with a row: those of several occupations, and of those the most frequent. */
   readonly words: Uint32Array
   /** One row for each of them. */
   readonly rows: Float32Array
@@ -15,7 +15,7 @@ export interface Meaning {
 const ITERATIONS = 4
 /** The dimensions are computed from about this many occupations, spread over the catalogue. */
 const SAMPLE = 3000
-/** The most words that have a meaning. */
+/** The most words with a row. */
 const MAX_WORDS = 50_000
 
 /**
@@ -26,12 +26,12 @@ const MAX_WORDS = 50_000
  * @param texts the weights of words by occupation
  * @param words the number of words
  */
-export function analyseMeaning(
+export function analyseLatentSemantics(
   texts: SparseRows,
   words: number,
   dimensions: number,
   onStep: () => void,
-): Meaning {
+): LatentSemantics {
   const weigher = new Weigher(texts, words)
   const count = texts.start.length - 1
   const known = weigher.words.length

@@ -1,7 +1,7 @@
 import { type Classifier, trainClassifier } from './classifier.ts'
 import { type Embedding, trainEmbedding } from './embedding.ts'
 import { featuresOf, hashText, isGram, KIND } from './features.ts'
-import type { Meaning } from './meaning.ts'
+import type { LatentSemantics } from './latent-semantics.ts'
 import { findLeast, integers, NumberList } from './number-list.ts'
 import { RowWriter, type SparseRows } from './sparse.ts'
 
@@ -32,7 +32,7 @@ export interface Examples {
   terms(name: number): readonly string[]
 }
 
-export interface Learnt extends Classifier {
+export interface TrainedClassifier extends Classifier {
   readonly featureHash: Uint32Array
   readonly featureId: Uint32Array
   readonly featureVectors: Float32Array
@@ -40,18 +40,18 @@ export interface Learnt extends Classifier {
 }
 
 /** The vectors with which the embedding starts, and the words that its rows belong to. */
-type WordMeaning = Meaning & { term(word: number): string }
+type TermSemantics = LatentSemantics & { term(word: number): string }
 
 /** Names between two calls of `onStep`. */
 const STEP = 1_000
 
 /** @param onStep called often; what it throws ends the training */
-export function learnNames(
+export function trainOnNames(
   examples: Examples,
   occupations: number,
-  meaning: WordMeaning,
+  semantics: TermSemantics,
   onStep: () => void,
-): Learnt {
+): TrainedClassifier {
   const { owners, importance } = examples
   const { kept, embedded } = chooseFeatures(examples, onStep)
   const rows = listFeatures(examples, kept, onStep)
@@ -61,7 +61,7 @@ export function learnNames(
     { occupations, features: kept.hashes.length },
     onStep,
   )
-  const embedding = startEmbedding(kept, embedded, meaning)
+  const embedding = startEmbedding(kept, embedded, semantics)
   trainEmbedding(embedding, rows, { owners, importance }, weights, onStep)
   return {
     featureHash: kept.slotHash,
@@ -138,7 +138,7 @@ function listFeatures({ owners, text, terms }: Examples, kept: FeatureTable, onS
 function startEmbedding(
   table: FeatureTable,
   embedded: number,
-  { dimensions, words, rows, occupations, term }: WordMeaning,
+  { dimensions, words, rows, occupations, term }: TermSemantics,
 ): Embedding {
   const features = new Float32Array(embedded * dimensions)
   words.forEach((word, at) => {

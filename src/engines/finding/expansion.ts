@@ -8,8 +8,8 @@ import type { Vocabulary } from './vocabulary.ts'
 
 type Change = 'typed' | 'respelt' | 'corrected' | 'completed' | 'joined' | 'split' | 'synonym'
 
-/** A word of a reading: the words of the query that it replaces, and how. */
-export interface ReadWord {
+/** A word of an expansion: the words of the query that it replaces, and how. */
+export interface ExpandedWord {
   readonly term: string
   readonly change: Change
   /** The range of the query's words, end exclusive. */
@@ -17,14 +17,14 @@ export interface ReadWord {
   readonly to: number
 }
 
-/** A possible meaning of a query. The weights of all its readings add up to 1. */
-export interface Reading {
-  readonly words: readonly ReadWord[]
+/** A way to read a query, with words corrected, completed or replaced. The weights of all expansions add up to 1. */
+export interface Expansion {
+  readonly words: readonly ExpandedWord[]
   readonly weight: number
 }
 
 interface Alternative {
-  readonly words: readonly ReadWord[]
+  readonly words: readonly ExpandedWord[]
   readonly weight: number
   readonly to: number
 }
@@ -60,13 +60,13 @@ const LIKELIHOOD: Likelihood = {
 }
 
 const READINGS = 8
-/** Less likely readings are not scored. */
+/** Less likely expansions are not scored. */
 const LEAST = 0.02
 const CORRECTIONS = 4
 const COMPLETIONS = 8
 
 /** Finds the possible meanings of a query with misspelt, incomplete, joined or split words, most likely first. */
-export class Reader {
+export class Expander {
   readonly #vocabulary: Vocabulary
   readonly #scorer: Scorer
   readonly #likelihood: Likelihood
@@ -85,17 +85,19 @@ export class Reader {
   }
 
   /** @param open whether the last word may be incomplete */
-  read(words: readonly Word[], open: boolean): Reading[] {
+  expand(words: readonly Word[], open: boolean): Expansion[] {
     const terms = words.map(({ word }) => singular(word))
-    let partial = new Map<number, { words: ReadWord[]; weight: number }[]>([[0, [{ words: [], weight: 1 }]]])
+    let partial = new Map<number, { words: ExpandedWord[]; weight: number }[]>([
+      [0, [{ words: [], weight: 1 }]],
+    ])
     for (let at = 0; at < terms.length; at++) {
       const soFar = (partial.get(at) ?? []).sort((a, b) => b.weight - a.weight).slice(0, READINGS)
       partial.delete(at)
       const alternatives = this.#list(terms, words, at, open)
-      for (const reading of soFar) {
-        for (const { words: added, weight, to } of this.#inContext(alternatives, reading.words.at(-1))) {
+      for (const expansion of soFar) {
+        for (const { words: added, weight, to } of this.#inContext(alternatives, expansion.words.at(-1))) {
           const longer = partial.get(to) ?? []
-          longer.push({ words: [...reading.words, ...added], weight: reading.weight * weight })
+          longer.push({ words: [...expansion.words, ...added], weight: expansion.weight * weight })
           partial.set(to, longer)
         }
       }
@@ -109,7 +111,7 @@ export class Reader {
   }
 
   /** Prefers words that are neighbours in a name of the catalogue, then normalises the weights to 1. */
-  #inContext(alternatives: readonly Alternative[], before: ReadWord | undefined): Alternative[] {
+  #inContext(alternatives: readonly Alternative[], before: ExpandedWord | undefined): Alternative[] {
     const weighed = alternatives.map((alternative) => {
       const [next] = alternative.words
       const known =
@@ -170,7 +172,7 @@ export class Reader {
 
   #replace(terms: readonly string[], at: number): Alternative[] {
     return this.#synonyms.find(terms, at).map(({ words, to }) => ({
-      words: words.map((term): ReadWord => ({ term, change: 'synonym', from: at, to })),
+      words: words.map((term): ExpandedWord => ({ term, change: 'synonym', from: at, to })),
       weight: this.#likelihood.synonym,
       to,
     }))
@@ -186,7 +188,9 @@ export class Reader {
       if (count > (best?.count ?? 4)) best = { parts, count }
     }
     if (best === undefined) return []
-    const words = best.parts.map((part): ReadWord => ({ term: part, change: 'split', from: at, to: at + 1 }))
+    const words = best.parts.map(
+      (part): ExpandedWord => ({ term: part, change: 'split', from: at, to: at + 1 }),
+    )
     return [{ words, weight: 0.5, to: at + 1 }]
   }
 
