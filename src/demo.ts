@@ -7,7 +7,7 @@ import { OCCUPATION_COLUMNS } from './catalogue/records/record-schema.ts'
 import { countOccupations } from './catalogue/records/rows.ts'
 import { buildWaitingIndex } from './catalogue/search/index-job.ts'
 import { Sessions } from './console/sessions.ts'
-import { FAULTY_SAMPLE, selectFiles } from './engines/checking/index.ts'
+import { EXPORTED_SAMPLE, selectFiles } from './engines/checking/index.ts'
 import { readRecords } from './engines/records/index.ts'
 import type { Database } from './foundation/database/database.ts'
 import { openDatabase } from './foundation/database/open.ts'
@@ -72,7 +72,7 @@ export async function createDemoLink(
 }
 
 /** The sample files, as curl names several at once. */
-const FILES = 'learners,courses,enrolments,course-completions,qualification-completions'
+const FILES = 'learners,courses,enrolments,course-completions'
 
 /** A link and three commands that can be pasted as they are. */
 export function describeDemo({ key, eid, token }: Demo, url: string, consoleLink: string): string {
@@ -89,16 +89,16 @@ Or try the API:
 
   curl -H "X-API-Key: ${key}" -H "EID: ${eid}" "${url}/v1/submissions/${token}/validation-results?pageSize=5"
 
-Upload the sample files, which have faults of every kind, and the console checks them:
+Upload the sample files, as a spreadsheet program left them, and the console checks them:
 
-  curl -H "X-API-Key: ${key}" -H "EID: ${eid}" -H "Content-Type: text/csv" -T "${FAULTY_SAMPLE}{${FILES}}.csv" "${url}/v1/submissions/${token}/files/"
+  curl -H "X-API-Key: ${key}" -H "EID: ${eid}" -H "Content-Type: text/csv" -T "${EXPORTED_SAMPLE}{${FILES}}.csv" "${url}/v1/submissions/${token}/files/"
 
 The API reference, where every operation can be tried, is at ${url}/docs.
 Stop with Ctrl+C. The data stays in var/.
 `
 }
 
-/** Uploads the sample files with faults and has them validated: what is found comes from the engine, as for any others. */
+/** Uploads the sample files and has them validated: what is found comes from the engine, as for any others. */
 async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<void> {
   const definitions = new Definitions(['sdr'])
   const sealer = new Sealer()
@@ -110,7 +110,7 @@ async function uploadSample(database: Database, lifecycle: Lifecycle): Promise<v
     token: DEMO_TOKEN,
   })
   const { token, eid } = submission
-  const { files } = selectFiles([FAULTY_SAMPLE], definitions.get('sdr'))
+  const { files } = selectFiles([EXPORTED_SAMPLE], definitions.get('sdr'))
   for (const file of files) {
     if (!('path' in file)) continue
     const content = createReadStream(file.path) as AsyncIterable<Buffer>

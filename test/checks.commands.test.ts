@@ -266,7 +266,7 @@ test('a code is explained, also by the official number', async () => {
   expect(official.stdout).toMatch(/not the official rule set/)
 })
 
-test('the sample files have faults of every kind, and are not written over others', async () => {
+test('the sample files are as a spreadsheet program left them, and are not written over others', async () => {
   const mahi = new Installation()
   const { stdout, code } = await mahi.run(['check', '--sample', 'mine'])
   expect([code, stdout]).toEqual([0, 'mahi check mine\n'])
@@ -275,11 +275,27 @@ test('the sample files have faults of every kind, and are not written over other
     'courses.csv',
     'enrolments.csv',
     'learners.csv',
-    'qualification-completions.csv',
+    'quals completed FINAL.csv',
   ])
   expect((await mahi.run(['check', 'mine'])).code).toBe(1)
   writeFileSync(join(mahi.folder, 'mine', 'learners.csv'), '')
   const again = await mahi.run(['check', '--sample', 'mine'])
   expect(again.code).toBe(2)
   expect(again.stderr).toMatch(/mine already has course-completions\.csv/)
+})
+
+test('the README shows what a check of the sample files prints, on one screen', async () => {
+  const mahi = new Installation()
+  const { stdout } = await mahi.run(['check', join(import.meta.dirname, '../samples/sdr/as-exported')])
+  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
+  expect(readme).toContain(`mahi check my-files\n\`\`\`\n\n\`\`\`text\n${stdout}\`\`\`\n`)
+  expect(stdout.split('\n').length).toBeLessThanOrEqual(30)
+})
+
+test('the sample files with faults of every kind are written by --sample with --all', async () => {
+  const mahi = new Installation()
+  expect((await mahi.run(['check', '--sample', 'mine', '--all'])).code).toBe(0)
+  expect(readdirSync(join(mahi.folder, 'mine'))).toContain('qualification-completions.csv')
+  const { stdout } = await mahi.run(['check', 'mine', '--all'])
+  for (const code of ['LEA-00-header', 'ENR-203', 'QCO-206']) expect(stdout).toContain(code)
 })

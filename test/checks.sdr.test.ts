@@ -7,6 +7,7 @@ import { findDefinition, loadDefinition } from '../src/engines/checking/definiti
 import { testRules } from '../src/engines/checking/definition/test-rules.ts'
 import { describeCheck } from '../src/engines/checking/explain.ts'
 import { checkFolder, placesOf, readFaults } from './support/check-folder.ts'
+import { Installation } from './support/command.ts'
 import { pageOf, renderRulesPage } from './support/rules-page.ts'
 import { renderSamples } from './support/sdr/samples.ts'
 import { writeFolder } from './support/sdr/stream.ts'
@@ -16,6 +17,15 @@ const definition = loadDefinition(findDefinition('sdr'))
 const checks = [...listChecks(definition)].map(({ resource, check }) =>
   describeCheck(definition, resource, check),
 )
+/** What samples/README.md lists of the return as exported. */
+function listExported(): { file: string; findings: number; isFixed: boolean }[] {
+  const page = readFileSync(join(SAMPLES, '../README.md'), 'utf8')
+  const rows = page.matchAll(/^\| `([\w.-]+\.csv)` \|.*\| ([\d,]+) \| (yes )?\|$/gm)
+  return [...rows].map(([, file = '', findings = '', fixed]) => {
+    return { file, findings: Number(findings.replaceAll(',', '')), isFixed: fixed !== undefined }
+  })
+}
+
 /** Rules of earlier returns do not apply to that of December 2025. */
 const applying = checks.filter(({ until }) => until === undefined || until >= '2025-12-31')
 
@@ -84,6 +94,44 @@ describe('the samples', () => {
     const recorded = Map.groupBy(readFaults(folder), (place) => place.split(' ')[0])
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(recorded))
     expect(summary.notRun).toEqual([])
+  })
+
+  test('have exactly ten causes in the return as exported, those that samples/README.md lists', async () => {
+    const { summary } = await checkFolder(join(SAMPLES, 'as-exported'), 'sdr')
+    const causes = summary.causes.map(({ file, findings }) => `${file} ${findings}`)
+    const listed = listExported().map(({ file, findings }) => `${file} ${findings}`)
+    expect(listed).toHaveLength(10)
+    expect(causes.sort()).toEqual(listed.sort())
+    const about = summary.causes.map(({ file, example }) => `${file} ${example.field} ${example.value}`)
+    expect(about.sort()).toEqual([
+      'course-completions.csv courseCode FIC00013 ',
+      'courses.csv eftsFactor 0,0050',
+      'courses.csv learningHours #N/A',
+      'enrolments.csv attendance 1',
+      'enrolments.csv courseCode FIC00021',
+      'enrolments.csv courseStartDate 06/03/2025',
+      'enrolments.csv sourceOfFunding 3',
+      'learners.csv studentIdentificationCode S0000121',
+      'learners.csv undefined undefined',
+      'qualification-completions.csv undefined undefined',
+    ])
+  })
+
+  test('have five causes in the return as exported that --fix repairs, as samples/README.md says', async () => {
+    const mahi = new Installation()
+    const { stdout } = await mahi.run(['check', join(SAMPLES, 'as-exported'), '--fix', 'fixed', '--json'])
+    const { causes, fixed } = JSON.parse(stdout) as {
+      causes: { file: string; findings: number }[]
+      fixed: { groups: { file: string; count: number }[] }
+    }
+    const left = listExported().filter(({ isFixed }) => !isFixed)
+    expect(causes.map(({ file, findings }) => `${file} ${findings}`).sort()).toEqual(
+      left.map(({ file, findings }) => `${file} ${findings}`).sort(),
+    )
+    const repaired = listExported().filter(({ isFixed }) => isFixed)
+    expect(fixed.groups.map(({ file, count }) => `${file} ${count}`)).toEqual(
+      expect.arrayContaining(repaired.map(({ file, findings }) => `${file} ${findings}`)),
+    )
   })
 
   test('name the rules that a missing file prevents', async () => {

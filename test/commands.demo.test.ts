@@ -47,7 +47,7 @@ testCurl('the demo prints commands that can be pasted as they are', async () => 
   expect(answers[1].totalCount).toBeGreaterThan(100)
   const upload = `${commands[2]} --silent --show-error --write-out '%{http_code} '`
   const { stdout } = await mahi.spawn('bash', ['--norc', '-c', upload]).ended
-  expect(stdout.match(/\b200 /g)).toHaveLength(5)
+  expect(stdout.match(/\b200 /g)).toHaveLength(4)
   await stop(demo)
 })
 

@@ -63,7 +63,7 @@ export function addCheckCommand(program: Command): void {
     .option('--explain <code>', 'explain a code, and check nothing')
     .option(
       '--sample <folder>',
-      'create a folder of sample files with faults of every kind, and check nothing',
+      'create a folder of sample files as a spreadsheet program left them, or with --all faults of every kind, and check nothing',
     )
     .addOption(jsonOption)
     .action(async (paths: string[], flags: CheckFlags) => {
@@ -79,7 +79,7 @@ export function addCheckCommand(program: Command): void {
 }
 
 async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<number> {
-  if (flags.sample !== undefined) return await writeSample(flags.sample)
+  if (flags.sample !== undefined) return await writeSample(flags.sample, flags.all === true)
   if (flags.explain !== undefined) {
     const { explainCheck } = await import('./explain-check.ts')
     await writeOut(explainCheck(await readDefinition(flags, paths), flags.explain, flags.json === true))
@@ -202,10 +202,11 @@ function decideExit({ errors, warnings }: CheckSummary, failOn: CheckFlags['fail
   return errors > 0 || (failOn === 'warning' && warnings > 0) ? 1 : 0
 }
 
-async function writeSample(folder: string): Promise<number> {
-  const { copySample } = await import('./sample.ts')
-  const names = await copySample(folder)
-  say(`Wrote ${names.join(', ')} to ${folder}. They are fictitious, with faults of every kind. Check them:`)
+async function writeSample(folder: string, all: boolean): Promise<number> {
+  const { copySample, EXPORTED_SAMPLE, FAULTY_SAMPLE } = await import('./sample.ts')
+  const names = await copySample(all ? FAULTY_SAMPLE : EXPORTED_SAMPLE, folder)
+  const faults = all ? 'with faults of every kind' : 'as a spreadsheet program left them'
+  say(`Wrote ${names.join(', ')} to ${folder}. They are fictitious, ${faults}. Check them:`)
   await writeOut(`mahi check ${folder}\n`)
   return 0
 }

@@ -6,16 +6,22 @@ import { explainFileError } from '../../foundation/command-line/output-file.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { PACKAGE_ROOT } from '../../foundation/package/root.ts'
 
+/** The folder of sample files as a spreadsheet program left them. */
+export const EXPORTED_SAMPLE: string = locate('as-exported')
 /** The folder of sample files with all kinds of faults. */
-export const FAULTY_SAMPLE: string = fileURLToPath(new URL('samples/sdr/faulty/', PACKAGE_ROOT))
+export const FAULTY_SAMPLE: string = locate('faulty')
+
+function locate(name: string): string {
+  return fileURLToPath(new URL(`samples/sdr/${name}/`, PACKAGE_ROOT))
+}
 
 /**
- * Copies the sample files with faults to a folder that contains none of them.
+ * Copies the files of a sample to a folder that contains none of them.
  *
  * @returns their names
  */
-export async function copySample(folder: string): Promise<string[]> {
-  const names = (await readdir(FAULTY_SAMPLE))
+export async function copySample(sample: string, folder: string): Promise<string[]> {
+  const names = (await readdir(sample))
     .filter((name) => name.endsWith('.csv') && name !== 'faults.csv')
     .sort()
   const present = names.filter((name) => existsSync(join(folder, name)))
@@ -23,7 +29,7 @@ export async function copySample(folder: string): Promise<string[]> {
     throw new UserError(`${folder} already has ${present.join(', ')}: name a new folder for the sample files`)
   try {
     await mkdir(folder, { recursive: true })
-    for (const name of names) await copyFile(join(FAULTY_SAMPLE, name), join(folder, name))
+    for (const name of names) await copyFile(join(sample, name), join(folder, name))
   } catch (error) {
     throw explainFileError(error, folder)
   }

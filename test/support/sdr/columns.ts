@@ -48,12 +48,12 @@ export function readFiles(): File[] {
 }
 
 /** Quotes a cell where CSV needs it (RFC 4180). */
-function formatCell(value: string): string {
-  return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
+function formatCell(value: string, separator: string): string {
+  return /["\r\n]/.test(value) || value.includes(separator) ? `"${value.replaceAll('"', '""')}"` : value
 }
 
-export function formatRow(columns: readonly string[], row: Row): string {
-  return `${columns.map((column) => formatCell(row[column] ?? '')).join(',')}\n`
+export function formatRow(columns: readonly string[], row: Row, separator = ','): string {
+  return `${columns.map((column) => formatCell(row[column] ?? '', separator)).join(separator)}\n`
 }
 
 /** The first of several records, which must exist. */

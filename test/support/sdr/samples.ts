@@ -1,3 +1,4 @@
+import { renderAsExported } from './as-exported.ts'
 import { makeCourses, makeGroups, SAMPLE } from './clean.ts'
 import { FILES, type FileName, formatRow, type Row, readFiles } from './columns.ts'
 import { Faulty } from './faulty.ts'
@@ -5,11 +6,11 @@ import { breakFields } from './field-faults.ts'
 import { breakFiles, breakRules } from './rule-faults.ts'
 
 /** The contents of a folder, by file name. */
-export type Folder = Record<string, string>
+type Folder = Record<string, string>
 
-/** The samples in the repository: `samples/sdr/clean` and `samples/sdr/faulty`. */
-export function renderSamples(): { clean: Folder; faulty: Folder } {
-  return { clean: renderClean(), faulty: renderFaulty() }
+/** The samples in the repository, by folder of `samples/sdr`. */
+export function renderSamples(): Record<'clean' | 'faulty' | 'as-exported', Folder> {
+  return { clean: renderClean(), faulty: renderFaulty(), 'as-exported': renderAsExported() }
 }
 
 function renderClean(): Folder {

@@ -25,9 +25,9 @@ export function makeTables(size: Size = SMALL): Tables {
 const FIELDS = new Map(readFiles().map(({ name, fields }) => [name, fields.map((field) => field.name)]))
 
 /** The text of a file of a return. */
-export function renderTable(name: FileName, rows: readonly Row[]): string {
+export function renderTable(name: FileName, rows: readonly Row[], separator = ','): string {
   const columns = FIELDS.get(name) ?? []
-  return `${columns.join(',')}\n${rows.map((row) => formatRow(columns, row)).join('')}`
+  return `${columns.join(separator)}\n${rows.map((row) => formatRow(columns, row, separator)).join('')}`
 }
 
 /** Writes the files of a return, without those that are not given. */
