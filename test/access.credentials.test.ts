@@ -150,6 +150,15 @@ test('a credential is valid for its scopes only', async () => {
   expect(await ask(await create('occupations:read'))).toEqual([200, 401])
   expect(await ask(await create('validation-results:read'))).toEqual([401, 200])
   expect(await ask(await create())).toEqual([401, 401])
+
+  const detailOf = async (url: string, key: string) =>
+    (await service.request({ url, headers: { 'x-api-key': key } })).json().detail
+  expect(await detailOf('/v1/occupations', await create('validation-results:read'))).toBe(
+    'This key lacks the scope occupations:read.',
+  )
+  expect(await detailOf('/v1/overview', await create('occupations:read'))).toBe(
+    'This key lacks the scope operate.',
+  )
 })
 
 test('a public catalogue needs no key, but refuses a wrong one, and nothing else is public', async () => {

@@ -177,7 +177,11 @@ test('a token is one segment of the URL, whatever its characters, and an unautho
   expect(front.received[0]?.url).toBe('/v1/submissions/a%2Fb%3Fc%23d%25/validation-results')
 
   const withoutEid = createClient({ baseUrl: front.baseUrl, apiKey: service.key })
-  await expect(withoutEid.validationResults.page(token)).rejects.toMatchObject({ status: 401 })
+  await expect(withoutEid.validationResults.page(token)).rejects.toMatchObject({
+    status: 401,
+    message:
+      'The request is not authorised: Send the header EID with the identifier of the organisation. This key covers organisation 1001.',
+  })
   await expect(async () => {
     for await (const _ of withoutEid.validationResults.all(token));
   }).rejects.toMatchObject({ status: 401 })

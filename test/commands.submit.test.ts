@@ -1,12 +1,35 @@
 import { expect, test } from 'vitest'
-import { openClient } from '../src/remote/service.ts'
+import { askService, openClient } from '../src/remote/service.ts'
 import { Installation } from './support/command.ts'
+import { listen } from './support/connection.ts'
+import { Service } from './support/service.ts'
 
 const URL = 'http://127.0.0.1:1'
 
 test('submitting without a key says which variable is missing', () => {
   expect(() => openClient(URL, '1001', undefined)).toThrow(
     'MAHI_API_KEY is not set. Set it to a key with the scope submissions:write',
+  )
+})
+
+test('a refusal says what is wrong with the key, or with the rest', async () => {
+  const service = await Service.start()
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const submit = async (eid: string, key: string) => {
+    const client = openClient(url, eid, key)
+    return await askService(url, () => client.submissions.create({ returnId: '202512' }))
+  }
+  const create = async (scopes: Parameters<Service['createKey']>[0]['scopes']) =>
+    (await service.createKey({ eids: ['1001'], ...(scopes && { scopes }) })).key
+  const writer = await create(['submissions:write'])
+  await expect(submit('1002', writer)).rejects.toThrow(
+    `${url}: the service refuses the request: This key covers organisation 1001, not 1002`,
+  )
+  await expect(submit('1001', await create(['validation-results:read']))).rejects.toThrow(
+    'the service refuses the request: This key lacks the scope submissions:write',
+  )
+  await expect(submit('1001', `${writer.slice(0, -2)}AA`)).rejects.toThrow(
+    'the service does not accept the key: set MAHI_API_KEY to one that is valid there',
   )
 })
 

@@ -53,7 +53,7 @@ test('the caller whose key covers the organisation of the submission gets its re
 })
 
 test('the refusal is a problem body that says how to authenticate, and nothing of the reason', async () => {
-  const response = await ask('unknown-token')
+  const response = await ask(OWN, { 'x-api-key': 'wrong' })
   expect(response.json()).toEqual({
     type: '/problems/unauthorized',
     title: 'The request is not authorised',
@@ -66,27 +66,56 @@ test('the refusal is a problem body that says how to authenticate, and nothing o
   expect(response.headers).not.toHaveProperty('etag')
 })
 
-test('whatever does not match, the response is the same', async () => {
+test('with a valid key, every mistake is named, and its sentence is the same for every token', async () => {
   const narrow = (await service.createKey({ client: 'reader', eids: ['1001'], scopes: ['occupations:read'] }))
     .key
+  const only = (await service.createKey({ client: 'only', eids: ['1001'] })).key
   const alone = (await service.createKey({ client: 'alone', eids: [] })).key
+  const wide = (await service.createKey({ eids: ['1', '2', '3', '4', '5', '6'] })).key
+  const both = 'This key covers organisations 1001 and 1002'
+  const form = 'The header EID must be one identifier of 1 to 64 visible ASCII characters without a comma.'
+  const missing = 'Send the header EID with the identifier of the organisation.'
+  const scope = 'This key lacks the scope validation-results:read.'
+  const mistakes: Record<string, readonly [Record<string, string | undefined>, string]> = {
+    'no EID': [{ eid: undefined }, `${missing} ${both}.`],
+    'an empty EID': [{ eid: '' }, `${missing} ${both}.`],
+    'an EID that the key does not cover': [{ eid: '2001' }, `${both}, not 2001.`],
+    'an EID that there is not': [{ eid: '9999' }, `${both}, not 9999.`],
+    'an EID in other words': [{ eid: '01001' }, `${both}, not 01001.`],
+    'an EID that is a property of every object': [{ eid: '__proto__' }, `${both}, not __proto__.`],
+    'two EIDs in one': [{ eid: '1001, 1001' }, `${form} ${both}.`],
+    'an EID that is not ASCII': [{ eid: 'm\u00e4hi' }, `${form} ${both}.`],
+    'an EID of 65 characters': [{ eid: '1'.repeat(65) }, `${form} ${both}.`],
+    'a key without the scope': [{ 'x-api-key': narrow }, scope],
+    'a key without the scope and no EID': [{ 'x-api-key': narrow, eid: undefined }, scope],
+    'a key without organisations': [{ 'x-api-key': alone }, 'This key covers no organisation.'],
+    'a key of one organisation': [
+      { 'x-api-key': only, eid: '1002' },
+      'This key covers organisation 1001, not 1002.',
+    ],
+    'a key of many organisations': [{ 'x-api-key': wide }, 'This key covers 6 organisations, not 1001.'],
+  }
+  for (const [what, [headers, detail]] of Object.entries(mistakes)) {
+    const refusals = await Promise.all(
+      [OWN, FOREIGN, 'unknown-token', '%00'].map((each) => ask(each, headers)),
+    )
+    for (const response of refusals) {
+      expect({ what, ...stripped(response) }).toMatchObject({ what, statusCode: 401, problem: { detail } })
+      expect(stripped(response)).toEqual(stripped(refusals[0] as LightMyRequestResponse))
+    }
+  }
+})
+
+test('whatever a token is, the response is the same as to an unknown one', async () => {
   const reference = stripped(await ask('unknown-token'))
-  expect(reference.statusCode).toBe(401)
+  expect(reference).toMatchObject({
+    statusCode: 401,
+    problem: { detail: 'Organisation 1001 has no submission with this token.' },
+  })
 
   const refusals: Record<string, LightMyRequestResponse> = {
-    'no EID': await ask(OWN, { eid: undefined }),
-    'an empty EID': await ask(OWN, { eid: '' }),
-    'an EID that the key does not cover': await ask(OWN, { eid: '2001' }),
-    'an EID that the key covers, of another submission': await ask(OWN, { eid: '1002' }),
-    'an EID that there is not': await ask(OWN, { eid: '9999' }),
-    'an EID in other words': await ask(OWN, { eid: '01001' }),
-    'an EID that is a property of every object': await ask(OWN, { eid: '__proto__' }),
-    'two EIDs in one': await ask(OWN, { eid: '1001, 1001' }),
     "another organisation's token": await ask(FOREIGN),
-    "another organisation's token and EID": await ask(FOREIGN, { eid: '2001' }),
-    'a key without the scope': await ask(OWN, { 'x-api-key': narrow }),
-    'a key without the scope, and an unknown token': await ask('unknown-token', { 'x-api-key': narrow }),
-    'a key without organisations': await ask(OWN, { 'x-api-key': alone }),
+    'a token of another organisation that the key covers': await ask(SECOND),
     'an empty token': await ask(''),
     'a token in other letters': await ask(OWN.toUpperCase()),
     'a token and more': await ask(`${OWN}x`),
@@ -110,17 +139,24 @@ test('whatever does not match, the response is the same', async () => {
   }
 })
 
-test('a credential that is not valid gets the same, but for the limit that counts it', async () => {
-  const { headers, ...reference } = stripped(await ask('unknown-token'))
-  const { 'ratelimit-policy': _, ...others } = headers
-  const refusals = {
-    'no key': await ask(OWN, { 'x-api-key': undefined }),
-    'an unknown key': await ask(OWN, { 'x-api-key': `mahi_0123456789ab_${'A'.repeat(43)}` }),
-    'another client': await ask(OWN, { 'x-client-id': 'somebody' }),
+test('without a valid credential the response is the same, whatever else is right or wrong', async () => {
+  const reference = stripped(await ask('unknown-token', { 'x-api-key': undefined, eid: undefined }))
+  expect(reference.statusCode).toBe(401)
+  const narrow = await service.createKey({ eids: [], scopes: [] })
+  const expired = await service.createKey({ eids: ['1001'], expires: Date.now() - 1 })
+  const credentials: Record<string, Record<string, string | undefined>> = {
+    'no key': { 'x-api-key': undefined },
+    'an unknown key': { 'x-api-key': `mahi_0123456789ab_${'A'.repeat(43)}` },
+    'an expired key': { 'x-api-key': expired.key },
+    'another client': { 'x-client-id': 'somebody' },
+    'another client, and no scope': { 'x-api-key': narrow.key, 'x-client-id': 'somebody' },
   }
-  for (const [what, response] of Object.entries(refusals)) {
-    expect({ what, ...stripped(response) }).toEqual({ what, ...reference, headers: others })
-  }
+  for (const [what, headers] of Object.entries(credentials))
+    for (const eid of [undefined, '1001', '2001', '1001, 1002'])
+      for (const token of [OWN, FOREIGN, 'unknown-token']) {
+        const response = stripped(await ask(token, { ...headers, eid }))
+        expect({ what, eid, token, ...response }).toEqual({ what, eid, token, ...reference })
+      }
 })
 
 /** What a refusal asks of the database, and what it is handed: how long it takes follows from that. */
@@ -212,7 +248,8 @@ test('a repeated EID header is refused, though each of the two would do', async 
       request.on('error', reject)
     })
   }
-  const reference = await askTwice('unknown-token', ['1001'])
+  const reference = await askTwice('unknown-token', ['1001', '1001'])
+  expect(reference.problem.detail).toContain('The header EID must be one identifier')
   for (const eids of [
     ['1001', '1001'],
     ['1001', '1002'],
@@ -223,8 +260,7 @@ test('a repeated EID header is refused, though each of the two would do', async 
   }
 })
 
-test('refusals do not distinguish tokens or EIDs', async () => {
-  const reference = stripped(await ask('unknown-token'))
+test('refusals do not distinguish tokens, whatever the EID', async () => {
   const token = fc.oneof(
     fc.constantFrom(FOREIGN, SECOND),
     fc
@@ -235,6 +271,7 @@ test('refusals do not distinguish tokens or EIDs', async () => {
   const eid = fc.oneof(fc.constantFrom('1001', '2001', ''), fc.stringMatching(/^[!-~]{0,10}$/))
   await fc.assert(
     fc.asyncProperty(token, eid, async (each, organisation) => {
+      const reference = stripped(await ask('unknown-token', { eid: organisation }))
       expect(stripped(await ask(each, { eid: organisation }))).toEqual(reference)
     }),
     cases(80),

@@ -1,5 +1,6 @@
 import { MahiError } from '../../client/src/errors.ts'
 import { type Client, createClient } from '../../client/src/index.ts'
+import { NO_CREDENTIAL } from '../api/contract/problems.ts'
 import { say } from '../foundation/command-line/terminal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
 
@@ -43,12 +44,19 @@ export async function askService<T>(url: string, work: () => Promise<T>): Promis
     if (!(error instanceof MahiError)) throw error
     const advice =
       error.status === 401
-        ? `the service refuses the request: set ${KEY_VARIABLE} to a valid key, and check its scopes ("mahi submit" needs submissions:write), the EID and the token`
+        ? explainRefusal(error.detail)
         : error.kind === 'new-run'
           ? 'a new run was published while this one was being read: run the command again'
           : explain(error)
     return fail({ file: url, message: printable(advice) })
   }
+}
+
+/** @param detail names the mistake if the key is valid */
+function explainRefusal(detail = NO_CREDENTIAL): string {
+  if (detail === NO_CREDENTIAL)
+    return `the service does not accept the key: set ${KEY_VARIABLE} to one that is valid there`
+  return `the service refuses the request: ${detail.replace(/\.$/, '')}`
 }
 
 const CONNECTION_FAULTS: Record<string, string> = {

@@ -5,10 +5,6 @@ import type { Reader } from '../foundation/database/database.ts'
 import { Refusal, type RefusalKind } from './refusal.ts'
 import { findOwn, type SubmissionRow } from './submission.ts'
 
-/** The detail of every 401, whatever the operation. */
-export const UNAUTHORIZED =
-  'Not authorised: the credential, its scopes, the EID and the token do not match. The response does not say which is wrong.'
-
 /** A credential with a scope, of the organisation to which the submission in the path belongs. */
 export function forSubmission(reader: Reader, scope: Scope): AccessRule<SubmissionRow> {
   return asOrganisation(scope, (eid, { submissionToken = '' }) => findOwn(reader, eid, submissionToken))

@@ -1,6 +1,5 @@
 import Type from 'typebox'
-import { COMMON_PROBLEMS } from '../api/contract/describe.ts'
-import { UNAUTHORIZED } from './authorize.ts'
+import { COMMON_PROBLEMS, NOT_COVERED } from '../api/contract/describe.ts'
 import { Submission, SubmissionFile, ValidationRun } from './schema.ts'
 
 export const SCHEMAS = { Submission, SubmissionFile, ValidationRun }
@@ -11,7 +10,7 @@ export const TOKEN_PATH = Type.Object({
 
 export const TAG = 'Submissions'
 
-export const SUBMISSION_PROBLEMS = { ...COMMON_PROBLEMS, unauthorized: UNAUTHORIZED } as const
+export const SUBMISSION_PROBLEMS = { ...COMMON_PROBLEMS, unauthorized: NOT_COVERED } as const
 
 export function locate(token: string): string {
   return `/v1/submissions/${token}`

@@ -72,7 +72,12 @@ export interface Question {
 export type Outcome =
   | { readonly kind: 'page'; readonly name: string; readonly body: string }
   | { readonly kind: 'not-modified'; readonly name: string }
-  | { readonly kind: 'refused'; readonly policy: 'failed-credentials' | 'validation-results' | 'occupations' }
+  | {
+      readonly kind: 'refused'
+      readonly policy: 'failed-credentials' | 'validation-results' | 'occupations'
+      /** The end of its sentence, which depends on the credential and the EID, and never on the token. */
+      readonly detail: string
+    }
   | { readonly kind: 'problem'; readonly status: number; readonly slug: string; readonly members: object }
 
 /** What DESIGN and the interface say of a request: in the order of its checks. */
@@ -88,7 +93,7 @@ export function predict(world: World, question: Question, publicOccupations: boo
     if (!current || (clientId !== undefined && clientId !== credential.client))
       return refused('failed-credentials')
     const scope = operation === 'results' ? 'validation-results:read' : 'occupations:read'
-    if (!credential.scopes.includes(scope)) return refused(policy)
+    if (!credential.scopes.includes(scope)) return refused(policy, `lacks the scope ${scope}.`)
     if (operation === 'results') return predictResults(world, question, credential)
   }
   return predictOccupations(world, question)
@@ -97,9 +102,10 @@ export function predict(world: World, question: Question, publicOccupations: boo
 function predictResults(world: World, question: Question, credential: Credential): Outcome {
   const { eid, token, acceptsJson, parameters } = question
   const submission = world.submissions.find((each) => each.token === token)
-  if (submission === undefined || submission.eid !== eid || !credential.eids.includes(eid)) {
-    return refused('validation-results')
-  }
+  if (eid === undefined || !credential.eids.includes(eid))
+    return refused('validation-results', describeCoverage(credential, eid))
+  if (submission?.eid !== eid)
+    return refused('validation-results', `Organisation ${eid} has no submission with this token.`)
   if (!acceptsJson) return problem(406, 'not-acceptable')
 
   const { entries, returnId, run } = submission
@@ -150,8 +156,24 @@ function pageOrNotModified(world: World, { condition }: Question, name: string, 
   return fresh ? { kind: 'not-modified', name } : { kind: 'page', name, body }
 }
 
-function refused(policy: Extract<Outcome, { kind: 'refused' }>['policy']): Outcome {
-  return { kind: 'refused', policy }
+/** At most 3 of the 6 organisations are one credential's. */
+function describeCoverage({ kind, eids }: Credential, eid: string | undefined): string {
+  const subject = kind === 'key' ? 'This key' : 'This credential'
+  if (eids.length === 0) return `${subject} covers no organisation.`
+  const [first, ...others] = eids
+  const last = others.pop()
+  const names =
+    last === undefined
+      ? `organisation ${first}`
+      : `organisations ${[first, ...others].join(', ')} and ${last}`
+  return `${subject} covers ${names}${eid === undefined || eid === '' ? '' : `, not ${eid}`}.`
+}
+
+const NOBODY =
+  'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.'
+
+function refused(policy: Extract<Outcome, { kind: 'refused' }>['policy'], detail = NOBODY): Outcome {
+  return { kind: 'refused', policy, detail }
 }
 
 function problem(status: number, slug: string, members = {}): Outcome {

@@ -356,7 +356,7 @@ export class Organisations {
       case 'refused':
         expect(answer.status).toBe(401)
         expect(marksIn(whole)).toEqual([])
-        this.#assertLikeOthers(method, answer, outcome.policy)
+        this.#assertLikeOthers(method, answer, outcome)
         return
       case 'problem': {
         expect(answer.status).toBe(outcome.status)
@@ -374,12 +374,22 @@ export class Organisations {
     }
   }
 
-  /** A refusal differs from every other one in nothing but its id, the date and the limit that it counts under. */
-  #assertLikeOthers(method: string, answer: ExactAnswer, policy: string): void {
-    const own = ['x-request-id', 'date', 'ratelimit', 'ratelimit-policy']
+  /**
+   * A refusal differs from every other one in nothing but its id, the date, the limit that it counts under, and for a
+   * valid credential the sentence.
+   */
+  #assertLikeOthers(
+    method: string,
+    answer: ExactAnswer,
+    { policy, detail: expected }: Extract<Outcome, { kind: 'refused' }>,
+  ): void {
+    const own = ['x-request-id', 'date', 'ratelimit', 'ratelimit-policy', 'content-length']
     const headers = answer.headers.map(([name, value]) => [name, own.includes(name) ? '' : value])
-    const { instance, ...problem } = answer.body === '' ? {} : JSON.parse(answer.body)
-    if (answer.body !== '') expect(instance).toBe(`urn:uuid:${headerOf(answer, 'x-request-id')}`)
+    const { instance, detail, ...problem } = answer.body === '' ? {} : JSON.parse(answer.body)
+    if (answer.body !== '') {
+      expect(instance).toBe(`urn:uuid:${headerOf(answer, 'x-request-id')}`)
+      expect(detail.endsWith(expected)).toBe(true)
+    }
     const shown = JSON.stringify({ headers, problem })
     const first = this.#refusals.get(method) ?? shown
     this.#refusals.set(method, first)

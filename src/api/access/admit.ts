@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promise.ts'
-import { Problem } from '../contract/problems.ts'
+import { NO_CREDENTIAL, Problem } from '../contract/problems.ts'
 import { addressOf, callerOf } from '../request/caller.ts'
 import type { Audit, RefusalReason } from './audit.ts'
+import { type Explanation, explainScope } from './explain-refusal.ts'
 import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
 import type { ConsumeLimit, CountedLimits, LimitName, OperationLimit } from './rate-limit.ts'
 
@@ -44,7 +45,10 @@ export function admit(access: Access, { operation, limit, scope, anonymous }: Ad
   const count = (request: FastifyRequest, principal: Principal | undefined) =>
     whenKnown(consume(access, request, limit, callerOf(request), 'requests'), () => {
       if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
-        throw forbidden(access, request, operation, 'scope')
+        throw forbidden(access, request, operation, {
+          reason: 'scope',
+          detail: explainScope(principal, scope),
+        })
     })
 
   const enter = (request: FastifyRequest): MaybePromise<void> => {
@@ -87,27 +91,29 @@ export async function verifyPastedKey(
   return principal
 }
 
+/** Why a valid credential is refused: the reason for the log, and what the caller can correct. */
+export interface Forbidding {
+  readonly reason: RefusalReason
+  readonly detail: Explanation
+}
+
 /** The response to a valid credential that lacks the required rights; it is audited. */
 export function forbidden(
   { audit }: Access,
   request: FastifyRequest,
   operation: string,
-  reason: RefusalReason,
+  { reason, detail }: Forbidding,
 ): Problem {
   const { id: key, client } = request.principal ?? {}
   audit.refused({ reason, operation, address: addressOf(request), key, client })
-  return unauthorized()
+  return unauthorized(`${detail}.`)
 }
 
-/** The one response to every unauthorized request; it does not say why. */
-export function unauthorized(): Problem {
-  return new Problem(
-    'unauthorized',
-    'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
-    {
-      headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
-    },
-  )
+/** The 401; without a valid credential it is always the same, whatever is wrong. */
+export function unauthorized(detail: string = NO_CREDENTIAL): Problem {
+  return new Problem('unauthorized', detail, {
+    headers: { 'www-authenticate': 'Bearer realm="mahi", ApiKey realm="mahi", header="X-API-Key"' },
+  })
 }
 
 interface Credential {

@@ -4,6 +4,7 @@ import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
 import { type KeyChange, writeKeyChange } from './audit.ts'
+import { EID } from './principal.ts'
 
 /** Reads a date, a date-time or `never`. */
 export function readExpiry(text: string): number {
@@ -62,9 +63,6 @@ function tidyName(text: string): string {
 function refusedName(name: string): Fault {
   return { field: '--client', message: `must be ${CLIENT_NAME}, not ${quote(name)}` }
 }
-
-/** Callers send it as a header, and commas separate several. */
-const EID = /^[!-+\--~]{1,64}$/
 
 const CLIENT_NAME = '1 to 64 letters, digits, punctuation marks or single spaces between words'
 

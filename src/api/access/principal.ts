@@ -8,6 +8,9 @@ export type Scope = (typeof SCOPES)[number]
 /** The default scopes of a key. They are listed, so that a scope added later is never granted by default. */
 export const DEFAULT_SCOPES: readonly Scope[] = ['occupations:read', 'validation-results:read']
 
+/** The identifier of an organisation. Callers send it as a header, and commas separate several. */
+export const EID = /^[!-+\--~]{1,64}$/
+
 /** The caller that a valid credential identifies. */
 export interface Principal {
   /** Identifies the credential in rate limits and logs. It is not secret. */

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import Type, { type TObject } from 'typebox'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
-import type { RefusalReason } from '../access/audit.ts'
+import type { Forbidding } from '../access/admit.ts'
+import { explainEid, explainScope, explainToken } from '../access/explain-refusal.ts'
 import type { Principal, Scope } from '../access/principal.ts'
 import type { Problem } from './problems.ts'
 
@@ -12,8 +13,8 @@ interface Authorizing {
   readonly principal: Principal | undefined
   /** The path parameters as received. */
   readonly path: Readonly<Record<string, string>>
-  /** The refusal of the request, the same for all reasons, which are only audited. */
-  forbid(reason: RefusalReason): Problem
+  /** The refusal of the request, which is audited. */
+  forbid(why: Forbidding): Problem
 }
 
 /**
@@ -71,12 +72,16 @@ export function asOrganisation<Owned>(
     authorize({ request, principal, path, forbid }) {
       const { eid } = request.headers
       const inScope = principal?.scopes.has(scope) === true
-      const covered = typeof eid === 'string' && inScope && principal.eids.has(eid)
+      const covered = typeof eid === 'string' && principal?.eids.has(eid) === true
       const assertFound = (owned: Owned | undefined): Owned => {
-        if (owned === undefined) throw forbid(inScope ? 'submission' : 'scope')
+        if (principal !== undefined && !inScope)
+          throw forbid({ reason: 'scope', detail: explainScope(principal, scope) })
+        if (principal !== undefined && !covered)
+          throw forbid({ reason: 'submission', detail: explainEid(principal, eid) })
+        if (owned === undefined) throw forbid({ reason: 'submission', detail: explainToken(String(eid)) })
         return owned
       }
-      const found = find(covered ? eid : '', path)
+      const found = find(inScope && covered ? eid : '', path)
       return found instanceof Promise ? found.then(assertFound) : assertFound(found)
     },
   }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import Type, { type Static, type TSchema } from 'typebox'
-import { PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
+import { NO_CREDENTIAL, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
 /** Names schemas, so that routes can refer to them and the OpenAPI document lists them. */
 export function nameSchemas(app: FastifyInstance, schemas: Readonly<Record<string, TSchema>>): void {
@@ -112,6 +112,10 @@ export const COMMON_PROBLEMS = {
   'too-many-requests': 'The rate limit is exceeded.',
 } as const
 
+/** The meaning of 401 where the data belongs to an organisation. */
+export const NOT_COVERED =
+  'There is no valid credential. Or it lacks the scope, does not cover the EID, or the organisation has no submission with this token; the detail says which.'
+
 /** Errors that any request can meet. */
 const ANYWHERE = [
   'method-not-allowed',
@@ -142,8 +146,7 @@ export function isDeclared(slug: ProblemSlug, declared: Readonly<Record<string, 
 const DETAILS: Partial<Record<ProblemSlug, string>> = {
   'unsupported-media-type': 'The Content-Type is "text". Supported: application/json, in UTF-8.',
   'unsupported-version': 'Version "9" in the URL is not supported. Supported versions: 1.0.',
-  unauthorized:
-    'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.',
+  unauthorized: NO_CREDENTIAL,
   'method-not-allowed': 'This endpoint does not support POST. Supported methods: GET, HEAD, OPTIONS.',
   'not-acceptable': 'The Accept header excludes application/json, the only supported media type.',
   'request-timeout': 'The request did not arrive in time.',

@@ -1,6 +1,10 @@
 import Type from 'typebox'
 import { text } from './fields.ts'
 
+/** The detail of every 401 without a valid credential. */
+export const NO_CREDENTIAL =
+  'Send a valid key, and for validation results the EID header of an organisation that it covers and the token of one of its submissions.'
+
 /** Every type of error response: its status, its title and advice. */
 export const PROBLEMS = {
   'invalid-parameters': {
@@ -36,7 +40,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'The request is not authorised',
     advice:
-      'Send a valid key as X-API-Key or as Authorization: Bearer. For a submission, also send the EID header of an organisation that the key covers, and the token of one of its submissions. The response is the same for every reason, so that it does not reveal which tokens exist.',
+      'Send a valid key as X-API-Key or as Authorization: Bearer. For a submission, also send the EID header of an organisation that the key covers, and the token of one of its submissions. With a valid key, the detail says what is wrong with the rest; a token of another organisation gets the same response as one that does not exist.',
   },
   'not-found': {
     status: 404,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, NOT_COVERED } from '../../api/contract/describe.ts'
 import { count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
@@ -125,8 +125,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
     },
     problems: {
       'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
-      unauthorized:
-        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
+      unauthorized: NOT_COVERED,
       'not-found': 'The submission has no such run, or it is no longer stored.',
       gone: 'The submission was cancelled, and its data was deleted.',
       'too-many-requests': 'The rate limit is exceeded.',

@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import { unauthorized } from '../../api/access/admit.ts'
+import { explainToken } from '../../api/access/explain-refusal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { describePage, NOT_COVERED, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
@@ -76,8 +77,7 @@ export function getValidationResults({
     problems: {
       'invalid-parameters':
         'The pagination parameters are invalid (see errorCode), or the version is not supported.',
-      unauthorized:
-        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
+      unauthorized: NOT_COVERED,
       gone: 'The submission was cancelled, and its data was deleted.',
       'too-many-requests': 'The rate limit is exceeded.',
     },
@@ -119,7 +119,7 @@ export function getValidationResults({
         // A new run was published in the meantime, or the run was encrypted.
         const { eid, token } = submission
         const found = await readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, token))
-        if (found === undefined) throw unauthorized()
+        if (found === undefined) throw unauthorized(`${explainToken(eid)}.`)
         submission = found
       }
     }

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, NOT_COVERED } from '../../api/contract/describe.ts'
 import { count, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
@@ -101,8 +101,7 @@ export function getSummary({ servers, sealer }: ResultsOptions): Operation {
     responses: { 200: describeDocument(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER) },
     problems: {
       'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
-      unauthorized:
-        'Not authorised: the credential, the EID and the token do not belong together. The response does not say which is wrong.',
+      unauthorized: NOT_COVERED,
       gone: 'The submission was cancelled, and its data was deleted.',
       'too-many-requests': 'The rate limit is exceeded.',
     },

@@ -1,0 +1,42 @@
+import { EID, type Principal, type Scope } from './principal.ts'
+
+/** The most organisations that a sentence lists. */
+const LISTED = 5
+
+/**
+ * What is wrong with the request of a valid credential, without its full stop. It says only what the holder of the
+ * credential can read at `/v1/me`, and depends on nothing that the path names: an unknown token gets the same sentence
+ * as a token of another organisation.
+ */
+export type Explanation = string
+
+export function explainScope({ id }: Principal, scope: Scope): Explanation {
+  return `This ${nameKind(id)} lacks the scope ${scope}`
+}
+
+/** @param eid the header as received */
+export function explainEid(principal: Principal, eid: unknown): Explanation {
+  const covered = `This ${nameKind(principal.id)} covers ${listOrganisations(principal)}`
+  if (eid === undefined || eid === '')
+    return `Send the header EID with the identifier of the organisation. ${covered}`
+  if (typeof eid !== 'string' || !EID.test(eid))
+    return `The header EID must be one identifier of 1 to 64 visible ASCII characters without a comma. ${covered}`
+  return principal.eids.size === 0 ? covered : `${covered}, not ${eid}`
+}
+
+export function explainToken(eid: string): Explanation {
+  return `Organisation ${eid} has no submission with this token`
+}
+
+/** Only API keys have ids that begin this way: see `keys.ts`. */
+function nameKind(id: string): string {
+  return id.startsWith('mahi_') ? 'key' : 'credential'
+}
+
+function listOrganisations({ eids }: Principal): string {
+  const [only, ...others] = eids
+  if (only === undefined) return 'no organisation'
+  if (eids.size > LISTED || ![...eids].every((each) => EID.test(each))) return `${eids.size} organisations`
+  if (others.length === 0) return `organisation ${only}`
+  return `organisations ${[only, ...others.slice(0, -1)].join(', ')} and ${others.at(-1)}`
+}
