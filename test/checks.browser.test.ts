@@ -48,10 +48,20 @@ describe.skipIf(chromiumPath === undefined)('the HTML report in a browser', () =
     expect(await articles.count()).toBe(21)
     expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true)
 
+    // The records are grouped by cause, and those of one cause are shown alone.
+    const headings = page.locator('#list h3')
+    const [first, second] = await headings.allTextContents()
+    expect(first).toContain('born')
+    expect(second).toContain('kind')
+    await page.getByRole('button', { name: 'members.csv:9' }).click()
+    expect(await shown.textContent()).toBe('1 finding of one cause')
+    expect(await articles.textContent()).toContain('MEM-03-enum')
+
+    await page.getByText('Codes', { exact: true }).click()
     await page.getByRole('button', { name: 'MEM-03-enum' }).click()
     expect(await shown.textContent()).toBe('1 finding of MEM-03-enum')
     expect(await articles.textContent()).toContain('M7,x,9')
-    await page.getByRole('button', { name: 'All codes' }).click()
+    await page.getByRole('button', { name: 'All findings' }).click()
     await page.getByLabel('Search').fill('m110 TYPE')
     expect(await shown.textContent()).toBe('1 finding')
     expect(await articles.textContent()).toContain('M110,x,01')

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
@@ -232,6 +233,12 @@ test('a report replaces its file only when it is complete', async () => {
   )
   expect(failed.code).toBe(2)
   expect(readdirSync(folder).sort()).toEqual(['report.html', 'taken'])
+})
+
+test('SARIF names the checked files where they are', async () => {
+  const { stdout, folder } = await checkFolder({ 'members.csv': MEMBERS }, '--format', 'sarif')
+  for (const name of ['members.csv', 'book-loans.csv'])
+    expect(stdout).toContain(`"uri":"${pathToFileURL(join(folder, name)).href}"`)
 })
 
 test('--json prints the summary', async () => {

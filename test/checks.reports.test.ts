@@ -1,11 +1,15 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import type { Log } from 'sarif'
 import { expect, test } from 'vitest'
 import { validateXML } from 'xmllint-wasm'
 import { summariseMessage } from '../src/engines/checking/explain.ts'
+import { locateFiles } from '../src/engines/checking/report/locations.ts'
+import { escapeText } from '../src/engines/checking/report/xml.ts'
 import { type Checked, check } from './support/checking.ts'
 import { renderReport as render } from './support/reports.ts'
 
@@ -37,6 +41,19 @@ test('JUnit XML is valid: a suite for each file, a case for each code, failures 
   ])
 })
 
+test('JUnit names the causes of each code, and what to do', async () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `M${index},${index < 12 ? '17/02/2025' : 'x'},01`)
+  const xml = await render(
+    'junit',
+    await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` }),
+  )
+  const [, failure = ''] = /name="MEM-02-type">(.*?)<\/testcase>/s.exec(xml) ?? []
+  expect(failure).toContain(
+    'Cause: born: 12 of 20 values are not written year-month-day (&quot;17/02/2025&quot;). Write dates as year-month-day, such as 2025-02-17. First: members.csv:2.',
+  )
+  expect(failure.match(/^.*Cause: .*$/gm)).toHaveLength(2)
+})
+
 test('JUnit has no placeholder of a message', async () => {
   const xml = await render(
     'junit',
@@ -62,6 +79,7 @@ test('SARIF has a rule for each code and a result for each finding', async () =>
   const { version, runs } = JSON.parse(await render('sarif', checked)) as Log
   expect([version, runs.length]).toEqual(['2.1.0', 1])
   const [run] = runs
+  const sentences = new Map(checked.summary.causes.map(({ key, sentence }) => [key, sentence]))
   expect(run?.tool.driver.rules?.map(({ id }) => id)).toEqual(checked.summary.codes.map(({ code }) => code))
   expect(run?.results).toHaveLength(checked.findings.length)
   for (const [index, result] of (run?.results ?? []).entries()) {
@@ -74,14 +92,50 @@ test('SARIF has a rule for each code and a result for each finding', async () =>
       locations: [
         {
           physicalLocation: {
-            artifactLocation: { uri: finding?.file },
+            artifactLocation: { uri: finding?.file, uriBaseId: '%SRCROOT%' },
             region: { startLine: finding?.line },
           },
         },
       ],
+      relatedLocations: [expect.objectContaining({ message: { text: sentences.get(finding?.cause ?? '') } })],
       partialFingerprints: { 'findingKey/v1': finding?.findingKey },
+      properties: {
+        cause: finding?.cause,
+        ...(finding?.field !== undefined && { field: finding.field }),
+        ...(finding?.value !== undefined && { value: finding.value }),
+      },
     })
   }
+  expect(run?.properties?.causes).toEqual(checked.summary.causes)
+  expect(existsSync(new URL(run?.tool.driver.informationUri ?? ''))).toBe(true)
+})
+
+test('SARIF names files relative to the folder of the command, or with their whole path', async () => {
+  const urisOf = async (paths: readonly string[]) => {
+    const locate = locateFiles(paths.map((path) => ({ resource: '', name: basename(path), path })))
+    const { runs } = JSON.parse(await render('sarif', await checkHostile(), locate)) as Log
+    const all = (runs[0]?.results ?? []).map(({ locations }) => locations?.[0]?.physicalLocation)
+    return [...new Set(all.map((place) => JSON.stringify(place?.artifactLocation)))].map(
+      (text) => JSON.parse(text) as object,
+    )
+  }
+  expect(
+    await urisOf(['returns/2025 Dec/members.csv', join(process.cwd(), 'returns/book-loans.csv')]),
+  ).toEqual([
+    { uri: 'returns/2025%20Dec/members.csv', uriBaseId: '%SRCROOT%' },
+    { uri: 'returns/book-loans.csv', uriBaseId: '%SRCROOT%' },
+  ])
+  // A file of which there is no path is missing: it belongs beside the others.
+  expect(await urisOf(['../elsewhere/members.csv'])).toEqual([
+    { uri: pathToFileURL('../elsewhere/members.csv').href },
+    { uri: pathToFileURL('../elsewhere/book-loans.csv').href },
+  ])
+})
+
+test('a missing file of a package is located in the folder of the package', () => {
+  const locate = locateFiles([{ resource: 'ages', name: 'data/ages.csv', path: 'population/data/ages.csv' }])
+  expect(locate('data/ages.csv')).toBe('population/data/ages.csv')
+  expect(locate('names.csv')).toBe('population/names.csv')
 })
 
 test('SARIF is valid by the schema of the standard, with and without gaps and a baseline', async () => {
@@ -124,17 +178,53 @@ test('the HTML report is one file that loads nothing, and no value becomes marku
   expect(rows.some((row) => row[7]?.includes('<b onclick'))).toBe(true)
 })
 
+test('the HTML report begins with the causes, and groups the records by cause', async () => {
+  const lines = Array.from(
+    { length: 1500 },
+    (_, index) => `M${index % 1000},${index < 1200 ? 'x' : '17/02/2025'},`,
+  )
+  const checked = await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
+  const html = await render('html', checked)
+  const { causes } = checked.summary
+  expect(causes.length).toBeGreaterThan(2)
+  const places = causes.map(({ sentence }) => html.indexOf(`">${escapeText(sentence)}</p>`))
+  expect(places).not.toContain(-1)
+  expect(places).toEqual([...places].sort((one, other) => one - other))
+  expect(places.at(-1)).toBeLessThan(html.indexOf('<h2>Codes</h2>'))
+  for (const { fix = '', example } of causes) {
+    expect(html).toContain(`<p>${escapeText(fix)}</p>`)
+    expect(html).toContain(`>${example.file}:${example.line}</button>`)
+  }
+  const [, data = ''] = /id="data">([\s\S]*?)<\/script>/.exec(html) ?? []
+  const numbers = (JSON.parse(data) as unknown[][]).map((row) => row[9] as number)
+  expect(numbers).toEqual([...numbers].sort((one, other) => one - other))
+  // The dates are all after the first 1,000 findings of their code.
+  const dates = causes.findIndex(({ sentence }) => sentence.includes('year-month-day'))
+  expect(numbers.filter((number) => number === dates)).toHaveLength(100)
+})
+
+test('the key of a cause with a long value, or a control character, is that of its findings', async () => {
+  const long = 'x'.repeat(400)
+  const values = [`${long}a`, `${long}b`, 'bell\u0007']
+  const lines = Array.from({ length: 15 }, (_, index) => `M${index},,${values[index % 3]}`)
+  const { summary, findings } = await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
+  const keys = summary.causes.map(({ key }) => key)
+  expect(new Set(keys).size).toBe(3)
+  expect(new Set(findings.map(({ cause }) => cause))).toEqual(new Set(keys))
+  expect(Math.max(...keys.map(({ length }) => length))).toBeLessThanOrEqual(300)
+})
+
 test('a report of very many findings has all counts, and the first 1,000 records of each code', async () => {
   const lines = Array.from({ length: 1500 }, (_, index) => `M${index % 1000},x,`)
   const checked = await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
   const html = await render('html', checked)
   expect(html).toContain('<td class="number" data-unit="findings">1,500</td>')
-  expect(html).toContain('Of each code, this file has the first 1,000 findings.')
+  expect(html).toContain('Of each code, this file has the first 1,000 findings, ')
   const [, data = ''] = /id="data">([\s\S]*?)<\/script>/.exec(html) ?? []
   expect(JSON.parse(data)).toHaveLength(1500)
   const { runs } = JSON.parse(await render('sarif', checked)) as Log
   expect(runs[0]?.results).toHaveLength(1500)
-  expect(JSON.stringify(runs[0]?.invocations)).toContain('the first 1000 of 1500 findings')
+  expect(JSON.stringify(runs[0]?.invocations)).toContain('1000 of 1500 findings are in this file')
 })
 
 test('a report without findings says so', async () => {

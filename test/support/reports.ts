@@ -3,7 +3,11 @@ import { FORMATS, type FormatName } from '../../src/engines/checking/report/form
 import { type Checked, writeFiles } from './checking.ts'
 
 /** The report of a check, as text. */
-export async function renderReport(format: FormatName, checked: Checked): Promise<string> {
+export async function renderReport(
+  format: FormatName,
+  checked: Checked,
+  locate: (file: string) => string = (file) => file,
+): Promise<string> {
   const write = await FORMATS[format]()
   const path = join(writeFiles({ 'run.ndjson': checked.text }), 'run.ndjson')
   let text = ''
@@ -12,6 +16,7 @@ export async function renderReport(format: FormatName, checked: Checked): Promis
       summary: checked.summary,
       path,
       changes: undefined,
+      locate,
       findings: async function* () {
         yield* checked.findings
       },

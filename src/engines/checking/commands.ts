@@ -100,12 +100,16 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   const stop = () => abort.abort(new UserError('The check was stopped.'))
   process.once('SIGINT', stop).once('SIGTERM', stop)
   let repairs: Repairs | undefined
+  let files: CheckRequest['files'] = []
   const prepare = async (): Promise<CheckRequest> => {
-    const request = await readRequest(paths, flags)
-    if (flags.mark === undefined && flags.fix === undefined) return request
-    const { Repairs } = await import('./repair/repairs.ts')
-    repairs = new Repairs(request, flags)
-    return await repairs.fix(abort.signal)
+    let request: CheckRequest & { readonly definition: Definition } = await readRequest(paths, flags)
+    if (flags.mark !== undefined || flags.fix !== undefined) {
+      const { Repairs } = await import('./repair/repairs.ts')
+      repairs = new Repairs(request, flags)
+      request = await repairs.fix(abort.signal)
+    }
+    files = request.files
+    return request
   }
   const result = await checkFiles(prepare, {
     signal: abort.signal,
@@ -113,12 +117,14 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   }).finally(() => progress.stop())
   try {
     const { summary, path } = result
+    const { locateFiles } = await import('./report/locations.ts')
     for (const { file, notes } of summary.files) for (const note of notes) say(`Note: ${file}: ${note}`)
     const changes = await baseline?.countChanges(result.findings())
     const input: ReportInput = {
       summary,
       path,
       changes,
+      locate: locateFiles(files),
       findings: async function* () {
         const standingOf = baseline?.compare()
         for await (const finding of result.findings())

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Check, Definition, Field, ForeignKey, Resource, Severity } from '../definition/definition.ts'
 import { compilePattern } from '../definition/pattern.ts'
 import { stripSql } from '../definition/strip-sql.ts'
@@ -7,6 +8,7 @@ import { findNature, type Nature } from './natures.ts'
 import { toPlainForm } from './plain-form.ts'
 import { listFields } from './record-checks.ts'
 import { SharedValues } from './shared-values.ts'
+import { cut, showControls } from './shown-text.ts'
 import { listPairs, NEEDS_ALL } from './sql-unknown.ts'
 import { listUses } from './sql-uses.ts'
 import type { Cause, CauseKind } from './summary.ts'
@@ -53,6 +55,8 @@ const COUNTED_VALUES = 2000
 const COUNTED_REFERENCES = 50_000
 /** The keys by which records that lack another one are found again. */
 const MOST_SUSPECTS = 200_000
+/** The most characters of a key. */
+const MOST_KEY = 300
 
 /** How often the values of a field fail, if nothing typical happened to them. */
 interface FieldCount {
@@ -417,15 +421,15 @@ export class Causes {
 
   #make(
     kind: CauseKind,
-    key: string,
+    name: string,
     finding: SeenFinding,
     describe: Building['describe'],
     more: { fix?: string | undefined; value?: string; field?: string } = {},
   ): Building {
-    const known = this.#causes.get(key)
+    const known = this.#causes.get(name)
     if (known !== undefined) return known
     const made: Building = {
-      key,
+      key: toKey(name),
       number: this.#causes.size,
       kind,
       example: toExample(finding),
@@ -441,7 +445,7 @@ export class Causes {
       lastFile: '',
       lastRecord: -1,
     }
-    this.#causes.set(key, made)
+    this.#causes.set(name, made)
     return made
   }
 
@@ -537,6 +541,14 @@ function toCause(cause: Building): Cause {
     ...(fix !== undefined && { fix }),
     example,
   }
+}
+
+/** A key that can be published with each finding: a long value is shortened, and still distinguished from others. */
+function toKey(name: string): string {
+  const shown = showControls(name)
+  return shown.length > MOST_KEY
+    ? cut(shown, MOST_KEY / 2) + hash('sha256', name, 'base64url').slice(0, 22)
+    : shown
 }
 
 function compileNature(field: Field): (value: string) => Nature | undefined {

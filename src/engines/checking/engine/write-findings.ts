@@ -11,6 +11,7 @@ import { Interner, PairTable } from './interner.ts'
 import { compileMessage, type MessageWriter } from './messages.ts'
 import type { OpenFile } from './read-file.ts'
 import { RecordTexts } from './record-text.ts'
+import { cut, showControls } from './shown-text.ts'
 import type { Finding } from './summary.ts'
 import { compileValues } from './values.ts'
 
@@ -42,8 +43,6 @@ const MOST_VALUE = 1000
 /** The most characters of a record's text and of its identifiers: a page has a thousand of them in memory. */
 const MOST_TEXT = 4096
 const MOST_ID = 300
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these may be in no published text.
-const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 
 /**
  * Writes findings as NDJSON, in the order file, record, check. A record with findings is read again at its offset, so
@@ -149,7 +148,7 @@ export class FindingsWriter {
       `,"file":${json(name)},"line":${view.line}` +
       (field === undefined ? '' : `,"field":${json(field)}`) +
       (value === '' ? '' : `,"value":${json(value)}`) +
-      `,"findingKey":"${hash('sha256', keyed, 'base64url').slice(0, 22)}","cause":${json(cut(cause, MOST_ID))}}\n`
+      `,"findingKey":"${hash('sha256', keyed, 'base64url').slice(0, 22)}","cause":${JSON.stringify(cause)}}\n`
     const bytes = Buffer.byteLength(line)
     this.#shares.add(check.code, bytes)
     this.#count(check.code, view.studentId, view.line)
@@ -254,18 +253,8 @@ function* readLines(path: string): Generator<string> {
   }
 }
 
-function cut(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text
-}
-
-/** Text as a finding may show it: control characters would make it unfit to be published. */
 function json(text: string): string {
-  return JSON.stringify(CONTROL.test(text) ? text.replace(CONTROL, showControl) : text)
-}
-
-function showControl(character: string): string {
-  const code = character.charCodeAt(0)
-  return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
+  return JSON.stringify(showControls(text))
 }
 
 /** The record of a finding, read again. */

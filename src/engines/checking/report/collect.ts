@@ -1,12 +1,26 @@
-import { type ReportedFinding, type ReportInput, SHOWN_OF_CODE } from './report.ts'
+import { type ReportedFinding, type ReportInput, SHOWN_OF_CAUSE, SHOWN_OF_CODE } from './report.ts'
 
-/** Collects the first findings of each code. */
-export async function collectFirst({ findings }: ReportInput): Promise<Map<string, ReportedFinding[]>> {
-  const first = new Map<string, ReportedFinding[]>()
-  for await (const finding of findings()) {
-    const list = first.get(finding.errorCode)
-    if (list === undefined) first.set(finding.errorCode, [finding])
-    else if (list.length < SHOWN_OF_CODE) list.push(finding)
+/** Decides finding by finding, in order, which ones a report shows: the first of each code, and of each cause. */
+export function chooseShown(): (finding: ReportedFinding) => boolean {
+  const ofCode = new Map<string, number>()
+  const ofCause = new Map<string, number>()
+  return ({ errorCode, cause = '' }) => {
+    const isFirstOfCode = increment(ofCode, errorCode) <= SHOWN_OF_CODE
+    const isFirstOfCause = increment(ofCause, cause) <= SHOWN_OF_CAUSE
+    return isFirstOfCode || isFirstOfCause
   }
-  return first
+}
+
+/** The findings that a report shows, in order. */
+export async function collectShown({ findings }: ReportInput): Promise<ReportedFinding[]> {
+  const shown: ReportedFinding[] = []
+  const isShown = chooseShown()
+  for await (const finding of findings()) if (isShown(finding)) shown.push(finding)
+  return shown
+}
+
+function increment(counts: Map<string, number>, name: string): number {
+  const count = (counts.get(name) ?? 0) + 1
+  counts.set(name, count)
+  return count
 }

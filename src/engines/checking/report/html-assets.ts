@@ -11,17 +11,22 @@ td.error { color: #c62828; font-weight: 600 } td.warning { color: #b26a00; font-
 @media (prefers-color-scheme: dark) { td.error { color: #ef9a9a } td.warning { color: #ffcc80 } }
 input, button { font: inherit }
 #search { box-sizing: border-box; width: 20rem; max-width: 100% }
-button.code { border: 0; background: none; color: inherit; text-decoration: underline; padding: 0; cursor: pointer; white-space: nowrap }
+button.choose { border: 0; background: none; color: inherit; text-decoration: underline; padding: 0; cursor: pointer; white-space: nowrap }
+.example { color: #666 }
+@media (prefers-color-scheme: dark) { .example { color: #aaa } }
+summary { cursor: pointer; padding: .4rem 0 } summary h2 { display: inline }
 @media (max-width: 45rem) {
   thead { display: none }
   tr { display: flex; flex-wrap: wrap; column-gap: .8rem; padding: .4rem 0; border-bottom: 1px solid #8886 }
   td { border: 0; padding: 0; overflow-wrap: anywhere }
   td:last-child { flex-basis: 100% }
+  button.choose { white-space: normal; overflow-wrap: anywhere; text-align: left }
   .number:empty { display: none }
   .number::after { content: ' ' attr(data-unit) }
 }
 article { border-bottom: 1px solid #8886; padding: .5rem 0 }
 article p { margin: 0 }
+h3 { font-size: 1rem; margin: 1.5rem 0 0 }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .2rem 0; font-size: .85rem }
 `
 
@@ -31,9 +36,9 @@ export const SCRIPT = `
 const all = JSON.parse(document.getElementById('data').textContent)
 const byId = (id) => document.getElementById(id)
 const SIZE = 50
-let code = '', words = [], page = 0
+let code = '', cause = -1, words = [], page = 0
 function matching() {
-  return all.filter((row) => (code === '' || row[0] === code) &&
+  return all.filter((row) => (code === '' || row[0] === code) && (cause === -1 || row[9] === cause) &&
     (words.length === 0 || words.every((word) => row.join(' ').toLowerCase().includes(word))))
 }
 function add(parent, name, text) {
@@ -46,13 +51,16 @@ function show() {
   const rows = matching()
   const pages = Math.max(1, Math.ceil(rows.length / SIZE))
   page = Math.min(page, pages - 1)
-  byId('shown').textContent = rows.length.toLocaleString('en-NZ') + (rows.length === 1 ? ' finding' : ' findings') + (code === '' ? '' : ' of ' + code)
+  byId('shown').textContent = rows.length.toLocaleString('en-NZ') + (rows.length === 1 ? ' finding' : ' findings') + (code === '' ? '' : ' of ' + code) + (cause === -1 ? '' : ' of one cause')
   byId('page').textContent = 'Page ' + (page + 1) + ' of ' + pages
   byId('previous').disabled = page === 0
   byId('next').disabled = page === pages - 1
   const list = byId('list')
   list.replaceChildren()
-  for (const [id, type, text, file, line, student, course, record, standing] of rows.slice(page * SIZE, page * SIZE + SIZE)) {
+  let heading = -1
+  for (const [id, type, text, file, line, student, course, record, standing, number] of rows.slice(page * SIZE, page * SIZE + SIZE)) {
+    if (number !== heading) add(list, 'h3', byId('cause-' + number)?.textContent ?? '')
+    heading = number
     const article = add(list, 'article', '')
     const place = [id, type, file + ':' + line, student && 'learner ' + student, course && 'course ' + course, standing]
     add(article, 'p', place.filter(Boolean).join(' · '))
@@ -65,7 +73,13 @@ byId('search').addEventListener('input', (event) => {
   page = 0
   show()
 })
-byId('all').addEventListener('click', () => { code = ''; page = 0; show() })
+function choose(chosenCode, chosenCause) {
+  code = chosenCode
+  cause = chosenCause
+  page = 0
+  show()
+}
+byId('all').addEventListener('click', () => choose('', -1))
 function turn(by) {
   page += by
   show()
@@ -73,10 +87,8 @@ function turn(by) {
 }
 byId('previous').addEventListener('click', () => turn(-1))
 byId('next').addEventListener('click', () => turn(1))
-for (const button of document.querySelectorAll('button.code')) button.addEventListener('click', () => {
-  code = button.dataset.code
-  page = 0
-  show()
+for (const button of document.querySelectorAll('button.choose')) button.addEventListener('click', () => {
+  choose(button.dataset.code ?? '', Number(button.dataset.cause ?? -1))
   byId('records').scrollIntoView()
 })
 byId('records').hidden = all.length === 0

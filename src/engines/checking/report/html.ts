@@ -1,8 +1,10 @@
-import type { CodeSummary } from '../engine/summary.ts'
+import type { Cause, CodeSummary } from '../engine/summary.ts'
 import { summariseMessage } from '../explain.ts'
-import { collectFirst } from './collect.ts'
+import { placeOf } from './causes.ts'
+import { collectShown } from './collect.ts'
 import { SCRIPT, STYLE } from './html-assets.ts'
 import {
+  count,
   describeChanges,
   describeShare,
   describeSubject,
@@ -12,30 +14,41 @@ import {
   type ReportedFinding,
   type ReportInput,
   type ReportWriter,
+  SHOWN_OF_CAUSE,
   SHOWN_OF_CODE,
 } from './report.ts'
 import { escapeText } from './xml.ts'
 
+/** The causes that are visible at first; the others open with a click. */
+const OPEN_CAUSES = 25
+
 /**
- * Writes a self-contained HTML file: the verdict, the codes by count, a search, and the records in pages. It loads
- * nothing, which its policy also forbids. The counts are complete, but only the first findings of each code are
- * included.
+ * Writes a self-contained HTML file: the verdict, the causes in the order in which to fix them, what was not checked,
+ * the codes, a search, and the records by cause in pages. It loads nothing, which its policy also forbids. The counts
+ * are complete, but only the first findings of each code and cause are included.
  */
 export const writeHtml: ReportWriter = async (input, append) => {
-  const { summary } = input
-  const first = await collectFirst(input)
-  const codes = [...summary.codes].sort((one, other) => other.count - one.count)
+  const { causes, codes } = input.summary
+  const numbers = new Map(causes.map(({ key }, number) => [key, number]))
+  const numberOf = ({ cause = '' }: ReportedFinding) => numbers.get(cause) ?? causes.length
+  const findings = Map.groupBy(await collectShown(input), numberOf)
   await append(renderHead(input))
-  await append(renderCodes(codes, input))
+  await append(renderCauses(causes))
   await append(renderGaps(input))
   await append(
-    '<section id="records" hidden><h2>Records</h2><p><label>Search <input type="search" id="search" placeholder="code, learner, course, value …"></label> <button type="button" id="all">All codes</button> <span id="shown" role="status"></span></p><div id="list"></div><p class="pages"><button type="button" id="previous">Previous</button> <span id="page"></span> <button type="button" id="next">Next</button></p></section>\n',
+    renderCodes(
+      [...codes].sort((one, other) => other.count - one.count),
+      input,
+    ),
+  )
+  await append(
+    '<section id="records" hidden><h2>Records</h2><p><label>Search <input type="search" id="search" placeholder="code, learner, course, value …"></label> <button type="button" id="all">All findings</button> <span id="shown" role="status"></span></p><div id="list"></div><p class="pages"><button type="button" id="previous">Previous</button> <span id="page"></span> <button type="button" id="next">Next</button></p></section>\n',
   )
   await append('<script type="application/json" id="data">[')
   let separator = '\n'
-  for (const { code } of codes) {
-    for (const finding of first.get(code) ?? []) {
-      await append(separator + toScript(finding))
+  for (let number = 0; number <= causes.length; number++) {
+    for (const finding of findings.get(number) ?? []) {
+      await append(separator + toScript(finding, number))
       separator = ',\n'
     }
   }
@@ -66,18 +79,65 @@ ${sentences.map((text) => `<p>${escapeText(text)}</p>`).join('\n')}
 `
 }
 
+function renderCauses(causes: readonly Cause[]): string {
+  if (causes.length === 0) return ''
+  const rows = causes.map(renderCause)
+  const more = rows.slice(OPEN_CAUSES)
+  const rest =
+    more.length === 0
+      ? ''
+      : `<details><summary>${count(more.length, 'more cause')}</summary>${renderTable(CAUSE_HEADS, more)}</details>\n`
+  return `<section><h2>What to fix</h2>
+${renderTable(CAUSE_HEADS, rows.slice(0, OPEN_CAUSES))}
+${rest}</section>
+`
+}
+
+const CAUSE_HEADS = ['Severity', 'First', 'Findings', 'Learners', 'What to fix']
+
+function renderCause(cause: Cause, number: number): string {
+  const { severity, findings, learners, sentence, fix, example } = cause
+  const texts = [
+    `<p id="cause-${number}">${escapeText(sentence)}</p>`,
+    ...(fix === undefined || sentence.includes(fix) ? [] : [`<p>${escapeText(fix)}</p>`]),
+    ...(sentence.includes(example.description)
+      ? []
+      : [`<p class="example">Such as line ${example.line}: ${escapeText(example.description)}</p>`]),
+  ]
+  const cells = [
+    renderSeverity(severity),
+    `<td><button type="button" class="choose" data-cause="${number}">${escapeText(placeOf(cause))}</button></td>`,
+    renderCount(findings, 'finding'),
+    renderCount(learners, 'learner'),
+    `<td>${texts.join('')}</td>`,
+  ]
+  return `<tr>${cells.join('')}</tr>`
+}
+
+function renderTable(heads: readonly string[], rows: readonly string[]): string {
+  return `<table><thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join('')}</tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody></table>`
+}
+
+function renderSeverity(severity: Cause['severity']): string {
+  return `<td class="${severity.toLowerCase()}">${severity}</td>`
+}
+
+function renderCount(number: number, unit: string): string {
+  return renderNumber(number === 0 ? '' : formatNumber(number), number === 1 ? unit : `${unit}s`)
+}
+
 function renderCodes(codes: readonly CodeSummary[], { summary, changes }: ReportInput): string {
   if (codes.length === 0) return ''
   const rows = codes.map((code) => {
     const cells = [
-      `<td class="${code.severity.toLowerCase()}">${code.severity}</td>`,
-      `<td><button type="button" class="code" data-code="${escapeText(code.code)}">${escapeText(code.code)}</button>${code.replaces === undefined ? '' : ` (${escapeText(code.replaces)})`}</td>`,
-      renderNumber(formatNumber(code.count), code.count === 1 ? 'finding' : 'findings'),
+      renderSeverity(code.severity),
+      `<td><button type="button" class="choose" data-code="${escapeText(code.code)}">${escapeText(code.code)}</button>${code.replaces === undefined ? '' : ` (${escapeText(code.replaces)})`}</td>`,
+      renderCount(code.count, 'finding'),
       renderNumber(describeShare(code, summary), 'of the records'),
-      renderNumber(
-        code.students === 0 ? '' : formatNumber(code.students),
-        code.students === 1 ? 'learner' : 'learners',
-      ),
+      renderCount(code.students, 'learner'),
       ...(changes === undefined
         ? []
         : [renderNumber(formatNumber(changes.get(code.code)?.fresh ?? 0), 'new')]),
@@ -92,15 +152,13 @@ function renderCodes(codes: readonly CodeSummary[], { summary, changes }: Report
     'Records',
     'Learners',
     ...(changes === undefined ? [] : ['New']),
+    'What is wrong, and what to do',
   ]
-  const note = codes.some(({ count }) => count > SHOWN_OF_CODE)
-    ? `<p>The counts are complete. Of each code, this file has the first ${formatNumber(SHOWN_OF_CODE)} findings.</p>`
+  const note = codes.some((code) => code.count > SHOWN_OF_CODE)
+    ? `<p>The counts are complete. Of each code, this file has the first ${formatNumber(SHOWN_OF_CODE)} findings, and of each cause at least the first ${SHOWN_OF_CAUSE}.</p>`
     : ''
-  return `<section><h2>Codes</h2>${note}
-<table><thead><tr>${heads.map((head) => `<th scope="col">${head}</th>`).join('')}<th scope="col">What is wrong, and what to do</th></tr></thead>
-<tbody>
-${rows.join('\n')}
-</tbody></table></section>
+  return `<section><details><summary><h2>Codes</h2></summary>${note}
+${renderTable(heads, rows)}</details></section>
 `
 }
 
@@ -119,11 +177,11 @@ function renderSource({ source }: CodeSummary): string {
 function renderGaps({ summary }: ReportInput): string {
   const gaps = listGaps(summary)
   if (gaps.length === 0) return ''
-  return `<section><h2>Not complete</h2><ul>${gaps.map((gap) => `<li>${escapeText(gap)}</li>`).join('')}</ul></section>\n`
+  return `<section><h2>Not checked</h2><ul>${gaps.map((gap) => `<li>${escapeText(gap)}</li>`).join('')}</ul></section>\n`
 }
 
 /** JSON that cannot close the script element around it. */
-function toScript(finding: ReportedFinding): string {
+function toScript(finding: ReportedFinding, cause: number): string {
   const { errorCode, errorDescription, errorType, file, line, studentId, courseCode, recordText, standing } =
     finding
   const cells = [
@@ -136,6 +194,7 @@ function toScript(finding: ReportedFinding): string {
     courseCode ?? '',
     recordText ?? '',
     standing ?? '',
+    cause,
   ]
   return JSON.stringify(cells).replaceAll('<', '\\u003c')
 }

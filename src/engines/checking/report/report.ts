@@ -12,6 +12,8 @@ export interface ReportInput {
   readonly path: string
   /** The changes since an earlier run by code, if there is one. */
   readonly changes: ReadonlyMap<string, Change> | undefined
+  /** Where the file of a finding is. */
+  readonly locate: (file: string) => string
 }
 
 type Append = (text: string) => Promise<void>
@@ -19,6 +21,8 @@ export type ReportWriter = (input: ReportInput, append: Append) => Promise<void>
 
 /** The findings of each code shown in a report with records; the counts are always complete. */
 export const SHOWN_OF_CODE = 1000
+/** The findings of each cause that are shown in any case. */
+export const SHOWN_OF_CAUSE = 100
 
 /** `1 error`, `2,431 errors`. */
 export function count(number: number, noun: string): string {

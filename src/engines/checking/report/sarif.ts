@@ -1,47 +1,70 @@
-import type { Invocation, ReportingDescriptor, Result, ToolComponent } from 'sarif'
-import { VERSION } from '../../../foundation/package/root.ts'
-import type { CodeSummary } from '../engine/summary.ts'
+import type { Invocation, Location, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif'
+import { PACKAGE_ROOT, VERSION } from '../../../foundation/package/root.ts'
+import type { Cause, CodeSummary } from '../engine/summary.ts'
 import { summariseMessage } from '../explain.ts'
+import { chooseShown } from './collect.ts'
+import { SOURCE_ROOT, toArtifact } from './locations.ts'
 import {
   describeSubject,
   listGaps,
   type ReportedFinding,
+  type ReportInput,
   type ReportWriter,
-  SHOWN_OF_CODE,
 } from './report.ts'
 
-/** Writes SARIF 2.1.0 for code scanning, with the first findings of each code; the rules contain the exact counts. */
-export const writeSarif: ReportWriter = async ({ summary, findings }, append) => {
-  const codes = summary.codes.map(({ code }) => code)
-  const partial = summary.codes.filter(({ count }) => count > SHOWN_OF_CODE)
-  const gaps = [
-    ...listGaps(summary),
-    ...partial.map(
-      ({ code, count }) => `${code}: the first ${SHOWN_OF_CODE} of ${count} findings are in this file.`,
-    ),
-  ]
+/**
+ * Writes SARIF 2.1.0 for code scanning, with the first findings of each code and of each cause; the rules and the
+ * causes contain the exact counts. A result names its cause, and refers to the first finding of it.
+ */
+export const writeSarif: ReportWriter = async (input, append) => {
+  const { summary, findings, locate } = input
+  const codes = new Map(summary.codes.map(({ code }, index) => [code, index]))
+  const causes = new Map(summary.causes.map((cause) => [cause.key, cause]))
   const driver: ToolComponent = {
     name: 'Mahi',
     version: VERSION,
+    informationUri: new URL('docs/checks.md', PACKAGE_ROOT).href,
     rules: summary.codes.map(toRule),
   }
-  const invocation: Invocation = {
-    executionSuccessful: true,
-    toolExecutionNotifications: gaps.map((text) => ({ level: 'warning', message: { text } })),
+  const head: Pick<Run, 'tool' | 'columnKind' | 'originalUriBaseIds' | 'properties'> = {
+    tool: { driver },
+    columnKind: 'utf16CodeUnits',
+    originalUriBaseIds: { [SOURCE_ROOT]: { description: { text: 'The folder in which mahi check ran.' } } },
+    properties: {
+      subject: describeSubject(summary),
+      notice: summary.definition.notice,
+      causes: summary.causes,
+    },
   }
   await append(
-    `{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[{"tool":${JSON.stringify({ driver })},"columnKind":"utf16CodeUnits","invocations":${JSON.stringify([invocation])},"properties":${JSON.stringify({ subject: describeSubject(summary), notice: summary.definition.notice })},"results":[`,
+    `{"$schema":"https://json.schemastore.org/sarif-2.1.0.json","version":"2.1.0","runs":[${JSON.stringify(head).slice(0, -1)},"results":[`,
   )
+  const isShown = chooseShown()
   const written = new Map<string, number>()
   let separator = '\n'
   for await (const finding of findings()) {
-    const number = (written.get(finding.errorCode) ?? 0) + 1
-    written.set(finding.errorCode, number)
-    if (number > SHOWN_OF_CODE) continue
-    await append(separator + JSON.stringify(toResult(finding, codes.indexOf(finding.errorCode))))
+    if (!isShown(finding)) continue
+    const { errorCode, cause = '' } = finding
+    written.set(errorCode, (written.get(errorCode) ?? 0) + 1)
+    const result = toResult(finding, codes.get(errorCode), causes.get(cause), locate)
+    await append(separator + JSON.stringify(result))
     separator = ',\n'
   }
-  await append('\n]}]}\n')
+  await append(`\n],"invocations":${JSON.stringify([describeInvocation(input, written)])}}]}\n`)
+}
+
+function describeInvocation({ summary }: ReportInput, written: ReadonlyMap<string, number>): Invocation {
+  const partial = summary.codes.flatMap(({ code, count }) => {
+    const shown = written.get(code) ?? 0
+    return shown < count ? [`${code}: ${shown} of ${count} findings are in this file.`] : []
+  })
+  return {
+    executionSuccessful: true,
+    toolExecutionNotifications: [...listGaps(summary), ...partial].map((text) => ({
+      level: 'warning',
+      message: { text },
+    })),
+  }
 }
 
 function toRule(code: CodeSummary): ReportingDescriptor {
@@ -56,24 +79,32 @@ function toRule(code: CodeSummary): ReportingDescriptor {
   }
 }
 
-function toResult(finding: ReportedFinding, ruleIndex: number): Result {
+function toResult(
+  finding: ReportedFinding,
+  ruleIndex: number | undefined,
+  cause: Cause | undefined,
+  locate: ReportInput['locate'],
+): Result {
   return {
     ruleId: finding.errorCode,
-    ruleIndex,
+    ...(ruleIndex !== undefined && { ruleIndex }),
     level: toLevel(finding.errorType),
     message: { text: finding.errorDescription },
-    locations: [
-      {
-        physicalLocation: {
-          artifactLocation: { uri: encodeURIComponent(finding.file) },
-          region: { startLine: finding.line },
-        },
-      },
-    ],
+    locations: [toLocation(finding, locate)],
+    ...(cause !== undefined && {
+      relatedLocations: [{ ...toLocation(cause.example, locate), message: { text: cause.sentence } }],
+    }),
     partialFingerprints: { 'findingKey/v1': finding.findingKey },
+    properties: { cause: finding.cause, field: finding.field, value: finding.value },
     ...(finding.standing === undefined
       ? {}
       : { baselineState: finding.standing === 'new' ? 'new' : 'unchanged' }),
+  }
+}
+
+function toLocation({ file, line }: { file: string; line: number }, locate: ReportInput['locate']): Location {
+  return {
+    physicalLocation: { artifactLocation: toArtifact(locate(file)), region: { startLine: line } },
   }
 }
 
