@@ -114,7 +114,7 @@ describe('a declared operation', () => {
     expect(response.statusCode).toBe(401)
   })
 
-  test('refuses a body if it reads none', async () => {
+  test('refuses a body other than an empty object if it reads none', async () => {
     const touch = operation({
       ...COMMON,
       name: 'touch',
@@ -124,9 +124,17 @@ describe('a declared operation', () => {
     }).handle(() => empty())
     const app = serve(touch)
     expect((await app.inject({ method: 'POST', url: '/v1/things', headers: KEY })).statusCode).toBe(204)
-    const response = await app.inject(post('{}', '/v1/things'))
-    expect(response.statusCode).toBe(400)
-    expect(response.json().type).toBe('/problems/malformed-body')
+    for (const body of ['{}', ' {\r\n} \n', '', '\n'])
+      expect([body, (await app.inject(post(body, '/v1/things'))).statusCode]).toEqual([body, 204])
+    const spaces = ' '.repeat(70)
+    for (const body of ['{"a":1}', '[]', 'null', '{}{}', '{', `{${spaces}}`, 'a=b', '{\u00a0}']) {
+      const response = await app.inject(post(body, '/v1/things'))
+      expect([body, response.statusCode]).toEqual([body, 400])
+      expect(response.json()).toMatchObject({
+        type: '/problems/malformed-body',
+        detail: 'This operation reads no body. Send none, or an empty JSON object.',
+      })
+    }
   })
 
   test('hands over a body as it arrives, up to its limit', async () => {

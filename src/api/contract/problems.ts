@@ -28,7 +28,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request body is malformed',
     advice:
-      'Send one JSON object in UTF-8, or no body where the operation reads none. The detail says what is wrong.',
+      'Send one JSON object in UTF-8, or nothing or an empty object where the operation reads no body. The detail says what is wrong.',
   },
   'invalid-body': {
     status: 400,

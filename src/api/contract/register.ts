@@ -5,7 +5,7 @@ import { remember } from '../../foundation/cache/remember.ts'
 import { actFor, type Origin } from '../../foundation/database/caller.ts'
 import { type Access, admit, forbidden } from '../access/admit.ts'
 import { SCOPES } from '../access/principal.ts'
-import { assertNoBody, type BodyDeclaration, compileBody } from '../request/body.ts'
+import { type BodyDeclaration, compileBody, readNoBody } from '../request/body.ts'
 import { releaseBody } from '../request/body-memory.ts'
 import { callerOf } from '../request/caller.ts'
 import {
@@ -181,10 +181,6 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
         const ready = recorded === undefined ? reach(least) : recorded.then(() => reach(least))
         return whenKnown(ready, () => handle(body))
       }
-      if (read.body === undefined) {
-        if (method !== 'GET') assertNoBody(request.raw)
-        return answer(undefined)
-      }
       const incoming = read.body(request)
       if (!(incoming instanceof Promise)) return answer(incoming)
       return incoming.then(answer).finally(() => releaseBody(request.raw))
@@ -247,7 +243,7 @@ interface Readers {
     pathFaults: readonly ParameterFault[],
     authorized: unknown,
   ): { query: unknown; received: Readonly<Record<string, string>>; header: unknown }
-  readonly body: ((request: FastifyRequest) => MaybePromise<unknown>) | undefined
+  body(request: FastifyRequest): MaybePromise<unknown>
 }
 
 const NOTHING = { values: {}, faults: [] }
@@ -330,8 +326,11 @@ function compileReaders(operation: Operation): Readers {
         }
         return { query: derived, received, header: header.values }
       },
-      body:
-        readBody && ((request) => readBody(request, operation.describeBodyFaults) as MaybePromise<unknown>),
+      body(request) {
+        if (readBody !== undefined)
+          return readBody(request, operation.describeBodyFaults) as MaybePromise<unknown>
+        return operation.method === 'GET' ? undefined : readNoBody(request)
+      },
     }
   } catch (error) {
     throw new TypeError(`${operation.name}: ${(error as Error).message}`, { cause: error })

@@ -257,11 +257,28 @@ export function unsupportedEncoding(encoding: string, supported: readonly string
   )
 }
 
-/** @throws {Problem} `malformed-body` if the request has a body although its operation reads none */
-export function assertNoBody(request: IncomingMessage): void {
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
-  if (coding === undefined && Number(length) === 0) return
-  throw new Problem('malformed-body', 'This operation reads no body. Send none.', {
+/** The largest body that can be an empty object, with some white space. */
+const MAX_EMPTY_OBJECT = 64
+
+/**
+ * Reads the body of an operation without one. Many programs send an empty JSON object with every POST.
+ *
+ * @throws {Problem} `malformed-body` for any other body
+ */
+export function readNoBody(request: FastifyRequest): Promise<undefined> | undefined {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = request.raw.headers
+  if (coding === undefined && Number(length) === 0) return undefined
+  return assertEmptyObject(request)
+}
+
+async function assertEmptyObject(request: FastifyRequest): Promise<undefined> {
+  try {
+    const { bytes } = await readWhole(request, MAX_EMPTY_OBJECT)
+    if (/^(?:[ \t\r\n]*\{[ \t\r\n]*\})?[ \t\r\n]*$/.test(bytes.toString('latin1'))) return
+  } catch (error) {
+    if (!(error instanceof Problem && error.slug === 'content-too-large')) throw error
+  }
+  throw new Problem('malformed-body', 'This operation reads no body. Send none, or an empty JSON object.', {
     headers: { connection: 'close' },
   })
 }
