@@ -90,6 +90,18 @@ describe('mahi occupations code', () => {
     expect(rows[2]).toMatch(/^3,,,0,,/)
   })
 
+  test('reads the separator of a spreadsheet, and refuses text that is not UTF-8 by its line', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    mahi.write('jobs.csv', '\ufeffperson;title\n1;kaiako kōhungahunga\n')
+    const { stdout } = await mahi.run(['occupations', 'code', 'jobs.csv'])
+    expect(stdout).toContain('1,kaiako kōhungahunga,A1,')
+    mahi.write('jobs.csv', Buffer.from('person,title\n1,truck driver\n2,café manager\n', 'latin1'))
+    const { code, stderr } = await mahi.run(['occupations', 'code', 'jobs.csv', '--output', 'coded.csv'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('jobs.csv:3: ')])
+    expect(stderr).toContain('is not valid UTF-8')
+    expect(() => mahi.read('coded.csv')).toThrow('ENOENT')
+  })
+
   test('explains a file without titles', async () => {
     const mahi = await new Installation().fill(RECORDS)
     mahi.write('jobs.csv', 'job\ntruck driver\n')

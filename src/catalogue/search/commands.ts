@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parse } from 'csv-parse'
 import { stringify } from 'csv-stringify/sync'
 import { type Coding, codeTitle, OccupationSearch, openIndex } from '../../engines/finding/index.ts'
+import { CsvReader, MAX_RECORD_BYTES, readAsArriving, trimName } from '../../engines/records/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
@@ -90,7 +90,7 @@ export function addSearchCommands(
         const codeAll = async (append: (text: string) => Promise<void>) => {
           for await (const { row, names, coding } of codeRows(search, file)) {
             if (count === 0) await append(stringify([[...names, ...CODING_COLUMNS]]))
-            await append(stringify([[...names.map((name) => row[name] ?? ''), ...toCells(coding)]]))
+            await append(stringify([[...row, ...toCells(coding)]]))
             count++
           }
         }
@@ -117,23 +117,38 @@ function toCells({ code, certainty, group, candidates }: Coding): (string | numb
   return [code ?? '', certainty, group?.code ?? '', ...cells]
 }
 
-type Row = Readonly<Record<string, string>>
-
 async function* codeRows(search: OccupationSearch, file: string) {
-  const parser = createReadStream(file)
-    .on('error', (error) => parser.destroy(error))
-    .pipe(parse({ columns: true, bom: true, skip_empty_lines: true }))
+  const format = { known: ['title', 'tasks'], longest: MAX_RECORD_BYTES }
   let names: readonly string[] | undefined
-  try {
-    for await (const row of parser as AsyncIterable<Row>) {
-      names ??= Object.keys(row)
-      if (!names.includes('title')) {
-        fail({ file, line: 1, message: 'has no column "title": the first line must name the columns' })
+  for await (const reader of readAsArriving(readBytes(file), (source) => new CsvReader(source, format))) {
+    while (reader.next()) {
+      const place = { file, line: reader.line }
+      if (reader.fault !== undefined) fail({ ...place, message: reader.fault.replace(/\.$/, '') })
+      const cells = reader.cells.slice(0, reader.count)
+      if (names === undefined) {
+        names = cells.map(trimName)
+        if (!names.includes('title'))
+          fail({ ...place, message: 'has no column "title": the first line must name the columns' })
+        continue
       }
-      yield { row, names, coding: codeTitle(search, { title: row.title ?? '', tasks: row.tasks }) }
+      if (cells.every((cell) => cell === '')) continue
+      if (cells.length > names.length)
+        fail({ ...place, message: `has ${cells.length} values, but the file has ${names.length} columns` })
+      const cellOf = (name: string) => cells[names?.indexOf(name) ?? -1]
+      const row = names.map((_, index) => cells[index] ?? '')
+      yield {
+        row,
+        names,
+        coding: codeTitle(search, { title: cellOf('title') ?? '', tasks: cellOf('tasks') }),
+      }
     }
+  }
+}
+
+async function* readBytes(file: string): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(file) as AsyncIterable<Buffer>
   } catch (error) {
-    if (error instanceof UserError) throw error
     throw new UserError([{ file, message: `cannot be read: ${(error as Error).message}` }], { cause: error })
   }
 }
