@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { listChecks } from '../src/engines/checking/definition/definition.ts'
 import {
@@ -83,6 +85,17 @@ test('faults of rules and code lists are reported with their line', () => {
     expect.stringMatching(/^rules\/LOA-203\.sql:1: must start with a comment/),
     expect.stringMatching(/^codelists\/days\.csv:3: code: has "1" twice$/),
     expect.stringMatching(/^codelists\/days\.csv:4: from: must be a date/),
+  ])
+})
+
+test('a code list that is not UTF-8, or whose rows differ in width, is reported by its line', () => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[0]?.schema.fields[1] ?? {}, { 'mahi:codelist': 'days' })
+  const folder = writeDefinition(library, { 'codelists/days.csv': 'code,label\n1,Monday\n2\n' })
+  expect(faultsOf(folder)).toEqual(['codelists/days.csv:3: has 1 cell, but the first line has 2'])
+  writeFileSync(join(folder, 'codelists/days.csv'), Buffer.from('code,label\n1,L\xe4hi\n', 'latin1'))
+  expect(faultsOf(folder)).toEqual([
+    'codelists/days.csv:2: The record is not valid UTF-8. Save the file as UTF-8',
   ])
 })
 

@@ -1,5 +1,11 @@
 import { createReadStream } from 'node:fs'
-import { MAX_RECORD_BYTES } from '../../engines/records/index.ts'
+import {
+  advise,
+  CsvReader,
+  MAX_RECORD_BYTES,
+  readAsArriving,
+  type Source,
+} from '../../engines/records/index.ts'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
 import { quote } from '../../foundation/text/quote.ts'
 
@@ -19,15 +25,36 @@ export async function* readTable<const Column extends string>(
   columns: readonly Column[],
 ): AsyncGenerator<Row<Column>> {
   let toRow: ((cells: readonly string[], line: number) => Row<Column>) | undefined
-  for await (const { text, line } of readLines(file)) {
-    if (text === '') continue
-    if (text.includes('\uFFFD')) refuse({ file, line, message: 'is not UTF-8. Save the file as UTF-8' })
-    const cells = text.split('\t')
+  for await (const { cells, line } of readCells(file, { separator: '\t', unquoted: true })) {
     if (toRow === undefined) toRow = locateColumns(file, cells, columns)
     else yield toRow(cells, line)
   }
   if (toRow === undefined)
     refuse({ file, message: `The file is empty. The header row must start with ${list(columns)}` })
+}
+
+/**
+ * Reads the cells of each row but empty ones.
+ *
+ * @throws {InputRefused} for a file or a row that cannot be read
+ */
+export async function* readCells(
+  file: string,
+  format: { readonly separator: string; readonly unquoted?: boolean },
+): AsyncGenerator<{ readonly cells: readonly string[]; readonly line: number }> {
+  const chunks: AsyncIterable<Buffer> = createReadStream(file)
+  const open = (source: Source) => new CsvReader(source, { ...format, longest: MAX_RECORD_BYTES })
+  try {
+    for await (const reader of readAsArriving(chunks, open)) {
+      while (reader.next()) {
+        const { line, fault } = reader
+        if (fault !== undefined) refuse({ file, line, message: advise(fault) })
+        yield { cells: reader.cells.slice(0, reader.count), line }
+      }
+    }
+  } catch (error) {
+    refuseUnreadable(file, error)
+  }
 }
 
 /**
@@ -60,40 +87,13 @@ export function locateColumns<Column extends string>(
 }
 
 /** Rejects a file that could not be opened or read, with a message for the user; rethrows other refusals. */
-export function refuseUnreadable(file: string, error: unknown): never {
+function refuseUnreadable(file: string, error: unknown): never {
   if (error instanceof InputRefused) throw error
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'ENOENT') refuse({ file, message: 'The file does not exist' })
   if (code === 'EISDIR') refuse({ file, message: 'is a folder. Give a file' })
   if (code === 'EACCES') refuse({ file, message: 'This user may not read it' })
   throw error
-}
-
-/** `node:readline` would also end lines at U+2028 and U+2029, which are text here. */
-async function* readLines(file: string): AsyncGenerator<{ text: string; line: number }> {
-  const chunks: AsyncIterable<string> = createReadStream(file, 'utf8')
-  let line = 0
-  let rest = ''
-  try {
-    for await (const chunk of chunks) {
-      const texts = (rest + chunk).split('\n')
-      rest = texts.pop() ?? ''
-      if (rest.length > MAX_RECORD_BYTES) {
-        const message = `is longer than ${MAX_RECORD_BYTES} bytes. It is not a file of an O*NET text release`
-        refuse({ file, line: line + texts.length + 1, message })
-      }
-      for (const text of texts) yield { text: trimLine(text, ++line), line }
-    }
-  } catch (error) {
-    refuseUnreadable(file, error)
-  }
-  if (rest !== '') yield { text: trimLine(rest, ++line), line }
-}
-
-/** Without a trailing carriage return, and without the byte order mark of the file. */
-function trimLine(text: string, line: number): string {
-  const start = line === 1 && text.startsWith('\uFEFF') ? 1 : 0
-  return text.slice(start, text.endsWith('\r') ? -1 : undefined)
 }
 
 function list(names: readonly string[]): string {

@@ -1,13 +1,9 @@
-import { createReadStream } from 'node:fs'
-import { pipeline } from 'node:stream'
-import { CsvError, parse } from 'csv-parse'
-import { MAX_RECORD_BYTES } from '../../engines/records/index.ts'
 import { refuse } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { isExact } from '../../foundation/text/exact-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import type { OccupationRecord } from '../records/schema.ts'
-import { locateColumns, type Row, refuseUnreadable } from './table.ts'
+import { locateColumns, type Row, readCells } from './table.ts'
 
 type Pay = NonNullable<OccupationRecord['renumeration']>
 
@@ -102,29 +98,9 @@ function readPay(
 }
 
 async function* readRows(file: string): AsyncGenerator<WageRow> {
-  const parser = parse({
-    bom: true,
-    info: true,
-    max_record_size: MAX_RECORD_BYTES,
-    record_delimiter: ['\r\n', '\n'],
-    skip_empty_lines: true,
-  })
-  // The types require the callback. A failure destroys the parser, and the loop below throws its error.
-  pipeline(createReadStream(file), parser, () => {})
-  const rows: AsyncIterable<{ record: string[]; info: { lines: number } }> = parser
   let toRow: ((cells: readonly string[], line: number) => WageRow) | undefined
-  try {
-    for await (const { record, info } of rows) {
-      const line = info.lines
-      if (record.some((cell) => cell.includes('\uFFFD'))) {
-        refuse({ file, line, message: 'is not UTF-8. Save the file as UTF-8' })
-      }
-      if (toRow === undefined) toRow = locateColumns(file, record, COLUMNS)
-      else yield toRow(record, line)
-    }
-  } catch (error) {
-    if (!(error instanceof CsvError)) refuseUnreadable(file, error)
-    const line = typeof error.lines === 'number' ? { line: error.lines } : {}
-    refuse({ file, ...line, message: `is not well-formed CSV: ${error.message}` })
+  for await (const { cells, line } of readCells(file, { separator: ',' })) {
+    if (toRow === undefined) toRow = locateColumns(file, cells, COLUMNS)
+    else yield toRow(cells, line)
   }
 }

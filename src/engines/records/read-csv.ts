@@ -56,8 +56,8 @@ const ADVICE = [
   [' contains a quote.', 'Quote the whole value, and double the quotes within'],
 ] as const
 
-/** A fault of the reader as the message of an import, which has no full stop. */
-function advise(fault: string): string {
+/** A fault of the reader as the message of a command, which has no full stop. */
+export function advise(fault: string): string {
   const advice = ADVICE.find(([end]) => fault.endsWith(end))?.[1]
   return advice === undefined ? fault.slice(0, -1) : `${fault} ${advice}`
 }

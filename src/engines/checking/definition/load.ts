@@ -106,7 +106,7 @@ function readPackage(
       node.fault(`names ${path}, which does not exist`)
       return []
     }
-    const codes = readCodelist(readFileSync(join(folder, path), 'utf8'), path, faults)
+    const codes = readCodelist(readFileSync(join(folder, path)), path, faults)
     codelists.set(name, codes)
     return codes
   }

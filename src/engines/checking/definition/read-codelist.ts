@@ -1,12 +1,12 @@
-import { parse } from 'csv-parse/sync'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
+import { advise, CsvReader, MAX_RECORD_BYTES, PieceSource } from '../../records/index.ts'
 import { isDate } from '../parameters.ts'
 import type { PermittedValue } from './definition.ts'
 
 /** Reads a code list: CSV with the columns code and label, and optionally from and until. */
-export function readCodelist(text: string, file: string, faults: Fault[]): PermittedValue[] {
-  const rows = parseRows(text, file, faults)
+export function readCodelist(content: Buffer, file: string, faults: Fault[]): PermittedValue[] {
+  const rows = parseRows(content, file, faults)
   const header = rows[0]?.cells ?? []
   const at = (name: string) => header.indexOf(name)
   if (rows.length > 0 && at('code') === -1) {
@@ -33,16 +33,32 @@ export function readCodelist(text: string, file: string, faults: Fault[]): Permi
   })
 }
 
-function parseRows(text: string, file: string, faults: Fault[]): { cells: string[]; line: number }[] {
-  try {
-    const rows = parse(text, { bom: true, info: true, skip_empty_lines: true }) as unknown as {
-      record: string[]
-      info: { lines: number }
-    }[]
-    if (rows.length < 2) faults.push({ file, message: 'has no codes' })
-    return rows.map(({ record, info }) => ({ cells: record, line: info.lines }))
-  } catch (error) {
-    faults.push({ file, message: (error as Error).message })
-    return []
+interface ListRow {
+  readonly cells: readonly string[]
+  readonly line: number
+}
+
+function parseRows(content: Buffer, file: string, faults: Fault[]): ListRow[] {
+  const source = new PieceSource()
+  source.push(content)
+  source.end()
+  const reader = new CsvReader(source.read, { separator: ',', longest: MAX_RECORD_BYTES })
+  const rows: ListRow[] = []
+  while (reader.next()) {
+    const { line, count } = reader
+    if (reader.fault !== undefined) {
+      faults.push({ file, line, message: advise(reader.fault) })
+      return []
+    }
+    const columns = rows[0]?.cells.length ?? count
+    if (count !== columns)
+      faults.push({
+        file,
+        line,
+        message: `has ${count} ${count === 1 ? 'cell' : 'cells'}, but the first line has ${columns}`,
+      })
+    rows.push({ cells: reader.cells.slice(0, count), line })
   }
+  if (rows.length < 2) faults.push({ file, message: 'has no codes' })
+  return rows
 }
