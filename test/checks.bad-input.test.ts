@@ -24,6 +24,7 @@ async function checkMembers(content: string | Uint8Array, name = 'members.csv') 
   expect(others).toEqual(OF_LOANS)
   return {
     found: own.map(({ errorCode, line, errorDescription }) => [errorCode, line, errorDescription]),
+    texts: own.map(({ recordText = '' }) => recordText),
     summary,
   }
 }
@@ -225,6 +226,17 @@ test('records that cannot be read are findings, and the others are checked', asy
     ['MEM-00-record', 6, 'The record is longer than 256 KiB.'],
     ['MEM-02-type', 7, expect.any(String)],
   ])
+})
+
+test('a quoted value above 256 KiB is one finding, and the lines behind it keep their numbers', async () => {
+  const long = 'some words of a text\n'.repeat(20_000)
+  const { found, texts } = await checkMembers(`${HEADER}\nM1,"${long}",01\nM2,x,01\n`)
+  expect(found).toEqual([
+    ['MEM-00-record', 2, 'The record is longer than 256 KiB.'],
+    ['MEM-02-type', 20_003, expect.any(String)],
+  ])
+  expect(texts[0]).toMatch(/^M1,"some words/)
+  expect(texts[0]?.length).toBeLessThanOrEqual(4097)
 })
 
 test('no text of a finding has a character that a publish refuses', async () => {

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { RecordTexts } from '../src/engines/checking/engine/record-text.ts'
 import { CsvReader, FileSource, MAX_CHECKED_RECORD, splitRecord } from '../src/engines/records/index.ts'
 import { cases } from './support/properties.ts'
@@ -153,13 +153,93 @@ test('a record that is too long is passed over, whatever its length', () => {
     `a,b\n${longest},y\n${longest},yy\n${'z'.repeat(2 * 1024 * 1024)}\n"${'q\n'.repeat(2e5)}"\n1,2\n`,
   )
   const records = readAll(path, ',', 1 << 16)
-  expect(records.slice(1, 4).map(({ line, fault }) => [line, fault])).toEqual([
+  expect(records.slice(1, 5).map(({ line, fault }) => [line, fault])).toEqual([
     [2, undefined],
     [3, 'The record is longer than 256 KiB.'],
     [4, 'The record is longer than 256 KiB.'],
+    [5, 'The record is longer than 256 KiB.'],
   ])
-  expect(records[4]?.fault).toMatch(/^A quote that opens in this record, on line 5, is not closed/)
-  expect(records.at(-1)).toMatchObject({ cells: ['1', '2'], line: 5 + 200_001 })
+  expect(records[5]).toMatchObject({ cells: ['1', '2'], line: 5 + 200_001 })
+  expect(records).toHaveLength(6)
+})
+
+describe('a quoted value that is too long', () => {
+  const long = 'some words of a text\n'.repeat(20_000)
+  const lines = 20_000
+  const TOO_LONG = 'The record is longer than 256 KiB.'
+  const read = (text: string, chunk = 1 << 16, separator = ',') => {
+    const path = join(temporaryFolder(), 'file.csv')
+    writeFileSync(path, text)
+    return readAll(path, separator, chunk).map(({ line, fault, cells }) => [line, fault ?? cells])
+  }
+
+  test.each([997, 4093, 1 << 16, 1 << 20])('is one fault, read in chunks of %i bytes', (chunk) => {
+    expect(read(`a,b\n1,"${long}"\n2,"x"\n`, chunk)).toEqual([
+      [1, ['a', 'b']],
+      [2, TOO_LONG],
+      [3 + lines, ['2', 'x']],
+    ])
+  })
+
+  test.each([
+    ['doubled quotes', `1,"${long.replaceAll('words', '""words""')}"`],
+    ['CRLF', `1,"${long.replaceAll('\n', '\r\n')}"\r`],
+    ['a value behind it', `"${long}",2`],
+    ['a value of several lines behind it', `"${long.slice(1)}","1\n2"`.replace('\n', '')],
+    ['a long first line', `1,"${'x'.repeat(300_000)}\n${long.replace('\n', '')}"`],
+    ['an end between the limit and the next chunk', `1,"${'word\n'.repeat(52_450)}"`],
+  ])('is one fault with %s', (_, record) => {
+    const next = 2 + record.split('\n').length
+    for (const chunk of [997, 1 << 16])
+      expect(read(`a,b\n${record}\n2,x\n`, chunk)).toEqual([
+        [1, ['a', 'b']],
+        [2, TOO_LONG],
+        [next, ['2', 'x']],
+      ])
+  })
+
+  test('is one record where records are only counted', () => {
+    const path = join(temporaryFolder(), 'file.csv')
+    writeFileSync(path, `a,b\n1,"${long}"\n2,x\n`)
+    const source = new FileSource(path)
+    const reader = new CsvReader(source.read, { countsOnly: true })
+    let records = 0
+    while (reader.next()) records++
+    source.close()
+    expect(records).toBe(3)
+  })
+
+  test('is one fault with a separator of two bytes', () => {
+    for (const chunk of [997, 1009, 4093, 1 << 16])
+      expect(read(`a¦b\n"1"¦"${long}"¦"3"\n2¦x\n`, chunk, '¦')).toEqual([
+        [1, ['a', 'b']],
+        [2, TOO_LONG],
+        [3 + lines, ['2', 'x']],
+      ])
+  })
+
+  test('is one fault at the end of a file, and its quote is named if it is not closed', () => {
+    expect(read(`a,b\n1,"${long}"`).slice(1)).toEqual([[2, TOO_LONG]])
+    expect(read(`a,b\n1,"${long}`).slice(1)).toEqual([
+      [2, 'A quote that opens in this record, on line 2, is not closed.'],
+    ])
+  })
+
+  test('hides no records if its quote is misplaced in a line that is too long itself', () => {
+    const records = read(`a,b\n${'x'.repeat(300_000)},"y\n2,x\n3,"z"\n`)
+    expect(records.slice(1)).toEqual([
+      [2, TOO_LONG],
+      [3, ['2', 'x']],
+      [4, ['3', 'z']],
+    ])
+  })
+
+  test('is not looked at again and again, whatever its bytes', () => {
+    const started = performance.now()
+    for (const part of ['"', '""', ',"', '\n"', '"\n', ',"a"', '"\n,"', 'a,"\n', '",'])
+      read(`a,b\n1,"${part.repeat(3_000_000 / part.length)}\n2,x\n`)
+    expect(performance.now() - started).toBeLessThan(20_000)
+  })
 })
 
 test('every record of the reader starts at its offset', () => {

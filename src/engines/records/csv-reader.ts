@@ -22,6 +22,24 @@ const CR = 13
 /** The bytes of the first line that decide about the separator. */
 const LOOKED_AT = 64 * 1024
 
+/** The bytes within quotes that decide whether a quote is misplaced. */
+const JUDGED = 64 * 1024
+
+/** A record that is too long, while it is skipped. */
+interface Skipped {
+  readonly offset: number
+  /** Its first bytes. */
+  readonly start: string
+  /** Its line ends so far. */
+  lines: number
+  /** Where in a value the reader is: before it, in it, in its quotes, or behind a quote that may close it. */
+  place: 'before' | 'plain' | 'quoted' | 'closed'
+  /** The line on which the last quote opens. */
+  opened: number
+  /** Whether the lines behind that quote were looked at. */
+  judged: boolean
+}
+
 /** Behind every text, and still a small integer: others are boxed. */
 const NOWHERE = 2 ** 30 - 1
 
@@ -31,7 +49,8 @@ const NOWHERE = 2 ** 30 - 1
  * four times as fast as decoding everything.
  *
  * A record with a misplaced quote ends with its first line. The following lines are read as records, so that one
- * quote does not hide the rest of the file. Every byte is looked at a fixed number of times, whatever the file: the
+ * quote does not hide the rest of the file. A record that is too long is skipped up to its end: a quoted value that
+ * seems to never end is only a misplaced quote if the lines behind it look like records. Every byte is looked at a fixed number of times, whatever the file: the
  * next quote and the next line end are remembered.
  */
 export class CsvReader extends ByteWindow implements RecordReader {
@@ -59,11 +78,12 @@ export class CsvReader extends ByteWindow implements RecordReader {
   #quote = -1
   /** The position of the next separator, likewise. */
   #next = -1
+  /** The number of values of the first record. */
+  #width = 0
   /** The current record in the text. */
   #start = 0
   #stop = 0
-  /** The offset and the first bytes of an overlong line that is being skipped. */
-  #skipped: { readonly offset: number; readonly start: string } | undefined
+  #skipped: Skipped | undefined
   #skippedText: string | undefined
 
   constructor(source: Source, options: CsvOptions = {}) {
@@ -98,7 +118,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
 
   next(): boolean {
     if (this.atStart && !this.passMark()) return false
-    if (this.#skipped !== undefined) return this.#skipLine(this.#skipped)
+    if (this.#skipped !== undefined) return this.#skipRecord(this.#skipped)
     for (;;) {
       const start = this.at
       let end = this.#text.indexOf('\n', start)
@@ -125,6 +145,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
       if (this.#quote < start) this.#quote = this.#unquoted ? NOWHERE : find(this.#text, '"', start)
       if (this.#quote < end) {
         if (this.#readQuoted(start, end)) return true
+        if (this.#skipped !== undefined) return false
         if (!this.fill() && !this.ended) return false
         continue
       }
@@ -133,7 +154,8 @@ export class CsvReader extends ByteWindow implements RecordReader {
       if (stop === start && !this.emptyLines) continue
       this.line = line
       this.#place(start, stop)
-      if (!this.#countsOnly) this.#readPlain(start, stop)
+      if (!this.#countsOnly || this.#width === 0) this.#readPlain(start, stop)
+      if (this.#width === 0) this.#width = this.count
       return true
     }
   }
@@ -218,11 +240,8 @@ export class CsvReader extends ByteWindow implements RecordReader {
           const close = text.indexOf('"', at)
           if (close === -1 || close > limit) {
             if (!complete) return false
-            return this.#refuse(
-              start,
-              lineEnd,
-              `A quote that opens in this record, on line ${this.#nextLine + lines - 1}, is not closed.`,
-            )
+            if (this.filled > limit) return this.#beginSkip()
+            return this.#refuse(start, lineEnd, describeOpen(this.#nextLine + lines - 1))
           }
           // Only the next byte shows whether the quote is doubled.
           if (close + 1 >= this.filled && !this.ended) return false
@@ -249,6 +268,7 @@ export class CsvReader extends ByteWindow implements RecordReader {
         end++
       }
       if (end >= this.filled && !complete) return false
+      if (end > limit) return this.#beginSkip()
       const isLast = end >= this.filled || text.charCodeAt(end) === LF
       const stop = isLast && end > at && text.charCodeAt(end - 1) === CR ? end - 1 : end
       const rest = text.slice(at, stop)
@@ -256,8 +276,8 @@ export class CsvReader extends ByteWindow implements RecordReader {
         return this.#refuse(start, lineEnd, 'A value without quotes around it contains a quote.')
       cells[count++] = value + rest
       if (isLast) {
-        if (end > limit) return this.#refuse(start, lineEnd, this.tooLong)
         this.count = count
+        if (this.#width === 0) this.#width = count
         this.line = this.#nextLine
         this.#place(start, stop)
         this.#nextLine += lines
@@ -289,32 +309,131 @@ export class CsvReader extends ByteWindow implements RecordReader {
   #beginSkip(): boolean {
     const start = this.at
     if (this.#known !== undefined) this.#findSeparator(this.#known, start, this.filled)
+    // Enough of it for the next reader to find it too long as well.
+    const bytes = this.buffer.toString('utf8', start, start + this.longest + 1)
     this.#skipped = {
       offset: this.base + start,
-      // Enough of it for the next reader to find it too long as well.
-      start: this.buffer.toString('utf8', start, start + this.longest + 1),
+      // One line without quotes, whatever follows it.
+      start: bytes.includes('"') ? bytes.replace(/["\r\n]/g, ' ') : bytes,
+      lines: 0,
+      place: 'before',
+      opened: this.#nextLine,
+      judged: false,
     }
-    return this.#skipLine(this.#skipped)
+    return this.#skipRecord(this.#skipped)
   }
 
-  /** Skips an overlong line of any length; false if its end is yet to come. */
-  #skipLine({ offset, start }: { offset: number; start: string }): boolean {
-    for (;;) {
-      const end = this.#text.indexOf('\n', this.at)
-      this.at = end === -1 ? this.filled : end + 1
-      if (end !== -1) break
+  /** Skips a record of any length; false if its end is yet to come. */
+  #skipRecord(skipped: Skipped): boolean {
+    let fault = this.tooLong
+    for (let isLast = false; ; ) {
+      const end = this.#findEnd(skipped)
+      if (end !== undefined) {
+        if (end.hides && this.base + this.at - skipped.offset <= this.longest)
+          fault = describeOpen(skipped.opened)
+        break
+      }
       if (this.fill()) continue
-      if (this.ended) break
-      return false
+      if (!this.ended) return false
+      // Some of the text may have waited for more.
+      if (!isLast) {
+        isLast = true
+        continue
+      }
+      this.at = this.filled
+      if (skipped.place === 'quoted') fault = describeOpen(skipped.opened)
+      break
     }
     this.#skipped = undefined
-    this.#skippedText = start
-    this.fault = this.tooLong
+    this.#skippedText = skipped.start
+    this.fault = fault
     this.count = 0
-    this.offset = offset
-    this.line = this.#nextLine++
+    this.offset = skipped.offset
+    this.line = this.#nextLine
+    this.#nextLine += skipped.lines + 1
     return true
   }
+
+  /**
+   * Moves behind the line end of a skipped record; `undefined` if more input is needed.
+   *
+   * @returns whether a misplaced quote would hide the records behind this line end
+   */
+  #findEnd(skipped: Skipped): { hides: boolean } | undefined {
+    const text = this.#text
+    const separator = this.#separator
+    const opening = `${separator}"`
+    let line = find(text, '\n', this.at)
+    let open = -1
+    while (this.at < this.filled) {
+      const { at } = this
+      if (line < at) line = find(text, '\n', at)
+      if (skipped.place === 'before') {
+        skipped.place = !this.#unquoted && text.charCodeAt(at) === QUOTE ? 'quoted' : 'plain'
+        if (skipped.place === 'plain') continue
+        this.at++
+        skipped.opened = this.#nextLine + skipped.lines
+        skipped.judged = false
+      } else if (skipped.place === 'plain') {
+        if (!this.#unquoted && open < at) open = find(text, opening, at)
+        if (open < line && !this.#unquoted) {
+          this.at = open + separator.length
+          skipped.place = 'before'
+        } else if (line < this.filled) {
+          this.at = line + 1
+          return { hides: false }
+        } else {
+          // What may be the start of a separator is looked at again.
+          this.at = Math.max(at, this.filled - separator.length)
+          return undefined
+        }
+      } else if (skipped.place === 'quoted') {
+        const close = find(text, '"', at)
+        if (line < close && !skipped.judged) {
+          this.at = line
+          if (close > this.filled && this.filled - line < JUDGED && !this.ended) return undefined
+          skipped.judged = true
+          if (this.#hidesRecords(line + 1, Math.min(close, this.filled, line + JUDGED))) {
+            this.at = line + 1
+            return { hides: true }
+          }
+        }
+        for (; line < Math.min(close, this.filled); line = find(text, '\n', line + 1)) skipped.lines++
+        this.at = Math.min(close + 1, this.filled)
+        if (close < this.filled) skipped.place = 'closed'
+      } else if (text.charCodeAt(at) === QUOTE) {
+        this.at++
+        skipped.place = 'quoted'
+      } else if (this.#isSeparator(at)) {
+        this.at += separator.length
+        skipped.place = 'before'
+      } else if (at + separator.length > this.filled && !this.ended) {
+        return undefined
+      } else {
+        skipped.place = 'plain'
+      }
+    }
+    return undefined
+  }
+
+  /** Whether most lines of a part of the text have as many values as the first record. */
+  #hidesRecords(from: number, end: number): boolean {
+    const text = this.#text
+    let lines = 0
+    let alike = 0
+    for (let at = from, stop = find(text, '\n', at); stop < end; stop = find(text, '\n', at)) {
+      const values = text.slice(at, stop).split(this.#separator)
+      const isEmpty = values.length === 1 && ['', '\r'].includes(values[0] ?? '')
+      if (!isEmpty) lines++
+      if (!isEmpty && values.length === this.#width) alike++
+      at = stop + 1
+    }
+    return alike * 2 > lines
+  }
+}
+
+function describeOpen(line: number): string {
+  return `A quote that opens in this record, on line ${line}, is not closed.`
 }
 
 const NOT_ASCII = /[\x80-\xff]/
