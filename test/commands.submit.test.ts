@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { findConsolePage } from '../src/remote/console-page.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { Installation } from './support/command.ts'
 import { listen } from './support/connection.ts'
@@ -31,6 +34,21 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
   await expect(submit('1001', `${writer.slice(0, -2)}AA`)).rejects.toThrow(
     'the service does not accept the key: set MAHI_API_KEY to one that is valid there',
   )
+})
+
+test('the page of the console is named only if the start page says so', async () => {
+  let body = '{"home":"/console"}'
+  const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  expect(await findConsolePage(url, 'a/b')).toBe(`${url}console/submissions/a%2Fb`)
+  const long = `{"home":"/console","more":"${'x'.repeat(100_000)}"}`
+  for (const other of ['{"home":"/docs"}', '{"home":"https://other.example"}', '<html>', 'null', '', long]) {
+    body = other
+    expect([other.slice(0, 40), await findConsolePage(url, 'a')]).toEqual([other.slice(0, 40), undefined])
+  }
+  expect(await findConsolePage(URL, 'a')).toBeUndefined()
 })
 
 test('the examples of a definition are counted in a sentence', async () => {

@@ -29,17 +29,24 @@ async function start(environment: Record<string, string> = {}) {
 }
 
 test('mahi submit uploads a folder, waits, and exits as mahi check does', async () => {
-  const { mahi, url, key } = await start({ WORKERS: '1' })
+  const { mahi, url, key } = await start({ WORKERS: '1', CONSOLE: 'on' })
   const options = { environment: { MAHI_API_KEY: key } }
   const given = ['--url', url, '--eid', '9', '--return', '202512', '--wait']
   const faulty = await mahi.run(['submit', FAULTY, ...given], options)
   expect(faulty).toMatchObject({ code: 1 })
   expect(faulty.stderr).toMatch(/run 1: \d+ errors and \d+ warnings/)
-  expect(faulty.stdout).toMatch(/^ *\d+ {2}Error/m)
+  const [head, ...rows] = faulty.stdout.trimEnd().split('\n')
+  const checked = await mahi.run(['check', FAULTY, '--return', '202512'])
+  for (const line of [head, ...rows]) expect(checked.stdout.split('\n')).toContain(line)
+  expect(head).toMatch(/^severity +first +findings +learners +what to fix$/)
+  expect(rows.length).toBeGreaterThan(10)
+  const [, page = ''] = /^Console: (.+)$/m.exec(faulty.stderr) ?? []
+  expect(page).toMatch(new RegExp(`^${url}/console/submissions/[\\w-]{20,}$`))
+  expect((await fetch(page)).status).toBe(401)
   const clean = await mahi.run(['submit', CLEAN, ...given, '--json'], options)
   expect([clean.code, JSON.parse(clean.stdout)]).toEqual([
     0,
-    expect.objectContaining({ runId: 2, errorCount: 0 }),
+    expect.objectContaining({ runId: 2, errorCount: 0, causes: [], console: page }),
   ])
   const { submissions } = (await mahi.runJson(['submissions', 'list'])) as {
     submissions: { submissionToken: string; submissionStatus: string }[]
@@ -64,6 +71,7 @@ test('mahi submit and results fetch say which codes are partial', async () => {
   const given = ['--eid', '9', '--return', '202512']
   const submitted = await mahi.run(['submit', folder, '--url', url, ...given, '--wait'], options)
   expect(submitted.stderr).toMatch(/ is partial: the first [\d,]+ of its 3,999 findings are kept\./)
+  expect(submitted.stderr).not.toContain('Console:')
   const [, token = ''] = /Submission (\S+),/.exec(submitted.stderr) ?? []
   const fetched = await mahi.run(['results', 'fetch', url, token, '--eid', '9'], options)
   expect([fetched.code, fetched.stderr]).toEqual([

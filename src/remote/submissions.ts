@@ -4,17 +4,19 @@ import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
 import type { ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
 import type { CheckedInput } from '../engines/checking/index.ts'
-import { describePartial } from '../engines/checking/index.ts'
+import { describePartial, tabulateCauses } from '../engines/checking/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Sealer } from '../foundation/database/seal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
+import { escapeControls } from '../foundation/text/quote.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { cancelSubmission } from '../submissions/retention/ending.ts'
 import type { RecordErasure } from '../submissions/retention/erasures.ts'
 import { enqueuePurge } from '../submissions/retention/purge.ts'
 import { findByToken, listAll, readState, type SubmissionState } from '../submissions/submission.ts'
+import { findConsolePage } from './console-page.ts'
 
 interface SubmitFlags {
   url: string
@@ -42,7 +44,7 @@ export function addSubmitCommand(program: Command, { open, askService }: SubmitS
     .requiredOption('--eid <eid>', 'the identifier of the organisation')
     .requiredOption('--return <id>', 'the return, such as 202512')
     .option('--definition <definition>', 'the definition that assigns the files by their names', 'sdr')
-    .option('--wait', 'wait for the validation, show the findings, and exit 1 if there are errors')
+    .option('--wait', 'wait for the validation, show what to fix, and exit 1 if there are errors')
     .addOption(jsonOption)
     .action(
       action(async (paths: string[], flags: SubmitFlags) => {
@@ -101,19 +103,28 @@ async function reportRun(
   }
   const { errorCount = 0, warningCount = 0 } = run
   const summary = await submissions.summary(token)
+  const { causes } = await submissions.causes(token)
+  const page = await findConsolePage(flags.url, token)
   if (errorCount > 0) process.exitCode = 1
   if (flags.json === true) {
-    await writeOut(`${JSON.stringify({ ...summary, runId: run.runId })}\n`)
+    const found = { ...summary, runId: run.runId, causes, console: page }
+    await writeOut(`${JSON.stringify(found)}\n`)
     return
   }
-  for (const { errorCode = '', errorType = '', count = 0, first } of summary.codes ?? []) {
-    await writeOut(
-      `${String(count).padStart(7)}  ${errorType.padEnd(7)}  ${errorCode.padEnd(20)}  ${first?.errorDescription ?? ''}\n`,
-    )
-  }
+  const lines = causes === undefined ? listCodes(summary) : tabulateCauses(causes)
+  for (const line of lines) await writeOut(`${escapeControls(line)}\n`)
   for (const each of listPartial(summary)) say(each)
   for (const { errorCode = '', reason = '' } of summary.notRun ?? []) say(`Not run: ${errorCode}: ${reason}`)
   say(`Submission ${token}, run ${run.runId}: ${errorCount} errors and ${warningCount} warnings.`)
+  if (page !== undefined) say(`Console: ${page}`)
+}
+
+/** Findings without causes: a run that a command published. */
+function listCodes({ codes = [] }: ResultsSummary): string[] {
+  return codes.map(
+    ({ errorCode = '', errorType = '', count = 0, first }) =>
+      `${String(count).padStart(7)}  ${errorType.padEnd(7)}  ${errorCode.padEnd(20)}  ${first?.errorDescription ?? ''}`,
+  )
 }
 
 /** One sentence for each code of which not all findings are stored. */

@@ -1,5 +1,5 @@
 import { summariseMessage } from '../explain.ts'
-import { describeCause, describeRest, placeOf, SHOWN_CAUSES } from './causes.ts'
+import { alignRows, cut, tabulateCauses } from './cause-table.ts'
 import {
   count,
   describeChanges,
@@ -19,27 +19,15 @@ export const writeTable: ReportWriter = async ({ summary, changes }, append) => 
   await append(`${describeSubject(summary)}\n`)
   if (summary.definition.notice !== undefined) await append(`${summary.definition.notice}\n`)
   if (changes !== undefined) await append(`${describeChanges(changes)}\n`)
-  const rows = summary.causes.slice(0, SHOWN_CAUSES).map((cause) => {
-    const { severity, findings, learners } = cause
-    const affected = learners === 0 ? '' : formatNumber(learners)
-    return [severity, placeOf(cause), formatNumber(findings), affected, cut(describeCause(cause))]
-  })
-  if (rows.length > 0) {
-    const head = ['severity', 'first', 'findings', 'learners', 'what to fix']
-    await append(`\n${alignRows([head, ...rows])}\n`)
-  }
-  for (const rest of describeRest(summary, SHOWN_CAUSES)) await append(`${rest}\n`)
+  const causes = tabulateCauses(summary.causes)
+  if (causes.length > 0) await append(`\n${causes.join('\n')}\n`)
   const gaps = listGaps(summary)
   const shown = gaps.slice(0, SHOWN_GAPS).map((gap) => `  ${cut(gap)}\n`)
   if (gaps.length > SHOWN_GAPS) shown.push(`  And ${count(gaps.length - SHOWN_GAPS, 'more gap')}.\n`)
   if (gaps.length > 0) await append(`\nNot checked:\n${shown.join('')}`)
-  if (rows.length > 0)
+  if (causes.length > 0)
     await append('\nEvery code: --all. Every record: --format html --output report.html.\n')
-  await append(`${rows.length === 0 && gaps.length === 0 ? '' : '\n'}${describeVerdict(summary)}\n`)
-}
-
-function cut(text: string): string {
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text
+  await append(`${causes.length === 0 && gaps.length === 0 ? '' : '\n'}${describeVerdict(summary)}\n`)
 }
 
 /** A report for a terminal with every code and gap: the verdict, then one line per code, most frequent first. */
@@ -69,26 +57,9 @@ export const writeAllCodes: ReportWriter = async ({ summary, changes }, append) 
       ...(changes === undefined ? [] : ['new']),
       'what to do',
     ]
-    await append(`\n${alignRows([head, ...rows])}\n`)
+    await append(`\n${alignRows([head, ...rows]).join('\n')}\n`)
   }
   const gaps = listGaps(summary)
   if (gaps.length > 0)
     await append(`\nNot complete: ${count(gaps.length, 'gap')}\n${gaps.map((gap) => `  ${gap}\n`).join('')}`)
-}
-
-function alignRows(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  )
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => {
-          if (column === row.length - 1) return cell
-          const width = widths[column] ?? 0
-          return column < 2 ? cell.padEnd(width) : cell.padStart(width)
-        })
-        .join('  '),
-    )
-    .join('\n')
 }

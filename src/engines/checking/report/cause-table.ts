@@ -1,0 +1,37 @@
+import { describeCause, describeRest, placeOf, type ShownCause } from './causes.ts'
+import { formatNumber } from './report.ts'
+
+/** The causes that a terminal shows. */
+const SHOWN_CAUSES = 15
+
+/** The lines that a terminal shows of causes: a table of the first ones, and the number of the others. */
+export function tabulateCauses(causes: readonly ShownCause[]): string[] {
+  const rows = causes.slice(0, SHOWN_CAUSES).map((cause) => {
+    const { severity = '', findings = 0, learners = 0 } = cause
+    const affected = learners === 0 ? '' : formatNumber(learners)
+    return [severity, placeOf(cause), formatNumber(findings), affected, cut(describeCause(cause))]
+  })
+  if (rows.length === 0) return []
+  const head = ['severity', 'first', 'findings', 'learners', 'what to fix']
+  return [...alignRows([head, ...rows]), ...describeRest(causes, SHOWN_CAUSES)]
+}
+
+export function cut(text: string): string {
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text
+}
+
+/** Lines with aligned columns: the first two to the left, the others to the right, and the last one as it is. */
+export function alignRows(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  )
+  return rows.map((row) =>
+    row
+      .map((cell, column) => {
+        if (column === row.length - 1) return cell
+        const width = widths[column] ?? 0
+        return column < 2 ? cell.padEnd(width) : cell.padStart(width)
+      })
+      .join('  '),
+  )
+}
