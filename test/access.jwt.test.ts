@@ -411,29 +411,32 @@ describe('organisations', () => {
     expect((await results({ eid: [2002, 1001] })).statusCode).toBe(200)
   })
 
-  test('every other claim gets the one refusal', async () => {
+  test('every other claim gets a refusal that says what the token covers', async () => {
     const { results } = await startWithSubmission()
-    const bodies = []
-    for (const eid of [
-      undefined,
-      null,
-      '',
-      '2002',
-      ['2002'],
-      [],
-      1001.5,
-      2002,
-      [2002],
-      '1001 2002',
-      { 1001: true },
-    ]) {
+    const none = 'This credential covers no organisation.'
+    const other = 'This credential covers organisation 2002, not 1001.'
+    // No header names an organisation with this identifier, so its text is not repeated either.
+    const malformed = 'This credential covers 1 organisation, not 1001.'
+    for (const [eid, detail] of [
+      [undefined, none],
+      [null, none],
+      ['', none],
+      ['2002', other],
+      [['2002'], other],
+      [[], none],
+      [1001.5, none],
+      [2002, other],
+      [[2002], other],
+      ['1001 2002', malformed],
+      [{ 1001: true }, none],
+    ] as const) {
       const response = await results({ eid })
       expect(response.statusCode).toBe(401)
-      bodies.push({ ...response.json(), instance: '' })
+      expect(response.json().detail).toContain(detail)
     }
-    bodies.push({ ...(await results({ scope: 'occupations:read' })).json(), instance: '' })
-    bodies.push({ ...(await results({}, '2002')).json(), instance: '' })
-    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1)
+    const refuse = async (...request: Parameters<typeof results>) => (await results(...request)).json().detail
+    expect(await refuse({ scope: 'occupations:read' })).toContain('lacks the scope validation-results:read.')
+    expect(await refuse({}, '2002')).toContain('This credential covers organisation 1001, not 2002.')
   })
 
   test('JWT_EID_CLAIM names the claim', async () => {

@@ -36,7 +36,8 @@ function nameKind(id: string): string {
 function listOrganisations({ eids }: Principal): string {
   const [only, ...others] = eids
   if (only === undefined) return 'no organisation'
-  if (eids.size > LISTED || ![...eids].every((each) => EID.test(each))) return `${eids.size} organisations`
+  if (eids.size > LISTED || ![...eids].every((each) => EID.test(each)))
+    return `${eids.size} organisation${eids.size === 1 ? '' : 's'}`
   if (others.length === 0) return `organisation ${only}`
   return `organisations ${[only, ...others.slice(0, -1)].join(', ')} and ${others.at(-1)}`
 }
