@@ -221,17 +221,36 @@ test('filters page through the findings, and CSV and NDJSON hold all of them', a
     expect(found).toEqual(expected)
     const lines = await ask('GET', `${base}?${query}`, { headers: { accept: 'application/x-ndjson' } })
     expect(lines.headers['total-count']).toBe(String(expected.length))
-    expect(
-      lines.text
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line)),
-    ).toEqual(expected)
+    const exported = lines.text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+    // The exports say where a finding is; pages have the specified fields only.
+    expect(exported.map(({ file, line, field, value, findingKey, cause, ...entry }) => entry)).toEqual(
+      expected,
+    )
+    for (const { file, line, findingKey, cause } of exported)
+      expect([file, line, findingKey, cause]).toEqual([
+        expect.stringMatching(/^people/),
+        expect.any(Number),
+        expect.stringMatching(/^[\w-]{22}$/),
+        expect.any(String),
+      ])
   }
+  const { causes } = (await ask('GET', `${base}/causes`)).body
+  const ndjson = await ask('GET', base, { headers: { accept: 'application/x-ndjson' } })
+  const found = ndjson.text.trim().split('\n')
+  const [aged] = found.map((line) => JSON.parse(line)).filter(({ errorCode }) => errorCode === 'PER-04-range')
+  expect(aged.recordText).toBe(`localId,id,group,age\n${rows.join('\n')}`.split('\n')[aged.line - 1])
+  expect(aged).toMatchObject({ field: 'age', value: aged.recordText.split(',').at(-1) })
+  expect(causes.map(({ key }: { key: string }) => key)).toContain(aged.cause)
   const csv = await ask('GET', base, { headers: { accept: 'text/csv' } })
   expect(csv.text.split('\n')[0]).toBe(
-    'localId,errorCode,errorDescription,errorType,fileType,courseCode,studentId,recordText',
+    'localId,errorCode,errorDescription,errorType,fileType,courseCode,studentId,recordText,file,line,field,value,findingKey,cause',
   )
+  expect(
+    csv.text.split('\n').filter((line) => line.includes(`,age,${aged.value},${aged.findingKey},`)),
+  ).toHaveLength(1)
   expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8')
   expect(csv.headers['content-disposition']).toBe('attachment; filename="findings.csv"')
   expect((await ask('GET', base, { headers: { accept: 'text/html' } })).status).toBe(406)

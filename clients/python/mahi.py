@@ -1200,8 +1200,9 @@ class _Operations:
     ) -> ValidationResultsPage:
         """Get validation results. A page of the current validation results of a submission, in the order they were
         published. Pages with ETags that begin alike, up to the hyphen, are of one run. Filters combine with AND. As
-        `text/csv` or `application/x-ndjson`, all entries are streamed, as many as `Total-Count` says; where not all
-        findings of the run are stored, `Found-Count` says how many it has. An error on the way ends the connection.
+        `text/csv` or `application/x-ndjson`, all entries are streamed, as many as `Total-Count` says, each also with
+        `file`, `line`, `field`, `value`, `findingKey` and `cause` if they are stored; where not all findings of the
+        run are stored, `Found-Count` says how many it has. An error on the way ends the connection.
 
         - page: Page number, from 1. A page past the last one is refused; page 1 always exists.
         - page_size: Entries per page, from 1 to 1000. A larger number is refused, never clamped.

@@ -3,9 +3,10 @@ import { type BytesResult, stream } from '../../api/contract/results.ts'
 import { pick } from '../../engines/records/index.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtStandby, type Servers } from '../../foundation/database/servers.ts'
-import { readDocuments, type Selection } from './filters.ts'
-import { ENTRY_COLUMNS } from './publish.ts'
+import { readDetails, type Selection } from './filters.ts'
+import { PUBLISHED_COLUMNS } from './publish.ts'
 import type { Submission } from './queries.ts'
+import type { PublishedFinding } from './schema.ts'
 
 export const CSV = 'text/csv'
 export const NDJSON = 'application/x-ndjson'
@@ -14,7 +15,7 @@ export const NDJSON = 'application/x-ndjson'
 const READ = 50
 
 /**
- * Streams all or the selected entries of a run in order. Memory holds one batch of them.
+ * Streams all or the selected entries of a run in order, with the details of where each finding is. Memory holds one batch of them.
  * `found` is the number of findings of the run if not all of them are stored.
  */
 export function streamEntries(
@@ -27,12 +28,12 @@ export function streamEntries(
   const total = selected?.total ?? submission.totalCount
   const render = type === CSV ? renderCsv : renderNdjson
   async function* content(): AsyncGenerator<string> {
-    if (type === CSV) yield stringify([ENTRY_COLUMNS.map(({ name }) => name)])
+    if (type === CSV) yield stringify([PUBLISHED_COLUMNS.map(({ name }) => name)])
     for (let first = 0; first < total; first += READ) {
       const count = Math.min(READ, total - first)
       const ordinals = selected?.slice(first, count) ?? Array.from({ length: count }, (_, at) => first + at)
       yield render(
-        await readAtStandby(servers, (reader) => readDocuments(reader, submission, ordinals, sealer)),
+        await readAtStandby(servers, (reader) => readDetails(reader, submission, ordinals, sealer)),
       )
     }
   }
@@ -44,18 +45,17 @@ export function streamEntries(
   })
 }
 
-function renderNdjson(documents: readonly string[]): string {
-  return `${documents.join('\n')}\n`
+function renderNdjson(findings: readonly PublishedFinding[]): string {
+  return findings.map((finding) => `${JSON.stringify(finding)}\n`).join('')
 }
 
-function renderCsv(documents: readonly string[]): string {
+function renderCsv(findings: readonly PublishedFinding[]): string {
   return stringify(
-    documents.map((document) => {
-      const entry: unknown = JSON.parse(document)
-      return ENTRY_COLUMNS.map(({ path, write }) => {
-        const value = pick(entry, path)
+    findings.map((finding) =>
+      PUBLISHED_COLUMNS.map(({ path, write }) => {
+        const value = pick(finding, path)
         return value === undefined ? '' : write(value)
-      })
-    }),
+      }),
+    ),
   )
 }

@@ -3,7 +3,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { StateMissing } from '../../foundation/database/servers.ts'
 import { toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
 import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValues } from './postings.ts'
-import type { ValidationEntry } from './schema.ts'
+import type { PublishedFinding, ValidationEntry } from './schema.ts'
 import { detailContext, entryContext } from './store-run.ts'
 
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
@@ -177,21 +177,21 @@ export async function readDocuments(
   })
 }
 
-/** The same, with the details that the specified operation does not return. */
+/** The same, as objects with the details that the pages of the specified operation do not return. */
 export async function readDetails(
   reader: Reader,
   { run }: RunReference,
   ordinals: readonly number[],
   sealer: Sealer,
-): Promise<object[]> {
+): Promise<PublishedFinding[]> {
   const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf", detail')
   const texts = await readTexts(reader, run, rows, sealer)
   return rows.map((row) => {
     const { ordinal, detail, textOf } = row
-    const entry = JSON.parse(openDocument(run, row, sealer)) as object
+    const entry = JSON.parse(openDocument(run, row, sealer)) as ValidationEntry
     const recordText = texts.get(textOf ?? -1)
     const context = detailContext(entryContext(run, ordinal))
-    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, context)) as object)
+    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, context)) as PublishedFinding)
     return { ...entry, ...(recordText !== undefined && { recordText }), ...rest }
   })
 }

@@ -56,7 +56,7 @@ export function getValidationResults({
     id: 'getValidationResults',
     summary: 'Get validation results',
     description:
-      'A page of the current validation results of a submission, in the order they were published. Pages with ETags that begin alike, up to the hyphen, are of one run. Filters combine with AND. As `text/csv` or `application/x-ndjson`, all entries are streamed, as many as `Total-Count` says; where not all findings of the run are stored, `Found-Count` says how many it has. An error on the way ends the connection.',
+      'A page of the current validation results of a submission, in the order they were published. Pages with ETags that begin alike, up to the hyphen, are of one run. Filters combine with AND. As `text/csv` or `application/x-ndjson`, all entries are streamed, as many as `Total-Count` says, each also with `file`, `line`, `field`, `value`, `findingKey` and `cause` if they are stored; where not all findings of the run are stored, `Found-Count` says how many it has. An error on the way ends the connection.',
     tag: 'Validation results',
     method: 'GET',
     path: '/submissions/{submissionToken}/validation-results',
@@ -90,7 +90,7 @@ export function getValidationResults({
       const selected = await select(selections, servers, submission, query, sealer)
       if (accepted !== 'application/json') {
         assertWhole(submission, received)
-        const etag = makeEtag(nameRun(submission), digestQuery(`${accepted}${nameFilters(query)}`))
+        const etag = makeEtag(nameRun(submission), digestQuery(`${accepted}+details${nameFilters(query)}`))
         if (isFresh(etag)) return notModified(etag)
         const run = await readAtPrimary(servers, (reader) => readRun(reader, submission.run))
         const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
