@@ -7,6 +7,7 @@ import type { CheckRequest, CheckSummary } from './check-files.ts'
 import type { Definition } from './definition/definition.ts'
 import type { Repairs } from './repair/repairs.ts'
 import type { ReportInput } from './report/report.ts'
+import type { Containers } from './unpack.ts'
 
 interface CheckFlags {
   definition?: string
@@ -101,20 +102,33 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   process.once('SIGINT', stop).once('SIGTERM', stop)
   let repairs: Repairs | undefined
   let files: CheckRequest['files'] = []
+  const { Containers } = await import('./unpack.ts')
+  const containers = new Containers()
   const prepare = async (): Promise<CheckRequest> => {
-    let request: CheckRequest & { readonly definition: Definition } = await readRequest(paths, flags)
+    let request: CheckRequest & { readonly definition: Definition } = await readRequest(
+      paths,
+      flags,
+      containers,
+    )
     if (flags.mark !== undefined || flags.fix !== undefined) {
       const { Repairs } = await import('./repair/repairs.ts')
       repairs = new Repairs(request, flags)
       request = await repairs.fix(abort.signal)
     }
-    files = request.files
+    files = request.files.map((file) =>
+      'path' in file ? { ...file, path: containers.originOf(file.path) ?? file.path } : file,
+    )
     return request
   }
   const result = await checkFiles(prepare, {
     signal: abort.signal,
     onProgress: progress.show,
-  }).finally(() => progress.stop())
+  })
+    .catch(async (error: unknown) => {
+      await containers.remove()
+      throw error
+    })
+    .finally(() => progress.stop())
   try {
     const { summary, path } = result
     const { locateFiles } = await import('./report/locations.ts')
@@ -139,22 +153,31 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     return decideExit(summary, flags.failOn, changes === undefined ? 0 : sumChanges(changes).fresh)
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop)
+    await containers.remove()
     await result.dispose()
   }
 }
 
 async function readRequest(
-  paths: readonly string[],
+  given: readonly string[],
   flags: CheckFlags,
+  containers: Containers,
 ): Promise<CheckRequest & { readonly definition: Definition }> {
+  const paths = await containers.openArchives(given.map((path) => folderOf(path) ?? path))
   const definition = await readDefinition(flags, paths)
   const { findCode } = await import('./explain-check.ts')
   const only = (flags.only ?? []).map((code) => findCode(definition, code).check.code)
-  const { selectFiles } = await import('./select-files.ts')
+  const { isFileName, selectFiles } = await import('./select-files.ts')
+  // Copies of sheets are files, whose names are those of files.
+  const isCopied = flags.fix !== undefined || flags.mark !== undefined
   const { files, complete, unread, notes } = selectFiles(
-    paths.map((path) => folderOf(path) ?? path),
+    await containers.openWorkbooks(paths, (name) => isFileName(name, definition)),
     definition,
     flags.file,
+    {
+      nameOf: (path) => (isCopied ? undefined : containers.nameOf(path)),
+      opened: containers.opened,
+    },
   )
   for (const note of [...definition.notes, ...notes]) say(`Note: ${note}`)
   return { definition, files, complete, unread, returnId: flags.return, asOf: flags.asOf, only }

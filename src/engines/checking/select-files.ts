@@ -7,6 +7,16 @@ import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
 import type { UnreadFile } from './engine/run.ts'
 
+/** What is known of files that come from an archive or a workbook. */
+export interface Origin {
+  /** The name in findings, if it is not that of the file. */
+  readonly nameOf: (path: string) => string | undefined
+  /** The absolute paths of files whose content is among the paths. */
+  readonly opened: ReadonlySet<string>
+}
+
+const AS_IS: Origin = { nameOf: () => undefined, opened: new Set() }
+
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xls|ods|zip)$/i
 
 export interface SelectedFiles {
@@ -30,17 +40,23 @@ export function selectFiles(
   paths: readonly string[],
   definition: Definition,
   named: readonly string[] = [],
+  { nameOf, opened }: Origin = AS_IS,
 ): SelectedFiles {
   const faults: Fault[] = []
+  const show = (path: string) => nameOf(path) ?? path
   const unread: string[] = []
   const notes: string[] = []
   const chosen = new Map<Resource, { path: string; name: string }>()
   let complete = false
   const choose = (path: string, resource: Resource, name = basename(path)) => {
     const other = chosen.get(resource)?.path
-    if (other === undefined) chosen.set(resource, { path, name })
-    else if (other === path) faults.push({ file: path, message: 'is named twice' })
-    else faults.push({ file: path, message: `is ${resource.title}, and so is ${other}; name one of them` })
+    if (other === undefined) chosen.set(resource, { path, name: nameOf(path) ?? name })
+    else if (other === path) faults.push({ file: show(path), message: 'is named twice' })
+    else
+      faults.push({
+        file: show(path),
+        message: `is ${resource.title}, and so is ${show(other)}; name one of them`,
+      })
   }
   for (const each of named) {
     const [, name = '', path = ''] = /^([^=]+)=(.+)$/s.exec(each) ?? []
@@ -67,30 +83,31 @@ export function selectFiles(
         if (!isNamed.has(resource)) choose(join(path, name), resource, name)
       }
       for (const name of listFiles(path)) {
-        if (isChosen.has(resolve(path, name))) continue
+        const file = join(path, name)
+        if (isChosen.has(resolve(file)) || opened.has(resolve(file))) continue
         const resource = findResource(name, definition)
-        if (resource === undefined || isNamed.has(resource)) unread.push(name)
+        if (resource === undefined || isNamed.has(resource)) unread.push(nameOf(file) ?? name)
         else if (!nested.some((each) => each.resource === resource)) {
-          choose(join(path, name), resource)
-          noteName(name, resource, notes)
+          choose(file, resource)
+          noteName(name, resource, notes, nameOf(file))
         }
       }
     } else {
       const resource = findResource(basename(path), definition)
       if (resource !== undefined) {
         choose(path, resource)
-        noteName(basename(path), resource, notes)
+        noteName(basename(path), resource, notes, nameOf(path))
       } else {
         const known = definition.resources.map((each) => each.path).join(', ')
         const message = `is not a file of the definition ${definition.name}${near(basename(path), definition)}; its files are ${known}`
-        faults.push({ file: path, message })
+        faults.push({ file: show(path), message })
       }
     }
   }
   if (faults.length === 0 && chosen.size === 0) {
     const known = definition.resources.map((each) => each.path).join(', ')
     const message = `has none of the files of the definition ${definition.name}: ${known}`
-    faults.push({ file: paths.join(', '), message })
+    faults.push({ file: paths.map(show).join(', '), message })
   }
   if (faults.length > 0) throw new UserError(faults)
   const files = [...chosen].map(([resource, file]) => ({ resource: resource.name, ...file }))
@@ -100,7 +117,7 @@ export function selectFiles(
 
 /** Finds the absent file that an unread one is probably meant to be. */
 function describeUnread(name: string, absent: readonly Resource[]): UnreadFile {
-  const stem = stemOf(name)
+  const stem = stemOf(posix.basename(name))
   const similar = findSimilar(
     stem,
     absent.map((resource) => resource.name),
@@ -147,14 +164,19 @@ function findResource(name: string, { resources }: Definition): Resource | undef
   )
 }
 
+/** Whether a name without its extension is that of a file of the definition. */
+export function isFileName(name: string, definition: Definition): boolean {
+  return findResource(name, definition) !== undefined
+}
+
 /** Notes a name that is neither the file's own nor one that the definition expects. */
-function noteName(name: string, resource: Resource, notes: string[]): void {
+function noteName(name: string, resource: Resource, notes: string[], shown = name): void {
   const stem = stemOf(name)
   const isExpected =
     stem === stemOf(resource.name) ||
     stem === pathStem(resource) ||
     resource.fileNames.some((pattern) => matches(stem, pattern))
-  if (!isExpected) notes.push(`The file ${name} was read as ${posix.basename(resource.path)}.`)
+  if (!isExpected) notes.push(`The file ${shown} was read as ${posix.basename(resource.path)}.`)
 }
 
 function pathStem({ path }: Resource): string {

@@ -7,18 +7,24 @@ import type { ShownNumber } from './table.ts'
  * as it is stored.
  *
  * @param bytes an XLSX file whose unpacked size has been checked
+ * @param withErrors whether errors of formulas, such as `#N/A`, are among them; the reader leaves them out
  */
-export function readShownNumbers(bytes: Buffer, sheet: string): ReadonlyMap<string, ShownNumber> {
+export function readShownNumbers(
+  bytes: Buffer,
+  sheet: string,
+  withErrors = false,
+): ReadonlyMap<string, ShownNumber> {
   const shown = new Map<string, ShownNumber>()
   const files = listFiles(bytes)
   const read = (path: string) => files.get(path)?.() ?? ''
   const formats = readFormats(read('xl/styles.xml'))
-  if (formats.every((format) => format === undefined)) return shown
+  if (formats.every((format) => format === undefined) && !withErrors) return shown
   let cell = ''
   for (const [, attributes, value] of read(findSheet(read, sheet)).matchAll(CELL_OR_VALUE)) {
     if (attributes !== undefined) cell = attributes
     if (value === undefined) continue
     const { r: place = '', s: style, t: type = 'n' } = readAttributes(cell)
+    if (type === 'e' && withErrors) shown.set(toIndexes(place), { stored: '', shown: value.trim() })
     const format = formats[Number(style)]
     if (format === undefined || type !== 'n') continue
     const stored = value.trim()

@@ -1,0 +1,245 @@
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { Readable, Transform, type TransformCallback } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
+import { renderRecord, type TextSheet } from '../records/index.ts'
+import { isDiskFull } from './process/limits.ts'
+
+/** How large an archive may be. */
+export interface ArchiveLimits {
+  readonly unpackedBytes: number
+  readonly files: number
+}
+
+const LIMITS: ArchiveLimits = { unpackedBytes: 2 ** 33, files: 1000 }
+
+/** What operating systems and spreadsheet programs add to folders. */
+const JUNK = /(?:^|\/)(?:__MACOSX|\.(?!\.?(?:\/|$))[^/]*|~\$[^/]*|Thumbs\.db)(?:\/|$)/i
+const ARCHIVE = /\.zip$/i
+const WORKBOOK = /\.xls[xm]$/i
+
+interface Container {
+  /** The archive or workbook of the person. */
+  readonly path: string
+  readonly name: string
+  readonly isWorkbook: boolean
+}
+
+/** Archives and workbooks among the inputs of a check, as files in a folder for temporary files. */
+export class Containers {
+  #folder: string | undefined
+  readonly #limits: ArchiveLimits
+  #count = 0
+  /** The name of what was unpacked, by its folder. */
+  readonly #names = new Map<string, Container>()
+  /** Workbooks that need not be read again. */
+  readonly opened = new Set<string>()
+
+  constructor(limits: Partial<ArchiveLimits> = {}) {
+    this.#limits = { ...LIMITS, ...limits }
+  }
+
+  /**
+   * Unpacks the ZIP archives among the paths; a folder takes the place of each.
+   *
+   * @throws {UserError} if one is too large, encrypted or damaged
+   */
+  async openArchives(paths: readonly string[]): Promise<string[]> {
+    const opened: string[] = []
+    for (const path of paths)
+      opened.push(ARCHIVE.test(path) && isFile(path) ? await this.#openArchive(path) : path)
+    return opened
+  }
+
+  async #openArchive(path: string): Promise<string> {
+    // Imported on demand: few inputs are archives.
+    const { unzip } = await import('@cj-tech-master/excelts/archive')
+    const { unpackedBytes, files } = this.#limits
+    const folder = this.#nextFolder()
+    let room = unpackedBytes
+    let count = 0
+    try {
+      for await (const entry of unzip(createReadStream(path)).entries()) {
+        if (entry.type !== 'file' || JUNK.test(entry.path)) {
+          entry.discard()
+          continue
+        }
+        if (++count > files)
+          fail({ file: path, message: `has more than ${files} files: unpack it, and check the folder` })
+        const file = `${path}/${entry.path}`
+        const target = resolve(folder, entry.path.replaceAll('\\', '/'))
+        if (!target.startsWith(folder + sep)) fail({ file, message: 'is outside of the archive' })
+        if (entry.isEncrypted) fail({ file, message: 'is encrypted: unpack it first' })
+        if (existsSync(target)) fail({ file, message: 'is twice in the archive' })
+        mkdirSync(dirname(target), { recursive: true })
+        const limit = new Limit(room, { file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
+        await pipeline(entry.stream(), limit, createWriteStream(target, { mode: 0o600 }))
+        room -= limit.passed
+      }
+    } catch (error) {
+      if (error instanceof UserError || isDiskFull(error)) throw error
+      fail({ file: path, message: 'is not a ZIP archive, or is damaged: pack it again' })
+    }
+    if (count === 0) fail({ file: path, message: 'is an empty ZIP archive' })
+    const root = findRoot(folder)
+    this.#names.set(root, { path, name: basename(path), isWorkbook: false })
+    return root
+  }
+
+  /**
+   * Writes the sheets of the workbooks among the paths, or in their folders, as CSV files. A folder with a file for
+   * each sheet takes the place of a workbook; a file does if the workbook has the name of a file of the definition.
+   *
+   * @param isFileName whether a name without its extension is that of a file of the definition
+   * @throws {UserError} if a workbook is too large or damaged
+   */
+  async openWorkbooks(paths: readonly string[], isFileName: (name: string) => boolean): Promise<string[]> {
+    const opened: string[] = []
+    for (const path of paths) {
+      if (!existsSync(path)) opened.push(path)
+      else if (statSync(path).isDirectory()) {
+        opened.push(path)
+        const inside = readdirSync(path).filter((name) => WORKBOOK.test(name) && !JUNK.test(name))
+        for (const name of inside.sort()) opened.push(await this.#openWorkbook(join(path, name), isFileName))
+      } else opened.push(WORKBOOK.test(path) ? await this.#openWorkbook(path, isFileName) : path)
+    }
+    return opened
+  }
+
+  async #openWorkbook(path: string, isFileName: (name: string) => boolean): Promise<string> {
+    const name = this.nameOf(path) ?? basename(path)
+    const folder = this.#nextFolder()
+    this.opened.add(resolve(path))
+    this.#names.set(folder, { path: this.originOf(path) ?? path, name, isWorkbook: true })
+    // Imported on demand: few inputs are workbooks.
+    const { readWorkbook } = await import('../records/index.ts')
+    const read = await readWorkbook(path).catch((error: unknown) => {
+      // An import says that nothing was stored.
+      throw error instanceof UserError ? new UserError(error.faults) : error
+    })
+    const sheets = read.filter(hasRows)
+    if (sheets.length === 0) fail({ file: path, message: 'has no sheet with data' })
+    const stem = basename(path).replace(WORKBOOK, '')
+    const [first, ...others] = sheets
+    // One workbook for each file: then its own name counts, and its sheet may be called Sheet1.
+    if (first !== undefined && others.length === 0 && isFileName(stem) && !isFileName(first.name))
+      return await writeSheet(first, join(folder, `${stem}.csv`))
+    const taken = new Set<string>()
+    for (const sheet of sheets) await writeSheet(sheet, join(folder, nameFile(sheet.name, taken)))
+    return folder
+  }
+
+  /** The name of what was unpacked: its archive or workbook, and its path or sheet there. */
+  nameOf(path: string): string | undefined {
+    const [folder, container] = this.#find(path)
+    if (container === undefined) return undefined
+    const inner = relative(folder, path).split(sep).join('/')
+    if (inner === '') return container.name
+    return `${container.name}/${container.isWorkbook ? inner.replace(/\.csv$/, '') : inner}`
+  }
+
+  /** The archive or workbook that a file was in. */
+  originOf(path: string): string | undefined {
+    return this.#find(path)[1]?.path
+  }
+
+  #find(path: string): [string, Container | undefined] {
+    const root = this.#folder ?? ''
+    for (let folder = resolve(path); root !== '' && folder.startsWith(root); folder = dirname(folder)) {
+      const container = this.#names.get(folder)
+      if (container !== undefined) return [folder, container]
+    }
+    return ['', undefined]
+  }
+
+  #nextFolder(): string {
+    this.#folder ??= realpathSync(mkdtempSync(join(tmpdir(), 'mahi-unpack-')))
+    const folder = join(this.#folder, String(++this.#count))
+    mkdirSync(folder)
+    return folder
+  }
+
+  /** Deletes what was unpacked. */
+  async remove(): Promise<void> {
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+function isFile(path: string): boolean {
+  return existsSync(path) && statSync(path).isFile()
+}
+
+/** Counts bytes, and fails after more than a number of them. */
+class Limit extends Transform {
+  passed = 0
+  readonly #most: number
+  readonly #fault: Fault
+
+  constructor(most: number, fault: Fault) {
+    super()
+    this.#most = most
+    this.#fault = fault
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.passed += chunk.length
+    if (this.passed > this.#most) done(new UserError([this.#fault]))
+    else done(null, chunk)
+  }
+}
+
+/** The first folder that has more than another folder in it. */
+function findRoot(folder: string): string {
+  const [only, ...others] = readdirSync(folder, { withFileTypes: true })
+  return only?.isDirectory() === true && others.length === 0 ? findRoot(join(folder, only.name)) : folder
+}
+
+function hasRows(sheet: TextSheet): boolean {
+  for (const row of sheet.rows()) if (row.length > 0) return true
+  return false
+}
+
+/** A file name for a sheet, which may have any characters. */
+function nameFile(sheet: string, taken: Set<string>): string {
+  const plain = sheet.replace(/[\p{Cc}/\\]/gu, '_').slice(0, 100)
+  let name = `${plain}.csv`
+  for (let number = 2; taken.has(name.toLowerCase()); number++) name = `${plain} ${number}.csv`
+  taken.add(name.toLowerCase())
+  return name
+}
+
+/** Writes a sheet as CSV in which each row is a line, so that findings name the row. */
+async function writeSheet(sheet: TextSheet, path: string): Promise<string> {
+  await pipeline(Readable.from(renderRows(sheet)), createWriteStream(path, { mode: 0o600 }))
+  return path
+}
+
+function* renderRows(sheet: TextSheet): Generator<string> {
+  let width: number | undefined
+  let blank = 0
+  for (const cells of sheet.rows()) {
+    if (cells.length === 0) {
+      blank++
+      continue
+    }
+    // Blank rows at the end are no lines.
+    yield '\n'.repeat(blank)
+    blank = 0
+    width ??= cells.length
+    const row = Array.from({ length: Math.max(width, cells.length) }, (_, index) => cells[index] ?? '')
+    // A line end within a cell would shift the lines behind it.
+    yield `${renderRecord(row.map((cell) => cell.replaceAll(/\r?\n/g, '\r')))}\n`
+  }
+}
