@@ -168,7 +168,9 @@ export function corrupt(tables: readonly Table[], random: Random): string {
   if (kind === 16) {
     const one = table.header[column]
     const other = pick(random, table.header)
-    if (one !== undefined) [one.now, other.now] = [other.now, one.now]
+    // The name of a misspelt column that is swapped as well can only be repaired to the name that was misspelt.
+    if (one !== undefined && one.now === one.original && other.now === other.original)
+      [one.now, other.now] = [other.now, one.now]
     return 'swappedColumns'
   }
   if (kind === 17) {
