@@ -4,6 +4,7 @@ import {
   appendFileSync,
   chownSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -106,8 +107,32 @@ export class Cluster {
     await this.start()
   }
 
+  /** Of its files, its socket and its log. */
+  get folder(): string {
+    return this.#folder
+  }
+
   get #data(): string {
     return join(this.#folder, 'data')
+  }
+
+  /** Runs a program as the user of the server, who owns its files; answers what it prints. */
+  runAsOwner(program: string, parameters: readonly string[]): string {
+    return execFileSync(program, parameters, { ...owner, cwd: this.#folder, encoding: 'utf8', stdio: 'pipe' })
+  }
+
+  /** Makes a folder of the server's user beside its data. */
+  makeFolder(name: string): string {
+    const path = join(this.#folder, name)
+    mkdirSync(path)
+    giveToOwner(path)
+    return path
+  }
+
+  /** Kills the server, and loses its disk. */
+  async loseData(): Promise<void> {
+    await this.kill()
+    for (const name of readdirSync(this.#data)) rmSync(join(this.#data, name), { recursive: true })
   }
 
   /** Settings that hold from the next start on. */
