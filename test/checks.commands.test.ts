@@ -54,6 +54,20 @@ test('a terminal shows at most 15 causes, and fits on one screen', async () => {
   expect(lines.every((line) => line.length < 250)).toBe(true)
 })
 
+test('docs/checks.md shows what the command prints', async () => {
+  const root = join(import.meta.dirname, '..')
+  const [, shown = ''] =
+    /\$ mahi check samples\/sdr\/as-exported\n(.*?)\n```/s.exec(
+      readFileSync(join(root, 'docs/checks.md'), 'utf8'),
+    ) ?? []
+  const { stdout } = await new Installation().run(['check', join(root, 'samples/sdr/as-exported')])
+  const printed = stdout.split('\n')
+  // Lines are left out, and shown as an ellipsis.
+  const lines = shown.split('\n').filter((line) => line !== '…')
+  expect(lines.length).toBeGreaterThan(10)
+  expect(lines.filter((line) => !printed.includes(line))).toEqual([])
+})
+
 test('--all prints the verdict and one line for each code, most frequent first', async () => {
   const { code, stdout, stderr } = await checkFolder(
     { 'members.csv': `${MEMBERS}M3,,9\n`, 'book-loans.csv': LOANS },
