@@ -42,13 +42,16 @@ test('the page of the console is named only if the start page says so', async ()
   onTestFinished(() => void server.close())
   await new Promise((resolve) => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  expect(await findConsolePage(url, 'a/b')).toBe(`${url}console/submissions/a%2Fb`)
+  expect(await findConsolePage(url, 'a/b', 'x&y')).toBe(`${url}console/submissions/a%2Fb?eid=x%26y`)
   const long = `{"home":"/console","more":"${'x'.repeat(100_000)}"}`
   for (const other of ['{"home":"/docs"}', '{"home":"https://other.example"}', '<html>', 'null', '', long]) {
     body = other
-    expect([other.slice(0, 40), await findConsolePage(url, 'a')]).toEqual([other.slice(0, 40), undefined])
+    expect([other.slice(0, 40), await findConsolePage(url, 'a', '1')]).toEqual([
+      other.slice(0, 40),
+      undefined,
+    ])
   }
-  expect(await findConsolePage(URL, 'a')).toBeUndefined()
+  expect(await findConsolePage(URL, 'a', '1')).toBeUndefined()
 })
 
 test('the examples of a definition are counted in a sentence', async () => {

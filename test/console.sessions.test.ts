@@ -4,6 +4,7 @@ import { createKey, revokeKey } from '../src/api/access/keys.ts'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
 import { Installation } from './support/command.ts'
 import { tokenOf } from './support/console.ts'
 import { fillDatabase } from './support/filled-database.ts'
@@ -101,6 +102,56 @@ describe('a session', () => {
     const link = await new Sessions(service.database).createLink(id)
     const third = cookieOf(await post(`/console/link/${link}`, {}, { ...OWN, cookie: second }))
     expect([await status(second), await status(third)]).toEqual([401, 200])
+  })
+
+  test('begins with the link of mahi console, which opens the page that is named', async () => {
+    const mahi = new Installation()
+    await fillDatabase(mahi.databaseUrl)
+    const { url } = await mahi.serve({ CONSOLE: 'on' })
+    const open = async (...page: string[]) => {
+      const { stdout, stderr } = await mahi.run(['console', ...page, '--url', url])
+      expect(stderr).toContain('it works once')
+      expect(stdout).toMatch(/^http:\S+\n$/)
+      const shown = await (await fetch(stdout.trim())).text()
+      const [, action = ''] = /action="([^"]+)"/.exec(shown) ?? []
+      const opened = await fetch(url + action, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { ...FORM, ...OWN },
+      })
+      expect(opened.status).toBe(303)
+      return new URL(opened.headers.get('location') ?? '', url).searchParams.get('to')
+    }
+    expect(await open()).toBe('/console/occupations')
+    expect(await open('/console/submissions?eid=9')).toBe('/console/submissions?eid=9')
+    expect(await open(`${url}/console/changes`)).toBe('/console/changes')
+    for (const page of ['/docs', '//other.example/console', 'https://other.example/docs', 'console']) {
+      const refused = await mahi.run(['console', page])
+      expect([page, refused.code, refused.stdout]).toEqual([page, 1, ''])
+      expect(refused.stderr).toContain('must be a page of the console, such as /console/submissions')
+    }
+  })
+
+  test('begins with the key of an earlier call for the same organisations', async () => {
+    const mahi = new Installation()
+    await fillDatabase(mahi.databaseUrl)
+    const keyOf = async (...given: string[]) =>
+      ((await mahi.runJson(['console', ...given])) as { key: string }).key
+    const first = await keyOf('--eid', '1', '2')
+    expect([await keyOf('--eid', '2,1'), await keyOf('--key', first)]).toEqual([first, first])
+    const none = await keyOf()
+    expect(none).not.toBe(first)
+    expect(await keyOf()).toBe(none)
+    await mahi.run(['keys', 'revoke', first])
+    const second = await keyOf('--eid', '1,2')
+    expect([first, none]).not.toContain(second)
+    const now = Date.now()
+    const database = await openDatabase(mahi.databaseUrl)
+    await database.write('keys', async (writer) => {
+      await writer.run('update api_key set expires = $2 where id = $1', [second, now + 59 * 60_000])
+    })
+    await database.close()
+    expect(await keyOf('--eid', '1,2')).not.toBe(second)
   })
 
   test('ends with all others at the command of the operator', async () => {

@@ -41,7 +41,7 @@ test('mahi submit uploads a folder, waits, and exits as mahi check does', async 
   expect(head).toMatch(/^severity +first +findings +learners +what to fix$/)
   expect(rows.length).toBeGreaterThan(10)
   const [, page = ''] = /^Console: (.+)$/m.exec(faulty.stderr) ?? []
-  expect(page).toMatch(new RegExp(`^${url}/console/submissions/[\\w-]{20,}$`))
+  expect(page).toMatch(new RegExp(`^${url}/console/submissions/[\\w-]{20,}\\?eid=9$`))
   expect((await fetch(page)).status).toBe(401)
   const clean = await mahi.run(['submit', CLEAN, ...given, '--json'], options)
   expect([clean.code, JSON.parse(clean.stdout)]).toEqual([

@@ -1,9 +1,13 @@
 import type { Command } from 'commander'
-import { createKey, listKeys } from '../api/access/keys.ts'
+import { listKeys } from '../api/access/keys.ts'
 import { SCOPES } from '../api/access/principal.ts'
+import { findSessionKey } from '../api/access/session-key.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
-import { UserError } from '../foundation/faults/user-error.ts'
-import { LINK_LIFETIME, LONGEST, Sessions } from './sessions.ts'
+import { say, writeOut } from '../foundation/command-line/terminal.ts'
+import { fail, UserError } from '../foundation/faults/user-error.ts'
+import { quote } from '../foundation/text/quote.ts'
+import { link, ownPath } from './links.ts'
+import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from './sessions.ts'
 
 interface Flags {
   key?: string
@@ -13,60 +17,58 @@ interface Flags {
   json?: true
 }
 
+/** The client of the keys that the command creates. */
+const CLIENT = 'console'
+
 /** Adds `console`, which prints a one-time sign-in link. */
 export function addConsoleCommand(program: Command, withDatabase: WithDatabase): void {
   program
     .command('console')
     .description('print a one-time link that signs in to the console')
-    .option('--key <id>', 'sign in with this key (default: a new key for everything, for 12 hours)')
-    .option('--eid <eid...>', 'the organisations that the new key covers')
+    .argument('[page]', 'the page to open: its path or its URL, such as /console/submissions')
+    .option('--key <id>', 'sign in with this key (default: a key for everything, which lasts 12 hours)')
+    .option('--eid <eid...>', 'the organisations that the default key covers')
     .option('--url <url>', 'the URL of the service', 'http://127.0.0.1:8080')
     .option('--end-sessions', 'end all sessions and links instead')
     .addOption(jsonOption)
     .action(
-      action(async ({ key, eid = [], url, endSessions, json }: Flags) => {
+      action(async (page: string | undefined, { key, eid = [], url, endSessions, json }: Flags) => {
+        const flags = json === true ? { json } : {}
         if (endSessions === true) {
           const ended = await withDatabase((database) => new Sessions(database).endAll())
-          return report(
-            json === true ? { json } : {},
-            { ended },
-            `${ended} ${ended === 1 ? 'session' : 'sessions'} ended.`,
-          )
+          return report(flags, { ended }, `${ended} ${ended === 1 ? 'session' : 'sessions'} ended.`)
         }
+        const { base, to } = readPage(page, url)
         const summary = await withDatabase(async (database) => {
-          const keyId =
-            key ??
-            (await createConsoleKey(
-              database,
-              eid.flatMap((each) => each.split(',')),
-            ))
+          const eids = eid.flatMap((each) => each.split(','))
+          const wanted = { client: CLIENT, scopes: SCOPES, eids, lifetime: LONGEST, rest: IDLE }
+          const keyId = key ?? (await findSessionKey(database, wanted))
           const known = (await listKeys(database)).find(({ id }) => id === keyId)
           if (known === undefined || known.revoked !== null || known.expires <= Date.now()) {
             throw new UserError(`--key: there is no valid key ${keyId}. "mahi keys list" shows the keys.`)
           }
           const secret = await new Sessions(database).createLink(keyId)
-          return { url: new URL(`/console/link/${secret}`, url).href, key: keyId }
+          return { url: new URL(link(`/console/link/${secret}`, { to }), base).href, key: keyId }
         })
+        if (json === true) return report(flags, summary, '')
+        await writeOut(`${summary.url}\n`)
         const minutes = LINK_LIFETIME / 60_000
-        await report(
-          json === true ? { json } : {},
-          summary,
-          `Open this link within ${minutes} minutes; it works once:\n\n  ${summary.url}\n\nThe console must be on (CONSOLE=on). The session ends with the key ${summary.key}.`,
+        say(
+          `Open this link within ${minutes} minutes; it works once. The console must be on (CONSOLE=on). The session ends with the key ${summary.key}.`,
         )
       }),
     )
 }
 
-/** Creates a key only for the session; it is never shown. */
-async function createConsoleKey(
-  database: Parameters<typeof createKey>[0],
-  eids: readonly string[],
-): Promise<string> {
-  const { id } = await createKey(database, {
-    client: 'console',
-    scopes: SCOPES,
-    eids,
-    expires: Date.now() + LONGEST,
-  })
-  return id
+/** The service and the page that a link is for. The URL of a page is enough: it names both. */
+function readPage(page: string | undefined, url: string): { base: string; to: string | undefined } {
+  if (page === undefined) return { base: url, to: undefined }
+  const given = /^https?:\/\//.test(page) ? URL.parse(page) : null
+  const path = given === null ? page : given.pathname + given.search
+  if (ownPath(path) !== path)
+    fail({
+      field: 'page',
+      message: `must be a page of the console, such as /console/submissions, not ${quote(page)}`,
+    })
+  return { base: given?.origin ?? url, to: path }
 }

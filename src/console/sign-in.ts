@@ -33,6 +33,11 @@ function redirectSignedIn(reply: FastifyReply, to: string): FastifyReply {
   return reply.redirect(`${CHECK}?to=${encodeURIComponent(to)}`, 303)
 }
 
+/** The page in the query of a link. */
+function pageAskedFor(request: FastifyRequest): string | undefined {
+  return new URL(request.url, 'http://localhost').searchParams.get('to') ?? undefined
+}
+
 /** Registers all ways to sign in, and sign-out. */
 export function registerSignIn(app: FastifyInstance, services: ConsoleServices): void {
   const { access, sessions, oidc, log } = services
@@ -78,7 +83,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
       renderPage(
         { title: 'Sign in', path: '' },
         html`<h1>Sign in to Mahi</h1>
-          <${PostForm} action=${`/console/link/${encodeURIComponent(request.params.secret)}`}
+          <${PostForm} action=${link(`/console/link/${encodeURIComponent(request.params.secret)}`, { to: pageAskedFor(request) })}
             data-submit=${isFromElsewhere(request) ? undefined : 'now'}>
             <button type="submit">Open the console</button>
           <//>
@@ -96,7 +101,7 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     }
     writeSession(request, reply, secret)
     log.warn({ audit: 'signed in', by: 'link' })
-    return redirectSignedIn(reply, '/console/occupations')
+    return redirectSignedIn(reply, ownPath(pageAskedFor(request)))
   })
 
   app.get(CHECK, { config }, (request, reply) => {

@@ -5,7 +5,7 @@ const PATIENCE = 5_000
 const MOST = 16_384
 
 /** The page of a submission in the console, if the start page of the service says that it has one. */
-export async function findConsolePage(url: string, token: string): Promise<string | undefined> {
+export async function findConsolePage(url: string, token: string, eid: string): Promise<string | undefined> {
   const base = url.replace(/\/+$/, '')
   try {
     const response = await fetch(`${base}/`, {
@@ -14,7 +14,9 @@ export async function findConsolePage(url: string, token: string): Promise<strin
       signal: AbortSignal.timeout(PATIENCE),
     })
     const { home } = JSON.parse(await readStart(response)) as { home?: unknown }
-    return home === '/console' ? `${base}/console/submissions/${encodeURIComponent(token)}` : undefined
+    return home === '/console'
+      ? `${base}/console/submissions/${encodeURIComponent(token)}?eid=${encodeURIComponent(eid)}`
+      : undefined
   } catch {
     return undefined
   }

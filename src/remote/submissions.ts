@@ -104,7 +104,7 @@ async function reportRun(
   const { errorCount = 0, warningCount = 0 } = run
   const summary = await submissions.summary(token)
   const { causes } = await submissions.causes(token)
-  const page = await findConsolePage(flags.url, token)
+  const page = await findConsolePage(flags.url, token, flags.eid)
   if (errorCount > 0) process.exitCode = 1
   if (flags.json === true) {
     const found = { ...summary, runId: run.runId, causes, console: page }
