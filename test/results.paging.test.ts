@@ -23,6 +23,46 @@ test('a page says its number, its size, its entries and how many there are in al
   )
 })
 
+test('the header Link leads through all pages of findings, of comparisons and of submissions', async () => {
+  const service = await Service.start()
+  const token = 'of-1001~.'
+  const entries = Array.from({ length: 7 }, (_, index) => ({
+    localId: `L${index}`,
+    errorCode: index % 2 === 0 ? 'a&b=c#ā' : 'B',
+  }))
+  await service.publish(entries, { token })
+  await service.publish(entries, { token })
+  for (let each = 0; each < 4; each++) await service.publish([], { token: `another-${each}` })
+  const follow = async (start: string) => {
+    const sizes: number[] = []
+    const found: { localId?: string }[] = []
+    for (let path: string | undefined = start; path !== undefined; ) {
+      const response = await service.get(path, HEADERS)
+      expect([path, response.statusCode]).toEqual([path, 200])
+      const { results, totalCount } = response.json()
+      sizes.push(results.length)
+      found.push(...results)
+      const { link } = response.headers
+      expect(link !== undefined).toBe(found.length < totalCount)
+      path = link === undefined ? undefined : /^<(\/v1\/[!-;=?-~]+)>; rel="next"$/.exec(String(link))?.[1]
+      if (link !== undefined) expect(path).toBeDefined()
+    }
+    return { sizes, ids: found.map(({ localId }) => localId) }
+  }
+  const at = addressOf(encodeURIComponent(token))
+  const ids = entries.map(({ localId }) => localId)
+  expect(await follow(`${at}?pageSize=3`)).toEqual({ sizes: [3, 3, 1], ids })
+  expect(await follow(`${at}?pageSize=7`)).toEqual({ sizes: [7], ids })
+  expect(await follow(`${at}?Filter.ErrorCode=${encodeURIComponent('a&b=c#ā')}&pageSize=2`)).toEqual({
+    sizes: [2, 2],
+    ids: ['L0', 'L2', 'L4', 'L6'],
+  })
+  expect(await follow(`${at}/changes?from=1&status=open&pageSize=5`)).toEqual({ sizes: [5, 2], ids })
+  expect((await follow('/v1/submissions?pageSize=2')).sizes).toEqual([2, 2, 1])
+  const exported = await service.get(at, { ...HEADERS, accept: 'text/csv' })
+  expect(exported.headers.link).toBeUndefined()
+})
+
 test('an entry is returned as published, without absent fields', async () => {
   const service = await Service.start()
   const full = {

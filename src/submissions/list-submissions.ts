@@ -1,12 +1,13 @@
 import Type from 'typebox'
 import { forOrganisation } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
-import { describeDocument } from '../api/contract/describe.ts'
+import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
 import { withDefault } from '../api/contract/fields.ts'
 import { document } from '../api/contract/results.ts'
 import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
+import { linkNextPage } from './findings/next-page.ts'
 import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
@@ -56,7 +57,7 @@ export function listOwnSubmissions({ database, definitions, maxBatchRecords }: S
         SubmissionPage,
         'A page of submissions.',
         { page: 1, pageSize: 20, results: [EXAMPLE_SUBMISSION], totalCount: 1 },
-        REVISION_HEADER,
+        { ...REVISION_HEADER, ...NEXT_LINK },
       ),
     },
     problems: SUBMISSION_PROBLEMS,
@@ -65,9 +66,10 @@ export function listOwnSubmissions({ database, definitions, maxBatchRecords }: S
     const states: SubmissionState[] = []
     for (const submission of submissions) states.push(await readState(database, submission))
     const results = states.map((state) => renderState(definitions, state, maxBatchRecords))
+    const revision = revisionOf(...states.flatMap((state) => [state, state.lastRun]))
     return document(
       { ...query, results, totalCount },
-      revisionOf(...states.flatMap((state) => [state, state.lastRun])),
+      { ...revision, ...linkNextPage('/submissions', query, totalCount) },
     )
   })
 }

@@ -70,7 +70,13 @@ export interface Question {
 
 /** How a request has to be answered. */
 export type Outcome =
-  | { readonly kind: 'page'; readonly name: string; readonly body: string }
+  | {
+      readonly kind: 'page'
+      readonly name: string
+      readonly body: string
+      /** The header Link, where it can name a token. */
+      readonly link?: string | undefined
+    }
   | { readonly kind: 'not-modified'; readonly name: string }
   | {
       readonly kind: 'refused'
@@ -132,7 +138,11 @@ function predictResults(world: World, question: Question, credential: Credential
   }
   const results = entries.slice((page - 1) * pageSize, page * pageSize)
   const body = JSON.stringify({ page, pageSize, results, totalCount: entries.length })
-  return pageOrNotModified(world, question, `${token} ${run} ${page} ${pageSize}`, body)
+  const path = `/v1/submissions/${encodeURIComponent(token)}/validation-results`
+  const more = page * pageSize < entries.length
+  const link = more ? `<${path}?page=${page + 1}&pageSize=${pageSize}>; rel="next"` : undefined
+  const outcome = pageOrNotModified(world, question, `${token} ${run} ${page} ${pageSize}`, body)
+  return outcome.kind === 'page' ? { ...outcome, link } : outcome
 }
 
 function predictOccupations(world: World, question: Question): Outcome {

@@ -328,7 +328,7 @@ export class Organisations {
 
   /** @param certain whether this outcome is the only one there can be: an empty run looks like another one */
   #assertOutcome(
-    { request: { method } }: Question,
+    { request: { method }, operation }: Question,
     answer: ExactAnswer,
     outcome: Outcome,
     certain: boolean,
@@ -345,7 +345,8 @@ export class Organisations {
         if (!bodyless) expect(body).toBe(outcome.body)
         expect(headerOf(answer, 'content-type')).toBe('application/json; charset=utf-8')
         if (certain) this.#learnEtag(outcome.name, headerOf(answer, 'etag') ?? '')
-        expect(marksIn(JSON.stringify(answer.headers))).toEqual([])
+        if (operation === 'results') expect(headerOf(answer, 'link')).toBe(outcome.link)
+        expect(marksIn(JSON.stringify(answer.headers))).toEqual(marksIn(outcome.link ?? ''))
         return
       }
       case 'not-modified':

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument, NOT_COVERED } from '../../api/contract/describe.ts'
+import { describeDocument, NEXT_LINK, NOT_COVERED } from '../../api/contract/describe.ts'
 import { count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
@@ -10,6 +10,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import { readAtPrimary, readAtStandby, StateMissing } from '../../foundation/database/servers.ts'
 import { type Comparison, compareRuns } from './compare.ts'
 import { readDetails, type Selection } from './filters.ts'
+import { findingsPath, linkNextPage } from './next-page.ts'
 import { assertThere, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import type { Submission } from './queries.ts'
 import { findRun, isPartial, type Run, readRun } from './runs.ts'
@@ -121,7 +122,10 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
     },
     schemas: { ResultsChanges },
     responses: {
-      200: describeDocument(ResultsChanges, 'A page of the comparison.', EXAMPLE, REVISION_HEADER),
+      200: describeDocument(ResultsChanges, 'A page of the comparison.', EXAMPLE, {
+        ...REVISION_HEADER,
+        ...NEXT_LINK,
+      }),
     },
     problems: {
       'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
@@ -164,7 +168,8 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
       totalCount,
       ...((isPartial(from) || isPartial(to) || from.trimmed !== null) && { partial: true }),
     }
-    return document(body, revisionOf(submission))
+    const path = `${findingsPath(submission.token)}/changes`
+    return document(body, { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) })
   })
 }
 

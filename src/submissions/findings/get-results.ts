@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { unauthorized } from '../../api/access/admit.ts'
 import { explainToken } from '../../api/access/explain-refusal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describePage, NOT_COVERED, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { describePage, NEXT_LINK, NOT_COVERED, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
@@ -20,6 +20,7 @@ import {
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, type Selection, selectEntries } from './filters.ts'
+import { findingsPath, linkNextPage } from './next-page.ts'
 import { assertThere, forFindings, nameRun, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import { findSubmissionOf, readEntries, readSelected, type Submission } from './queries.ts'
@@ -35,7 +36,7 @@ interface Pagination {
 const SELECTIONS = 16 * 2 ** 20
 
 function describeResults() {
-  const described = describePage(ValidationResultsPage, 'A page of entries.', EXAMPLE_PAGE)
+  const described = describePage(ValidationResultsPage, 'A page of entries.', EXAMPLE_PAGE, NEXT_LINK)
   const whole = { schema: { type: 'string', description: 'All entries that match.' } }
   return { ...described, content: { ...described.content, [CSV]: whole, [NDJSON]: whole } }
 }
@@ -171,10 +172,11 @@ async function readResultsPage(
   servers: Servers,
   submission: Submission,
   selected: Selection | undefined,
-  { page, pageSize }: Pagination,
+  query: Pagination & Filters,
   etag: string,
   sealer: Sealer,
 ): Promise<Page> {
+  const { page, pageSize } = query
   const documents = await readAtStandby(servers, (reader) =>
     selected === undefined
       ? readEntries(reader, submission, { page, pageSize }, sealer)
@@ -185,7 +187,8 @@ async function readResultsPage(
     documents,
     `],"totalCount":${submission.totalCount}}`,
   )
-  return new Page(parts, etag)
+  const { link } = linkNextPage(findingsPath(submission.token), query, submission.totalCount)
+  return new Page(parts, etag, link)
 }
 
 /** The filters of a query in a fixed order; an empty string without filters. */
