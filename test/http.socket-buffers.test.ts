@@ -138,10 +138,35 @@ test('what clients have not read is counted before it is written, and the list i
   expect([budget.used, readings()]).toEqual([60_000, 1])
 })
 
+test('who asks again on a connection is believed to have read, until the list says otherwise', async () => {
+  const { budget, buffers, connectOne, readings } = await serve({ capacity: 100_000 })
+  const { socket, queue } = await connectOne()
+  const { socket: other } = await connectOne()
+  for (let count = 0; count < 3; count++) {
+    await buffers.hold(socket, 40_000, 'a')
+    await buffers.hold(other, 40_000, 'b')
+  }
+  expect([budget.used, readings()]).toEqual([80_000, 0])
+  queue(100_000)
+  for (let count = 0; count < 3; count++) await buffers.hold(socket, 40_000, 'a')
+  await until(() => (budget.heldBy('a') === 100_000 ? true : undefined))
+  expect(readings()).toBe(1)
+})
+
+test('who finds no room waits for one reading with all others, however short the last one was ago', async () => {
+  const { buffers, connectOne, readings } = await serve({ capacity: 100_000 })
+  const [first, ...others] = await Promise.all(Array.from({ length: 20 }, connectOne))
+  await buffers.hold((first as (typeof others)[number]).socket, 90_000, 'a')
+  const waiting = others.map(({ socket }) => buffers.hold(socket, 20_000, 'b'))
+  const results = await Promise.allSettled(waiting)
+  expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(3)
+  expect(readings()).toBe(1)
+})
+
 test('a connection counts at most what the system holds of one, and nothing once it has closed', async () => {
   const { budget, buffers, connectOne } = await serve({ mostOfOne: 50_000 })
   const { client, socket } = await connectOne()
-  for (let count = 0; count < 5; count++) buffers.hold(socket, 40_000, 'a')
+  buffers.hold(socket, 80_000, 'a')
   expect(budget.used).toBe(50_000)
   expect(mayHoldMuch(socket)).toBe(true)
   client.destroy()

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Budget, Exhausted, type Holding } from '../../foundation/budget/budget.ts'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import { IDLE_TIMEOUT } from './common-headers.ts'
@@ -20,8 +21,14 @@ const WORTH_COUNTING = 64 * 1024
 /** A connection whose client has taken so many bytes since it was last seen has made progress. */
 const PROGRESS = 64 * 1024
 
-/** Reads within so many milliseconds of the last one show the same. */
-const FRESH = 50
+/** The least time between two readings of the list, in milliseconds. */
+const PAUSE = 10
+
+/** How many times as long as a reading took, if that is longer: the system needs some 10 ms for it. */
+const PAUSE_FACTOR = 9
+
+/** How many times the capacity may be believed to be read between two readings. */
+const BELIEVED = 2
 
 /** What Linux holds for one connection at most unless it is configured. */
 const DEFAULT_MOST = 4 * 2 ** 20
@@ -65,16 +72,22 @@ function reset(connection: Duplex & { resetAndDestroy?(): void }): void {
 /**
  * Limits what the operating system holds of responses that their clients have not read. It accepts up to 4 MiB for each
  * connection at once, so a response that has been written is not one that has been read. Large responses are counted
- * before they are written; what clients have read is subtracted when the system's list of connections is read, which
- * happens only while much is counted. It is a file of Linux: elsewhere, nothing is limited.
+ * before they are written. A client that asks again on its connection has probably read the responses before, which
+ * then count no longer; the system's list of connections tells what clients have really read. It is read when there is
+ * no room, when much is counted, and when much was believed. It is a file of Linux: elsewhere, nothing is limited.
  */
 export class SocketBuffers {
   readonly #budget: Budget
   readonly #readQueues: () => Promise<Queues>
   readonly #mostOfOne: number | undefined
   readonly #connections = new Set<Socket>()
+  /** A reading that has not begun: whoever joins it sees what is true after they asked. */
+  #next: Promise<void> | undefined
   #reading: Promise<void> | undefined
-  #read = Number.NEGATIVE_INFINITY
+  /** When the next reading may begin. */
+  #due = Number.NEGATIVE_INFINITY
+  /** Bytes that were no longer counted since the last reading, because their clients asked again. */
+  #believed = 0
 
   /** @param mostOfOne the most bytes that the system holds for a connection; `undefined` limits nothing */
   constructor(budget: Budget, readQueues = readSystemQueues, mostOfOne = readMostOfOne()) {
@@ -108,11 +121,20 @@ export class SocketBuffers {
   hold(connection: Socket, bytes: number, owner: string): MaybePromise<void> {
     const known = holding.get(connection)
     if (bytes <= SMALL || known === undefined || this.#mostOfOne === undefined) return
+    this.#believe(connection, known)
     const amount = Math.min(bytes, this.#mostOfOne)
     const counted = known.holding?.owner ?? owner
     if (this.#budget.hasRoom(counted, amount)) return this.#add(connection, known, bytes, owner)
     // Most of what is counted may have been read meanwhile.
     return this.#update().then(() => this.#add(connection, known, bytes, owner))
+  }
+
+  /** Counts the responses before as read, unless some of them is still with this process. */
+  #believe(connection: Socket, { holding }: Known): void {
+    if (holding === undefined || connection.writableLength > 0) return
+    this.#believed += holding.amount
+    holding.count(-holding.amount)
+    if (this.#believed > this.#budget.capacity * BELIEVED) this.#check()
   }
 
   #add(connection: Socket, known: Known, bytes: number, owner: string): void {
@@ -145,7 +167,12 @@ export class SocketBuffers {
       known.counted = connection.bytesWritten
     }
     const { used, capacity } = this.#budget
-    if (used <= capacity / 2) return
+    if (used > capacity / 2 || this.#believed > capacity) this.#check()
+  }
+
+  /** Finds out what clients have really read, and ends stopped readers if there is too much that they have not. */
+  #check(): void {
+    this.#believed = 0
     void this.#update().then(() => {
       try {
         this.#budget.assertRoom('', 0)
@@ -155,20 +182,28 @@ export class SocketBuffers {
     })
   }
 
-  /** Subtracts what clients have read. Callers at the same time share one reading of the list. */
+  /** Subtracts what clients have read by now. Callers at the same time share one reading of the list. */
   #update(): Promise<void> {
-    if (performance.now() - this.#read < FRESH) return Promise.resolve()
-    this.#reading ??= this.#readQueues()
-      .then(
-        (queues) => this.#subtract(queues),
-        // Without the list, what is counted stays an upper bound.
-        () => undefined,
-      )
-      .finally(() => {
-        this.#reading = undefined
-        this.#read = performance.now()
-      })
-    return this.#reading
+    this.#next ??= this.#readInTime().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#next
+  }
+
+  async #readInTime(): Promise<void> {
+    await this.#reading
+    const wait = this.#due - performance.now()
+    if (wait > 0) await sleep(wait, undefined, { ref: false })
+    this.#reading = this.#next
+    this.#next = undefined
+    const start = performance.now()
+    // Without the list, what is counted stays an upper bound.
+    await this.#readQueues().then(
+      (queues) => this.#subtract(queues),
+      () => undefined,
+    )
+    const end = performance.now()
+    this.#due = end + Math.max(PAUSE, (end - start) * PAUSE_FACTOR)
   }
 
   #subtract(queues: Queues): void {
