@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { listChecks } from '../src/engines/checking/definition/definition.ts'
 import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { testRules } from '../src/engines/checking/definition/test-rules.ts'
-import { describeCheck } from '../src/engines/checking/explain.ts'
+import { describeCheck, describeKind } from '../src/engines/checking/explain.ts'
+import { resolveParameters } from '../src/engines/checking/parameters.ts'
 import { checkFolder, placesOf, readFaults } from './support/check-folder.ts'
 import { Installation } from './support/command.ts'
 import { pageOf, renderRulesPage } from './support/rules-page.ts'
@@ -44,6 +45,17 @@ describe('the definition of the Single Data Return', () => {
 
   test('says why and how to fix, for every check', () => {
     for (const { code, why, fix } of checks) expect(why && fix, code).toBeTruthy()
+  })
+
+  test('describes a reference, a list and a wrong return by what is wrong', () => {
+    const enrolments = definition.resources.find(({ name }) => name === 'enrolments')
+    const described = enrolments?.foreignKeys.map(({ check }) => describeKind(enrolments, check))
+    expect(described).toContain('studentIdentificationCode refers to no record of learners.')
+    const ethnicity = checks.find(({ code }) => code === 'LEA-21-items')
+    expect(ethnicity?.message).toBe('ethnicity contains a code that is not permitted.')
+    expect(() => resolveParameters(definition, { returnId: '2025-12' })).toThrow(
+      '"2025-12" is not a return of sdr; write it like 202512',
+    )
   })
 
   test('states the source of every rule, and that it is not the official rule set', () => {

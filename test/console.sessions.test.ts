@@ -5,6 +5,7 @@ import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
+import { enqueue } from '../src/foundation/jobs/queue.ts'
 import { Installation } from './support/command.ts'
 import { tokenOf } from './support/console.ts'
 import { fillDatabase } from './support/filled-database.ts'
@@ -385,8 +386,14 @@ test('the operator sees health and refused credentials by reason', async () => {
   const { key } = await service.createKey({ client: 'operator', scopes: SCOPES, eids: [] })
   for (let count = 0; count < 3; count++)
     await service.app.inject({ url: '/v1/occupations', headers: { 'x-api-key': 'nonsense' } })
+  await service.database.write('job:retention', async (writer) => {
+    await enqueue(writer, { kind: 'retention', subject: '', eid: '' })
+    for (const subject of ['1', '2']) await enqueue(writer, { kind: 'purge', subject, eid: '' })
+  })
   const { body } = await send({ url: '/console/operator', headers: { cookie: await signIn(key) } })
-  expect(body).toContain('Ready')
+  expect(body).toContain('<dd>Ready</dd>')
+  expect(body).toMatch(/<li>1 retention job, waiting since [\d-]+ [\d:]+ UTC<\/li>/)
+  expect(body).toMatch(/<li>2 purge jobs, the oldest waiting since [\d-]+ [\d:]+ UTC<\/li>/)
   expect(body).toContain('<li>Unknown key: 3</li>')
   expect(body).not.toContain('Missing scope')
 })

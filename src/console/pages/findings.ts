@@ -93,7 +93,7 @@ function showVerdict({ errorCount = 0, warningCount = 0, codes = [] }: Summary):
   const kinds = codes.filter(({ errorType }) => errorType === 'Error').length
   const verdict =
     errorCount > 0
-      ? html`<span class="error">${count(kinds, 'kind')} of error to fix, ${count(errorCount, 'error')}</span>`
+      ? html`<span class="error">${count(errorCount, 'error')} of ${count(kinds, 'kind')}</span>`
       : html`<span class="good">No errors</span>`
   return html`<p class="verdict">${verdict}${warningCount > 0 && html`, <span class="warning">${count(warningCount, 'warning')}</span>`}.</p>`
 }

@@ -50,7 +50,7 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
     ([reason, number]) => [REASONS[reason as RefusalReason], number] as const,
   )
   const waiting = jobs.flatMap(({ kind, waiting, oldest }) =>
-    oldest === undefined ? [] : [[`${kind}, oldest ${showTime(oldest)}`, waiting] as const],
+    oldest === undefined ? [] : [describeWaiting(kind, waiting, oldest)],
   )
   const live = keys.filter((key) => key.revoked === undefined && Date.parse(key.expires) > now)
   const expiring = live.filter((key) => Date.parse(key.expires) < now + 30 * DAY)
@@ -84,7 +84,7 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <h3>Runs</h3>
       ${showCounts(Object.entries(runs), 'runs')}
       <h3>Queue</h3>
-      ${showCounts(waiting, 'jobs waiting')}
+      ${waiting.length === 0 ? html`<p class="soft">No jobs waiting.</p>` : html`<ul>${waiting.map((each) => html`<li>${each}</li>`)}</ul>`}
       <h2>Keys</h2>
       <p>${count(live.length, 'valid key')}${warning}.</p>
       <${Table} region label="Keys" columns=${KEY_COLUMNS}>${keys.map((key) => showKey(key, now))}<//>
@@ -92,6 +92,10 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <p class="soft">Since this process started. The log names the caller of each.</p>
       ${showCounts(refused, 'refused credentials')}`,
   }
+}
+
+function describeWaiting(kind: string, waiting: number, oldest: string): string {
+  return `${count(waiting, `${kind} job`)}, ${waiting === 1 ? '' : 'the oldest '}waiting since ${showTime(oldest)}`
 }
 
 function showCounts(counts: readonly (readonly [string, number])[], noun: string) {

@@ -81,7 +81,8 @@ const DEFAULT_FIX: Readonly<Record<string, string>> = {
 }
 
 /** Describes the findings of a derived check in one sentence. */
-export function describeKind(resource: Resource, { kind, fields }: Check): string {
+export function describeKind(resource: Resource, check: Check): string {
+  const { kind, fields } = check
   const [name = ''] = fields
   const field = resource.fields.find((each) => each.name === name)
   const listed = fields.join(', ')
@@ -90,7 +91,11 @@ export function describeKind(resource: Resource, { kind, fields }: Check): strin
   if (kind === 'header') return `The header of ${resource.path} has a missing, unknown or repeated column.`
   if (kind === 'record') return 'The record cannot be read.'
   if (kind.startsWith('key')) return `An earlier record has the same ${listed}.`
-  if (kind.startsWith('reference')) return `No record is referred to by ${listed}.`
+  if (kind.startsWith('reference')) {
+    const key = resource.foreignKeys.find((each) => each.check === check)
+    const verb = fields.length === 1 ? 'refers' : 'refer'
+    return `${listed} ${verb} to no record of ${key?.resource ?? 'the other file'}.`
+  }
   if (kind.startsWith('match')) return `${name} differs from the referenced record.`
   if (kind === 'order') return `${listed} must be in ascending order.`
   if (kind === 'sum') return `${name} must agree with the sum of its parts.`
@@ -122,7 +127,7 @@ function describeFieldKind(kind: string, field: Field): string {
     case 'enum':
       return `must be ${describePermitted(field)}.`
     case 'items':
-      return 'must have permitted values only.'
+      return `contains a ${field.itemType === 'string' ? 'code' : 'value'} that is not permitted.`
     default:
       return 'must be unique.'
   }

@@ -1,4 +1,5 @@
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { quote } from '../../foundation/text/quote.ts'
 import type { Definition } from './definition/definition.ts'
 
 /** The parameters of a check besides the files: the return, and the date for which codes and rules are valid. */
@@ -23,10 +24,8 @@ export function resolveParameters(
 ): Parameters {
   const id = returnId ?? returns.default ?? null
   if (id !== null && returns.pattern?.test(id) === false) {
-    const example = returns.default === undefined ? '' : ` such as ${returns.default}`
-    throw new UserError(
-      `the return ${JSON.stringify(id)} does not have the form that the definition ${name} expects${example}`,
-    )
+    const example = returns.default === undefined ? '' : `; write it like ${returns.default}`
+    throw new UserError(`${quote(id)} is not a return of ${name}${example}`)
   }
   if (asOf !== undefined && !isDate(asOf))
     throw new UserError(`the as-of date must be a date such as 2025-12-31, not ${JSON.stringify(asOf)}`)
