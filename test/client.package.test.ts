@@ -182,6 +182,8 @@ createClient({ baseUrl: 'https://example.org', apiKey: 'a', token: 'b' })
   )
   const examples = [...readFileSync(`${CLIENT}README.md`, 'utf8').matchAll(/^```[jt]s\n(.*?)^```/gms)]
   expect(examples.length).toBeGreaterThan(5)
+  for (const name of ['get', 'search', 'suggest', 'groups', 'code'])
+    expect(examples.some(([text]) => text.includes(`occupations.${name}(`))).toBe(true)
   const exampleFiles = examples.map((_, index) => `example-${index + 1}.ts`)
   for (const [index, file] of exampleFiles.entries())
     writeFileSync(join(folder, file), `${examples[index]?.[1]}export {}\n`)
@@ -196,7 +198,8 @@ createClient({ baseUrl: 'https://example.org', apiKey: 'a', token: 'b' })
   )
   const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--exactOptionalPropertyTypes']
   for (const environment of [
-    ['--lib', 'es2022,dom', '--types', '', 'program.ts'],
+    // The first example is for every runtime, and needs no types but those of the web.
+    ['--lib', 'es2022,dom', '--types', '', 'program.ts', 'example-1.ts'],
     ['--lib', 'es2022', '--types', 'node', 'program.ts', 'around.d.ts', ...exampleFiles],
   ]) {
     await run(process.execPath, [TSC, ...strict, ...environment], { cwd: folder }).catch((error) =>
