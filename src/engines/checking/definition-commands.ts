@@ -3,11 +3,11 @@ import { action, jsonOption } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 
-/** Adds `definitions list`, `show` and `test`, whose code is loaded when they run. */
+/** Adds `definitions list`, `show`, `test` and `init`, whose code is loaded when they run. */
 export function addDefinitionCommands(program: Command): void {
   const definitions = program
     .command('definitions')
-    .description('list, show and test the definitions that files are checked against')
+    .description('list, show, test and propose the definitions that files are checked against')
 
   definitions
     .command('list')
@@ -76,6 +76,27 @@ export function addDefinitionCommands(program: Command): void {
             `${name}: ${rules === 1 ? '1 rule passes its' : `${rules} rules pass their`} ${examples} ${examples === 1 ? 'example' : 'examples'}.`,
           )
         }
+      }),
+    )
+
+  definitions
+    .command('init')
+    .description('propose a definition for the files of a folder, derived from their records')
+    .argument('<folder>', 'the folder with the files, to which datapackage.yml is written')
+    .addOption(jsonOption)
+    .action(
+      action(async (folder: string, flags: { json?: true }) => {
+        const { propose } = await import('./proposal/propose.ts')
+        const { count, describeVerdict } = await import('./report/report.ts')
+        const { descriptor, files, unread, summary } = await propose(folder)
+        const { errors, warnings } = summary
+        if (flags.json)
+          return await writeOut(`${JSON.stringify({ descriptor, files, unread, errors, warnings })}\n`)
+        for (const text of unread) say(`Left out: ${text}`)
+        say(
+          `Wrote a proposal for ${count(files.length, 'file')}. ${describeVerdict(summary)} Read it, then check:`,
+        )
+        await writeOut(`mahi check ${folder}\n`)
       }),
     )
 }

@@ -1,0 +1,183 @@
+import { Interner } from '../engine/interner.ts'
+
+/** What a column seems to hold. */
+export interface Form {
+  readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'time'
+  readonly format?: string
+  readonly decimalChar?: string
+}
+
+interface Candidate {
+  readonly form: Form
+  readonly pattern: RegExp
+  /** Matches a value that proves the form; without one, another form is possible as well. */
+  readonly proof?: RegExp
+}
+
+const TEXT: Form = { type: 'string' }
+
+/** From the strictest to the widest. Whole numbers with leading zeros are codes. */
+const CANDIDATES: readonly Candidate[] = [
+  { form: { type: 'boolean' }, pattern: /^(?:true|false)$/i },
+  { form: { type: 'integer' }, pattern: /^[+-]?(?:0|[1-9]\d*)$/ },
+  { form: { type: 'number' }, pattern: /^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/ },
+  {
+    form: { type: 'number', decimalChar: ',' },
+    pattern: /^[+-]?(?:0|[1-9]\d*)(?:,\d+)?$/,
+    proof: /^[+-]?0,|,(?:\d{1,2}|\d{4,})$/,
+  },
+  { form: { type: 'date' }, pattern: /^\d{4}-\d{2}-\d{2}$/ },
+  {
+    form: { type: 'datetime' },
+    pattern: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})?$/,
+  },
+  { form: { type: 'time' }, pattern: /^\d{2}:\d{2}:\d{2}$/ },
+  {
+    form: { type: 'date', format: '%d/%m/%Y' },
+    pattern: /^(?:0?[1-9]|[12]\d|3[01])\/(?:0?[1-9]|1[0-2])\/\d{4}$/,
+    proof: /^(?:1[3-9]|[23]\d)\//,
+  },
+  {
+    form: { type: 'date', format: '%m/%d/%Y' },
+    pattern: /^(?:0?[1-9]|1[0-2])\/(?:0?[1-9]|[12]\d|3[01])\/\d{4}$/,
+    proof: /\/(?:1[3-9]|[23]\d)\//,
+  },
+]
+
+/** The distinct values that are counted; a column with more is no enumeration. */
+const COUNTED = 50
+/** An enumeration has at most this many values, each this many times on average. */
+const MOST_OF_ENUMERATION = 20
+const REPEATED = 5
+/** The fewest values of an enumeration or of a column without repeated values. */
+const LEAST = 50
+/** The longest value of a key or an enumeration. */
+const LONGEST = 64
+
+/** The memory that all columns share to find out whether their values repeat. */
+export class Room {
+  #columns: number
+  #bytes: number
+
+  constructor(columns = 100, bytes = 2 ** 28) {
+    this.#columns = columns
+    this.#bytes = bytes
+  }
+
+  open(): Interner | undefined {
+    return this.#columns-- > 0 ? new Interner() : undefined
+  }
+
+  /** Whether there is room for a text. */
+  take({ length }: string): boolean {
+    this.#bytes -= length
+    return length <= LONGEST && this.#bytes >= 0
+  }
+}
+
+/** The values of a column, each passed once. What is kept does not depend on their number, but for possible keys. */
+export class Column {
+  readonly name: string
+  filled = 0
+  /** One of the values. */
+  example = ''
+  readonly #room: Room
+  #records = 0
+  #candidates = CANDIDATES
+  readonly #proven = new Set<Candidate>()
+  #counts: Map<string, number> | undefined = new Map()
+  #repeats = false
+  #seen: Interner | undefined
+
+  constructor(name: string, room: Room) {
+    this.name = name
+    this.#room = room
+  }
+
+  add(cell: string): void {
+    this.#records++
+    const value = cell.trim()
+    if (value === '') return
+    this.filled++
+    if (this.#candidates.length > 0) this.#narrow(value)
+    if (this.#counts !== undefined) this.#count(value)
+    else if (this.#seen !== undefined) this.#compare(value)
+  }
+
+  #narrow(value: string): void {
+    // Most values leave all candidates that earlier ones left.
+    if (!this.#candidates.every(({ pattern }) => pattern.test(value)))
+      this.#candidates = this.#candidates.filter(({ pattern }) => pattern.test(value))
+    for (const each of this.#candidates) if (each.proof?.test(value)) this.#proven.add(each)
+  }
+
+  #count(value: string): void {
+    const counts = this.#counts ?? new Map<string, number>()
+    const count = counts.get(value)
+    if (count !== undefined) {
+      this.#repeats = true
+      counts.set(value, count + 1)
+      return
+    }
+    if (counts.size < COUNTED && value.length <= LONGEST) {
+      // A copy: the value would keep a whole block of the file in memory.
+      const copy = Buffer.from(value).toString()
+      if (this.example === '') this.example = copy
+      counts.set(copy, 1)
+      return
+    }
+    this.#counts = undefined
+    if (this.#repeats) return
+    this.#seen = this.#room.open()
+    for (const each of [...counts.keys(), value]) this.#compare(each)
+  }
+
+  #compare(value: string): void {
+    if (this.#seen === undefined) return
+    const { size } = this.#seen
+    if (!this.#room.take(value)) this.#seen = undefined
+    else if (this.#seen.intern(value) < size) {
+      this.#repeats = true
+      this.#seen = undefined
+    }
+  }
+
+  /** Whether every record has a value. */
+  get isComplete(): boolean {
+    return this.filled > 0 && this.filled === this.#records
+  }
+
+  /** Whether no value repeats, as far as there was memory to find out. */
+  get isUnique(): boolean {
+    return this.filled > 0 && !this.#repeats && (this.#counts !== undefined || this.#seen !== undefined)
+  }
+
+  /** Whether no value repeats, in so many records that it is hardly by chance. */
+  get isNotable(): boolean {
+    return this.isUnique && this.filled >= LEAST
+  }
+
+  get form(): Form {
+    const [first] = this.#candidates.filter((each) => each.proof === undefined || this.#proven.has(each))
+    return this.filled === 0 ? TEXT : (first?.form ?? TEXT)
+  }
+
+  /** The forms that the values may have, but that none of them proves. */
+  get possible(): readonly Form[] {
+    if (this.filled === 0 || this.form !== TEXT) return []
+    return this.#candidates.map(({ form }) => form)
+  }
+
+  /** The values of an enumeration, sorted; `undefined` if the column seems to be none. */
+  get permitted(): readonly string[] | undefined {
+    const values = [...(this.#counts?.keys() ?? [])]
+    const isEnumeration =
+      this.form === TEXT &&
+      this.possible.length === 0 &&
+      this.filled >= LEAST &&
+      values.length > 0 &&
+      values.length <= MOST_OF_ENUMERATION &&
+      values.length * REPEATED <= this.filled
+    return isEnumeration ? values.sort() : undefined
+  }
+}

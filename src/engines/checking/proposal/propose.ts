@@ -1,0 +1,149 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { replaceFile } from '../../../foundation/command-line/output-file.ts'
+import { UserError } from '../../../foundation/faults/user-error.ts'
+import { type CheckSummary, checkFiles } from '../check-files.ts'
+import { findDescriptor } from '../definition/load.ts'
+import { DEFAULT_LIMITS } from '../process/limits.ts'
+import { Room } from './column.ts'
+import { describeFiles, type NamedFile, type ProposedResource } from './describe-files.ts'
+import { readColumns } from './read-columns.ts'
+import { relax } from './relax.ts'
+import { renderProposal } from './render.ts'
+
+/** The endings of files of records. Others in the folder are not looked at. */
+const RECORDS = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$/i
+const DESCRIPTOR = 'datapackage.yml'
+
+export interface Proposal {
+  /** The path of the descriptor. */
+  readonly descriptor: string
+  readonly files: readonly { readonly path: string; readonly name: string; readonly records: number }[]
+  /** Files that are not in it, as full sentences with the reason. */
+  readonly unread: readonly string[]
+  /** The check of the files against the proposal. */
+  readonly summary: CheckSummary
+}
+
+/**
+ * Writes a descriptor for the files of a folder, derived from their records. The files are checked against it before
+ * it is written, and what they do not fulfil is removed from it. What remains are faults that no descriptor permits.
+ *
+ * @throws {UserError} if the folder has a descriptor, or no files of records
+ */
+export async function propose(folder: string, signal?: AbortSignal): Promise<Proposal> {
+  if (!existsSync(folder) || !statSync(folder).isDirectory())
+    throw new UserError([{ file: folder, message: 'is not a folder' }])
+  const descriptor = findDescriptor(folder)
+  if (descriptor !== undefined)
+    throw new UserError([
+      { file: join(folder, descriptor), message: 'exists already. Rename it to get a proposal beside it' },
+    ])
+  const temporary = await mkdtemp(join(tmpdir(), 'mahi-init-'))
+  try {
+    const { files, unread } = await readFiles(folder, temporary)
+    const name = toName(basename(resolve(folder))) || 'files'
+    const resources = describeFiles(files)
+    const render = () => renderProposal(name, resources, files, unread)
+    const summary = await adjust(resources, { folder, temporary, render, signal })
+    const path = join(folder, DESCRIPTOR)
+    await replaceFile(path, (append) => append(render()))
+    return {
+      descriptor: path,
+      files: files.map((file) => ({ path: file.path, name: file.name, records: file.records })),
+      unread,
+      summary,
+    }
+  } finally {
+    await rm(temporary, { recursive: true, force: true })
+  }
+}
+
+async function readFiles(
+  folder: string,
+  temporary: string,
+): Promise<{ files: NamedFile[]; unread: string[] }> {
+  const files: NamedFile[] = []
+  const unread: string[] = []
+  const used = new Set<string>()
+  const stems = new Map<string, string>()
+  const room = new Room()
+  const paths = readdirSync(folder).filter(
+    (path) => RECORDS.test(path) && statSync(join(folder, path)).isFile(),
+  )
+  for (const [number, path] of paths.sort().entries()) {
+    if (/^[.~]/.test(path)) {
+      unread.push(`${path}: Its name cannot be the path of a resource.`)
+      continue
+    }
+    const other = stems.get(stemOf(path))
+    if (other !== undefined) {
+      const message = `has the same name as ${other}, so a check cannot tell which is meant; move one of them away`
+      throw new UserError([{ file: join(folder, path), message }])
+    }
+    const options = { folder: temporary, name: `${number}.utf8`, room, bytes: DEFAULT_LIMITS.diskBytes }
+    const read = await readColumns(join(folder, path), options)
+    await rm(join(temporary, options.name), { force: true })
+    if (typeof read === 'string') unread.push(`${path}: ${read}`)
+    else if (read.columns.length === 0) unread.push(`${path}: No column has a name.`)
+    else {
+      stems.set(stemOf(path), path)
+      files.push({ ...read, path, name: '' })
+    }
+  }
+  if (files.length > 0)
+    return { files: files.map((file) => ({ ...file, name: chooseName(file.path, used, stems) })), unread }
+  const message =
+    unread.length === 0
+      ? 'has no files of records, such as CSV or NDJSON'
+      : `has no file that can be read. ${unread.join(' ')}`
+  throw new UserError([{ file: folder, message }])
+}
+
+/** A name for a resource: unique, in the form that the standard recommends, and not that of another file. */
+function chooseName(path: string, used: Set<string>, stems: ReadonlyMap<string, string>): string {
+  const base = toName(path.replace(RECORDS, '')) || 'file'
+  const isFree = (name: string) => !used.has(name) && [undefined, path].includes(stems.get(name))
+  let name = base
+  for (let count = 2; !isFree(name); count++) name = `${base}-${count}`
+  used.add(name)
+  return name
+}
+
+/** The name by which a check recognises a file. */
+function stemOf(path: string): string {
+  return path.replace(RECORDS, '').toLowerCase()
+}
+
+function toName(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/\p{M}/gu, '')
+    .replace(/[^a-z0-9_]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+}
+
+/** Checks the files against the proposal until nothing is found that can be removed from it. */
+async function adjust(
+  resources: readonly ProposedResource[],
+  {
+    folder,
+    temporary,
+    render,
+    signal,
+  }: { folder: string; temporary: string; render: () => string; signal: AbortSignal | undefined },
+): Promise<CheckSummary> {
+  const files = resources.map(({ name, path }) => ({ resource: name, name: path, path: join(folder, path) }))
+  for (;;) {
+    await writeFile(join(temporary, DESCRIPTOR), render())
+    const result = await checkFiles(
+      { definition: temporary, files, complete: true },
+      { ...(signal && { signal }) },
+    )
+    await result.dispose()
+    if (!relax(resources, result.summary.codes)) return result.summary
+  }
+}

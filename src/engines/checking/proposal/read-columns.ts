@@ -1,0 +1,100 @@
+import { CsvReader, FileSource, NdjsonReader, type RecordReader, trimName } from '../../records/index.ts'
+import type { Dialect } from '../definition/definition.ts'
+import { MARK_PREFIX } from '../engine/columns.ts'
+import { prepareFile } from '../engine/prepare-file.ts'
+import { isNdjson } from '../engine/read-file.ts'
+import { Column, type Room } from './column.ts'
+
+/** A file, and what its columns seem to hold. */
+export interface ReadColumns {
+  readonly columns: readonly Column[]
+  readonly records: number
+  /** Between the values; `undefined` for NDJSON. */
+  readonly separator: string | undefined
+}
+
+const PLAIN: Dialect = {
+  delimiter: undefined,
+  headerRows: [1],
+  headerJoin: ' ',
+  commentRows: [],
+  commentChar: undefined,
+  lineTerminator: undefined,
+  quoteChar: undefined,
+  doubleQuote: true,
+  escapeChar: undefined,
+  skipInitialSpace: false,
+}
+
+/** The records that are read before others may do something. */
+const TURN = 10_000
+
+/**
+ * Reads a file to its end.
+ *
+ * @returns a full sentence if it has no columns
+ */
+export async function readColumns(
+  path: string,
+  { folder, name, room, bytes }: { folder: string; name: string; room: Room; bytes: number },
+): Promise<ReadColumns | string> {
+  const resource = { dialect: PLAIN, fields: [] }
+  const prepared = await prepareFile(path, { folder, name, room: bytes, resource })
+  if (!prepared.readable) return prepared.faults[0] ?? 'The file cannot be read.'
+  const isJson = isNdjson(prepared.path, path)
+  const names = isJson ? await listNames(prepared.path) : []
+  const source = new FileSource(prepared.path)
+  try {
+    if (isJson) {
+      if (names.length === 0) return 'The file has no records.'
+      const reader = new NdjsonReader(source.read, toJsonColumns(names))
+      const columns = names.map((each) => new Column(each, room))
+      return { columns, records: await addAll(reader, columns), separator: undefined }
+    }
+    const reader = new CsvReader(source.read, { hasNul: prepared.hasNul, chunk: 1 << 18 })
+    if (!reader.next()) return 'The file has no header.'
+    if (reader.fault !== undefined) return `The header cannot be read. ${reader.fault}`
+    const header = reader.cells.slice(0, reader.count).map(trimName)
+    const { separator } = reader
+    reader.emptyLines = header.length === 1
+    const columns = header.map((each) => new Column(each, room))
+    const records = await addAll(reader, columns)
+    return { columns: columns.filter(isNamed), records, separator }
+  } finally {
+    source.close()
+  }
+}
+
+/** Columns without a name, or with an earlier one, are faults of the file. */
+function isNamed({ name }: Column, index: number, all: readonly Column[]): boolean {
+  const isFirst = all.findIndex((each) => each.name === name) === index
+  return name !== '' && isFirst && !name.startsWith(MARK_PREFIX)
+}
+
+async function addAll(reader: RecordReader, columns: readonly Column[]): Promise<number> {
+  let records = 0
+  while (reader.next()) {
+    if (++records % TURN === 0) await new Promise(setImmediate)
+    // A record that cannot be read says nothing about its columns.
+    if (reader.fault !== undefined || reader.count !== columns.length) continue
+    for (const [index, column] of columns.entries()) column.add(reader.cells[index] ?? '')
+  }
+  return records
+}
+
+/** The names of all properties, in the order in which they occur. */
+async function listNames(path: string): Promise<string[]> {
+  const source = new FileSource(path)
+  try {
+    const reader = new NdjsonReader(source.read, toJsonColumns([]))
+    for (let records = 0; reader.next(); records++)
+      if (records % TURN === TURN - 1) await new Promise(setImmediate)
+    return [...reader.unknown.keys()].filter((name) => name !== '' && !name.startsWith(MARK_PREFIX))
+  } finally {
+    source.close()
+  }
+}
+
+function toJsonColumns(names: readonly string[]) {
+  return { names, delimiters: names.map(() => ';') }
+}
