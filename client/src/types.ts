@@ -653,14 +653,16 @@ export interface SubmissionFile {
   file?: string
   /** Records, not counting the header. */
   records?: number
-  /** Uncompressed bytes of the uploaded file and its batches. */
+  /** Uncompressed bytes of the uploaded file in UTF-8 and its batches. */
   bytes?: number
-  /** SHA-256 of the uploaded file in hexadecimal; absent once batches have changed it. */
+  /** SHA-256 of the uploaded file in UTF-8, in hexadecimal; absent once batches have changed it. */
   sha256?: string
   /** When the file was last changed. */
   received?: string
   /** Batches since the upload. */
   batches?: number
+  /** What was guessed about an upload, such as its encoding; only in the response to it. */
+  notes?: string[]
 }
 
 /** A validation run of a submission. */

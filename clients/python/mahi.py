@@ -746,14 +746,16 @@ class SubmissionFile(TypedDict, total=False):
     file: str
     #: Records, not counting the header.
     records: int
-    #: Uncompressed bytes of the uploaded file and its batches.
+    #: Uncompressed bytes of the uploaded file in UTF-8 and its batches.
     bytes: int
-    #: SHA-256 of the uploaded file in hexadecimal; absent once batches have changed it.
+    #: SHA-256 of the uploaded file in UTF-8, in hexadecimal; absent once batches have changed it.
     sha256: str
     #: When the file was last changed.
     received: str
     #: Batches since the upload.
     batches: int
+    #: What was guessed about an upload, such as its encoding; only in the response to it.
+    notes: List[str]
 
 
 class ValidationRun(TypedDict, total=False):
@@ -1362,9 +1364,11 @@ class _Operations:
         if_none_match: Optional[str] = None,
         content_type: Optional[str] = None,
     ) -> SubmissionFile:
-        """Upload a file. Replaces a whole file of a submission. The content is checked while it arrives: its encoding
-        and, for NDJSON, each line. Faulty records become findings of the next validation run. The previous file stays
-        until the upload is complete.
+        """Upload a file. Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any
+        separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as
+        UTF-8; the response has `notes` about what was guessed. Each line of NDJSON is checked while it arrives. Other
+        faulty records become findings of the next validation run. The previous file stays until the upload is
+        complete.
 
         - submission_token: The token of the submission.
         - file_type: The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is

@@ -37,7 +37,7 @@ export function renderRun(run: Run, current: number): Static<typeof ValidationRu
 export function renderFile(
   definitions: Definitions,
   definition: string | null,
-  file: FileState,
+  file: FileState & { readonly notes?: readonly string[] },
 ): Static<typeof SubmissionFile> {
   const resource = definitions.findResource(definition ?? '', file.resource)
   return compact({
@@ -48,6 +48,7 @@ export function renderFile(
     sha256: file.batches === 0 ? file.sha256 : undefined,
     received: at(file.received),
     batches: file.batches === 0 ? undefined : file.batches,
+    notes: file.notes === undefined ? undefined : [...file.notes],
   })
 }
 

@@ -51,10 +51,17 @@ export const SubmissionFile = Type.Object(
     fileType: oneOf(FILE_TYPES, 'The kind of file.'),
     file: text('Its name in URLs, such as `course-completions`.'),
     records: count('Records, not counting the header.'),
-    bytes: count('Uncompressed bytes of the uploaded file and its batches.'),
-    sha256: text('SHA-256 of the uploaded file in hexadecimal; absent once batches have changed it.'),
+    bytes: count('Uncompressed bytes of the uploaded file in UTF-8 and its batches.'),
+    sha256: text(
+      'SHA-256 of the uploaded file in UTF-8, in hexadecimal; absent once batches have changed it.',
+    ),
     received: time('When the file was last changed.'),
     batches: count('Batches since the upload.'),
+    notes: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'What was guessed about an upload, such as its encoding; only in the response to it.',
+      }),
+    ),
   },
   { description: 'The current state of a file.' },
 )

@@ -8,6 +8,8 @@ export {
 export { type Definition, listChecks, type Resource, type SqlRule } from './definition/definition.ts'
 export { findDefinition, listOwnDefinitions, loadDefinition } from './definition/load.ts'
 export { assertQueries } from './engine/assert-queries.ts'
+export { nameColumns } from './engine/columns.ts'
+export { isUnusual } from './engine/dialect.ts'
 export type { Finding } from './engine/summary.ts'
 export { describeCheck } from './explain.ts'
 export { resolveParameters } from './parameters.ts'

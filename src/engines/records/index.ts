@@ -4,6 +4,14 @@ export { type CsvColumn, findFlatColumn, listColumns, listFlatColumns, pick } fr
 export { CsvReader } from './csv-reader.ts'
 export { renderRecord, splitRecord } from './csv-record.ts'
 export { dropUnknown } from './drop-unknown.ts'
+export {
+  countSequences,
+  type Encoding,
+  EncodingLook,
+  findUtf16,
+  findUtf32,
+  Utf32Decoder,
+} from './encoding.ts'
 export { FileSource } from './file-source.ts'
 export {
   isTooDeep,

@@ -1,3 +1,4 @@
+import { nameColumns } from '../../engines/checking/index.ts'
 import {
   CsvReader,
   type JsonRecord,
@@ -7,7 +8,6 @@ import {
   readInTurns,
   renderRecord,
   toCell,
-  trimName,
 } from '../../engines/records/index.ts'
 import { Refusal } from '../refusal.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
@@ -25,7 +25,7 @@ export async function* csvToNdjson(content: Content, form: FileForm): AsyncGener
   for await (const reader of readInTurns(content, (source) => new CsvReader(source, { known }))) {
     while (reader.next()) {
       const cells = reader.cells.slice(0, reader.count)
-      if (names === undefined) names = cells.map(trimName)
+      if (names === undefined) names = nameColumns(form.fields, cells)
       else if (writer.add(`${renderJson(names, cells)}\n`)) yield await writer.take()
     }
   }

@@ -1,3 +1,4 @@
+import { nameColumns } from '../../engines/checking/index.ts'
 import {
   CsvReader,
   type JsonRecord,
@@ -9,7 +10,6 @@ import {
   Turns,
   toCell,
   toRecord,
-  trimName,
 } from '../../engines/records/index.ts'
 import type { Holding } from '../../foundation/budget/budget.ts'
 import { MOST_BATCH_CHANGES } from '../../foundation/budget/budgets.ts'
@@ -36,6 +36,8 @@ export interface FileForm {
   readonly localId: string
   /** The fields in column order. */
   readonly fields: readonly { readonly name: string; readonly delimiter: string }[]
+  /** Whether the definition says how its lines end: another end is no fault to repair then. */
+  readonly hasOwnDialect?: boolean
 }
 
 /** The names of the columns that a CSV file may have, by which its separator is found. */
@@ -246,7 +248,7 @@ class CsvMerge implements Merge {
 
   #readHeader(reader: CsvReader): string {
     this.#separator = reader.separator
-    const names = reader.cells.slice(0, reader.count).map(trimName)
+    const names = nameColumns(this.#form.fields, reader.cells.slice(0, reader.count))
     const known = new Set(names)
     const added = [...this.#changes.names].filter((name) => !known.has(name))
     this.#localId = names.indexOf(this.#form.localId)
@@ -280,7 +282,7 @@ async function* readCsvIds(content: AsyncIterable<Buffer>, form: FileForm): Asyn
   function* idsOf(reader: CsvReader): Generator<string> {
     while (reader.next()) {
       const { cells, count } = reader
-      if (column === undefined) column = cells.slice(0, count).map(trimName).indexOf(form.localId)
+      if (column === undefined) column = nameColumns(form.fields, cells.slice(0, count)).indexOf(form.localId)
       else if (column < count && cells[column]) yield cells[column] ?? ''
     }
   }

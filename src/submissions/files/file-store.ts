@@ -38,6 +38,18 @@ export async function insertChunk(
   ])
 }
 
+/** Empties a chunk whose content has been stored in others. */
+export async function emptyChunk(
+  writer: SubmissionWriter,
+  { version, ordinal, data }: { version: string; ordinal: number; data: Buffer },
+): Promise<void> {
+  await writer.run('update file_chunk set data = $3 where version = $1 and ordinal = $2', [
+    version,
+    ordinal,
+    data,
+  ])
+}
+
 /** A stored file, or the part of it that a run covers. */
 export interface StoredFile {
   readonly version: string

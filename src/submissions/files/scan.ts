@@ -4,24 +4,27 @@ import {
   MAX_CHECKED_RECORD,
   PieceSource,
   parseObject,
-  Utf8Check,
 } from '../../engines/records/index.ts'
 import { Refusal } from '../refusal.ts'
 
 export type Format = 'csv' | 'ndjson'
 
-/** Scans a file while it arrives, and rejects it at the first invalid byte. */
+/** Counts the records of a file while it arrives, and rejects what is no text, or no NDJSON. */
 export class Scanner {
-  readonly #encoding = new Utf8Check()
   readonly #source = new PieceSource()
-  readonly #counter: Counter
-  readonly #format: Format
-  #empty = true
+  readonly #known: readonly string[]
+  #format: Format
+  #counter: Counter | undefined
 
   /** @param known the names of the columns that a CSV file may have */
   constructor(format: Format, known: readonly string[]) {
     this.#format = format
-    this.#counter = format === 'csv' ? new CsvCounter(this.#source, known) : new NdjsonCounter(this.#source)
+    this.#known = known
+  }
+
+  /** NDJSON if the file begins like it, whatever it was said to be: the check decides by the first character too. */
+  get format(): Format {
+    return this.#format
   }
 
   /**
@@ -29,50 +32,41 @@ export class Scanner {
    * @throws {Refusal}
    */
   push(piece: Buffer): void {
-    if (this.#empty) refuseFormat(piece, this.#format)
-    this.#empty = false
-    refuseEncoding(this.#encoding.push(piece))
+    this.#counter ??= this.#begin(piece)
     this.#source.push(piece)
-    this.#counter.count(piece)
+    this.#counter.count()
+  }
+
+  #begin(start: Buffer): Counter {
+    refuseFormat(start)
+    if (/^\ufeff?\s*\{/.test(start.toString('utf8'))) this.#format = 'ndjson'
+    return this.#format === 'csv'
+      ? new CsvCounter(this.#source, this.#known)
+      : new NdjsonCounter(this.#source)
   }
 
   /** Called after the last piece; returns the number of records. */
   end(): number {
-    if (this.#empty) throw new Refusal('invalid', 'The file is empty.')
-    refuseEncoding(this.#encoding.end())
+    if (this.#counter === undefined) throw new Refusal('invalid', 'The file is empty.')
     this.#source.end()
     return this.#counter.end()
   }
 }
 
-function refuseEncoding(line: number | undefined): void {
-  if (line !== undefined) throw new Refusal('invalid', `Line ${line} is not valid UTF-8.`)
-}
-
-const UTF16 = 'UTF-16. Export it as UTF-8.'
-
-function refuseFormat(start: Buffer, format: Format): void {
-  // The check decides by the first character as well, and would read it as NDJSON.
-  if (format === 'csv' && /^\s*\{/.test(start.toString('utf8')))
-    throw new Refusal('unsupported', 'The file is JSON, not CSV. Send NDJSON as application/x-ndjson.')
+function refuseFormat(start: Buffer): void {
   const signature = start.subarray(0, 8).toString('latin1')
   const known: [string, string][] = [
-    ['PK\x03\x04', 'a ZIP archive or an Excel workbook, not text in UTF-8.'],
-    ['\xd0\xcf\x11\xe0', 'an Excel workbook, not text in UTF-8.'],
-    ['%PDF', 'a PDF document, not text in UTF-8.'],
-    ['\x1f\x8b', 'gzip. Send it with Content-Encoding: gzip.'],
-    ['\xff\xfe', UTF16],
-    ['\xfe\xff', UTF16],
+    ['PK\x03\x04', 'a ZIP archive or an Excel workbook. Send its files, or its sheets as CSV.'],
+    ['\xd0\xcf\x11\xe0', 'an Excel workbook. Send its sheets as CSV.'],
+    ['%PDF', 'a PDF document, not text.'],
   ]
   const name = known.find(([prefix]) => signature.startsWith(prefix))?.[1]
   if (name !== undefined) throw new Refusal('unsupported', `The file is ${name}`)
-  const zeros = (offset: number) => [0, 2, 4, 6].every((at) => start[at + offset] === 0)
-  if (start.length >= 8 && zeros(0) !== zeros(1)) throw new Refusal('unsupported', `The file is ${UTF16}`)
 }
 
 interface Counter {
-  /** Counts the records that the piece completes. */
-  count(piece: Buffer): void
+  /** Counts the records that are complete. */
+  count(): void
   end(): number
 }
 
@@ -80,23 +74,16 @@ interface Counter {
 class CsvCounter implements Counter {
   readonly #reader: CsvReader
   #records = 0
-  #hasLf = false
-  #hasCr = false
 
   constructor(source: PieceSource, known: readonly string[]) {
     this.#reader = new CsvReader(source.read, { known, countsOnly: true })
   }
 
-  count(piece: Buffer): void {
-    this.#hasLf ||= piece.includes('\n')
-    this.#hasCr ||= piece.includes('\r')
+  count(): void {
     while (this.#reader.next()) this.#records++
   }
 
   end(): number {
-    // Batches and conversions would read it as one line.
-    if (this.#hasCr && !this.#hasLf)
-      throw new Refusal('invalid', 'The lines end with CR only. Export the file with LF or CRLF.')
     while (this.#reader.next()) this.#records++
     if (this.#records === 0) throw new Refusal('invalid', 'The file contains only empty lines.')
     return this.#records - 1

@@ -1,14 +1,14 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { createGunzip } from 'node:zlib'
-import { inTurns } from '../../engines/records/index.ts'
+import { EncodingLook, inTurns } from '../../engines/records/index.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import type { Sealer } from '../../foundation/database/seal.ts'
+import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { Refusal } from '../refusal.ts'
 import { deleteInParts } from '../retention/purge.ts'
 import { assertOpen, type FileState, type SubmissionState, withSubmission } from '../submission.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
-import { CHUNK_BYTES, dropVersion, insertChunk, packChunk } from './file-store.ts'
+import { CR_NOTE, describeEncoding, unpack, WideText } from './decode.ts'
+import { CHUNK_BYTES, dropVersion, emptyChunk, insertChunk, packChunk, readChunks } from './file-store.ts'
 import { type Format, Scanner } from './scan.ts'
 
 /**
@@ -24,6 +24,7 @@ export interface Upload {
   readonly resource: string
   readonly format: Format
   readonly form: FileForm
+  /** Whether the content is said to be gzip; it may be without being said to be. */
   readonly gzip: boolean
   readonly content: AsyncIterable<Uint8Array>
   /** SHA-256 of the content as sent, from `Content-Digest`. */
@@ -47,7 +48,11 @@ export function fileEtag({ sha256, batches, version, chunks }: FileState): strin
  *
  * @throws {Refusal}
  */
-export async function storeFile(database: Database, sealer: Sealer, upload: Upload): Promise<FileState> {
+export async function storeFile(
+  database: Database,
+  sealer: Sealer,
+  upload: Upload,
+): Promise<FileState & { readonly notes?: readonly string[] }> {
   const version = randomBytes(16).toString('hex')
   await begin(database, sealer, upload, version)
   const change = <T>(work: (writer: SubmissionWriter, submission: SubmissionState) => Promise<T>) =>
@@ -57,8 +62,12 @@ export async function storeFile(database: Database, sealer: Sealer, upload: Uplo
   }, WRITER_LEASE / 3)
   try {
     const stored = await receive(database, sealer, upload, version)
-    return await change((writer, submission) => replace(writer, submission, sealer, upload, version, stored))
-  } catch (error) {
+    const file = await change((writer, submission) =>
+      replace(writer, submission, sealer, upload, version, stored),
+    )
+    return { ...file, ...(stored.notes.length > 0 && { notes: stored.notes }) }
+  } catch (given) {
+    const error = nameFile(given, upload)
     await change((writer) => abandon(writer, upload, version))
       .then(() => deleteInParts(database, upload.token, version))
       .then(() => database.scrub())
@@ -68,6 +77,14 @@ export async function storeFile(database: Database, sealer: Sealer, upload: Uplo
   } finally {
     clearInterval(timer)
   }
+}
+
+/** Says which file was refused, if its content is why. */
+function nameFile(error: unknown, { resource }: Upload): unknown {
+  if (!(error instanceof Refusal) || !['invalid', 'unsupported', 'too-large'].includes(error.kind))
+    return error
+  const { kind, message, errorCode } = error
+  return new Refusal(kind, `${resource}: ${message}`, { ...(errorCode !== undefined && { errorCode }) })
 }
 
 async function begin(database: Database, sealer: Sealer, upload: Upload, version: string): Promise<void> {
@@ -144,57 +161,150 @@ function assertMatches({ files }: SubmissionState, { resource, ifMatch, ifNoneMa
 }
 
 interface Received {
+  readonly format: Format
   readonly chunks: number
   readonly records: number
   readonly bytes: number
   readonly sha256: string
+  /** What was guessed about the file, as full sentences. */
+  readonly notes: readonly string[]
 }
 
+/** Content that is being stored in chunks: its records are counted, and its digest is taken. */
+class Storing {
+  readonly #database: Database
+  readonly #upload: Upload
+  readonly #version: string
+  readonly #sealing: Sealing
+  readonly #scanner: Scanner
+  readonly #digest = createHash('sha256')
+  // One buffer for all chunks: pieces that are collected first stay in memory until the next collection of garbage.
+  readonly #chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
+  #filled = 0
+  #chunks: number
+  #bytes = 0
+
+  /** @param chunks those that the version has already */
+  constructor(database: Database, sealer: Sealer, upload: Upload, version: string, chunks = 0) {
+    this.#database = database
+    this.#upload = upload
+    this.#version = version
+    this.#sealing = sealer.begin()
+    this.#scanner = new Scanner(upload.format, knownColumns(upload.form))
+    this.#chunks = chunks
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  async add(piece: Buffer): Promise<void> {
+    this.#bytes += piece.length
+    this.#digest.update(piece)
+    this.#scanner.push(piece)
+    for (let from = 0; from < piece.length; ) {
+      const copied = piece.copy(this.#chunk, this.#filled, from)
+      from += copied
+      this.#filled += copied
+      if (this.#filled === CHUNK_BYTES) await this.#store()
+    }
+  }
+
+  async #store(): Promise<void> {
+    const data = await packChunk(
+      this.#sealing,
+      this.#version,
+      this.#chunks,
+      this.#chunk.subarray(0, this.#filled),
+    )
+    this.#filled = 0
+    const ordinal = this.#chunks++
+    await this.#database.assertRoom(data.length)
+    await withSubmission(this.#database, this.#upload, async (writer, submission) => {
+      // Without the claim, the chunk would outlive the purge that took it.
+      await holdWriter(writer, submission, this.#upload, this.#version)
+      await insertChunk(writer, { version: this.#version, ordinal, kind: 'file', data })
+    })
+  }
+
+  async end(): Promise<Omit<Received, 'notes'>> {
+    const records = this.#scanner.end()
+    if (this.#filled > 0) await this.#store()
+    const { format } = this.#scanner
+    return {
+      format,
+      chunks: this.#chunks,
+      records,
+      bytes: this.#bytes,
+      sha256: this.#digest.digest('hex'),
+    }
+  }
+}
+
+/** Stores the content as UTF-8, which every later reader expects. */
 async function receive(
   database: Database,
   sealer: Sealer,
   upload: Upload,
   version: string,
 ): Promise<Received> {
-  const { format, form, gzip, content, digest, maxBytes } = upload
+  const { form, gzip, content, digest, maxBytes } = upload
   const sent = createHash('sha256')
-  const plain = createHash('sha256')
-  const scanner = new Scanner(format, knownColumns(form))
-  const sealing = sealer.begin()
-  let bytes = 0
-  let chunks = 0
-  // One buffer for all chunks: pieces that are collected first stay in memory until the next collection of garbage.
-  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES)
-  let filled = 0
-  const store = async () => {
-    const data = await packChunk(sealing, version, chunks, chunk.subarray(0, filled))
-    filled = 0
-    const ordinal = chunks++
-    await database.assertRoom(data.length)
-    await withSubmission(database, upload, async (writer, submission) => {
-      // Without the claim, the chunk would outlive the purge that took it.
-      await holdWriter(writer, submission, upload, version)
-      await insertChunk(writer, { version, ordinal, kind: 'file', data })
-    })
-  }
+  const look = new EncodingLook()
+  const storing = new Storing(database, sealer, upload, version)
   const hashed = hashAll(content, digest === undefined ? undefined : sent)
-  for await (const piece of inTurns(gzip ? gunzip(hashed) : hashed)) {
-    bytes += piece.length
-    if (bytes > maxBytes) throw tooLarge(maxBytes)
-    plain.update(piece)
-    scanner.push(piece)
-    for (let from = 0; from < piece.length; ) {
-      const copied = piece.copy(chunk, filled, from)
-      from += copied
-      filled += copied
-      if (filled === CHUNK_BYTES) await store()
-    }
+  const wide = new WideText(await unpack(hashed, gzip))
+  for await (const piece of inTurns(wide.read())) {
+    if (storing.bytes + piece.length > maxBytes) throw tooLarge(maxBytes)
+    look.push(piece)
+    await storing.add(piece)
   }
-  const records = scanner.end()
+  const stored = await storing.end()
   if (digest !== undefined && !isEqual(sent.digest(), digest))
     throw new Refusal('invalid', 'Content-Digest does not match the content that arrived.')
-  if (filled > 0) await store()
-  return { chunks, records, bytes, sha256: plain.digest('hex') }
+  const { encoding, endsWithCr } = look.end()
+  const lineEnds = endsWithCr && stored.format === 'csv' && form.hasOwnDialect !== true
+  const read = wide.encoding ?? encoding
+  const notes = [...(read === 'UTF-8' ? [] : [describeEncoding(read)]), ...(lineEnds ? [CR_NOTE] : [])]
+  if (encoding === 'UTF-8' && !lineEnds) return { ...stored, notes }
+  const { chunks } = stored
+  const converted = await convert(database, sealer, upload, { version, chunks, encoding, lineEnds })
+  return { ...converted, notes }
+}
+
+/** Stores the content again behind itself, converted, and empties the chunks that it was read from. */
+async function convert(
+  database: Database,
+  sealer: Sealer,
+  upload: Upload,
+  {
+    version,
+    chunks,
+    encoding,
+    lineEnds,
+  }: { version: string; chunks: number; encoding: 'UTF-8' | 'Windows-1252'; lineEnds: boolean },
+): Promise<Omit<Received, 'notes'>> {
+  const storing = new Storing(database, sealer, upload, version, chunks)
+  const decoder = new TextDecoder(encoding)
+  for await (const { content } of readChunks(database, sealer, { version, chunks })) {
+    const text = decoder.decode(content, { stream: true })
+    const plain = lineEnds ? text.replaceAll('\r', '\n') : text
+    for await (const piece of inTurns(from(Buffer.from(plain)))) await storing.add(piece)
+  }
+  const stored = await storing.end()
+  const sealing = sealer.begin()
+  for (let ordinal = 0; ordinal < chunks; ordinal++) {
+    const data = await packChunk(sealing, version, ordinal, Buffer.alloc(0))
+    await withSubmission(database, upload, async (writer, submission) => {
+      await holdWriter(writer, submission, upload, version)
+      await emptyChunk(writer, { version, ordinal, data })
+    })
+  }
+  return stored
+}
+
+async function* from(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes
 }
 
 function tooLarge(maxBytes: number): Refusal {
@@ -212,44 +322,6 @@ async function* hashAll(
   }
 }
 
-/** Decompresses on demand, so that a small upload cannot fill the memory. */
-async function* gunzip(content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const unpack = createGunzip({ chunkSize: 256 * 1024 })
-  const closed = once(unpack, 'close')
-  let failure: unknown
-  const feeding = (async () => {
-    try {
-      for await (const chunk of content) {
-        if (unpack.destroyed) return
-        if (!unpack.write(chunk)) await Promise.race([once(unpack, 'drain'), closed])
-      }
-      unpack.end()
-    } catch (error) {
-      failure = error
-      unpack.destroy(error instanceof Error ? error : undefined)
-    }
-  })()
-  try {
-    for await (const chunk of unpack) yield chunk as Buffer
-    await feeding
-  } catch (error) {
-    if (failure !== undefined) throw failure
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
-      throw new Refusal('invalid', 'The gzip content is damaged or truncated.', {
-        errorCode: 'GM1',
-      })
-    }
-    throw error
-  } finally {
-    unpack.destroy()
-    await content.return(undefined).catch(() => undefined)
-  }
-}
-
-function once(emitter: NodeJS.EventEmitter, event: string): Promise<void> {
-  return new Promise((resolve) => emitter.once(event, () => resolve()))
-}
-
 function isEqual(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other)
 }
@@ -260,18 +332,18 @@ async function replace(
   sealer: Sealer,
   upload: Upload,
   version: string,
-  { chunks, records, bytes, sha256 }: Received,
+  { format, chunks, records, bytes, sha256 }: Received,
 ): Promise<FileState> {
-  const { token, resource, format } = upload
+  const { token, resource } = upload
   assertOpen(submission)
   assertMatches(submission, upload)
   await holdWriter(writer, submission, upload, version)
   const before = submission.files.find((each) => each.resource === resource)
   const received = Date.now()
   await writer.run(
-    `update file_version set chunks = $2, records = $3, size = $4, digest = $5, received = $6, stored = 1
+    `update file_version set chunks = $2, records = $3, size = $4, digest = $5, received = $6, format = $7, stored = 1
      where version = $1`,
-    [version, chunks, records, bytes, sha256, received],
+    [version, chunks, records, bytes, sha256, received, format],
   )
   await writer.run(
     `update submission_file set version = $3, writer = null, writer_until = null where token = $1 and resource = $2`,

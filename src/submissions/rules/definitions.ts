@@ -2,6 +2,7 @@ import type { Definition, Resource, SqlRule } from '../../engines/checking/index
 import {
   assertQueries,
   findDefinition,
+  isUnusual,
   listOwnDefinitions,
   loadDefinition,
 } from '../../engines/checking/index.ts'
@@ -59,9 +60,10 @@ export class Definitions {
   }
 
   formOf(name: string, resource: string): FileForm {
-    const { fields = [], record } = this.findResource(name, resource) ?? {}
+    const { fields = [], record, dialect } = this.findResource(name, resource) ?? {}
     const localId = record?.localId === undefined ? undefined : fields[record.localId]?.name
-    return { fields, localId: localId ?? 'localId' }
+    const hasOwnDialect = dialect !== undefined && isUnusual(dialect)
+    return { fields, localId: localId ?? 'localId', hasOwnDialect }
   }
 
   findResource(name: string, resource: string): Resource | undefined {

@@ -42,7 +42,7 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   }
   const faults: { message: string; field?: string }[] = []
   const notes: string[] = []
-  for (const { name, cell } of isExact ? [] : findRespelt(resource, unknown, first)) {
+  for (const { name, cell } of isExact ? [] : findRespelt(resource.fields, unknown, first)) {
     first.set(name, first.get(cell) ?? -1)
     unknown.splice(unknown.indexOf(cell), 1)
     notes.push(`The column ${show(cell)} was read as ${name}.`)
@@ -85,9 +85,22 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   return { positions, width: cells.length, faults, notes, missing }
 }
 
+/** The names of a header, those of fields as the fields have them: `LEARNER_ID` is `learnerId`. */
+export function nameColumns(
+  fields: readonly { readonly name: string }[],
+  header: readonly string[],
+): string[] {
+  const names = header.map(trimName)
+  const own = new Set(fields.map(({ name }) => name))
+  const known = new Map(names.flatMap((name, index) => (own.has(name) ? [[name, index]] : [])))
+  const unknown = [...new Set(names.filter((name) => name !== '' && !own.has(name)))]
+  const respelt = new Map(findRespelt(fields, unknown, known).map(({ name, cell }) => [cell, name]))
+  return names.map((name) => respelt.get(name) ?? name)
+}
+
 /** The fields whose column has their name in another case, or with other separators of words. */
 function findRespelt(
-  { fields }: Resource,
+  fields: readonly { readonly name: string }[],
   unknown: readonly string[],
   known: ReadonlyMap<string, number>,
 ): { name: string; cell: string }[] {

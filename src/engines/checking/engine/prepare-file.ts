@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { countCutBytes } from '../../records/index.ts'
+import {
+  countCutBytes,
+  countSequences,
+  type Encoding,
+  findUtf16,
+  findUtf32,
+  Utf32Decoder,
+} from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
 
@@ -24,8 +31,6 @@ export interface PreparedFile {
   /** Whether its records can be read. */
   readonly readable: boolean
 }
-
-type Encoding = 'UTF-8' | 'UTF-16' | 'UTF-32' | 'Windows-1252'
 
 /** The disk space for copies is exhausted. */
 export class NoRoom extends Error {}
@@ -79,42 +84,24 @@ export async function prepareFile(
     })
     return { ...inner, ...common }
   }
+  const decode = async (encoding: Encoding, decoder: Decoder): Promise<PreparedFile> => {
+    await convert(path, copy, inDialect(decoder, resource), room)
+    const { hasNul, hasCr, hasLf } = inspect(copy)
+    const notes = [`The file was read as ${encoding}, because it is not UTF-8.`]
+    const decoded = { ...common, encoding, hasNul, faults: [], readable: true }
+    if (!hasCr || hasLf) return { ...decoded, path: copy, notes }
+    const ended = join(folder, `${name}-lines`)
+    await convert(copy, ended, new TextDecoder(), room, true)
+    return { ...decoded, path: ended, notes: [...notes, CR_NOTE] }
+  }
   const other = nameFormat(look.start)
   if (other !== undefined) return unreadable(`The file is ${other}, not text. Export it as CSV in UTF-8.`)
   const utf32 = findUtf32(look.start)
-  if (utf32 !== undefined) {
-    await convert(path, copy, inDialect(new Utf32Decoder(utf32), resource), room)
-    const converted = inspect(copy)
-    const { hasNul } = converted
-    const notes = [describeEncoding('UTF-32')]
-    return { ...common, path: copy, encoding: 'UTF-32', hasNul, faults: [], notes, readable: true }
-  }
+  if (utf32 !== undefined) return await decode('UTF-32', new Utf32Decoder(utf32))
   const utf16 = findUtf16(look.start)
-  if (utf16 !== undefined) {
-    await convert(path, copy, inDialect(new TextDecoder(utf16), resource), room)
-    const converted = inspect(copy)
-    return {
-      ...common,
-      path: copy,
-      encoding: 'UTF-16',
-      hasNul: converted.hasNul,
-      faults: [],
-      notes: [describeEncoding('UTF-16')],
-      readable: true,
-    }
-  }
-  if (look.strays > 0 && look.sequences === 0) {
-    await convert(path, copy, inDialect(new TextDecoder('windows-1252'), resource), room)
-    return {
-      ...common,
-      path: copy,
-      encoding: 'Windows-1252',
-      hasNul: look.hasNul,
-      faults: [],
-      notes: [describeEncoding('Windows-1252')],
-      readable: true,
-    }
-  }
+  if (utf16 !== undefined) return await decode('UTF-16', new TextDecoder(utf16))
+  if (look.strays > 0 && look.sequences === 0)
+    return await decode('Windows-1252', new TextDecoder('windows-1252'))
   if (isUnusual(resource.dialect)) {
     await convert(path, copy, inDialect(new TextDecoder(), resource), room)
     const { hasNul } = look
@@ -122,12 +109,13 @@ export async function prepareFile(
   }
   if (look.hasCr && !look.hasLf) {
     await convert(path, copy, new TextDecoder(), room, true)
-    const notes = ['The lines end with CR only. They were read as if they ended with LF.']
     const { hasNul } = look
-    return { ...common, path: copy, encoding: 'UTF-8', hasNul, faults: [], notes, readable: true }
+    return { ...common, path: copy, encoding: 'UTF-8', hasNul, faults: [], notes: [CR_NOTE], readable: true }
   }
   return { ...common, path, encoding: 'UTF-8', hasNul: look.hasNul, faults: [], notes: [], readable: true }
 }
+
+const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
 
 type Decoder = Pick<TextDecoder, 'decode'>
 
@@ -135,10 +123,6 @@ type Decoder = Pick<TextDecoder, 'decode'>
 function inDialect(decoder: Decoder, { dialect, fields }: Pick<Resource, 'dialect' | 'fields'>): Decoder {
   const names = fields.map(({ name }) => name)
   return isUnusual(dialect) ? new DialectDecoder(decoder, dialect, names) : decoder
-}
-
-function describeEncoding(encoding: Encoding): string {
-  return `The file was read as ${encoding}, because it is not UTF-8.`
 }
 
 function inspect(path: string): Look {
@@ -175,25 +159,6 @@ function inspect(path: string): Look {
   }
 }
 
-function countSequences(bytes: Buffer, sequences: number, strays: number): [number, number] {
-  for (let at = 0; at < bytes.length; ) {
-    const byte = bytes[at] ?? 0
-    if (byte < 0x80) {
-      at++
-      continue
-    }
-    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1
-    if (length > 1 && isUtf8(bytes.subarray(at, at + length)) && at + length <= bytes.length) {
-      sequences++
-      at += length
-    } else {
-      strays++
-      at++
-    }
-  }
-  return [sequences, strays]
-}
-
 /** Names the format of a file that is certainly not text. */
 function nameFormat(start: Buffer): string | undefined {
   const signature = start.subarray(0, 8).toString('latin1')
@@ -208,50 +173,6 @@ function nameFormat(start: Buffer): string | undefined {
   if (signature.startsWith('PAR1')) return 'a Parquet file'
   if (signature.startsWith('SQLite f')) return 'a SQLite database'
   return undefined
-}
-
-function findUtf16(start: Buffer): 'utf-16le' | 'utf-16be' | undefined {
-  if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le'
-  if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be'
-  // Without a byte order mark: the header is ASCII, so every other byte is zero.
-  const zeros = (offset: number) => [0, 2, 4, 6].every((at) => start[at + offset] === 0)
-  if (start.length < 8) return undefined
-  if (zeros(1) && !zeros(0)) return 'utf-16le'
-  return zeros(0) && !zeros(1) ? 'utf-16be' : undefined
-}
-
-/** Without a byte order mark: the header is ASCII, so three of four bytes are zero. */
-function findUtf32(start: Buffer): 'le' | 'be' | undefined {
-  if (start.length < 8) return undefined
-  const words = [0, 4]
-  const isAscii = (word: number) => (word > 0 && word < 0x80) || word === 0xfeff
-  if (words.every((at) => isAscii(start.readUInt32LE(at)))) return 'le'
-  return words.every((at) => isAscii(start.readUInt32BE(at))) ? 'be' : undefined
-}
-
-/** Decodes UTF-32, which `TextDecoder` does not know. What is no character becomes U+FFFD. */
-class Utf32Decoder {
-  readonly #order: 'le' | 'be'
-  #rest: Buffer = Buffer.alloc(0)
-  #isStart = true
-
-  constructor(order: 'le' | 'be') {
-    this.#order = order
-  }
-
-  decode(chunk: Uint8Array = Buffer.alloc(0), { stream = false } = {}): string {
-    const bytes = Buffer.concat([this.#rest, chunk])
-    const end = bytes.length - (bytes.length % 4)
-    let text = ''
-    for (let at = 0; at < end; at += 4) {
-      const code = this.#order === 'le' ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)
-      if (this.#isStart && code === 0xfeff) continue
-      this.#isStart = false
-      text += code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? '\ufffd' : String.fromCodePoint(code)
-    }
-    this.#rest = bytes.subarray(end)
-    return !stream && this.#rest.length > 0 ? `${text}\ufffd` : text
-  }
 }
 
 async function convert(

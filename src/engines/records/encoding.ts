@@ -1,0 +1,100 @@
+import { isAscii, isUtf8 } from 'node:buffer'
+import { countCutBytes } from './utf8-check.ts'
+
+export type Encoding = 'UTF-8' | 'UTF-16' | 'UTF-32' | 'Windows-1252'
+
+/** Finds out, while a file arrives, how it must be read if it is neither UTF-16 nor UTF-32. */
+export class EncodingLook {
+  #sequences = 0
+  #strays = 0
+  #hasLf = false
+  #hasCr = false
+  /** The start of a character that continues in the next piece. */
+  #cut: Buffer = Buffer.alloc(0)
+
+  push(piece: Buffer): void {
+    this.#hasLf ||= piece.includes('\n')
+    this.#hasCr ||= piece.includes('\r')
+    const bytes = this.#cut.length > 0 ? Buffer.concat([this.#cut, piece]) : piece
+    const whole = bytes.subarray(0, bytes.length - countCutBytes(bytes))
+    this.#count(whole)
+    this.#cut = Buffer.from(bytes.subarray(whole.length))
+  }
+
+  #count(bytes: Buffer): void {
+    if (isAscii(bytes)) return
+    if (isUtf8(bytes)) this.#sequences++
+    else [this.#sequences, this.#strays] = countSequences(bytes, this.#sequences, this.#strays)
+  }
+
+  /** Bytes beyond ASCII of which none are UTF-8 are Windows-1252. If only some are not, their records are faulty. */
+  end(): { readonly encoding: 'UTF-8' | 'Windows-1252'; readonly endsWithCr: boolean } {
+    this.#count(this.#cut)
+    const isOther = this.#strays > 0 && this.#sequences === 0
+    return { encoding: isOther ? 'Windows-1252' : 'UTF-8', endsWithCr: this.#hasCr && !this.#hasLf }
+  }
+}
+
+/** Counts sequences of several bytes in UTF-8, and bytes that belong to none. */
+export function countSequences(bytes: Buffer, sequences: number, strays: number): [number, number] {
+  for (let at = 0; at < bytes.length; ) {
+    const byte = bytes[at] ?? 0
+    if (byte < 0x80) {
+      at++
+      continue
+    }
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc2 ? 2 : 1
+    if (length > 1 && isUtf8(bytes.subarray(at, at + length)) && at + length <= bytes.length) {
+      sequences++
+      at += length
+    } else {
+      strays++
+      at++
+    }
+  }
+  return [sequences, strays]
+}
+
+export function findUtf16(start: Buffer): 'utf-16le' | 'utf-16be' | undefined {
+  if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le'
+  if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be'
+  // Without a byte order mark: the header is ASCII, so every other byte is zero.
+  const zeros = (offset: number) => [0, 2, 4, 6].every((at) => start[at + offset] === 0)
+  if (start.length < 8) return undefined
+  if (zeros(1) && !zeros(0)) return 'utf-16le'
+  return zeros(0) && !zeros(1) ? 'utf-16be' : undefined
+}
+
+/** Without a byte order mark: the header is ASCII, so three of four bytes are zero. */
+export function findUtf32(start: Buffer): 'le' | 'be' | undefined {
+  if (start.length < 8) return undefined
+  const words = [0, 4]
+  const isAscii = (word: number) => (word > 0 && word < 0x80) || word === 0xfeff
+  if (words.every((at) => isAscii(start.readUInt32LE(at)))) return 'le'
+  return words.every((at) => isAscii(start.readUInt32BE(at))) ? 'be' : undefined
+}
+
+/** Decodes UTF-32, which `TextDecoder` does not know. What is no character becomes U+FFFD. */
+export class Utf32Decoder {
+  readonly #order: 'le' | 'be'
+  #rest: Buffer = Buffer.alloc(0)
+  #isStart = true
+
+  constructor(order: 'le' | 'be') {
+    this.#order = order
+  }
+
+  decode(chunk: Uint8Array = Buffer.alloc(0), { stream = false } = {}): string {
+    const bytes = Buffer.concat([this.#rest, chunk])
+    const end = bytes.length - (bytes.length % 4)
+    let text = ''
+    for (let at = 0; at < end; at += 4) {
+      const code = this.#order === 'le' ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)
+      if (this.#isStart && code === 0xfeff) continue
+      this.#isStart = false
+      text += code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? '\ufffd' : String.fromCodePoint(code)
+    }
+    this.#rest = bytes.subarray(end)
+    return !stream && this.#rest.length > 0 ? `${text}\ufffd` : text
+  }
+}

@@ -1,0 +1,126 @@
+import { createGunzip } from 'node:zlib'
+import { type Encoding, findUtf16, findUtf32, Utf32Decoder } from '../../engines/records/index.ts'
+import { Refusal } from '../refusal.ts'
+
+export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
+
+export function describeEncoding(encoding: Encoding): string {
+  return `The file was read as ${encoding}, because it is not UTF-8.`
+}
+
+/** The bytes that show how content is encoded. */
+const LOOKED_AT = 4096
+
+/** Content that may be UTF-16 or UTF-32, which its first bytes show. */
+export class WideText {
+  readonly #content: AsyncIterable<Buffer>
+  /** Known once the first bytes are read; `undefined` for anything else. */
+  encoding: 'UTF-16' | 'UTF-32' | undefined
+
+  constructor(content: AsyncIterable<Buffer>) {
+    this.#content = content
+  }
+
+  /** The content in UTF-8, or as it is. */
+  async *read(): AsyncGenerator<Buffer> {
+    let decoder: Pick<TextDecoder, 'decode'> | undefined
+    let isStart = true
+    for await (const chunk of joinStart(this.#content)) {
+      if (isStart) decoder = this.#detect(chunk)
+      isStart = false
+      if (decoder === undefined) yield chunk
+      else
+        for (let at = 0; at < chunk.length; at += LOOKED_AT)
+          yield Buffer.from(decoder.decode(chunk.subarray(at, at + LOOKED_AT), { stream: true }))
+    }
+    if (decoder !== undefined) yield Buffer.from(decoder.decode())
+  }
+
+  #detect(start: Buffer): Pick<TextDecoder, 'decode'> | undefined {
+    const utf32 = findUtf32(start)
+    const utf16 = utf32 === undefined ? findUtf16(start) : undefined
+    if (utf32 !== undefined) this.encoding = 'UTF-32'
+    else if (utf16 !== undefined) this.encoding = 'UTF-16'
+    if (utf32 !== undefined) return new Utf32Decoder(utf32)
+    return utf16 === undefined ? undefined : new TextDecoder(utf16)
+  }
+}
+
+/** Yields the same bytes with at least 8 of them in the first chunk, if there are as many. */
+async function* joinStart(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  let start: Buffer | undefined = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    if (start === undefined) {
+      yield chunk
+      continue
+    }
+    start = Buffer.concat([start, chunk])
+    if (start.length < 8) continue
+    yield start
+    start = undefined
+  }
+  if (start !== undefined && start.length > 0) yield start
+}
+
+/** Unpacks gzip, also if nobody said that the content is gzip. */
+export async function unpack(
+  content: AsyncGenerator<Buffer>,
+  isGzip: boolean,
+): Promise<AsyncIterable<Buffer>> {
+  if (isGzip) return gunzip(content)
+  const joined = joinStart(content)
+  const first = await joined.next()
+  const whole = rejoin(first, joined)
+  const isPacked = first.done !== true && first.value[0] === 0x1f && first.value[1] === 0x8b
+  return isPacked ? gunzip(whole) : whole
+}
+
+async function* rejoin(
+  first: IteratorResult<Buffer, void>,
+  rest: AsyncGenerator<Buffer, void>,
+): AsyncGenerator<Buffer> {
+  try {
+    if (first.done !== true) yield first.value
+    yield* rest
+  } finally {
+    await rest.return()
+  }
+}
+
+/** Decompresses on demand, so that a small upload cannot fill the memory. */
+async function* gunzip(content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const unpack = createGunzip({ chunkSize: 256 * 1024 })
+  const closed = once(unpack, 'close')
+  let failure: unknown
+  const feeding = (async () => {
+    try {
+      for await (const chunk of content) {
+        if (unpack.destroyed) return
+        if (!unpack.write(chunk)) await Promise.race([once(unpack, 'drain'), closed])
+      }
+      unpack.end()
+    } catch (error) {
+      failure = error
+      unpack.destroy(error instanceof Error ? error : undefined)
+    }
+  })()
+  try {
+    for await (const chunk of unpack) yield chunk as Buffer
+    await feeding
+  } catch (error) {
+    if (failure !== undefined) throw failure
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
+      throw new Refusal('invalid', 'The gzip content is damaged or truncated.', {
+        errorCode: 'GM1',
+      })
+    }
+    throw error
+  } finally {
+    unpack.destroy()
+    await content.return(undefined).catch(() => undefined)
+  }
+}
+
+function once(emitter: NodeJS.EventEmitter, event: string): Promise<void> {
+  return new Promise((resolve) => emitter.once(event, () => resolve()))
+}

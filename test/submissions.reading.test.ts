@@ -1,0 +1,218 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { checkInputs } from './support/check-folder.ts'
+import { cases } from './support/properties.ts'
+import { Service } from './support/service.ts'
+import { makeSmallDefinition } from './support/small-definition.ts'
+import { startWorker } from './support/submission-worker.ts'
+
+const ALL = ['validation-results:read', 'submissions:write'] as const
+
+interface Found {
+  readonly errorCode: string
+  readonly line: number
+}
+
+/** A service whose submissions are checked against the small definition. */
+async function start() {
+  const definition = makeSmallDefinition()
+  const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition })
+  const { key } = await service.createKey({ scopes: ALL, eids: ['1001'] })
+  const ask = (method: 'GET' | 'PUT' | 'POST', path: string, headers = {}, payload?: object | Buffer) =>
+    service.request({
+      method,
+      url: `/v1/submissions${path}`,
+      headers: { 'x-api-key': key, eid: '1001', ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+  const create = async () =>
+    (await ask('POST', '', {}, { returnId: '202512' })).json().submissionToken as string
+  const put = (token: string, content: Buffer, headers = {}) =>
+    ask('PUT', `/${token}/files/people`, { 'content-type': 'text/csv', ...headers }, content)
+  /** The findings of a run over the stored file. */
+  const validate = async (token: string): Promise<Found[]> => {
+    const { runId } = (await ask('POST', `/${token}/validation-runs`)).json()
+    for (;;) {
+      const run = await ask('GET', `/${token}/validation-runs/${runId}`, { prefer: 'wait=20' })
+      if (run.json().dateCompleted === undefined) continue
+      expect(run.json()).toMatchObject({ status: 'Processed' })
+      const found = await ask('GET', `/${token}/validation-results`, { accept: 'application/x-ndjson' })
+      return found.body
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Found)
+    }
+  }
+  return { service, definition, ask, create, put, validate }
+}
+
+/** The findings of `mahi check`. */
+async function checkPeople(definition: string, content: Buffer): Promise<Found[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'mahi-people-'))
+  try {
+    const path = join(folder, 'people.csv')
+    writeFileSync(path, content)
+    const files = [{ resource: 'people', name: 'people.csv', path }]
+    const { findings } = await checkInputs(definition, files, { returnId: '202512' })
+    return findings
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** What both must say. A file that begins like NDJSON has another name where it is stored. */
+const compare = (found: readonly Found[]) =>
+  found.map((each) => {
+    const { errorCode, line, field, value, errorDescription, localId, recordText } = each as Found &
+      Record<string, unknown>
+    return { errorCode, line, field, value, errorDescription, localId, recordText }
+  })
+
+function swap(bytes: Buffer): Buffer {
+  return Buffer.from(bytes).swap16()
+}
+
+/** Each character in four bytes. */
+function toUtf32(text: string): Buffer {
+  const codes = [...`\ufeff${text}`].map((each) => each.codePointAt(0) ?? 0)
+  const bytes = Buffer.alloc(codes.length * 4)
+  for (const [index, code] of codes.entries()) bytes.writeUInt32LE(code, index * 4)
+  return bytes
+}
+
+const ENCODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
+  'UTF-8': (text) => Buffer.from(text),
+  'UTF-8 with a mark': (text) => Buffer.from(`\ufeff${text}`),
+  'UTF-16LE': (text) => Buffer.from(`\ufeff${text}`, 'utf16le'),
+  'UTF-16BE': (text) => swap(Buffer.from(`\ufeff${text}`, 'utf16le')),
+  'UTF-16LE without a mark': (text) => Buffer.from(text, 'utf16le'),
+  'UTF-32': toUtf32,
+  'Windows-1252': (text) => Buffer.from(text, 'latin1'),
+  'a mixture': (text) => Buffer.concat([Buffer.from(text), Buffer.from('9,caf\xe9,G1,20\n', 'latin1')]),
+}
+
+const spelling = fc.constantFrom<(name: string) => string>(
+  (name) => name,
+  (name) => name.toUpperCase(),
+  (name) => name.replace('Id', '_ID'),
+  (name) => ` ${name.replace('Id', '-id')} `,
+)
+const cell = fc.constantFrom(
+  '',
+  'A1',
+  'A2',
+  'B7',
+  'G1',
+  '20',
+  '12',
+  'é',
+  'Käthe',
+  ' x',
+  'a b',
+  '"',
+  'ß;|',
+  '1,5',
+)
+const row = fc.tuple(fc.integer({ min: 1, max: 9 }).map(String), cell, cell, cell)
+const variant = fc.record({
+  encoding: fc.constantFrom(...Object.keys(ENCODINGS)),
+  separator: fc.constantFrom(',', ';', '\t', '|'),
+  names: spelling,
+  directive: fc.boolean(),
+  lineEnd: fc.constantFrom('\n', '\r\n', '\r'),
+  packed: fc.constantFrom('no', 'said', 'unsaid'),
+  isQuoted: fc.boolean(),
+  rows: fc.array(row, { minLength: 1, maxLength: 12 }),
+})
+type Variant = typeof variant extends fc.Arbitrary<infer Value> ? Value : never
+
+function render({ encoding, separator, names, directive, lineEnd, isQuoted, rows }: Variant): Buffer {
+  const header = ['localId', 'id', 'group', 'age'].map(names)
+  const quoted = (cells: readonly string[]) =>
+    cells.map((each) => (isQuoted ? `"${each.replaceAll('"', '""')}"` : each)).join(separator)
+  const lines = [...(directive ? [`sep=${separator}`] : []), header.join(separator), ...rows.map(quoted)]
+  return (ENCODINGS[encoding] ?? Buffer.from)(lines.map((line) => `${line}${lineEnd}`).join(''))
+}
+
+test('an upload that mahi check reads is accepted, and a run has the findings of mahi check', {
+  timeout: 300_000,
+}, async () => {
+  const { service, definition, create, put, validate } = await start()
+  await startWorker(service.database, [definition])
+  await fc.assert(
+    fc.asyncProperty(variant, async (given) => {
+      const content = render(given)
+      const token = await create()
+      const sent = given.packed === 'no' ? content : gzipSync(content)
+      const response = await put(token, sent, given.packed === 'said' ? { 'content-encoding': 'gzip' } : {})
+      expect(response.statusCode, response.body).toBe(200)
+      expect(compare(await validate(token))).toEqual(compare(await checkPeople(definition, content)))
+    }),
+    cases(20),
+  )
+})
+
+test('the response to an upload notes what was guessed, and the file is stored as UTF-8', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const text = 'localId,id,group,age\n1,Käthe,G1,20\n'
+  const noted = async (content: Buffer) => (await put(token, content)).json().notes as string[] | undefined
+  const stored = async () => (await ask('GET', `/${token}/files/people`)).body
+  expect(await noted(Buffer.from(text))).toBeUndefined()
+  expect(await noted(Buffer.from(text, 'latin1'))).toEqual([
+    'The file was read as Windows-1252, because it is not UTF-8.',
+  ])
+  expect(await stored()).toBe(text)
+  expect(await noted(Buffer.from(`\ufeff${text}`, 'utf16le'))).toEqual([
+    'The file was read as UTF-16, because it is not UTF-8.',
+  ])
+  expect(await stored()).toBe(text)
+  expect(await noted(Buffer.from(text.replaceAll('\n', '\r')))).toEqual([
+    'The lines end with CR only. They were read as if they ended with LF.',
+  ])
+  expect(await stored()).toBe(text)
+})
+
+test('a large upload in Windows-1252 is converted whole, with the digest of what is stored', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const lines = Array.from({ length: 120_000 }, (_, index) => `${index},A${index},Gé,20\n`)
+  const text = `localId,id,group,age\n${lines.join('')}`
+  const response = await put(token, Buffer.from(text, 'latin1'))
+  expect(response.json()).toMatchObject({ records: 120_000, bytes: Buffer.byteLength(text) })
+  const { body, headers } = await ask('GET', `/${token}/files/people`)
+  expect(body === text).toBe(true)
+  expect(headers.etag).toBe(`"${response.json().sha256}"`)
+})
+
+test('batches and conversions know columns in another spelling', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  await put(token, Buffer.from('LOCAL_ID;ID;GROUP;AGE\n1;A1;G1;20\n2;A2;G1;21\n'))
+  const batch = { content: [{ localId: '2', id: 'A9', age: '30' }] }
+  const response = await ask('POST', `/${token}/records/people`, {}, batch)
+  expect(response.json().content).toEqual([{ localId: '2', errors: [] }])
+  expect((await ask('GET', `/${token}/files/people`)).body).toBe(
+    'LOCAL_ID;ID;GROUP;AGE\n1;A1;G1;20\n2;A9;;30\n',
+  )
+  const json = await ask('GET', `/${token}/files/people`, { accept: 'application/x-ndjson' })
+  expect(json.body.split('\n')[0]).toBe('{"localId":"1","id":"A1","group":"G1","age":"20"}')
+})
+
+test('a refusal names the file', async () => {
+  const { create, put } = await start()
+  const token = await create()
+  for (const [content, detail] of [
+    [Buffer.from('%PDF-1.7 and so on'), 'people: The file is a PDF document, not text.'],
+    [
+      Buffer.from('PK\u0003\u0004 and so on'),
+      'people: The file is a ZIP archive or an Excel workbook. Send its files, or its sheets as CSV.',
+    ],
+    [Buffer.from('{"localId":"1"}\n{"localId":\n'), 'people: Line 2 is not valid JSON.'],
+  ] as const)
+    expect((await put(token, content)).json().detail).toBe(detail)
+})
