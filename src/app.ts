@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { createAccess } from './api/access/create-access.ts'
 import type { ConsumeLimit } from './api/access/rate-limit.ts'
 import type { Part } from './api/contract/part.ts'
@@ -9,7 +9,7 @@ import { type DemoCredentials, registerReference } from './api/reference/referen
 import { registerRoot } from './api/reference/root.ts'
 import { reachWith } from './api/request/min-revision.ts'
 import { registerHealth } from './api/serving/health.ts'
-import { createServing } from './api/serving/serving.ts'
+import { createServing, type Serving } from './api/serving/serving.ts'
 import type { Log } from './api/telemetry/log.ts'
 import type { Metrics } from './api/telemetry/metrics.ts'
 import type { Traces } from './api/telemetry/traces.ts'
@@ -46,7 +46,7 @@ export interface AppOptions {
  *
  * @throws {DatabaseUnusable} if the encryption keys are not those of the database
  */
-export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
+export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app' | 'cutOffRest'>> {
   const { settings, database, standby, revisions, consume, metrics, lifecycle, traces } = options
   const log = options.log.logger as FastifyBaseLogger
   const own = <Created extends Part>(part: Created): Created => {
@@ -96,5 +96,5 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   ])
   if (settings.CONSOLE === 'on') own(await createConsole(settings, { app, database, access, log }))
   lifecycle.own(serving, ({ stop }) => stop())
-  return app
+  return serving
 }

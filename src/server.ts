@@ -80,7 +80,7 @@ export async function startServer(
       lifecycle.own(await listenForMetrics(settings, metrics, log.logger), (server) => server?.close())
     }
     const traced = traces?.traceReader(database) ?? database
-    const app = await buildApp({
+    const { app, cutOffRest } = await buildApp({
       settings,
       database: traced,
       standby: standby && (traces?.traceReader(standby) ?? standby),
@@ -99,6 +99,8 @@ export async function startServer(
       lifecycle.endOnSignal({
         logger: app.log,
         drainSeconds: settings.DRAIN_SECONDS,
+        graceSeconds: settings.SHUTDOWN_GRACE,
+        cutOffRest,
         cutOff: () => app.server.closeAllConnections(),
       })
     return { app, database, url, lifecycle, stopOnSignal }

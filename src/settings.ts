@@ -335,6 +335,12 @@ export const SETTINGS = {
     meaning: 'seconds between SIGTERM and the end of listening, during which /readyz fails',
     read: readWhole(0, 8),
   }),
+  SHUTDOWN_GRACE: define({
+    default: '120',
+    meaning:
+      'seconds that uploads and exports in progress may still take after SIGTERM; other requests have 9',
+    read: readWhole(0, 3600),
+  }),
   LOG_LEVEL: define({
     default: 'info',
     meaning: 'fatal, error, warn, info, debug, trace or silent',

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { createClient } from '../client/src/index.ts'
 import { createKey } from '../src/api/access/keys.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
@@ -46,18 +48,65 @@ test('idle connections, which browsers open in advance, do not delay it', async 
   await ended
 })
 
+test('an upload of 20 seconds survives it, while everything else is cut off after nine, and uploads after SHUTDOWN_GRACE', async () => {
+  const start = async (settings: Record<string, string>) => {
+    const url = temporaryDatabaseUrl()
+    const { key } = await publishLargePage(url, 1)
+    const served = await Served.start({ DATABASE_URL: url, LOG_LEVEL: 'info', ...settings })
+    const client = createClient({ baseUrl: served.url, apiKey: key, eid: '1001' })
+    const { submissionToken } = await client.submissions.create({ returnId: '202512' })
+    const upload = request(`${served.url}/v1/submissions/${submissionToken}/files/courses`, {
+      method: 'PUT',
+      headers: { 'x-api-key': key, eid: '1001', 'content-type': 'text/csv' },
+    })
+    const answered = new Promise<number | undefined>((resolve) => {
+      upload.once('response', (response) => resolve(response.resume().statusCode))
+      upload.once('error', () => resolve(undefined))
+    })
+    upload.write('localId,courseCode\n')
+    // As keep-alive clients do, this one keeps its connection.
+    expect((await served.get('/livez')).status).toBe(200)
+    return { served, upload, answered }
+  }
+  const [patient, limited] = await Promise.all([start({}), start({ SHUTDOWN_GRACE: '12' })])
+  const { hostname, port } = new URL(patient.served.url)
+  const stuck = connect(Number(port), hostname)
+  stuck.write('GET /livez HTTP/1.1\r\nHost: a\r\n')
+  expect((await patient.served.get('/livez')).status).toBe(200)
+  const cutAfter = once(stuck.resume(), 'close').then(() => performance.now())
+
+  const begun = performance.now()
+  const [exit, other] = [patient.served.stop(), limited.served.stop()]
+  for (let second = 1; second < 20; second++) {
+    await sleep(1000)
+    patient.upload.write(`c${second},C${second}\n`)
+    if (!limited.upload.destroyed) limited.upload.write(`c${second},C${second}\n`)
+  }
+  patient.upload.end()
+  expect(await patient.answered).toBe(200)
+  expect(await exit).toBe(0)
+  const took = performance.now() - begun
+  // Nothing that is idle is waited for.
+  expect(took).toBeLessThan(23_000)
+  const cut = (await cutAfter) - begun
+  expect([cut > 8_000, cut < 15_000]).toEqual([true, true])
+  expect(await limited.answered).toBeUndefined()
+  expect(await other).toBe(0)
+}, 60_000)
+
 /** A submission whose entries fill a page of some 20 MB. */
-async function publishLargePage(url: string): Promise<{ key: string; token: string }> {
+async function publishLargePage(url: string, count = ENTRIES): Promise<{ key: string; token: string }> {
   const database = await openDatabase(url)
   try {
     const recordText = 'x'.repeat(20_000)
-    const entries = Array.from({ length: ENTRIES }, (_, index) => ({ localId: String(index), recordText }))
+    const entries = Array.from({ length: count }, (_, index) => ({ localId: String(index), recordText }))
     const { submissionToken } = await publishResults(database, sourceOf(entries), {
       eid: '1001',
       returnId: 'R1',
     })
     const { key } = await createKey(database, {
       client: 'reader',
+      scopes: ['validation-results:read', 'submissions:write'],
       eids: ['1001'],
       expires: Date.now() + 86_400_000,
     })

@@ -3,13 +3,18 @@ import closeWithGrace from 'close-with-grace'
 
 /** The time limits of a stop, in milliseconds. */
 export const STOPPING = {
-  /** After this, the process exits with an error: supervisors kill it soon after. */
+  /** After this, a process without transfers exits with an error: supervisors kill it soon after. */
   whole: 10_000,
-  /** After this, slow readers are cut off, so that everything else can still end in order. */
+  /** After this, everything but transfers is cut off, so that the rest can still end in order. */
   readers: 9_000,
+  /** How long the rest may take after the last transfer. */
+  rest: 3_000,
   /** How long a child process may take to release its jobs before it is killed. */
   child: 3_000,
 }
+
+/** How often it is checked whether transfers are still in progress, in milliseconds. */
+const SWEEP_INTERVAL = 100
 
 /** Whether the process has been told to stop. It still serves requests, but closes each connection. */
 export interface Life {
@@ -20,7 +25,11 @@ interface OnSignal {
   readonly logger: { error(message: unknown): void }
   /** How long load balancers take to react to SIGTERM. */
   readonly drainSeconds: number
-  /** Interrupts what callers still read. */
+  /** How long uploads and exports in progress may take. */
+  readonly graceSeconds: number
+  /** Interrupts every request but uploads and exports, and returns the number of these. */
+  readonly cutOffRest: () => number
+  /** Interrupts every request. */
   readonly cutOff: () => void
 }
 
@@ -62,12 +71,16 @@ export class Lifecycle implements Life {
 
   /**
    * Ends a serving process on SIGTERM and SIGINT, within a time limit. `/readyz` responds with 503 and every response
-   * closes its connection. After the drain time, the server stops listening and lets requests in flight finish.
+   * closes its connection. After the drain time, the server stops listening and lets requests in flight finish. Uploads
+   * and exports may take minutes, and so have a limit of their own.
    */
-  endOnSignal({ logger, drainSeconds, cutOff }: OnSignal): void {
-    closeWithGrace({ delay: STOPPING.whole, logger }, async ({ signal }) => {
+  endOnSignal(options: OnSignal): void {
+    const { logger, drainSeconds, graceSeconds } = options
+    const longest = Math.max(STOPPING.whole, graceSeconds * 1000 + STOPPING.rest)
+    closeWithGrace({ delay: longest + SWEEP_INTERVAL, logger }, async ({ signal }) => {
       this.announce()
-      setTimeout(cutOff, STOPPING.readers).unref()
+      const until = performance.now() + (signal === 'SIGTERM' ? graceSeconds * 1000 : 0)
+      setTimeout(() => void cutOffLate(options, until), STOPPING.readers).unref()
       // Ctrl+C comes from a person who waits, not from a load balancer.
       if (signal === 'SIGTERM') await sleep(drainSeconds * 1000)
       await this.end()
@@ -103,4 +116,22 @@ export class Lifecycle implements Life {
     }
     if (failures.length > 0) throw failures[0]
   }
+}
+
+/**
+ * Cuts off requests that hold up a stop: transfers at their own limit, everything else at once. If something else then
+ * still holds it up, the process exits.
+ *
+ * @param until when transfers are cut off, on the monotonic clock
+ */
+async function cutOffLate({ logger, cutOffRest, cutOff }: OnSignal, until: number): Promise<void> {
+  let rest = STOPPING.whole - STOPPING.readers
+  while (cutOffRest() > 0 && performance.now() < until) {
+    rest = STOPPING.rest
+    await sleep(SWEEP_INTERVAL)
+  }
+  cutOff()
+  await sleep(rest, undefined, { ref: false })
+  logger.error('the stop took too long')
+  process.exit(1)
 }

@@ -73,8 +73,8 @@ ExecStart=${[...program, 'serve'].map(quoteUnit).join(' ')}
 EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
 Restart=on-failure
 RestartSec=2
-# Mahi ends within ten seconds of SIGTERM.
-TimeoutStopSec=15
+# Mahi ends within ten seconds of SIGTERM, or when uploads and exports have ended: at most SHUTDOWN_GRACE seconds.
+TimeoutStopSec=135
 ${hardened('mahi')}
 [Install]
 WantedBy=multi-user.target

@@ -12,8 +12,8 @@ export const { version: VERSION, ...PACKAGE } = JSON.parse(readRepositoryFile('p
   engines: { node: string }
 }
 
-/** Longest that a process takes from SIGTERM to its end, in seconds. */
-export const STOPPING_SECONDS = 10
+/** Longest that a server takes from SIGTERM to its end, in seconds: SHUTDOWN_GRACE and what follows. */
+export const STOPPING_SECONDS = Number(SETTINGS.SHUTDOWN_GRACE.default) + 4
 
 export function readRepositoryFile(path: string): string {
   return readFileSync(`${ROOT}${path}`, 'utf8')

@@ -72,7 +72,7 @@ export class Service {
     const database = lifecycle.own(await open(url), (opened) => opened.close())
     const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
     const metrics = new Metrics()
-    const app = await buildApp({
+    const { app } = await buildApp({
       ...options,
       settings,
       database,

@@ -21,7 +21,7 @@ export async function generateOpenApi(): Promise<string> {
   const opened = await openDatabase(`sqlite:${join(folder, 'empty.db')}`)
   const database = lifecycle.own(opened, () => opened.close())
   const revisions = lifecycle.own(await RevisionWatch.start(database), (watch) => watch.stop())
-  const app = await buildApp({
+  const { app } = await buildApp({
     settings,
     database,
     revisions,

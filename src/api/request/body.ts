@@ -4,6 +4,7 @@ import type { TObject } from 'typebox'
 import { compileInTurns } from '../../foundation/schema/compile.ts'
 import { Problem, type ProblemOptions } from '../contract/problems.ts'
 import { endBody } from '../serving/node-internals.ts'
+import { markTransfer } from '../serving/transfers.ts'
 import { BodyMemory, holdBody } from './body-memory.ts'
 import { callerOf } from './caller.ts'
 import { parseBody } from './parse-body.ts'
@@ -91,6 +92,7 @@ function refuseBody(
 
 function openStream(request: IncomingMessage, { stream, maxBytes, minRate }: StreamBody): IncomingBody {
   const type = assertMediaType(request, stream)
+  markTransfer(request)
   assertDeclaredLength(request, maxBytes)
   return { type, encoding: encodingOf(request), bytes: limit(request, maxBytes, minRate) }
 }

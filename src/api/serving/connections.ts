@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { isIdle, lastResponseOn, markRested, SENT } from './last-response.ts'
 import { onClosingIdle } from './node-internals.ts'
 import { abandon } from './socket-buffers.ts'
+import { isTransfer } from './transfers.ts'
 
 /** How often connections are checked while the server closes, in milliseconds. */
 const SWEEP_INTERVAL = 50
@@ -54,6 +55,17 @@ export class Connections {
     closed ??= added
     this.#sockets.delete(closed)
     abandon(closed)
+  }
+
+  /** Closes every connection without a transfer in progress, and returns the number of the others. */
+  cutOffRest(): number {
+    let transfers = 0
+    for (const socket of this.#sockets) {
+      const last = lastResponseOn(socket)
+      if (last !== undefined && !isIdle(last) && isTransfer(last.req)) transfers++
+      else socket.destroy()
+    }
+    return transfers
   }
 
   /** Closes connections as they become idle, until the server has closed. Node checks them only once. */

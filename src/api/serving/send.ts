@@ -12,6 +12,7 @@ import { HeaderBlock } from './headers.ts'
 import { ENCODINGS, type Encoding, type Page } from './page.ts'
 import type { SocketBuffers } from './socket-buffers.ts'
 import { openStream } from './stream-slots.ts'
+import { markTransfer } from './transfers.ts'
 import type { Reservation, UnreadResponses } from './unread-responses.ts'
 import { writeHead } from './write-head.ts'
 import { writeTogether } from './write-together.ts'
@@ -67,6 +68,7 @@ export class Sender {
           .headers({ 'cache-control': 'no-store', ...result.headers })
           .send()
       case 'stream':
+        markTransfer(request.raw)
         reply.headers({ 'cache-control': 'private, no-store', ...result.headers })
         return openStream(request.server.budgets.streams, callerOf(request), reply.raw, result.body).then(
           (body) => reply.type(result.type).send(Readable.from(body, { objectMode: false })),

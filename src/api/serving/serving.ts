@@ -62,6 +62,8 @@ export interface Serving {
   /** Creates one of the caches of finished pages, each with an equal part of the memory. */
   createCache(): PageCache<Page>
   readonly metrics: readonly Measurement[]
+  /** Closes every connection without an upload or export in progress, and returns the number of the others. */
+  cutOffRest(): number
   /** Lets requests in flight finish, then closes their connections. */
   stop(): Promise<void>
 }
@@ -203,6 +205,7 @@ export async function createServing(
       },
       ...measureBudgets(budgets),
     ],
+    cutOffRest: () => connections.cutOffRest(),
     stop: () => connections.endDuring(app.close()),
   }
 }

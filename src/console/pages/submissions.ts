@@ -1,6 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import type * as types from '../../../client/src/types.ts'
+import { markTransfer } from '../../api/serving/transfers.ts'
 import { type Api, ApiProblem, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
@@ -298,6 +299,7 @@ export async function readRuns(context: Context): Promise<readonly Run[]> {
 async function receiveForm(context: Context): Promise<Outcome> {
   const { request, api, eid } = context
   if (!request.isMultipart()) return { redirect: link(submissionLink(tokenOf(context)), { eid }) }
+  markTransfer(request.raw)
   for await (const part of readFiles(request)) {
     if (part.filename === '') {
       part.file.resume()
@@ -312,6 +314,7 @@ async function receiveForm(context: Context): Promise<Outcome> {
 async function receiveFile(context: Context): Promise<Outcome> {
   const { request, api } = context
   const { resource } = request.params as { resource: string }
+  markTransfer(request.raw)
   const response = await api.send(pathOf(context, `/files/${encodeURIComponent(resource)}`), {
     method: 'PUT',
     body: request.raw,
