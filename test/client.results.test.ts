@@ -51,6 +51,49 @@ test('all reads every entry once, in order, whatever the size of a page', async 
   }
 })
 
+test('export reads every entry with where it is, in one response', async () => {
+  const { service, front, client, token } = await startClient(0)
+  const findings = Array.from({ length: 120 }, (_, index) => ({
+    localId: `a${index}`,
+    file: 'people.csv',
+    line: index + 2,
+    field: 'age',
+    value: 'ten',
+    findingKey: `k${index}`,
+    cause: 'column:people.age:type',
+  }))
+  await service.publish(findings, { token })
+  const before = front.received.length
+  const whole = await client.validationResults.export(token)
+  expect(await Array.fromAsync(whole ?? [])).toEqual(findings)
+  expect(front.received.length - before).toBe(1)
+  await expect(client.validationResults.export('..')).rejects.toThrow('is not a valid submission token')
+})
+
+test('a service that has pages only has no export', async () => {
+  const page = { page: 1, pageSize: 100, results: [{ localId: 'a' }], totalCount: 1 }
+  const client = createClient({
+    baseUrl: 'http://service.invalid',
+    fetch: async () => Response.json(page, { headers: { etag: '"r1-1"' } }),
+  })
+  expect(await client.validationResults.export('token')).toBeUndefined()
+  expect(await Array.fromAsync(client.validationResults.all('token'))).toEqual(page.results)
+})
+
+test.each([
+  ['a line is missing', '{"localId":"a"}\n', '2'],
+  ['a line is incomplete', '{"localId":"a"}\n{"loc', '2'],
+  ['a line is not an entry', '[]\n{}\n', '2'],
+])('an export of which %s is an error', async (_, body, count) => {
+  const headers = { 'content-type': 'application/x-ndjson; charset=utf-8', 'total-count': count }
+  const client = createClient({
+    baseUrl: 'http://service.invalid',
+    fetch: async () => new Response(body, { headers }),
+  })
+  const whole = await client.validationResults.export('token')
+  await expect(Array.fromAsync(whole ?? [])).rejects.toMatchObject({ kind: 'unreadable' })
+})
+
 test('a submission without findings has no entries', async () => {
   const { client, token, front } = await startClient(0)
   for await (const entry of client.validationResults.all(token)) throw new Error(`there is ${entry.localId}`)

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { OCCUPATION_COLUMNS } from '../src/catalogue/records/record-schema.ts'
 import { readCsv } from '../src/engines/records/read-csv.ts'
 import { readRecords } from '../src/engines/records/read-records.ts'
-import { ENTRY_COLUMNS } from '../src/submissions/findings/publish.ts'
+import { PUBLISHED_COLUMNS } from '../src/submissions/findings/publish.ts'
 import { cases } from './support/properties.ts'
 import { inChunks, readAll } from './support/reading.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -206,7 +206,7 @@ test('a text that names columns and no more holds no record', async () => {
 test('a byte order mark before the first column is no part of its name', async () => {
   const path = join(temporaryFolder(), 'results.csv')
   writeFileSync(path, '\ufefflocalId,errorType\r\nL1,Error\r\n')
-  const { records, faults } = await readAll(readRecords([path], { columns: ENTRY_COLUMNS }))
+  const { records, faults } = await readAll(readRecords([path], { columns: PUBLISHED_COLUMNS }))
   expect(faults).toEqual([])
   expect(records.map(({ value }) => value)).toEqual([{ localId: 'L1', errorType: 'Error' }])
 })

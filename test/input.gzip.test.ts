@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readRecords } from '../src/engines/records/read-records.ts'
-import { ENTRY_COLUMNS } from '../src/submissions/findings/publish.ts'
+import { PUBLISHED_COLUMNS } from '../src/submissions/findings/publish.ts'
 import { type Read, readAll } from './support/reading.ts'
 import { temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
@@ -22,7 +22,7 @@ async function read(files: Record<string, string | Buffer | 'missing'>): Promise
     if (content !== 'missing') writeFileSync(path, content)
     return path
   })
-  const { records, faults } = await readAll(readRecords(paths, { columns: ENTRY_COLUMNS }))
+  const { records, faults } = await readAll(readRecords(paths, { columns: PUBLISHED_COLUMNS }))
   return {
     records,
     faults: faults.map((fault) => ({ ...fault, file: fault.file?.slice(folder.length + 1) ?? '' })),
@@ -95,7 +95,7 @@ test('the bytes of a packed file count as they are unpacked, not as they are rea
     bytes += count
   }
   let atFirst: number | undefined
-  for await (const _ of readRecords([path], { columns: ENTRY_COLUMNS, onBytes })) atFirst ??= bytes
+  for await (const _ of readRecords([path], { columns: PUBLISHED_COLUMNS, onBytes })) atFirst ??= bytes
   expect(atFirst).toBeLessThan(packed.length / 2)
   expect(bytes).toBe(packed.length)
 })
@@ -146,7 +146,7 @@ test('every file that cannot be read is named, and the others are read', async (
   writeFileSync(join(folder, 'empty.csv'), '')
   const names = ['missing.ndjson', 'folder.ndjson', 'good.ndjson', 'empty.csv', 'good.ndjson/within']
   const paths = names.map((name) => join(folder, name))
-  const { records, faults } = await readAll(readRecords(paths, { columns: ENTRY_COLUMNS }))
+  const { records, faults } = await readAll(readRecords(paths, { columns: PUBLISHED_COLUMNS }))
   expect(records).toHaveLength(2)
   expect(faults).toEqual([
     { file: paths[0], message: 'does not exist' },
@@ -175,7 +175,7 @@ testWhere(existsSync('/proc/self/fd'), 'open files can be counted where there is
     }
     for (const [name, content] of Object.entries(files)) {
       writeFileSync(join(folder, name), content)
-      for await (const _ of readRecords([join(folder, name)], { columns: ENTRY_COLUMNS })) break
+      for await (const _ of readRecords([join(folder, name)], { columns: PUBLISHED_COLUMNS })) break
     }
     await expect.poll(open, { timeout: 5_000 }).toBeLessThanOrEqual(before)
   },
@@ -191,6 +191,6 @@ test('the bytes of the files are counted as they lie on the disk', async () => {
   const onBytes = (bytes: number) => {
     count += bytes
   }
-  await readAll(readRecords(files, { columns: ENTRY_COLUMNS, onBytes }))
+  await readAll(readRecords(files, { columns: PUBLISHED_COLUMNS, onBytes }))
   expect(count).toBe(packed.length + FORMS.ndjson.length)
 })

@@ -114,6 +114,9 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
     fileType: 'Learner',
     errorDescription: 'Te ingoa o te ākonga',
     recordText: number === 0 ? '=1+1' : number === 1 ? '-2+3' : `a,"${number}"`,
+    file: 'learners.csv',
+    line: number + 2,
+    cause: 'value:learners.kind:=9',
   }))
   installation.write('run.ndjson', ndjson(entries))
   const published = [
@@ -140,6 +143,9 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
     localId: 'L0',
     recordText: "'=1+1",
     errorDescription: 'Te ingoa o te ākonga',
+    file: 'learners.csv',
+    line: '2',
+    cause: 'value:learners.kind:=9',
   })
   expect(rows[1]?.recordText).toBe("'-2+3")
   expect(rows[2]?.recordText).toBe('a,"2"')
@@ -147,7 +153,8 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
   expect(csv.stderr).toMatch(/1533 {2}E-2\n +767 {2}E-1/)
   expect(csv.stderr).toMatch(/1150 {2}Error\n +1150 {2}Warning/)
 
-  const order = ['localId', 'errorCode', 'errorDescription', 'errorType', 'fileType', 'recordText'] as const
+  const fields = ['localId', 'errorCode', 'errorDescription', 'errorType', 'fileType', 'recordText'] as const
+  const order = [...fields, 'file', 'line', 'cause'] as const
   const expected = entries.map((entry) => Object.fromEntries(order.map((name) => [name, entry[name]])))
   expect(JSON.parse((await fetch('--format', 'json')).stdout)).toEqual(expected)
   expect((await fetch('--format', 'ndjson')).stdout).toBe(ndjson(expected))

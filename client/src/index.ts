@@ -32,7 +32,12 @@ export type {
   WaitOptions,
 } from './submissions.ts'
 export type * from './types.ts'
-export type { ReadAllOptions, ResultsQuery, ValidationResults } from './validation-results.ts'
+export type {
+  ReadAllOptions,
+  ResultsQuery,
+  ValidationFinding,
+  ValidationResults,
+} from './validation-results.ts'
 
 /** A client of one installation of the service, with one credential. */
 export interface Client {
@@ -53,7 +58,7 @@ export function createClient(options: ClientOptions): Client {
   const { send, stream, change } = createRequests(options)
   return {
     occupations: { ...createOccupations(send, change), ...createOccupationChanges(send, stream) },
-    validationResults: createValidationResults(send, options.eid),
+    validationResults: createValidationResults(send, stream, options.eid),
     submissions: createSubmissions(send, stream, change, options.eid),
   }
 }

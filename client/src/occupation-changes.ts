@@ -1,4 +1,5 @@
 import { MahiError } from './errors.ts'
+import { readCount, readLines } from './lines.ts'
 import { assertChanges, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
 import type {
@@ -74,9 +75,6 @@ export interface OccupationChangeFeed {
   revision(number: number, query?: { since?: number }, options?: CallOptions): Promise<OccupationDifferences>
 }
 
-/** The longest line that is read, in characters: several times the longest record. */
-const LONGEST_LINE = 8 * 1024 * 1024
-
 export function createOccupationChanges(send: SendRequest, stream: StreamRequest): OccupationChangeFeed {
   async function changes({ since, limit }: ChangesQuery = {}, options?: CallOptions) {
     const query = { Since: since, Limit: limit }
@@ -132,7 +130,7 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
       void body?.cancel().catch(() => undefined)
       throw new MahiError('unreadable', { title: 'The response is not a catalogue snapshot' })
     }
-    const lines = () => readLines(body, totalCount)
+    const lines = () => readLines(body, totalCount, 'snapshot')
     return {
       revision,
       totalCount,
@@ -208,10 +206,6 @@ async function digestRecords(records: ReadonlyMap<string, OccupationRecord>): Pr
   return btoa(String.fromCharCode(...digest))
 }
 
-function readCount(text: string | null): number | undefined {
-  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined
-}
-
 function parseRecord(line: string): OccupationRecord {
   try {
     const value: unknown = JSON.parse(line)
@@ -220,39 +214,4 @@ function parseRecord(line: string): OccupationRecord {
     // Told below.
   }
   throw new MahiError('unreadable', { title: 'A line of the snapshot is not a record' })
-}
-
-async function* readLines(
-  body: ReadableStream<Uint8Array> | null,
-  totalCount: number,
-): AsyncGenerator<string, void, undefined> {
-  const reader = body?.getReader()
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest = ''
-  let count = 0
-  try {
-    for (;;) {
-      const { value, done } = (await reader?.read()) ?? { value: undefined, done: true }
-      if (done || value === undefined) break
-      const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > LONGEST_LINE)
-        throw new MahiError('unreadable', { title: 'The last line of the snapshot is incomplete' })
-      for (const line of lines) {
-        if (++count > totalCount) break
-        yield line
-      }
-      if (count > totalCount) break
-    }
-  } catch (cause) {
-    if (cause instanceof MahiError) throw cause
-    throw new MahiError('network', { title: 'The snapshot was interrupted' }, cause)
-  } finally {
-    void reader?.cancel().catch(() => undefined)
-  }
-  if (count !== totalCount || rest !== '') {
-    throw new MahiError('unreadable', {
-      title: `The snapshot does not have the ${totalCount} lines that it announces`,
-    })
-  }
 }

@@ -1,5 +1,6 @@
 import { MahiError } from './errors.ts'
-import type { CallOptions, SendRequest } from './request.ts'
+import { readCount, readLines } from './lines.ts'
+import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
 import type { ValidationEntry, ValidationResultsPage } from './types.ts'
 
 /** Which page of the validation results to get. */
@@ -25,6 +26,22 @@ export interface ResultsQuery {
   studentId?: string | undefined
   /** `Filter.CourseCode`: only entries about this course. */
   courseCode?: string | undefined
+}
+
+/** An entry with what is stored beside it, which pages do not have. */
+export interface ValidationFinding extends ValidationEntry {
+  /** Name of the file that holds the record. */
+  file?: string
+  /** Line on which the record starts, from 1. */
+  line?: number
+  /** Field concerned. */
+  field?: string
+  /** Its value. */
+  value?: string
+  /** Identifies the finding in other runs. */
+  findingKey?: string
+  /** Key of the cause of the finding. */
+  cause?: string
 }
 
 /** How to read every entry. */
@@ -53,18 +70,29 @@ export interface ValidationResults {
    * @param token the token of the submission
    */
   all(token: string, options?: ReadAllOptions): AsyncGenerator<ValidationEntry, void, undefined>
+  /**
+   * Every entry of the current run in one response, each with where it is. `undefined` if the service has pages only.
+   * `options.deadline` is for its beginning, `options.signal` for all of it.
+   *
+   * @param token the token of the submission
+   */
+  export(
+    token: string,
+    options?: CallOptions,
+  ): Promise<AsyncGenerator<ValidationFinding, void, undefined> | undefined>
 }
 
-export function createValidationResults(send: SendRequest, eid: string | undefined): ValidationResults {
+export function createValidationResults(
+  send: SendRequest,
+  stream: StreamRequest,
+  eid: string | undefined,
+): ValidationResults {
+  const own: Record<string, string> = eid === undefined ? {} : { eid }
+
   async function get(token: string, query: ResultsQuery, options: CallOptions | undefined) {
     const { page, pageSize, errorType, fileType, errorCode, studentId, courseCode } = query
-    // As a part of a path these mean another one.
-    if (['', '.', '..'].includes(token)) {
-      throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a valid submission token` })
-    }
-    const path = `/v1/submissions/${encodeURIComponent(token)}/validation-results`
     return await send<ValidationResultsPage>(
-      path,
+      pathOf(token),
       {
         page,
         pageSize,
@@ -75,7 +103,7 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
         'Filter.CourseCode': courseCode,
       },
       options,
-      eid === undefined ? {} : { eid },
+      own,
     )
   }
 
@@ -130,5 +158,38 @@ export function createValidationResults(send: SendRequest, eid: string | undefin
     }
   }
 
-  return { page, all }
+  async function exportAll(token: string, options?: CallOptions) {
+    const { headers, body } = await stream(pathOf(token), options, { ...own, accept: `${NDJSON}, */*;q=0.1` })
+    const totalCount = readCount(headers.get('total-count'))
+    if (headers.get('content-type')?.split(';', 1)[0] === NDJSON && totalCount !== undefined)
+      return readFindings(body, totalCount)
+    void body?.cancel().catch(() => undefined)
+    return undefined
+  }
+
+  return { page, all, export: exportAll }
+}
+
+const NDJSON = 'application/x-ndjson'
+
+function pathOf(token: string): string {
+  // As a part of a path these mean another one.
+  if (['', '.', '..'].includes(token)) {
+    throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a valid submission token` })
+  }
+  return `/v1/submissions/${encodeURIComponent(token)}/validation-results`
+}
+
+async function* readFindings(body: ReadableStream<Uint8Array> | null, totalCount: number) {
+  for await (const line of readLines(body, totalCount, 'export')) yield parseFinding(line)
+}
+
+function parseFinding(line: string): ValidationFinding {
+  try {
+    const value: unknown = JSON.parse(line)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch {
+    // Told below.
+  }
+  throw new MahiError('unreadable', { title: 'A line of the export is not an entry' })
 }

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import { MahiError } from '../../client/src/errors.ts'
 import { type Client, createClient } from '../../client/src/index.ts'
-import type { ResultsSummary, ValidationEntry } from '../../client/src/types.ts'
+import type { ResultsSummary } from '../../client/src/types.ts'
+import type { ValidationFinding } from '../../client/src/validation-results.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
 import { replaceFile } from '../foundation/command-line/output-file.ts'
 import { Progress, say, writeOut } from '../foundation/command-line/terminal.ts'
@@ -126,8 +127,18 @@ async function summarise({ submissions }: Client, token: string): Promise<Result
 /** Entries per page: the default maximum of a service. */
 const PAGE_SIZE = 1000
 
-/** Fetches all findings. If the service allows fewer entries per page than usual, it requests that many. */
-async function* fetchEntries({ validationResults }: Client, token: string): AsyncGenerator<ValidationEntry> {
+/**
+ * Fetches all findings: in one response, or from a service without one in pages, as large as it allows.
+ */
+async function* fetchEntries(
+  { validationResults }: Client,
+  token: string,
+): AsyncGenerator<ValidationFinding> {
+  const whole = await validationResults.export(token)
+  if (whole !== undefined) {
+    yield* whole
+    return
+  }
   let begun = false
   try {
     for await (const entry of validationResults.all(token, { pageSize: PAGE_SIZE })) {

@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { MahiError } from '../../client/src/errors.ts'
-import type { ValidationEntry } from '../../client/src/types.ts'
-import { ENTRY_COLUMNS } from '../submissions/findings/publish.ts'
+import type { ValidationFinding } from '../../client/src/validation-results.ts'
+import { PUBLISHED_COLUMNS } from '../submissions/findings/publish.ts'
 import type { Format } from './formats.ts'
 
 /** The number of entries, in total and by the values of some fields. */
@@ -22,7 +22,7 @@ const FORMULA = /^[=+\-@\t\r]/
  * A cell that would be a formula gets a leading apostrophe.
  */
 export async function writeResults(
-  entries: AsyncIterable<ValidationEntry>,
+  entries: AsyncIterable<ValidationFinding>,
   format: Format,
   write: (text: string) => Promise<void>,
 ): Promise<ResultsSummary> {
@@ -33,7 +33,8 @@ export async function writeResults(
     errorCode: new Map(),
   }
   const begin = async () => {
-    if (format === 'csv') await write(BYTE_ORDER_MARK + stringify([ENTRY_COLUMNS.map(({ name }) => name)]))
+    if (format === 'csv')
+      await write(BYTE_ORDER_MARK + stringify([PUBLISHED_COLUMNS.map(({ name }) => name)]))
     if (format === 'json') await write('[')
   }
   for await (const entry of entries) {
@@ -56,8 +57,8 @@ export async function writeResults(
   return summary
 }
 
-function toCsv(entry: ValidationEntry): string {
-  const cells = ENTRY_COLUMNS.map(({ name }) => entry[name as keyof ValidationEntry] ?? '')
+function toCsv(entry: ValidationFinding): string {
+  const cells = PUBLISHED_COLUMNS.map(({ name }) => String(entry[name as keyof ValidationFinding] ?? ''))
   return stringify([cells.map((cell) => (FORMULA.test(cell) ? `'${cell}` : cell))])
 }
 

@@ -17,7 +17,7 @@ import {
   summaryContext,
   trimOldRuns,
 } from './runs.ts'
-import { PublishedFinding, ValidationEntry } from './schema.ts'
+import { PublishedFinding } from './schema.ts'
 import { type Finding, type StoredRun, storeFindings } from './store-run.ts'
 import { createToken } from './token.ts'
 
@@ -46,10 +46,7 @@ export interface PublicationSummary {
   readonly totalCount: number
 }
 
-/** The CSV columns of validation results. */
-export const ENTRY_COLUMNS = listColumns(ValidationEntry)
-
-/** The columns that a publish accepts, including the details that `mahi check` writes. */
+/** The columns of validation results, including the details that `mahi check` writes. */
 export const PUBLISHED_COLUMNS = listColumns(PublishedFinding)
 
 const readShape = compileSchema(PublishedFinding, { personal: true })
