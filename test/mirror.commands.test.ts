@@ -94,7 +94,7 @@ test('mirror says what to do about a wrong key, a wrong address and a service th
   const { installation, url } = await serveRecords(1)
   const refused = await installation.run(['mirror', url, 'copy'], { environment: { MAHI_API_KEY: 'wrong' } })
   expect(refused.code).toBe(1)
-  expect(refused.stderr).toContain('set MAHI_API_KEY to a valid key')
+  expect(refused.stderr).toContain('set MAHI_API_KEY to one that is valid there')
 
   const address = await installation.run(['mirror', 'careers.example', 'copy'])
   expect(address.code).toBe(1)
@@ -163,7 +163,7 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
     environment,
   })
   expect(foreign.code).toBe(1)
-  expect(foreign.stderr).toContain('check its scopes')
+  expect(foreign.stderr).toContain('This key covers organisation 1001, not 2002')
 })
 
 test('a service that is away or unknown fails soon, with the cause, and so does the fetch of findings', async () => {
