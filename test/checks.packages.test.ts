@@ -91,8 +91,13 @@ test('--file says which file is which', async () => {
   const folder = writeFiles({ 'book-loans.csv': LOANS, 'SDR_2025.csv': MEMBERS })
   const definition = writeDefinition()
   const named = `members=${join(folder, 'SDR_2025.csv')}`
-  for (const paths of [[folder], []]) {
-    const { found } = await run(...paths, '--definition', definition, '--file', named)
+  // Also by its name in the folder that is checked.
+  for (const parameters of [
+    [folder, '--file', named],
+    ['--file', named],
+    [folder, '--file', 'members=SDR_2025.csv'],
+  ]) {
+    const { found } = await run(...parameters, '--definition', definition)
     expect(found).toEqual([expect.stringMatching(OF_MEMBERS)])
   }
   writeFileSync(join(folder, 'members.csv'), 'memberId,born,kind\n')

@@ -59,7 +59,8 @@ export function selectFiles(
       })
   }
   for (const each of named) {
-    const [, name = '', path = ''] = /^([^=]+)=(.+)$/s.exec(each) ?? []
+    const [, name = '', given = ''] = /^([^=]+)=(.+)$/s.exec(each) ?? []
+    const path = locate(given, paths)
     const resource = definition.resources.find(
       (one) => plainName(one.name) === plainName(name) || plainName(stemOf(one.path)) === plainName(name),
     )
@@ -113,6 +114,12 @@ export function selectFiles(
   const files = [...chosen].map(([resource, file]) => ({ resource: resource.name, ...file }))
   const free = definition.resources.filter((resource) => !chosen.has(resource))
   return { files, complete, unread: unread.map((name) => describeUnread(name, free)), notes }
+}
+
+/** Where a file is that may be named as it is in a folder that is checked. */
+function locate(path: string, folders: readonly string[]): string {
+  if (path === '' || existsSync(path)) return path
+  return folders.map((folder) => join(folder, path)).find((each) => existsSync(each)) ?? path
 }
 
 /** Finds the absent file that an unread one is probably meant to be. */

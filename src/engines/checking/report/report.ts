@@ -84,7 +84,10 @@ export function listGaps({ codes, notRun, files, unread, undecided }: CheckSumma
     ...files
       .filter(({ state }) => state !== 'checked')
       .map(({ file, state }) => (state === 'missing' ? `${file} is missing.` : `${file} cannot be read.`)),
-    ...unread.map((name) => `${name} was not read: the definition has no such file.`),
+    ...unread.map(
+      (name) =>
+        `${name} was not read: the definition has no such file. Rename it, or say with --file which one it is.`,
+    ),
     ...groupByReason(notRun),
     ...groupByField(undecided, files),
     ...codes.flatMap(({ code, stored, count: total }) => describePartial(code, stored, total)),
