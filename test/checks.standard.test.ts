@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { check, writeFiles } from './support/checking.ts'
@@ -252,8 +254,37 @@ describe('descriptors', () => {
     [{ type: 'integer', example: 'x' }, /example: must be a whole number/],
     [{ missingValues: ['', ''] }, /missingValues: has "" twice/],
     [{ type: 'number', decimalChar: ',', groupChar: ',' }, /groupChar: must differ from decimalChar/],
+    [{ type: 'number', decimalChar: '' }, /decimalChar: must not be empty/],
+    [{ type: 'string', format: 'any' }, /its formats are email, uri, uuid, binary/],
   ])('the field %j is refused', (field, fault) => {
     expect(faultsOf(define([{ name: 'value', ...field }]))).toMatch(fault)
+  })
+
+  test.each([
+    { type: 'number', groupChar: '' },
+    { type: 'year', format: 'any' },
+    { type: 'boolean', format: 'any' },
+  ])('the field %j, as programs write it, is read', (field) => {
+    expect(faultsOf(define([{ name: 'value', ...field }]))).toBe('')
+  })
+
+  test('what describes a published package only, or resembles nothing, is a note or nothing', () => {
+    const folder = define([{ name: 'value' }], { primaryKey: 'value', licence: 'x' })
+    const path = join(folder, 'datapackage.json')
+    const descriptor = JSON.parse(readFileSync(path, 'utf8')) as object
+    const published = { format: 'csv', bytes: 12, hash: 'x', descriptions: 'x', related: [], collection: 'x' }
+    writeFileSync(path, JSON.stringify({ ...descriptor, ...published }))
+    expect(loadDefinition(folder).notes).toEqual([
+      'datapackage.json: format: belongs in a resource, and has no meaning here.',
+      'datapackage.json: bytes: belongs in a resource, and has no meaning here.',
+      'datapackage.json: hash: belongs in a resource, and has no meaning here.',
+      'datapackage.json: descriptions: is not a property of the standard (did you mean "description"?).',
+      'datapackage.json: resources[0].primaryKey: belongs in schema, and has no meaning here.',
+      'datapackage.json: resources[0].licence: is not a property of the standard (did you mean "licenses"?).',
+    ])
+    // What would change the check stays a fault.
+    writeFileSync(path, JSON.stringify({ ...descriptor, dialect: {}, resourcess: [] }))
+    expect(faultsOf(folder)).toMatch(/dialect: belongs in a resource[\s\S]*resourcess: is not a property/)
   })
 
   test.each<[object, RegExp]>([

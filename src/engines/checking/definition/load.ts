@@ -74,25 +74,27 @@ function readPackage(
     root.fault('must be an object')
     return undefined
   }
-  root.knows(['mahi:notice', 'mahi:return'], { object: 'package' })
+  const notes: string[] = []
+  root.knows(['mahi:notice', 'mahi:return'], { object: 'package', notes })
   assertProfile(root)
   const all = root.get('resources').list()
   if (all.length === 0) root.get('resources').fault('is missing')
   const known = all.map((node) => node.get('name').value)
   if (new Set(known).size < known.length) root.get('resources').fault('has two resources of the same name')
-  const notes: string[] = []
+  const obstacles: string[] = []
   const resources = all.filter((node) => {
-    const note = findObstacle(node)
-    if (note !== undefined) notes.push(note)
-    return note === undefined
+    const obstacle = findObstacle(node)
+    if (obstacle !== undefined) obstacles.push(obstacle)
+    return obstacle === undefined
   })
+  notes.push(...obstacles)
   const fieldNames = new Map(resources.map((node) => [node.get('name').value, listFieldNames(node)]))
   const paths = resources.map((node) => node.get('path').value)
   for (const [index, node] of resources.entries()) {
     if (paths.indexOf(paths[index]) < index) node.get('path').fault('is the path of an earlier resource')
   }
   if (all.length > 0 && resources.length === 0)
-    root.get('resources').fault(`has no table that can be checked. ${notes.join(' ')}`)
+    root.get('resources').fault(`has no table that can be checked. ${obstacles.join(' ')}`)
   const names = nameResources(resources)
   const fieldsOf = (name: string) => fieldNames.get(name)
   const rules = readRules(folder, faults, fieldsOf, withExamples)
@@ -129,6 +131,7 @@ function readPackage(
     resources: resources.map((node, index) =>
       readResource(node, {
         names: names[index] as ResourceNames,
+        notes,
         fieldsOf,
         readCodelist: getCodelist,
         rulesOf: (resource) => rules.filter((each) => each.resource === resource).map(({ rule }) => rule),

@@ -42,17 +42,22 @@ export class Node {
   /**
    * Reports all unknown properties if `strict`. Otherwise, of an object of the standard, it reports unknown `mahi:`
    * properties and those that resemble one of the standard's.
+   *
+   * @param notes gets those that change no check, as full sentences; without it, they are faults too
    */
   knows(
     names: readonly string[],
-    { strict = false, object }: { strict?: boolean; object?: StandardObject } = {},
+    { strict = false, object, notes }: { strict?: boolean; object?: StandardObject; notes?: string[] } = {},
   ): void {
     if (!isObject(this.value)) return
     const standard = object === undefined ? [] : STANDARD[object]
     for (const name of Object.keys(this.value)) {
       if (names.includes(name) || standard.includes(name)) continue
       const misnamed = object === undefined ? undefined : findMisnamed(name, object)
-      if (misnamed !== undefined) this.get(name).fault(misnamed)
+      const node = this.get(name)
+      if (misnamed?.isHarmless === true && notes !== undefined)
+        notes.push(`${node.#file}: ${node.#path}: ${misnamed.message}.`)
+      else if (misnamed !== undefined) node.fault(misnamed.message)
       else if (strict || name.startsWith('mahi:'))
         this.get(name).fault(`is not a known property${suggest(name, [...names, ...standard])}`)
     }

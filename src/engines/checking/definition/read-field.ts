@@ -208,7 +208,8 @@ function readCharacters(node: Node): string | undefined {
 
 function readNumberForm(node: Node): Pick<Field, 'decimalChar' | 'groupChar' | 'bareNumber'> {
   const decimalChar = readCharacters(node.get('decimalChar')) ?? '.'
-  const groupChar = readCharacters(node.get('groupChar'))
+  // Some programs write that there is none.
+  const groupChar = node.get('groupChar').text() || undefined
   for (const name of ['decimalChar', 'groupChar']) {
     if (/[\d+-]/.test(node.get(name).text() ?? '')) node.get(name).fault('must not contain digits or signs')
   }
@@ -348,8 +349,10 @@ const FORMATS: Readonly<Partial<Record<FieldType, readonly string[]>>> = {
 
 function readFormat(node: Node, type: FieldType): string {
   const format = node.text() ?? 'default'
-  if (format === 'default' || (type === 'any' && format === 'any')) return 'default'
-  if (type === 'date' || type === 'time' || type === 'datetime') {
+  const isMoment = type === 'date' || type === 'time' || type === 'datetime'
+  // What has no formats is read in its only one.
+  if (format === 'default' || (format === 'any' && FORMATS[type] === undefined && !isMoment)) return 'default'
+  if (isMoment) {
     try {
       compileMoment(type, format)
       return format

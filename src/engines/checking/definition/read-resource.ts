@@ -49,6 +49,8 @@ export interface ResourceContext {
   readonly fieldsOf: (resource: string) => readonly string[] | undefined
   readonly readCodelist: (name: string, node: Node) => readonly PermittedValue[]
   readonly rulesOf: (resource: string) => readonly SqlRule[]
+  /** Gets what is ignored, as full sentences. */
+  readonly notes: string[]
 }
 
 /** The field names in a resource's schema, before the rest of the resource is read. */
@@ -62,7 +64,7 @@ export function listFieldNames(resource: Node): string[] {
 
 /** Reads a resource: a file, its fields and its checks. */
 export function readResource(node: Node, context: ResourceContext): Resource {
-  node.knows(PROPERTIES, { object: 'resource' })
+  node.knows(PROPERTIES, { object: 'resource', notes: context.notes })
   const name = node.get('name').requiredText()
   const { prefix, table } = context.names
   const code = node.get('mahi:code').text()

@@ -68,18 +68,50 @@ const CONFUSED: Readonly<Partial<Record<StandardObject, readonly StandardObject[
   foreignKey: ['reference'],
 }
 
+/** What describes a package or a resource and checks nothing; a key of a resource is one of its schema in older drafts. */
+const DESCRIPTIVE: Readonly<Partial<Record<StandardObject, readonly string[]>>> = {
+  package: [
+    ...['title', 'description', 'homepage', 'image', 'created', 'keywords', 'contributors', 'sources'],
+    ...['licenses', 'license', 'source', 'author', 'maintainers', 'publisher', 'publishers', 'language'],
+    ...['languages', 'format', 'mediatype', 'bytes', 'hash', 'url'],
+  ],
+  resource: [
+    ...['title', 'description', 'homepage', 'sources', 'licenses', 'license', 'source', 'mediatype', 'url'],
+    ...['created', 'keywords', 'contributors', 'image', 'version', 'primaryKey'],
+  ],
+}
+
+/** A name that is most probably a mistake. */
+interface Misnamed {
+  /** What is wrong, as the end of a sentence. */
+  readonly message: string
+  /** Whether the check is the same without it, so that it is no reason to refuse what somebody has published. */
+  readonly isHarmless: boolean
+}
+
 /**
- * Why a name that the standard does not have in this object is most probably a mistake, as the end of a sentence. The
- * standard permits other properties, so that only what resembles one of its own is a fault.
+ * Finds out whether a name that the standard does not have in this object is most probably a mistake. The standard
+ * permits other properties, so that only what resembles one of its own is a fault.
  */
-export function findMisnamed(name: string, object: StandardObject): string | undefined {
+export function findMisnamed(name: string, object: StandardObject): Misnamed | undefined {
   const own = STANDARD[object]
   if (own.includes(name)) return undefined
+  const describes = (meant: string) => DESCRIPTIVE[object]?.includes(meant) === true
   const place = CONFUSED[object]?.find((other) => STANDARD[other].includes(name))
-  if (place !== undefined) return `belongs in ${PLACES[place]}, and has no meaning here`
+  if (place !== undefined) {
+    const message = `belongs in ${PLACES[place]}, and has no meaning here`
+    return { message, isHarmless: describes(name) }
+  }
   const lower = name.toLowerCase()
-  const near = own.find((each) => distance(lower, each.toLowerCase()) <= (each.length < 6 ? 1 : 2))
-  return near === undefined ? undefined : `is not a property of the standard (did you mean "${near}"?)`
+  const near = own.find((each) => distance(lower, each.toLowerCase()) <= nearTo(each))
+  if (near === undefined) return undefined
+  const message = `is not a property of the standard (did you mean "${near}"?)`
+  return { message, isHarmless: describes(near) }
+}
+
+/** How many letters of a name may be wrong: `related` is not meant to be `created`. */
+function nearTo({ length }: string): number {
+  return length < 8 ? 1 : 2
 }
 
 const PLACES: Readonly<Record<StandardObject, string>> = {
