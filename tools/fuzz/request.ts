@@ -55,8 +55,7 @@ export function expect(request: Request, data: Data, mode: Mode): Expected {
       const page = answerOf(operation.id, data, request.token, request.reading)
       if (page === undefined) throw new Error('there is no such page')
       if (method !== 'HEAD') assertPage(body, page)
-      const hasNext = 'nextCursor' in page
-      if (hasNext !== 'link' in answer.headers) throw new Error('Link and nextCursor do not agree')
+      if (hasNext(page) !== 'link' in answer.headers) throw new Error('Link and the page do not agree')
       if (mode.limited && answer.headers.ratelimit === undefined) throw new Error('RateLimit is missing')
     }
     if (answer.status === 400 && operation?.id === 'getValidationResults' && method !== 'HEAD') {
@@ -70,6 +69,13 @@ export function expect(request: Request, data: Data, mode: Mode): Expected {
     continues: request.expectation === 'continue' || request.expectation === 'unknown',
     check,
   }
+}
+
+/** Whether another page follows. */
+function hasNext(page: object): boolean {
+  if (!('pageSize' in page)) return 'nextCursor' in page
+  const { page: number, pageSize, totalCount } = page as Record<'page' | 'pageSize' | 'totalCount', number>
+  return number * pageSize < totalCount
 }
 
 /** The 400 of the validation results tells a parameter that is wrong in itself from a page that there is not. */
