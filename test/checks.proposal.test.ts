@@ -1,4 +1,5 @@
 import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
@@ -286,6 +287,22 @@ describe('a refusal leaves the folder as it is', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('is not a folder')])
     expect(existsSync(folder)).toBe(false)
   })
+})
+
+test('a stopped proposal leaves nothing behind', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(
+    join(folder, 'large.csv'),
+    Buffer.from(`code,name\n${rows(300_000, (index) => `K${index},M\xe4ori`)}`, 'latin1'),
+  )
+  const before = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
+  const abort = new AbortController()
+  const proposal = propose(folder, abort.signal)
+  setImmediate(() => abort.abort(new Error('stopped')))
+  await expect(proposal).rejects.toThrow('stopped')
+  expect(readdirSync(folder)).toEqual(['large.csv'])
+  const after = readdirSync(tmpdir()).filter((name) => name.startsWith('mahi-init-'))
+  expect(after.filter((name) => !before.includes(name))).toEqual([])
 })
 
 test('the command says what it wrote, and what is left', async () => {

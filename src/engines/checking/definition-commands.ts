@@ -88,7 +88,13 @@ export function addDefinitionCommands(program: Command): void {
       action(async (folder: string, flags: { json?: true }) => {
         const { propose } = await import('./proposal/propose.ts')
         const { count, describeVerdict } = await import('./report/report.ts')
-        const { descriptor, files, unread, summary } = await propose(folder)
+        // Without it, copies of the files would be left among the temporary files.
+        const abort = new AbortController()
+        const stop = () => abort.abort(new UserError('The files were not read to their end.'))
+        process.once('SIGINT', stop).once('SIGTERM', stop)
+        const { descriptor, files, unread, summary } = await propose(folder, abort.signal).finally(() =>
+          process.off('SIGINT', stop).off('SIGTERM', stop),
+        )
         const { errors, warnings } = summary
         if (flags.json)
           return await writeOut(`${JSON.stringify({ descriptor, files, unread, errors, warnings })}\n`)

@@ -3,7 +3,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { BLOCK, PostingBlock } from './postings.ts'
 import type { ValidationEntry } from './schema.ts'
 
-/** The source of a finding, stored beside its document; the specified operation does not include it. */
+/** The source of a finding, stored beside its document, without which the specified pages are sent. */
 interface FindingDetail {
   readonly file?: string
   /** The first line of the record, from 1. */

@@ -43,7 +43,7 @@ export async function propose(folder: string, signal?: AbortSignal): Promise<Pro
     ])
   const temporary = await mkdtemp(join(tmpdir(), 'mahi-init-'))
   try {
-    const { files, unread } = await readFiles(folder, temporary)
+    const { files, unread } = await readFiles(folder, temporary, signal)
     const name = toName(basename(resolve(folder))) || 'files'
     const resources = describeFiles(files)
     const render = () => renderProposal(name, resources, files, unread)
@@ -64,6 +64,7 @@ export async function propose(folder: string, signal?: AbortSignal): Promise<Pro
 async function readFiles(
   folder: string,
   temporary: string,
+  signal: AbortSignal | undefined,
 ): Promise<{ files: NamedFile[]; unread: string[] }> {
   const files: NamedFile[] = []
   const unread: string[] = []
@@ -83,7 +84,13 @@ async function readFiles(
       const message = `has the same name as ${other}, so a check cannot tell which is meant; move one of them away`
       throw new UserError([{ file: join(folder, path), message }])
     }
-    const options = { folder: temporary, name: `${number}.utf8`, room, bytes: DEFAULT_LIMITS.diskBytes }
+    const options = {
+      folder: temporary,
+      name: `${number}.utf8`,
+      room,
+      bytes: DEFAULT_LIMITS.diskBytes,
+      signal,
+    }
     const read = await readColumns(join(folder, path), options)
     await rm(join(temporary, options.name), { force: true })
     if (typeof read === 'string') unread.push(`${path}: ${read}`)

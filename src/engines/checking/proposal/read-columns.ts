@@ -29,6 +29,15 @@ const PLAIN: Dialect = {
 /** The records that are read before others may do something. */
 const TURN = 10_000
 
+interface ReadOptions {
+  /** For a copy in UTF-8, with its name and its largest size. */
+  readonly folder: string
+  readonly name: string
+  readonly bytes: number
+  readonly room: Room
+  readonly signal: AbortSignal | undefined
+}
+
 /**
  * Reads a file to its end.
  *
@@ -36,20 +45,20 @@ const TURN = 10_000
  */
 export async function readColumns(
   path: string,
-  { folder, name, room, bytes }: { folder: string; name: string; room: Room; bytes: number },
+  { folder, name, room, bytes, signal }: ReadOptions,
 ): Promise<ReadColumns | string> {
   const resource = { dialect: PLAIN, fields: [] }
   const prepared = await prepareFile(path, { folder, name, room: bytes, resource })
   if (!prepared.readable) return prepared.faults[0] ?? 'The file cannot be read.'
   const isJson = isNdjson(prepared.path, path)
-  const names = isJson ? await listNames(prepared.path) : []
+  const names = isJson ? await listNames(prepared.path, signal) : []
   const source = new FileSource(prepared.path)
   try {
     if (isJson) {
       if (names.length === 0) return 'The file has no records.'
       const reader = new NdjsonReader(source.read, toJsonColumns(names))
       const columns = names.map((each) => new Column(each, room))
-      return { columns, records: await addAll(reader, columns), separator: undefined }
+      return { columns, records: await addAll(reader, columns, signal), separator: undefined }
     }
     const reader = new CsvReader(source.read, { hasNul: prepared.hasNul, chunk: 1 << 18 })
     if (!reader.next()) return 'The file has no header.'
@@ -58,7 +67,7 @@ export async function readColumns(
     const { separator } = reader
     reader.emptyLines = header.length === 1
     const columns = header.map((each) => new Column(each, room))
-    const records = await addAll(reader, columns)
+    const records = await addAll(reader, columns, signal)
     return { columns: columns.filter(isNamed), records, separator }
   } finally {
     source.close()
@@ -71,10 +80,14 @@ function isNamed({ name }: Column, index: number, all: readonly Column[]): boole
   return name !== '' && isFirst && !name.startsWith(MARK_PREFIX)
 }
 
-async function addAll(reader: RecordReader, columns: readonly Column[]): Promise<number> {
+async function addAll(
+  reader: RecordReader,
+  columns: readonly Column[],
+  signal: AbortSignal | undefined,
+): Promise<number> {
   let records = 0
   while (reader.next()) {
-    if (++records % TURN === 0) await new Promise(setImmediate)
+    if (++records % TURN === 0) await giveTurn(signal)
     // A record that cannot be read says nothing about its columns.
     if (reader.fault !== undefined || reader.count !== columns.length) continue
     for (const [index, column] of columns.entries()) column.add(reader.cells[index] ?? '')
@@ -83,16 +96,21 @@ async function addAll(reader: RecordReader, columns: readonly Column[]): Promise
 }
 
 /** The names of all properties, in the order in which they occur. */
-async function listNames(path: string): Promise<string[]> {
+async function listNames(path: string, signal: AbortSignal | undefined): Promise<string[]> {
   const source = new FileSource(path)
   try {
     const reader = new NdjsonReader(source.read, toJsonColumns([]))
-    for (let records = 0; reader.next(); records++)
-      if (records % TURN === TURN - 1) await new Promise(setImmediate)
+    for (let records = 0; reader.next(); records++) if (records % TURN === TURN - 1) await giveTurn(signal)
     return [...reader.unknown.keys()].filter((name) => name !== '' && !name.startsWith(MARK_PREFIX))
   } finally {
     source.close()
   }
+}
+
+/** Lets a signal of the user arrive. */
+async function giveTurn(signal: AbortSignal | undefined): Promise<void> {
+  await new Promise(setImmediate)
+  signal?.throwIfAborted()
 }
 
 function toJsonColumns(names: readonly string[]) {
