@@ -81,7 +81,8 @@ describe('the samples', () => {
     for (const [folder, contents] of Object.entries(renderSamples())) {
       expect(readdirSync(join(SAMPLES, folder)).sort()).toEqual(Object.keys(contents).sort())
       for (const [name, text] of Object.entries(contents)) {
-        expect(readFileSync(join(SAMPLES, folder, name), 'utf8') === text, `${folder}/${name}`).toBe(true)
+        const written = readFileSync(join(SAMPLES, folder, name))
+        expect(written.equals(Buffer.from(text)), `${folder}/${name}`).toBe(true)
       }
     }
   })

@@ -1,5 +1,4 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { countCutBytes } from './utf8-check.ts'
 
 export type Encoding = 'UTF-8' | 'UTF-16' | 'UTF-32' | 'Windows-1252'
 
@@ -97,4 +96,14 @@ export class Utf32Decoder {
     this.#rest = bytes.subarray(end)
     return !stream && this.#rest.length > 0 ? `${text}\ufffd` : text
   }
+}
+
+/** The number of bytes at the end of a piece that begin a character continued in the next one. */
+export function countCutBytes(piece: Buffer): number {
+  for (let back = 1; back <= Math.min(3, piece.length); back++) {
+    const byte = piece[piece.length - back] ?? 0
+    if (byte < 0x80) return 0
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0
+  }
+  return 0
 }

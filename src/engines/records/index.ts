@@ -5,6 +5,7 @@ export { CsvReader } from './csv-reader.ts'
 export { renderRecord, splitRecord } from './csv-record.ts'
 export { dropUnknown } from './drop-unknown.ts'
 export {
+  countCutBytes,
   countSequences,
   type Encoding,
   EncodingLook,
@@ -33,4 +34,3 @@ export { readWorkbook, type TextSheet } from './read-xlsx.ts'
 export { detectSeparator, SEPARATORS, trimName } from './separator.ts'
 export type { SourceRecord } from './source-record.ts'
 export { inTurns, PieceSource, PieceWriter, readAsArriving, readInTurns, Turns } from './turns.ts'
-export { countCutBytes, Utf8Check } from './utf8-check.ts'

@@ -11,7 +11,7 @@ const MADE_UP = 'FQ0005'
  * The clean return as people and their spreadsheet program left it: samples/README.md lists the ten things to fix, in
  * the order in which they happen here. Nothing else is wrong with it.
  */
-export function renderAsExported(): Record<string, string> {
+export function renderAsExported(): Record<string, string | Buffer> {
   const tables = makeTables(SAMPLE)
   change(tables, 'enrolments', 'courseStartDate', toLocalDate)
   change(tables, 'courses', 'eftsFactor', (value) => value.replace('.', ','))
@@ -28,8 +28,9 @@ export function renderAsExported(): Record<string, string> {
   tables.learners.splice(240, 0, { ...twice, localId: 'L0000999' })
   tables.learners.push({}, {}, {})
   return {
-    'learners.csv': render('learners', tables),
-    'courses.csv': `\ufeff${render('courses', tables, ';')}`,
+    'learners.csv': `\ufeff${render('learners', tables)}`,
+    // In Windows-1252: titles have an é.
+    'courses.csv': Buffer.from(render('courses', tables, ';'), 'latin1'),
     'enrolments.csv': render('enrolments', tables),
     'course-completions.csv': render('course-completions', tables),
     // Nobody finds the qualification completions under this name.

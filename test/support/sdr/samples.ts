@@ -6,7 +6,7 @@ import { breakFields } from './field-faults.ts'
 import { breakFiles, breakRules } from './rule-faults.ts'
 
 /** The contents of a folder, by file name. */
-type Folder = Record<string, string>
+type Folder = Record<string, string | Buffer>
 
 /** The samples in the repository, by folder of `samples/sdr`. */
 export function renderSamples(): Record<'clean' | 'faulty' | 'as-exported', Folder> {
