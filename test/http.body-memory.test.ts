@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
 import { expect, test, vi } from 'vitest'
 import { Connection } from './support/connection.ts'
 import { Service } from './support/service.ts'
@@ -94,6 +96,19 @@ test('a body with more values than any sensible one is refused before it is pars
   const title = `\\"${',[{"'.repeat(40_000)}`
   const text = await send(JSON.stringify({ items: [{ title }, { title }, { title }] }))
   expect(text.statusCode).toBe(400)
+})
+
+test('counting the values of a body needs little memory, however many they are', async () => {
+  // Without limits of its own, the thread would have those of this process.
+  const resourceLimits = { maxOldGenerationSizeMb: 48, maxYoungGenerationSizeMb: 8 }
+  const worker = new Worker(new URL('support/parse-in-worker.ts', import.meta.url), {
+    workerData: '{"items":[',
+    resourceLimits,
+    execArgv: [],
+  })
+  const [message] = await once(worker, 'message')
+  await worker.terminate()
+  expect(message).toContain('has more than 250000 values')
 })
 
 test('a form with more fields than any page has is refused', async () => {

@@ -84,7 +84,7 @@ function parse(text: string): unknown {
 type Span = readonly [from: number, to: number]
 
 /**
- * About how many values a JSON text has, from the commas and opening brackets outside of its strings, how deep they are
+ * About how many values a JSON text has, up to the most that are allowed, from the commas and opening brackets outside of its strings, how deep they are
  * nested, and where the items of the lists are that are fields of the whole.
  */
 async function measure(
@@ -100,7 +100,8 @@ async function measure(
   let first = 0
   const items: Span[] = []
   let checked = 0
-  for (let at = 0; at < bytes.length; at++) {
+  // The positions of more items than a body may have could fill the memory.
+  for (let at = 0; at < bytes.length && values <= MAX_VALUES; at++) {
     if (at - checked >= LOOKED_THROUGH) {
       checked = at
       if (turns.isOver) await turns.take()
