@@ -94,7 +94,7 @@ test('a body that is refused half-read gets its problem over a real connection',
   })
   const { submissionToken } = (await created.json()) as { submissionToken: string }
   const path = `/submissions/${submissionToken}/files/learners`
-  expect(await send(path, 'PUT', 'text/csv', Buffer.alloc(3_000_000, 0xff))).toEqual([
+  expect(await send(path, 'PUT', 'application/x-ndjson', 'no JSON\n'.repeat(400_000))).toEqual([
     400,
     problem,
     expect.stringContaining('/problems/'),
