@@ -9,5 +9,6 @@ if (found === undefined) throw new Error(`no attack has the name ${name}`)
 const controller = new AbortController()
 process.on('disconnect', () => process.exit(0))
 process.on('unhandledRejection', () => undefined)
+process.send?.('begun')
 const known = JSON.parse(target) as Target
 await found.run(found.caller === 'key' ? known : { ...known, key: '' }, controller.signal)

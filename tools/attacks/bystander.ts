@@ -94,7 +94,11 @@ export class Bystander {
         },
       )
       asked.once('timeout', () => asked.destroy(new Error(`no response in ${HANGING} ms`)))
-      asked.once('error', fail)
+      asked.once('error', (error: NodeJS.ErrnoException) => {
+        // The service may close an idle connection at any time: clients ask again on a new one (RFC 9112, section 9.3.1).
+        if (asked.reusedSocket && error.code === 'ECONNRESET') resolve(this.#get(path))
+        else fail(error)
+      })
     })
   }
 }

@@ -9,6 +9,11 @@ const FILES = {
   v2: { root: '/sys/fs/cgroup', limit: 'memory.max', peak: 'memory.peak' },
 } as const
 
+/** In version 1, memory of connections is counted once it has a limit, and apart from the rest. */
+const SOCKETS = { limit: 'memory.kmem.tcp.limit_in_bytes', usage: 'memory.kmem.tcp.usage_in_bytes' } as const
+/** A limit that only makes the kernel count. */
+const COUNTED = 2 ** 40
+
 /** A memory cgroup below that of this process, as a container has: the kernel enforces its limit. */
 export class MemoryCgroup {
   readonly #path: string
@@ -31,6 +36,7 @@ export class MemoryCgroup {
       const cgroup = new MemoryCgroup(path, files)
       if (existsSync(`${path}/${files.limit}`)) {
         writeFileSync(`${path}/${files.limit}`, String(limit))
+        cgroup.#countSockets()
         return cgroup
       }
       rmdirSync(path)
@@ -48,6 +54,25 @@ export class MemoryCgroup {
   /** The most memory that the kernel has counted, in MiB. */
   get peak(): number {
     return Math.round(Number(readFileSync(`${this.#path}/${this.#files.peak}`, 'utf8')) / MB)
+  }
+
+  #countSockets(): void {
+    try {
+      if (this.#files === FILES.v1) writeFileSync(`${this.#path}/${SOCKETS.limit}`, String(COUNTED))
+    } catch {
+      // A kernel that does not count them.
+    }
+  }
+
+  /** Bytes that the kernel holds for connections now; `undefined` if it does not count them. */
+  get sockets(): number | undefined {
+    try {
+      if (this.#files === FILES.v1) return Number(readFileSync(`${this.#path}/${SOCKETS.usage}`, 'utf8'))
+      const found = /^sock (\d+)$/m.exec(readFileSync(`${this.#path}/memory.stat`, 'utf8'))
+      return found === null ? undefined : Number(found[1])
+    } catch {
+      return undefined
+    }
   }
 
   /** Removes it once its processes have ended. */

@@ -17,6 +17,8 @@ export class Watched {
   readonly child: ChildProcess
   /** The most bytes seen. */
   peak = 0
+  /** The most bytes that the kernel held for its connections since the last `takeSockets`; unknown without a cgroup. */
+  #sockets: number | undefined
   /** Why it is gone although nobody stopped it; empty while all is well. */
   fault = ''
   output = ''
@@ -41,6 +43,8 @@ export class Watched {
     })
     this.#sampling = setInterval(() => {
       this.peak = Math.max(this.peak, readTree(child.pid ?? 0))
+      const sockets = cgroup?.sockets
+      if (sockets !== undefined) this.#sockets = Math.max(this.#sockets ?? 0, sockets)
       if (this.peak + FILES <= limit || this.fault !== '') return
       this.fault = `used ${Math.round(this.peak / MB)} MiB; the limit is ${Math.round(limit / MB)} MiB with mapped files`
       child.kill('SIGKILL')
@@ -75,6 +79,12 @@ export class Watched {
       if (watched.fault !== '') throw new Error(watched.fault)
       await sleep(20)
     }
+  }
+
+  takeSockets(): number | undefined {
+    const sockets = this.#sockets
+    this.#sockets = undefined
+    return sockets
   }
 
   get alive(): boolean {

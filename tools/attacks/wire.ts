@@ -11,6 +11,8 @@ export interface Target {
   readonly eids: readonly string[]
   /** A submission with many findings. */
   readonly token: string
+  /** Whether nobody else attacks, so that what takes long does so because of this attack. */
+  readonly alone: boolean
 }
 
 /** The addresses of loopback that attackers without a key send from: limits apply to each. */
