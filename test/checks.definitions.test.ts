@@ -99,6 +99,17 @@ test('a code list that is not UTF-8, or whose rows differ in width, is reported 
   ])
 })
 
+test('a schema that is no path of a file is reported', () => {
+  for (const schema of ['', 'rules']) {
+    const folder = withLibrary((library) => {
+      Object.assign(library.resources[0] ?? {}, { schema })
+    })
+    expect(faultsOf(folder)).toContain(
+      `datapackage.json: resources[0].schema: must be an object or the path of a file, not "${schema}"`,
+    )
+  }
+})
+
 test('a folder without a descriptor is reported', () => {
   expect(faultsOf('/nowhere')).toEqual([
     '/nowhere/datapackage.json: does not exist; a definition is a folder with this file',

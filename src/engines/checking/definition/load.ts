@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
@@ -104,7 +104,7 @@ function readPackage(
     const known = codelists.get(name)
     if (known !== undefined) return known
     const path = `codelists/${name}.csv`
-    if (!/^[\w-]+$/.test(name) || !existsSync(join(folder, path))) {
+    if (!/^[\w-]+$/.test(name) || !isFile(join(folder, path))) {
       node.fault(`names ${path}, which does not exist`)
       return []
     }
@@ -241,6 +241,7 @@ function resolvePaths(descriptor: unknown, { folder, file }: Place, faults: Faul
         if (URL_PATH.test(path)) fault(`is at ${path}, which is not downloaded; put the file into the folder`)
         else if (!WITHIN.test(path)) fault('must be a path within the folder of the definition')
         else if (!existsSync(join(folder, path))) fault(`is in ${path}, which does not exist`)
+        else if (!isFile(join(folder, path))) fault(`must be an object or the path of a file, not "${path}"`)
         else resolved[name] = readDocument(join(folder, path), faults)
       }
       return resolved
@@ -248,9 +249,17 @@ function resolvePaths(descriptor: unknown, { folder, file }: Place, faults: Faul
   }
 }
 
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
 function readDocument(path: string, faults: Fault[]): unknown {
   if (!existsSync(path)) {
     faults.push({ file: path, message: 'does not exist; a definition is a folder with this file' })
+    return undefined
+  }
+  if (!isFile(path)) {
+    faults.push({ file: path, message: 'is not a file' })
     return undefined
   }
   try {
