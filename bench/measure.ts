@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 
@@ -79,6 +80,17 @@ export async function startContender(
       return child.exitCode
     },
   }
+}
+
+/** Ends the program, with a sentence, unless other programs that it needs are installed. */
+export function assertPrograms(...names: readonly string[]): void {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const missing = names.filter((name) => !folders.some((folder) => existsSync(join(folder, name))))
+  if (missing.length === 0) return
+  process.stderr.write(
+    `This needs ${missing.join(' and ')}: install it, such as with "apt-get install ${missing.join(' ')}".\n`,
+  )
+  process.exit(2)
 }
 
 /** Drives a contender for some seconds with keep-alive connections, by wrk, which must be installed. */

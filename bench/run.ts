@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import type { Figure, Row, Run } from './compare.ts'
 import { assertIdle } from './idle.ts'
 import { buildMahi } from './mahi.ts'
+import { assertPrograms } from './measure.ts'
 import { benchMemory } from './suites/memory.ts'
 import { benchOperations } from './suites/operations.ts'
 import { benchParts } from './suites/parts.ts'
@@ -47,6 +48,7 @@ if (unknown !== undefined) {
   process.exit(2)
 }
 
+assertPrograms('wrk')
 // A quick run only shows that the programs work.
 if (!flags.quick) assertIdle('bench/results.json')
 

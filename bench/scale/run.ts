@@ -1,5 +1,4 @@
 // The measurements of docs/scale.md: `npm run scale` prints them, `npm run scale -- --write` also writes them there.
-// Needs wrk.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
@@ -10,12 +9,14 @@ import { Cluster, hasCluster } from '../../test/support/cluster.ts'
 import { partitionResults } from '../../test/support/partition.ts'
 import { assertIdle } from '../idle.ts'
 import { buildMahi, prepareDatabase, script } from '../mahi.ts'
+import { assertPrograms } from '../measure.ts'
 import { type ClosingHour, findParent, measureClosingHour } from './closing-hour.ts'
 import { inFolder, measureReads, measureReplica, type ReadFigures } from './machine.ts'
 
 const { values: flags } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
 })
+assertPrograms('wrk')
 if (flags.write) assertIdle('docs/scale.md')
 const SECONDS = 1
 const ROUNDS = flags.quick ? 1 : 5

@@ -1,6 +1,6 @@
 // Measures submissions against the goals of docs/performance.md, and prints one table:
 //   node bench/submissions/run.ts [--postgres postgres://...] [--only uploads,pages]
-// Every size is an option; small ones only show that the program works. Needs wrk.
+// Every size is an option; small ones only show that the program works.
 import { execFileSync } from 'node:child_process'
 import { createReadStream, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -14,7 +14,7 @@ import { openDatabase } from '../../src/foundation/database/open.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
 import { generateFindings } from '../data.ts'
 import { buildMahi, PAGE, prepareDatabase, prepareSchema, script, startProgram } from '../mahi.ts'
-import { type Contender, measure, median, peakMemory, readStatus } from '../measure.ts'
+import { assertPrograms, type Contender, measure, median, peakMemory, readStatus } from '../measure.ts'
 import { Place, waitFor } from './place.ts'
 
 const { values: flags } = parseArgs({
@@ -41,6 +41,7 @@ const MEASUREMENTS: Readonly<Record<string, () => Promise<void>>> = {
 }
 const rows: (readonly [name: string, value: string, goal: string])[] = []
 
+assertPrograms('wrk')
 buildMahi()
 const folder = mkdtempSync(join(tmpdir(), 'mahi-bench-submissions-'))
 try {

@@ -9,6 +9,19 @@ const WORDS = ['nurse', 'truk driver', 'software', 'teacher aide', 'early childh
 
 /** Every operation that reads, without kept pages, beside a page from memory. */
 export async function benchOperations(run: Run): Promise<void> {
+  const { cached, place, loads, stop } = await startOperations(run)
+  await compare(run, 'operations', 'operations, nothing kept in memory', [
+    { contender: cached, label: 'page of 20 from memory', load: { path: PAGE, headers: loads.headers } },
+    ...loads.entries.map(([label, load]) => ({ contender: place.server, label, load })),
+  ])
+  await stop()
+}
+
+/**
+ * Starts a server that keeps pages in memory and one that does not, on a catalogue and a submission with two runs, and
+ * lists a load for each operation that reads.
+ */
+export async function startOperations(run: Run) {
   const url = `sqlite:${run.folder}operations.db`
   if (run.onet === undefined) await prepareDatabase(url, { records: 1_000 })
   else await importOnet(url, run.onet)
@@ -32,7 +45,7 @@ export async function benchOperations(run: Run): Promise<void> {
     script: script('contenders/in-turn.lua'),
     arguments: paths,
   })
-  const loads: readonly [string, Entry['load']][] = [
+  const entries: readonly [string, Entry['load']][] = [
     ['list occupations, page of 20', one(PAGE)],
     ['look up an occupation', inTurn(codes.map((code) => `/v1/occupations/${code}`))],
     ['list groups', one('/v1/occupation-groups')],
@@ -65,9 +78,10 @@ export async function benchOperations(run: Run): Promise<void> {
     ['own access', one('/v1/me')],
   ]
   const cached = await startMahi(url, 'Mahi, from memory')
-  await compare(run, 'operations', 'operations, nothing kept in memory', [
-    { contender: cached, label: 'page of 20 from memory', load: one(PAGE) },
-    ...loads.map(([label, load]) => ({ contender: place.server, label, load })),
-  ])
-  await Promise.all([cached.stop(), place.stop()])
+  return {
+    cached,
+    place,
+    loads: { headers, entries },
+    stop: async () => void (await Promise.all([cached.stop(), place.stop()])),
+  }
 }
