@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument, NEXT_LINK, NOT_COVERED } from '../../api/contract/describe.ts'
+import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
@@ -11,7 +11,7 @@ import { readAtPrimary, readAtStandby, StateMissing } from '../../foundation/dat
 import { type Comparison, compareRuns } from './compare.ts'
 import { readDetails, type Selection } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
-import { assertThere, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import type { Submission } from './queries.ts'
 import { findRun, isPartial, type Run, readRun } from './runs.ts'
 import { ValidationEntry } from './schema.ts'
@@ -128,11 +128,8 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
       }),
     },
     problems: {
-      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
-      unauthorized: NOT_COVERED,
+      ...FINDINGS_PROBLEMS,
       'not-found': 'The submission has no such run, or it is no longer stored.',
-      gone: 'The submission was cancelled, and its data was deleted.',
-      'too-many-requests': 'The rate limit is exceeded.',
     },
   }).handle(async ({ authorized: submission, query }) => {
     assertThere(submission)

@@ -1,12 +1,12 @@
 import Type, { type TSchema } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument, NOT_COVERED } from '../../api/contract/describe.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
 import { count, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { readAtPrimary } from '../../foundation/database/servers.ts'
 import { Cause } from './cause.ts'
-import { assertThere, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import { readRun, readSummary } from './runs.ts'
 
 const ResultsCauses = Type.Object(
@@ -69,12 +69,7 @@ export function getCauses({ servers, sealer }: ResultsOptions): Operation {
     },
     schemas: { Cause, ResultsCauses },
     responses: { 200: describeDocument(ResultsCauses, 'The causes.', EXAMPLE, REVISION_HEADER) },
-    problems: {
-      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
-      unauthorized: NOT_COVERED,
-      gone: 'The submission was cancelled, and its data was deleted.',
-      'too-many-requests': 'The rate limit is exceeded.',
-    },
+    problems: FINDINGS_PROBLEMS,
   }).handle(async ({ authorized: submission }) => {
     assertThere(submission)
     const causes = await readAtPrimary(servers, async (reader) => {

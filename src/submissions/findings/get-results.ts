@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { unauthorized } from '../../api/access/admit.ts'
 import { explainToken } from '../../api/access/explain-refusal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describePage, NEXT_LINK, NOT_COVERED, NOT_MODIFIED } from '../../api/contract/describe.ts'
+import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
@@ -21,7 +21,7 @@ import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, type Selection, selectEntries } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
-import { assertThere, forFindings, nameRun, type ResultsOptions } from './own.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import { findSubmissionOf, readEntries, readSelected, type Submission } from './queries.ts'
 import { isPartial, readRun } from './runs.ts'
@@ -76,11 +76,9 @@ export function getValidationResults({
       304: NOT_MODIFIED,
     },
     problems: {
+      ...FINDINGS_PROBLEMS,
       'invalid-parameters':
         'The pagination parameters are invalid (see errorCode), or the version is not supported.',
-      unauthorized: NOT_COVERED,
-      gone: 'The submission was cancelled, and its data was deleted.',
-      'too-many-requests': 'The rate limit is exceeded.',
     },
     badRequest: EXAMPLE_BAD_REQUEST,
     describeFaults: (faults, { authorized, received }) =>

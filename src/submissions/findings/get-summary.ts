@@ -1,13 +1,13 @@
 import Type, { type TSchema } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument, NOT_COVERED } from '../../api/contract/describe.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
 import { count, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtPrimary } from '../../foundation/database/servers.ts'
-import { assertThere, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import type { Submission } from './queries.ts'
 import { isPartial, readRun, readSummary } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
@@ -99,12 +99,7 @@ export function getSummary({ servers, sealer }: ResultsOptions): Operation {
     },
     schemas: { ValidationEntry, ResultsSummary },
     responses: { 200: describeDocument(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER) },
-    problems: {
-      'invalid-parameters': 'A parameter is invalid, or the version is not supported.',
-      unauthorized: NOT_COVERED,
-      gone: 'The submission was cancelled, and its data was deleted.',
-      'too-many-requests': 'The rate limit is exceeded.',
-    },
+    problems: FINDINGS_PROBLEMS,
   }).handle(async ({ authorized: submission }) => {
     assertThere(submission)
     const summary = await readAtPrimary(servers, (reader) => summarise(reader, submission, sealer))

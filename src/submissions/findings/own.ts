@@ -6,6 +6,8 @@ import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtPrimary, type Servers } from '../../foundation/database/servers.ts'
+import { REFUSALS } from '../authorize.ts'
+import { SUBMISSION_PROBLEMS } from '../contract.ts'
 import { findSubmissionOf, type Submission } from './queries.ts'
 import type { Run } from './runs.ts'
 
@@ -31,10 +33,12 @@ export function forFindings(servers: Servers): AccessRule<Submission> {
   )
 }
 
+/** The problems of every operation that reads findings. */
+export const FINDINGS_PROBLEMS = { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone } as const
+
 /** @throws {Problem} `gone` if the submission was cancelled */
 export function assertThere({ ended }: Submission): void {
-  if (ended === 'Cancelled')
-    throw new Problem('gone', 'The submission was cancelled, and its data was deleted.')
+  if (ended === 'Cancelled') throw new Problem('gone', FINDINGS_PROBLEMS.gone)
 }
 
 type Named = Pick<Submission, 'run' | 'published'>
