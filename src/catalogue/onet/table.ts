@@ -1,11 +1,5 @@
 import { createReadStream } from 'node:fs'
-import {
-  advise,
-  CsvReader,
-  MAX_RECORD_BYTES,
-  readAsArriving,
-  type Source,
-} from '../../engines/records/index.ts'
+import { type CellFormat, readCells } from '../../engines/records/index.ts'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
 import { quote } from '../../foundation/text/quote.ts'
 
@@ -25,7 +19,7 @@ export async function* readTable<const Column extends string>(
   columns: readonly Column[],
 ): AsyncGenerator<Row<Column>> {
   let toRow: ((cells: readonly string[], line: number) => Row<Column>) | undefined
-  for await (const { cells, line } of readCells(file, { separator: '\t', unquoted: true })) {
+  for await (const { cells, line } of readTableRows(file, { separator: '\t', unquoted: true })) {
     if (toRow === undefined) toRow = locateColumns(file, cells, columns)
     else yield toRow(cells, line)
   }
@@ -34,24 +28,13 @@ export async function* readTable<const Column extends string>(
 }
 
 /**
- * Reads the cells of each row but empty ones.
+ * Reads the cells of each row.
  *
  * @throws {InputRefused} for a file or a row that cannot be read
  */
-export async function* readCells(
-  file: string,
-  format: { readonly separator: string; readonly unquoted?: boolean },
-): AsyncGenerator<{ readonly cells: readonly string[]; readonly line: number }> {
-  const chunks: AsyncIterable<Buffer> = createReadStream(file)
-  const open = (source: Source) => new CsvReader(source, { ...format, longest: MAX_RECORD_BYTES })
+export async function* readTableRows(file: string, format: CellFormat): ReturnType<typeof readCells> {
   try {
-    for await (const reader of readAsArriving(chunks, open)) {
-      while (reader.next()) {
-        const { line, fault } = reader
-        if (fault !== undefined) refuse({ file, line, message: advise(fault) })
-        yield { cells: reader.cells.slice(0, reader.count), line }
-      }
-    }
+    yield* readCells(file, createReadStream(file), format)
   } catch (error) {
     refuseUnreadable(file, error)
   }

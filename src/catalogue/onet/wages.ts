@@ -3,7 +3,7 @@ import type { Fault } from '../../foundation/faults/user-error.ts'
 import { isExact } from '../../foundation/text/exact-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import type { OccupationRecord } from '../records/schema.ts'
-import { locateColumns, type Row, readCells } from './table.ts'
+import { locateColumns, type Row, readTableRows } from './table.ts'
 
 type Pay = NonNullable<OccupationRecord['renumeration']>
 
@@ -99,7 +99,7 @@ function readPay(
 
 async function* readRows(file: string): AsyncGenerator<WageRow> {
   let toRow: ((cells: readonly string[], line: number) => WageRow) | undefined
-  for await (const { cells, line } of readCells(file, { separator: ',' })) {
+  for await (const { cells, line } of readTableRows(file, { separator: ',' })) {
     if (toRow === undefined) toRow = locateColumns(file, cells, COLUMNS)
     else yield toRow(cells, line)
   }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import { type Coding, codeTitle, OccupationSearch, openIndex } from '../../engines/finding/index.ts'
-import { CsvReader, MAX_RECORD_BYTES, readAsArriving, trimName } from '../../engines/records/index.ts'
+import { readCells, trimName } from '../../engines/records/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
@@ -118,30 +118,20 @@ function toCells({ code, certainty, group, candidates }: Coding): (string | numb
 }
 
 async function* codeRows(search: OccupationSearch, file: string) {
-  const format = { known: ['title', 'tasks'], longest: MAX_RECORD_BYTES }
   let names: readonly string[] | undefined
-  for await (const reader of readAsArriving(readBytes(file), (source) => new CsvReader(source, format))) {
-    while (reader.next()) {
-      const place = { file, line: reader.line }
-      if (reader.fault !== undefined) fail({ ...place, message: reader.fault.replace(/\.$/, '') })
-      const cells = reader.cells.slice(0, reader.count)
-      if (names === undefined) {
-        names = cells.map(trimName)
-        if (!names.includes('title'))
-          fail({ ...place, message: 'has no column "title": the first line must name the columns' })
-        continue
-      }
-      if (cells.every((cell) => cell === '')) continue
-      if (cells.length > names.length)
-        fail({ ...place, message: `has ${cells.length} values, but the file has ${names.length} columns` })
-      const cellOf = (name: string) => cells[names?.indexOf(name) ?? -1]
-      const row = names.map((_, index) => cells[index] ?? '')
-      yield {
-        row,
-        names,
-        coding: codeTitle(search, { title: cellOf('title') ?? '', tasks: cellOf('tasks') }),
-      }
+  for await (const { cells, line } of readCells(file, readBytes(file), { known: ['title', 'tasks'] })) {
+    if (names === undefined) {
+      names = cells.map(trimName)
+      if (!names.includes('title'))
+        fail({ file, line, message: 'has no column "title": the first line must name the columns' })
+      continue
     }
+    if (cells.every((cell) => cell === '')) continue
+    if (cells.length > names.length)
+      fail({ file, line, message: `has ${cells.length} values, but the file has ${names.length} columns` })
+    const cellOf = (name: string) => cells[names?.indexOf(name) ?? -1]
+    const row = names.map((_, index) => cells[index] ?? '')
+    yield { row, names, coding: codeTitle(search, { title: cellOf('title') ?? '', tasks: cellOf('tasks') }) }
   }
 }
 

@@ -1,0 +1,28 @@
+import { refuse } from '../../foundation/faults/faults.ts'
+import { type CsvOptions, CsvReader } from './csv-reader.ts'
+import { MAX_RECORD_BYTES } from './read-bytes.ts'
+import { advise } from './read-csv.ts'
+import { readAsArriving } from './turns.ts'
+
+/** How the cells of a table are separated, or by which columns this is found. */
+export type CellFormat = Pick<CsvOptions, 'separator' | 'known' | 'unquoted'>
+
+/**
+ * Reads the cells of each row of a table, its header included.
+ *
+ * @throws {InputRefused} at the first row that cannot be read
+ */
+export async function* readCells(
+  file: string,
+  chunks: AsyncIterable<Buffer>,
+  format: CellFormat,
+): AsyncGenerator<{ readonly cells: readonly string[]; readonly line: number }> {
+  const options = { ...format, longest: MAX_RECORD_BYTES }
+  for await (const reader of readAsArriving(chunks, (source) => new CsvReader(source, options))) {
+    while (reader.next()) {
+      const { line, fault } = reader
+      if (fault !== undefined) refuse({ file, line, message: advise(fault) })
+      yield { cells: reader.cells.slice(0, reader.count), line }
+    }
+  }
+}
