@@ -52,7 +52,7 @@ export class Lifecycle implements Life {
     return started
   }
 
-  /** Tells everything that the process will stop. It goes on until `end`. */
+  /** Notifies every part that the process will stop. It keeps running until `end`. */
   announce(): void {
     this.#stopping = true
   }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { remember } from '../../foundation/cache/remember.ts'
 import { normaliseAddress } from './address.ts'
 
-/** Names whoever shares limits and budgets: the credential, or the address of a caller without one. */
+/** Identifies the caller for limits and budgets: by its credential, or else by its address. */
 export function callerOf(request: FastifyRequest): string {
   return request.principal?.id ?? addressOf(request)
 }

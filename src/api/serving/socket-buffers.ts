@@ -81,7 +81,7 @@ export class SocketBuffers {
   readonly #readQueues: () => Promise<Queues>
   readonly #mostOfOne: number | undefined
   readonly #connections = new Set<Socket>()
-  /** A reading that has not begun: whoever joins it sees what is true after they asked. */
+  /** A reading that has not begun: everyone who joins it sees a state from after the call. */
   #next: Promise<void> | undefined
   #reading: Promise<void> | undefined
   /** When the next reading may begin. */

@@ -345,7 +345,7 @@ class RecordView {
     return this.cell(this.#checked.resource.fields.findIndex((field) => field.name === name))
   }
 
-  /** What tells the record from others, wherever it is in its file: its primary key, or else its text. */
+  /** What identifies the record, wherever it is in its file: its primary key, or else its text. */
   get key(): string {
     this.#key ??= this.#readKey()
     return this.#key

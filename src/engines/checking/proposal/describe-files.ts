@@ -88,7 +88,7 @@ function findTarget(
 /** Words with which the name of a key often ends. */
 const IDENTIFIER = /(?:id|code|key|number|identifier)$/i
 
-/** The column that tells records apart: the first one, or one that is named like a key. */
+/** The column that probably identifies a record: the first one, or one that is named like a key. */
 function chooseKey({ columns }: NamedFile): Column | undefined {
   const unique = columns.filter(
     (column) => column.isComplete && column.isUnique && ['string', 'integer'].includes(column.form.type),
