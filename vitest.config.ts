@@ -32,7 +32,7 @@ const long = [
   'test/cookbook.test.ts',
   'test/http.{body-memory,fuzz,lingering,streams,unread}.test.ts',
   'test/mirror.commands.test.ts',
-  'test/submissions.{guide,processes,reencrypt,storage}.test.ts',
+  'test/submissions.{guide,processes,reencrypt,returned,storage}.test.ts',
   'test/traces.test.ts',
   'test/input.hostile.test.ts',
   'test/search.memory.test.ts',

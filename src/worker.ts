@@ -6,6 +6,7 @@ import { openDatabase } from './foundation/database/open.ts'
 import { Lifecycle } from './foundation/lifecycle.ts'
 import { openTraces } from './observe.ts'
 import { indexMemoryOf, type Settings } from './settings.ts'
+import { checkLimitsOf } from './submissions/check-limits.ts'
 import { openSealer } from './submissions/encryption/open-sealer.ts'
 import { Definitions } from './submissions/rules/definitions.ts'
 import { startSubmissionWorker } from './submissions/runs/worker.ts'
@@ -43,14 +44,7 @@ export async function startWork(settings: Settings): Promise<void> {
         definitions,
         runs,
         keep: settings.RUNS_KEPT,
-        limits: {
-          seconds: settings.CHECK_SECONDS,
-          ruleSeconds: settings.CHECK_RULE_SECONDS,
-          memoryBytes: settings.CHECK_MEMORY_MB * 2 ** 20,
-          diskBytes: settings.CHECK_DISK_MB * 2 ** 20,
-          findingsOfCode: settings.CHECK_FINDINGS_MAX,
-          findingsBytes: settings.FINDINGS_MAX_MB * 2 ** 20,
-        },
+        limits: checkLimitsOf(settings),
         folder: settings.CHECK_FOLDER,
         index: new IndexJob({
           database,

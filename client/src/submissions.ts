@@ -92,6 +92,16 @@ export interface Submissions {
   ): Promise<SubmissionFile>
   /** The current state of a file. */
   getFile(token: string, file: string, options?: CallOptions): Promise<ReadableStream<Uint8Array> | null>
+  /**
+   * The current files with their findings marked: a workbook (`xlsx`, the default), or CSV files in a ZIP archive. The
+   * files are checked for it, so the response begins after the time of a check.
+   */
+  markedFiles(
+    token: string,
+    options?: CallOptions & { readonly format?: 'xlsx' | 'csv' },
+  ): Promise<ReadableStream<Uint8Array> | null>
+  /** Corrected copies of the current files in a ZIP archive, with a list of every change. */
+  correctedFiles(token: string, options?: CallOptions): Promise<ReadableStream<Uint8Array> | null>
   /** Adds records to a file, or replaces those with the same `localId`. */
   putRecords(
     token: string,
@@ -182,6 +192,10 @@ export function createSubmissions(
       }),
     getFile: async (token, file, options) =>
       (await stream(`${at(token)}/files/${encodeURIComponent(file)}`, options, own)).body,
+    markedFiles: async (token, { format = 'xlsx', ...options } = {}) =>
+      (await stream(`${at(token)}/marked-files?format=${format}`, options, own)).body,
+    correctedFiles: async (token, options) =>
+      (await stream(`${at(token)}/corrected-files`, options, own)).body,
     putRecords: (token, file, content, options) =>
       write('POST', `${at(token)}/records/${encodeURIComponent(file)}`, options, { content }),
     deleteRecords: (token, file, content, options) =>

@@ -1402,6 +1402,40 @@ class _Operations:
             headers={"EID": self._organisation()},
         ))
 
+    def get_marked_files(
+        self,
+        submission_token: str,
+        *,
+        format: Optional[Literal["xlsx", "csv"]] = None,
+    ) -> Iterator[bytes]:
+        """Get the files with their findings marked. Copies of the current files of a submission with the findings
+        beside each row: one workbook with coloured cells, or CSV files in a ZIP archive. The files are checked for
+        it, so the response begins after the time of a check.
+
+        - format: A workbook, the default, or CSV files.
+        - submission_token: The token of the submission.
+        """
+        return _bytes(self._open(
+            "GET", _path("/v1/submissions/{}/marked-files", submission_token),
+            query={"format": format},
+            headers={"EID": self._organisation()},
+        ))
+
+    def get_corrected_files(
+        self,
+        submission_token: str,
+    ) -> Iterator[bytes]:
+        """Get corrected copies of the files. Copies of the current files of a submission, in a ZIP archive, in which
+        every fault with only one possible repair is corrected, and `mahi-changes.csv`, which lists each change. The
+        submission does not change: upload the copies to use them.
+
+        - submission_token: The token of the submission.
+        """
+        return _bytes(self._open(
+            "GET", _path("/v1/submissions/{}/corrected-files", submission_token),
+            headers={"EID": self._organisation()},
+        ))
+
     def add_submission_records(
         self,
         submission_token: str,

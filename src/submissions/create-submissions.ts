@@ -7,8 +7,10 @@ import type { Database } from '../foundation/database/database.ts'
 import type { Standby } from '../foundation/database/servers.ts'
 import type { Life } from '../foundation/lifecycle.ts'
 import { AccessLog } from './accesses/access-log.ts'
+import { type CheckSettings, checkLimitsOf } from './check-limits.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
 import { fileOperations } from './files/operations.ts'
+import { ReturnedFiles } from './files/returned-files.ts'
 import { resultsOperations } from './findings/operations.ts'
 import { submissionOperations } from './operations.ts'
 import type { SubmissionOptions } from './options.ts'
@@ -17,7 +19,8 @@ import { Definitions } from './rules/definitions.ts'
 import { ruleOperations } from './rules/operations.ts'
 import { runOperations } from './runs/operations.ts'
 
-export interface SubmissionSettings extends KeySettings {
+export interface SubmissionSettings extends KeySettings, CheckSettings {
+  readonly CHECK_FOLDER?: string | undefined
   readonly DEFINITIONS: readonly string[]
   readonly SUBMISSION_DAYS: number
   readonly UPLOAD_MAX_MB: number
@@ -47,16 +50,25 @@ export async function createSubmissions(
   { database, standby, access, serving, life }: CreateSubmissionsOptions,
 ): Promise<Part & { recordAccess(access: AuthorizedRequest): Promise<void> | undefined }> {
   const sealer = await openSealer(database, settings)
+  const definitions = new Definitions(settings.DEFINITIONS)
+  const returned = new ReturnedFiles({
+    database,
+    sealer,
+    definitions,
+    limits: checkLimitsOf(settings),
+    folder: settings.CHECK_FOLDER,
+  })
   const options: SubmissionOptions = {
     access,
     database,
     sealer,
-    definitions: new Definitions(settings.DEFINITIONS),
+    definitions,
     life: settings.SUBMISSION_DAYS * 86_400_000,
     maxUploadBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
     minUploadRate: settings.UPLOAD_MIN_RATE === 'off' ? undefined : settings.UPLOAD_MIN_RATE,
     maxBatchRecords: settings.BATCH_MAX_RECORDS,
     maxWaitingRuns: settings.RUNS_WAITING_MAX,
+    returned,
     recordErasure: recordErasuresIn(settings.ERASURE_LOG),
     isStopping: () => life.stopping,
   }
@@ -85,6 +97,9 @@ export async function createSubmissions(
         read: () => accesses.dropped,
       },
     ],
-    stop: () => accesses.stop(),
+    stop: () => {
+      returned.stop()
+      return accesses.stop()
+    },
   }
 }

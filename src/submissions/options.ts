@@ -2,6 +2,7 @@ import type { Access } from '../api/access/admit.ts'
 import type { Rate } from '../api/request/body.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Sealer } from '../foundation/database/seal.ts'
+import type { ReturnedFiles } from './files/returned-files.ts'
 import type { RecordErasure } from './retention/erasures.ts'
 import type { Definitions } from './rules/definitions.ts'
 
@@ -19,6 +20,8 @@ export interface SubmissionOptions {
   readonly maxBatchRecords: number
   readonly maxWaitingRuns: number
   readonly recordErasure: RecordErasure
+  /** Marked and corrected copies of files. */
+  readonly returned: ReturnedFiles
   /** Whether the process has been told to stop, so that no request may wait any longer. */
   readonly isStopping: () => boolean
 }

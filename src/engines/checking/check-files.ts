@@ -7,12 +7,12 @@ import { pipeline } from 'node:stream/promises'
 import type { Definition } from './definition/definition.ts'
 import type { EngineInput, EngineProgress, InputFile, UnreadFile } from './engine/run.ts'
 import type { CheckSummary, Finding } from './engine/summary.ts'
-import { DEFAULT_LIMITS, DISK_FULL, isDiskFull, type Limits } from './process/limits.ts'
-import { CheckFailed, RuleTooSlow, runChild } from './process/run-child.ts'
+import { CheckFailed, DEFAULT_LIMITS, DISK_FULL, isDiskFull, type Limits } from './process/limits.ts'
+import { RuleTooSlow, runChild } from './process/run-child.ts'
 
 export type { EngineProgress } from './engine/run.ts'
 export type { CheckSummary, Finding } from './engine/summary.ts'
-export { CheckFailed } from './process/run-child.ts'
+export { CheckFailed } from './process/limits.ts'
 
 /** A file to check: on disk, or a stream that is copied to a temporary file first. */
 export type CheckedInput = {
@@ -161,7 +161,7 @@ async function toInputFile(
 }
 
 /** Reads findings from NDJSON, such as an earlier run's. */
-async function* readFindings(path: string): AsyncGenerator<Finding> {
+export async function* readFindings(path: string): AsyncGenerator<Finding> {
   for await (const line of readLines(path)) yield JSON.parse(line) as Finding
 }
 

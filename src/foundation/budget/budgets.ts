@@ -28,6 +28,7 @@ export const BUDGETS = [
   'codings',
   'compressions',
   'page-reads',
+  'returned-files',
   'socket-buffers',
   'streams',
   'unread-responses',
@@ -66,6 +67,13 @@ export function createBudgets(pageReads: number): Budgets {
       waiting: { most: 4_000, share: 2_000 },
       detail: 'Too many pages are being read.',
       retryAfter: 1,
+    }),
+    /** Marked and corrected copies of files that are made at once, each in processes as large as that of a check. */
+    'returned-files': new Budget({
+      capacity: 1,
+      waiting: { most: 16, share: 2 },
+      detail: 'Other marked or corrected files are being made. Try again later.',
+      retryAfter: 10,
     }),
     /** Bytes of responses that the operating system has accepted, and that their clients have not read. */
     'socket-buffers': new Budget({

@@ -12,7 +12,7 @@ const LEAST_MEMORY = 64
 const MOST_COMPLAINT = 4_000
 
 /** How a child ended that had not delivered a result. */
-interface ChildEnd {
+export interface ChildEnd {
   /** Whether it ran out of the memory that it may use. */
   readonly outOfMemory: boolean
   /** The signal that ended it. */

@@ -2,8 +2,16 @@ import type { Operation } from '../../api/contract/contract.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { addRecords, deleteRecords } from './change-records.ts'
 import { getFile } from './get-file.ts'
+import { getCorrectedFiles, getMarkedFiles } from './get-returned-files.ts'
 import { putFile } from './put-file.ts'
 
 export function fileOperations(options: SubmissionOptions): readonly Operation[] {
-  return [putFile(options), getFile(options), addRecords(options), deleteRecords(options)]
+  return [
+    putFile(options),
+    getFile(options),
+    getMarkedFiles(options),
+    getCorrectedFiles(options),
+    addRecords(options),
+    deleteRecords(options),
+  ]
 }

@@ -1,6 +1,5 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Traces } from '../../api/telemetry/traces.ts'
 import type { Finding as CheckFinding, Limits } from '../../engines/checking/index.ts'
 import {
@@ -22,6 +21,7 @@ import { type Run, type RunProgress, type RunSummary, readRun } from '../finding
 import type { ValidationEntry } from '../findings/schema.ts'
 import { type Finding, type StoredRun, storeFindings } from '../findings/store-run.ts'
 import type { Definitions } from '../rules/definitions.ts'
+import { nameWorkFolder } from '../work-folder.ts'
 import { countEnding } from './run-counts.ts'
 import { dropUnused, endRun } from './validation.ts'
 
@@ -55,7 +55,7 @@ export class RunJob implements JobHandler {
 
   constructor(options: RunJobOptions) {
     this.#options = options
-    this.#folder = nameFolder(options.folder ?? tmpdir())
+    this.#folder = nameWorkFolder(options.folder ?? tmpdir(), 'worker')
   }
 
   async run(job: Job, { signal, describe }: JobContext): Promise<void> {
@@ -162,24 +162,6 @@ export class RunJob implements JobHandler {
     } finally {
       await result.dispose()
     }
-  }
-}
-
-/** Names a folder for this process, and deletes the folders of killed workers. */
-function nameFolder(parent: string): string {
-  for (const name of readdirSync(parent)) {
-    const pid = Number(/^mahi-worker-(\d+)$/.exec(name)?.[1])
-    if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true })
-  }
-  return join(parent, `mahi-worker-${process.pid}`)
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
 

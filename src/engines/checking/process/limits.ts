@@ -1,3 +1,5 @@
+import { UserError } from '../../../foundation/faults/user-error.ts'
+
 /** The resources that one check may use. */
 export interface Limits {
   /** Seconds for one rule; a slower one is stopped and reported as not run. */
@@ -21,6 +23,9 @@ export const DEFAULT_LIMITS: Limits = {
   findingsOfCode: 100_000,
   findingsBytes: 1024 ** 3,
 }
+
+/** The files could not be checked; the message says why. */
+export class CheckFailed extends UserError {}
 
 /** The reason of a check that failed because the disk of its temporary files is full. */
 export const DISK_FULL = 'The disk has no room left for the check. Free some, and run it again.'

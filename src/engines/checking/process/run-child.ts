@@ -3,12 +3,9 @@ import { UserError } from '../../../foundation/faults/user-error.ts'
 import { entryOf, runInChild } from '../../../foundation/jobs/child.ts'
 import type { EngineInput, EngineProgress } from '../engine/run.ts'
 import type { CheckSummary } from '../engine/summary.ts'
-import { DISK_FULL, type Limits } from './limits.ts'
+import { CheckFailed, DISK_FULL, type Limits } from './limits.ts'
 import type { Answer, Order } from './messages.ts'
-import { readDiskUse, readMemory } from './watch.ts'
-
-/** The files could not be checked; the message says why. */
-export class CheckFailed extends UserError {}
+import { assertWithin, describeEnd } from './watch.ts'
 
 /** A rule exceeded its time limit. */
 export class RuleTooSlow extends Error {
@@ -77,29 +74,8 @@ export async function runChild(
     watch(pid) {
       const now = performance.now()
       if (rule !== undefined && now - rule.since > limits.ruleSeconds * 1000) throw new RuleTooSlow(rule.code)
-      if (now > deadline)
-        throw new CheckFailed(`The check was stopped: it took more than ${limits.seconds} seconds.`)
-      if ((readMemory(pid) ?? 0) > limits.memoryBytes)
-        throw new CheckFailed(
-          `The check was stopped: it needed more than ${formatMegabytes(limits.memoryBytes)} of memory.`,
-        )
-      if (readDiskUse(pid, folder) > limits.diskBytes)
-        throw new CheckFailed(
-          `The check was stopped: it needed more than ${formatMegabytes(limits.diskBytes)} of disk space.`,
-        )
+      assertWithin(pid, folder, limits, deadline)
     },
-    onEnd({ outOfMemory, by, description }, { reject }) {
-      if (outOfMemory)
-        reject(
-          new CheckFailed(`The check needed more than ${formatMegabytes(limits.memoryBytes)} of memory.`),
-        )
-      else if (by !== null)
-        reject(new CheckFailed(`The check was ended by ${by} before it was complete. Run it again.`))
-      else reject(new Error(`the process of the check ended with ${description}`))
-    },
+    onEnd: (end, { reject }) => reject(describeEnd(end, limits)),
   })
-}
-
-function formatMegabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 ** 2).toLocaleString('en-NZ')} MB`
 }

@@ -1,5 +1,40 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ChildEnd } from '../../../foundation/jobs/child.ts'
+import { CheckFailed, type Limits } from './limits.ts'
+
+/**
+ * Throws if a child process exceeds the limits of a check.
+ *
+ * @param folder that of its temporary files
+ * @param deadline in milliseconds of `performance.now()`
+ * @throws {CheckFailed}
+ */
+export function assertWithin(pid: number, folder: string, limits: Limits, deadline: number): void {
+  if (performance.now() > deadline)
+    throw new CheckFailed(`The check was stopped: it took more than ${limits.seconds} seconds.`)
+  if ((readMemory(pid) ?? 0) > limits.memoryBytes)
+    throw new CheckFailed(
+      `The check was stopped: it needed more than ${formatMegabytes(limits.memoryBytes)} of memory.`,
+    )
+  if (readDiskUse(pid, folder) > limits.diskBytes)
+    throw new CheckFailed(
+      `The check was stopped: it needed more than ${formatMegabytes(limits.diskBytes)} of disk space.`,
+    )
+}
+
+/** The error of a child process that has ended without a result. */
+export function describeEnd({ outOfMemory, by, description }: ChildEnd, { memoryBytes }: Limits): Error {
+  if (outOfMemory)
+    return new CheckFailed(`The check needed more than ${formatMegabytes(memoryBytes)} of memory.`)
+  if (by !== null)
+    return new CheckFailed(`The check was ended by ${by} before it was complete. Run it again.`)
+  return new Error(`the process of the check ended with ${description}`)
+}
+
+function formatMegabytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2).toLocaleString('en-NZ')} MB`
+}
 
 /** The memory of a process in bytes; `undefined` if the system does not report it. */
 export function readMemory(pid: number): number | undefined {

@@ -91,11 +91,11 @@ function refuseLarge({ resource, name }: SourceFile, { columns }: OpenFile, { fi
   const most = MOST_ROWS - 1
   if (records > most)
     throw new UserError(
-      `${name} has ${formatNumber(records)} records, and a sheet has room for ${formatNumber(most)}: mark it as CSV, without --format xlsx`,
+      `${name} has ${formatNumber(records)} records, and a sheet has room for ${formatNumber(most)}: mark it as CSV, not as XLSX`,
     )
   if (columns.width > MOST_COLUMNS - MARK_COLUMNS.length)
     throw new UserError(
-      `${name} has ${formatNumber(columns.width)} columns, which no sheet has room for: mark it as CSV, without --format xlsx`,
+      `${name} has ${formatNumber(columns.width)} columns, which no sheet has room for: mark it as CSV, not as XLSX`,
     )
 }
 

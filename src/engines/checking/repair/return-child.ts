@@ -1,0 +1,54 @@
+// The child process that marks or corrects files, which `return-files.ts` starts. It does one order and exits.
+import { createReadStream, createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { zip } from '@cj-tech-master/excelts/archive'
+import { UserError } from '../../../foundation/faults/user-error.ts'
+import { readFindings } from '../check-files.ts'
+import { isDiskFull } from '../process/limits.ts'
+import { CHANGES, chooseFixFolder, fixFiles } from './fix.ts'
+import { chooseMarkFolder, markFiles } from './mark.ts'
+import type { ReturnOrder, ReturnReport } from './return-messages.ts'
+
+// A killed parent takes no copies.
+process.once('disconnect', () => process.exit(1))
+process.once('message', (order: ReturnOrder) => {
+  void carryOut(order).then((report) => process.send?.(report, () => process.exit()))
+})
+
+async function carryOut(order: ReturnOrder): Promise<ReturnReport> {
+  try {
+    return { kind: 'done', path: await writeCopies(order) }
+  } catch (error) {
+    if (isDiskFull(error instanceof UserError ? error.cause : error)) return { kind: 'disk' }
+    if (error instanceof UserError) return { kind: 'refused', faults: error.faults }
+    throw error
+  }
+}
+
+async function writeCopies({ form, request, output, checked }: ReturnOrder): Promise<string> {
+  const { definition, files } = request
+  if (checked === undefined) {
+    const folder = chooseFixFolder(output, files, { overwrite: false })
+    const { copies } = await fixFiles(request, folder)
+    return await pack(output, [...copies, CHANGES])
+  }
+  const { summary, findings } = checked
+  const format = form === 'workbook' ? 'xlsx' : 'csv'
+  const folder = chooseMarkFolder(output, files, { format, overwrite: false })
+  const names = await markFiles(
+    { summary, findings: () => readFindings(findings) },
+    { format, definition, files, folder },
+  )
+  const [workbook] = names
+  return form === 'workbook' && workbook !== undefined ? join(output, workbook) : await pack(output, names)
+}
+
+async function pack(folder: string, names: readonly string[]): Promise<string> {
+  const path = join(folder, 'copies.zip')
+  const archive = zip()
+  for (const name of names) archive.add(name, createReadStream(join(folder, name)))
+  await pipeline(Readable.from(archive.stream()), createWriteStream(path, { mode: 0o600 }))
+  return path
+}

@@ -1,0 +1,121 @@
+import type { FastifyRequest } from 'fastify'
+import Type from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeStream } from '../../api/contract/describe.ts'
+import { stream } from '../../api/contract/results.ts'
+import { callerOf } from '../../api/request/caller.ts'
+import type { ReturnedForm } from '../../engines/checking/index.ts'
+import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { cancelled, type SubmissionRow } from '../submission.ts'
+
+const ZIP = 'application/zip'
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
+const FORMATS = ['xlsx', 'csv'] as const
+
+const PROBLEMS = {
+  ...SUBMISSION_PROBLEMS,
+  'not-found': 'The submission has no files.',
+  gone: REFUSALS.gone,
+  conflict: 'The files exceed a limit of a check, or a sheet has no room for their records.',
+} as const
+
+export function getMarkedFiles(options: SubmissionOptions): Operation {
+  return operation({
+    name: 'get-marked-files',
+    id: 'getMarkedFiles',
+    summary: 'Get the files with their findings marked',
+    description:
+      'Copies of the current files of a submission with the findings beside each row: one workbook with coloured cells, or CSV files in a ZIP archive. The files are checked for it, so the response begins after the time of a check.',
+    tag: TAG,
+    method: 'GET',
+    path: '/submissions/{submissionToken}/marked-files',
+    access: forSubmission(options.database, 'validation-results:read'),
+    limit: 'submissions',
+    accepts: [XLSX, ZIP],
+    request: {
+      path: TOKEN_PATH,
+      query: Type.Object({
+        format: Type.Optional(
+          Type.Unsafe<(typeof FORMATS)[number]>(
+            Type.Union(
+              FORMATS.map((each) => Type.Literal(each)),
+              { description: 'A workbook, the default, or CSV files.' },
+            ),
+          ),
+        ),
+      }),
+    },
+    schemas: {},
+    responses: {
+      200: {
+        ...describeStream(XLSX, 'The workbook, or the archive of the CSV files.'),
+        content: Object.fromEntries(
+          [XLSX, ZIP].map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+        ),
+      },
+    },
+    problems: PROBLEMS,
+  }).handle(async ({ authorized, request, query }) =>
+    query.format === 'csv'
+      ? await send(options, request, authorized, 'marked', ZIP, 'marked-files.zip')
+      : await send(options, request, authorized, 'workbook', XLSX, 'marked.xlsx'),
+  )
+}
+
+export function getCorrectedFiles(options: SubmissionOptions): Operation {
+  return operation({
+    name: 'get-corrected-files',
+    id: 'getCorrectedFiles',
+    summary: 'Get corrected copies of the files',
+    description:
+      'Copies of the current files of a submission, in a ZIP archive, in which every fault with only one possible repair is corrected, and `mahi-changes.csv`, which lists each change. The submission does not change: upload the copies to use them.',
+    tag: TAG,
+    method: 'GET',
+    path: '/submissions/{submissionToken}/corrected-files',
+    access: forSubmission(options.database, 'validation-results:read'),
+    limit: 'submissions',
+    accepts: [ZIP],
+    request: { path: TOKEN_PATH },
+    schemas: {},
+    responses: { 200: describeStream(ZIP, 'The archive.') },
+    problems: PROBLEMS,
+  }).handle(({ authorized, request }) =>
+    send(options, request, authorized, 'corrected', ZIP, 'corrected-files.zip'),
+  )
+}
+
+async function send(
+  { returned }: SubmissionOptions,
+  request: FastifyRequest,
+  submission: SubmissionRow,
+  form: ReturnedForm,
+  type: string,
+  name: string,
+) {
+  if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+  const abort = new AbortController()
+  // Nobody waits any more for what a client that has left has asked for.
+  const leave = () => abort.abort()
+  const { socket } = request.raw
+  socket.once('close', leave)
+  const owner = callerOf(request)
+  const { budgets } = request.server
+  try {
+    const content = await refusing(
+      returned.create({
+        submission,
+        form,
+        slots: budgets['returned-files'],
+        owner,
+        takeMemory: () => budgets['batch-changes'].take(owner, 0),
+        signal: abort.signal,
+      }),
+    )
+    return stream(type, content, { 'content-disposition': `attachment; filename="${name}"` })
+  } finally {
+    socket.off('close', leave)
+  }
+}

@@ -1,0 +1,134 @@
+import { createWriteStream, rmSync } from 'node:fs'
+import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { CheckFailed, type Limits, type ReturnedForm, returnFiles } from '../../engines/checking/index.ts'
+import type { Budget, Holding } from '../../foundation/budget/budget.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+import { Refusal } from '../refusal.ts'
+import type { Definitions } from '../rules/definitions.ts'
+import { listFiles, type SubmissionRow } from '../submission.ts'
+import { nameWorkFolder } from '../work-folder.ts'
+import { readCurrentFile } from './current-file.ts'
+
+export interface ReturnedFilesOptions {
+  readonly database: Database
+  readonly sealer: Sealer
+  readonly definitions: Definitions
+  readonly limits: Partial<Limits>
+  /** The folder for temporary files; defaults to the system's. */
+  readonly folder: string | undefined
+}
+
+interface ReturnRequest {
+  readonly submission: SubmissionRow
+  readonly form: ReturnedForm
+  /** One slot for each at once. */
+  readonly slots: Budget
+  readonly owner: string
+  /** Of the changes by batches to a file. */
+  readonly takeMemory: () => Holding
+  readonly signal: AbortSignal
+}
+
+/** How long a request waits for its turn, in milliseconds: shorter than the timeouts of common proxies. */
+const PATIENCE = 20_000
+
+/** The bytes of a file that are sent at once. */
+const PIECE = 1 << 16
+
+/**
+ * Marked and corrected copies of the current files of a submission. They are made in child processes, in a private
+ * folder that is deleted before the first byte is sent: what is sent has no name any more.
+ */
+export class ReturnedFiles {
+  readonly #options: ReturnedFilesOptions
+  readonly #folder: string
+  readonly #stop = new AbortController()
+
+  constructor(options: ReturnedFilesOptions) {
+    this.#options = options
+    this.#folder = nameWorkFolder(options.folder ?? tmpdir(), 'files')
+  }
+
+  /**
+   * @throws {Refusal} if there are no files, or they cannot be marked or corrected
+   * @throws {Exhausted} if too many are being made
+   */
+  async create(request: ReturnRequest): Promise<AsyncIterable<Buffer>> {
+    const slot = await request.slots.enter(request.owner, PATIENCE)
+    try {
+      const signal = AbortSignal.any([request.signal, this.#stop.signal])
+      signal.throwIfAborted()
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+      const folder = await mkdtemp(join(this.#folder, 'copies-'))
+      try {
+        return sendFile(await open(await this.#make(request, folder, signal)))
+      } catch (error) {
+        throw signal.aborted ? new Refusal('busy', 'The service is stopping.') : explain(error)
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    } finally {
+      slot.release()
+    }
+  }
+
+  /** Ends what is being made. */
+  stop(): void {
+    this.#stop.abort()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  async #make({ submission, form, takeMemory }: ReturnRequest, folder: string, signal: AbortSignal) {
+    const { database, sealer, definitions, limits } = this.#options
+    const { token, definition: name, returnId, type } = submission
+    const stored = await listFiles(database, token)
+    if (stored.length === 0)
+      throw new Refusal('not-found', 'The submission has no files yet. Upload them first.')
+    const definition = definitions.get(name ?? '')
+    const files = []
+    for (const file of stored) {
+      const path = join(folder, `${file.resource}.${file.format}`)
+      const content = readCurrentFile(
+        database,
+        sealer,
+        file,
+        definitions.formOf(definition.name, file.resource),
+        takeMemory,
+      )
+      await pipeline(Readable.from(content), createWriteStream(path, { mode: 0o600 }), { signal })
+      files.push({ resource: file.resource, name: `${file.resource}.${file.format}`, path })
+    }
+    const request = { definition, files, returnId, complete: type !== 'Indicative' }
+    return await returnFiles(request, { form, folder, limits, signal })
+  }
+}
+
+/** Limits and files that cannot be marked are the caller's to know; the messages contain no data. */
+function explain(error: unknown): unknown {
+  if (error instanceof CheckFailed) return new Refusal('conflict', error.message)
+  if (error instanceof UserError && !(error instanceof Refusal)) return new Refusal('conflict', error.message)
+  return error
+}
+
+/** The content of an open file, which is closed in any case: also if nobody reads it. */
+function sendFile(file: FileHandle): AsyncIterable<Buffer> {
+  const iterator: AsyncIterator<Buffer> = {
+    async next() {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(PIECE), 0, PIECE)
+      if (bytesRead > 0) return { done: false, value: buffer.subarray(0, bytesRead) }
+      await file.close()
+      return { done: true, value: undefined }
+    },
+    async return() {
+      await file.close()
+      return { done: true, value: undefined }
+    },
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}

@@ -1,0 +1,22 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Names a folder for the temporary files of this process, and deletes the folders of killed processes. */
+export function nameWorkFolder(parent: string, kind: 'worker' | 'files'): string {
+  mkdirSync(parent, { recursive: true, mode: 0o700 })
+  const pattern = new RegExp(`^mahi-${kind}-(\\d+)$`)
+  for (const name of readdirSync(parent)) {
+    const pid = Number(pattern.exec(name)?.[1])
+    if (pid > 0 && !isAlive(pid)) rmSync(join(parent, name), { recursive: true, force: true })
+  }
+  return join(parent, `mahi-${kind}-${process.pid}`)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
