@@ -37,7 +37,7 @@ function formatMegabytes(bytes: number): string {
 }
 
 /** The memory of a process in bytes; `undefined` if the system does not report it. */
-export function readMemory(pid: number): number | undefined {
+function readMemory(pid: number): number | undefined {
   try {
     const pages = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]
     return Number(pages) * 4096
@@ -50,7 +50,7 @@ export function readMemory(pid: number): number | undefined {
  * The bytes of a process's temporary files: those in its folder, and deleted ones that are still open, as SQLite uses
  * for sorting.
  */
-export function readDiskUse(pid: number, folder: string): number {
+function readDiskUse(pid: number, folder: string): number {
   const sizes = new Map<string, number>()
   const add = (path: string) => {
     try {
