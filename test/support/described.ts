@@ -85,6 +85,8 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   submitSubmission: ({ submissions }) => submissions.submit('a'),
   putSubmissionFile: ({ submissions }) => submissions.putFile('a', 'a', ''),
   getSubmissionFile: ({ submissions }) => submissions.getFile('a', 'a'),
+  getMarkedFiles: ({ submissions }) => submissions.markedFiles('a'),
+  getCorrectedFiles: ({ submissions }) => submissions.correctedFiles('a'),
   addSubmissionRecords: ({ submissions }) => submissions.putRecords('a', 'a', []),
   deleteSubmissionRecords: ({ submissions }) => submissions.deleteRecords('a', 'a', []),
   requestValidationRun: ({ submissions }) => submissions.validate('a'),
