@@ -294,11 +294,6 @@ test('bad uploads and batches are refused with the right problem', async () => {
     ],
     [
       400,
-      () => put(token, 'people', '{"a":1}\n{', { 'content-type': 'application/x-ndjson' }),
-      { detail: 'people: Line 2 is not valid JSON.' },
-    ],
-    [
-      400,
       () => ask('POST', `${at}/records/people`, { payload: { content: [{ id: 'A' }] } }),
       { errorCode: 'CV1' },
     ],
@@ -664,9 +659,12 @@ test('JSON that is nested too deeply is a fault of what was sent', async () => {
     const lists = '['.repeat(levels) + ']'.repeat(levels)
     const objects = '{"a":'.repeat(levels) + 1 + '}'.repeat(levels)
     const upload = await put(token, 'people', `{"localId":"L1"}\n{"localId":${lists}}\n`, ndjson)
-    expect([upload.status, upload.body.detail]).toEqual([
-      400,
-      'people: Line 2 is nested more than 100 levels deep.',
+    expect([upload.status, upload.body.records]).toEqual([200, 2])
+    // A finding of the check; as CSV, it would be lost.
+    const csv = await ask('GET', `/submissions/${token}/files/people`, { headers: { accept: 'text/csv' } })
+    expect([csv.status, csv.body.detail]).toEqual([
+      409,
+      'Line 2 of the file is nested more than 100 levels deep. It is available as NDJSON only.',
     ])
     for (const value of [lists, objects]) {
       const payload = `{"content":[{"localId":"L1","x":${value}}]}`

@@ -212,7 +212,40 @@ test('a refusal names the file', async () => {
       Buffer.from('PK\u0003\u0004 and so on'),
       'people: The file is a ZIP archive or an Excel workbook. Send its files, or its sheets as CSV.',
     ],
-    [Buffer.from('{"localId":"1"}\n{"localId":\n'), 'people: Line 2 is not valid JSON.'],
   ] as const)
     expect((await put(token, content)).json().detail).toBe(detail)
+})
+
+const LONG = `{"localId":"3","id":"${'x'.repeat(300_000)}"}`
+
+test('faulty lines of NDJSON are stored, and found by each run, also after batches', async () => {
+  const { service, definition, ask, create, put, validate } = await start()
+  await startWorker(service.database, [definition])
+  const token = await create()
+  const lines = [
+    '{"localId":"1","id":"A1","group":"G1","age":20}',
+    '{"localId":"2","id":',
+    '',
+    LONG,
+    '["A4"]',
+    `{"localId":"5","id":${'['.repeat(200)}${']'.repeat(200)}}`,
+    'localId,id',
+  ]
+  const content = Buffer.from(`${lines.join('\n')}\n`)
+  expect((await put(token, content, { 'content-type': 'application/x-ndjson' })).json()).toMatchObject({
+    records: 6,
+  })
+  expect((await ask('GET', `/${token}/files/people`, { accept: 'application/x-ndjson' })).body).toBe(
+    content.toString(),
+  )
+  const found = await validate(token)
+  expect(compare(found)).toEqual(compare(await checkPeople(definition, content)))
+  expect(found.filter(({ errorCode }) => errorCode.endsWith('-record')).map(({ line }) => line)).toEqual([
+    2, 4, 5, 6, 7,
+  ])
+  await ask('POST', `/${token}/records/people`, {}, { content: [{ localId: '1', id: 'A9', group: 'G1' }] })
+  const after = await validate(token)
+  const records = (each: readonly Found[]) => each.filter(({ errorCode }) => errorCode.endsWith('-record'))
+  const describe = (each: Found) => (each as Found & { errorDescription: string }).errorDescription
+  expect(records(after).map(describe)).toEqual(records(found).map(describe))
 })

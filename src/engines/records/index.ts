@@ -26,7 +26,7 @@ export {
 } from './json-value.ts'
 export { LineReader } from './line-reader.ts'
 export { listMappable, readMapping } from './mapping.ts'
-export { NdjsonReader } from './ndjson-reader.ts'
+export { isBlankLine, NdjsonReader } from './ndjson-reader.ts'
 export { describeFile, MAX_RECORD_BYTES, type ReadFile } from './read-bytes.ts'
 export { type CellFormat, readCells } from './read-cells.ts'
 export { advise } from './read-csv.ts'

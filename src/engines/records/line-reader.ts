@@ -9,6 +9,8 @@ const LF = 10
 export class LineReader extends ByteWindow {
   /** The current line without its LF, until the next one; `undefined` if it is too long. */
   bytes: Buffer | undefined
+  /** The first bytes of a line that is too long: enough for the next reader to find it too long as well. */
+  start: Buffer | undefined
   /** The offset of the line in the file, in bytes. */
   offset = 0
   /** Its number, from 1. */
@@ -28,8 +30,7 @@ export class LineReader extends ByteWindow {
       const end = this.buffer.indexOf(LF, looked)
       if (end !== -1 && end < this.filled) return this.#take(end, true)
       if (this.#skipping || this.filled - this.at > this.longest) {
-        if (!this.#skipping) this.offset = this.base + this.at
-        this.#skipping = true
+        if (!this.#skipping) this.#beginSkip()
         this.at = this.filled
       }
       if (this.ended) {
@@ -41,10 +42,19 @@ export class LineReader extends ByteWindow {
     }
   }
 
+  #beginSkip(): void {
+    this.offset = this.base + this.at
+    this.start = Buffer.from(this.buffer.subarray(this.at, this.at + this.longest + 1))
+    this.#skipping = true
+  }
+
   #take(end: number, isEnded: boolean): true {
-    const isLong = this.#skipping || end - this.at > this.longest
-    if (!this.#skipping) this.offset = this.base + this.at
-    this.bytes = isLong ? undefined : this.buffer.subarray(this.at, end)
+    if (!this.#skipping && end - this.at > this.longest) this.#beginSkip()
+    if (!this.#skipping) {
+      this.offset = this.base + this.at
+      this.start = undefined
+    }
+    this.bytes = this.#skipping ? undefined : this.buffer.subarray(this.at, end)
     this.line++
     this.isEnded = isEnded
     this.at = Math.min(end + 1, this.filled)

@@ -40,7 +40,7 @@ export class NdjsonReader implements RecordReader {
   next(): boolean {
     while (this.#lines.next()) {
       const { bytes } = this.#lines
-      if (bytes !== undefined && isBlank(bytes)) continue
+      if (bytes !== undefined && isBlankLine(bytes)) continue
       this.fault = this.#read(bytes)
       return true
     }
@@ -67,7 +67,7 @@ export class NdjsonReader implements RecordReader {
   }
 }
 
-/** Whether a line has only white space. */
-function isBlank(line: Buffer): boolean {
+/** Whether a line of NDJSON has only white space, and thus no record. */
+export function isBlankLine(line: Buffer): boolean {
   return line.every((byte) => byte === 32 || byte === 13 || byte === 9)
 }

@@ -72,9 +72,9 @@ export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): A
 async function* readRecords(content: Content): AsyncGenerator<JsonRecord> {
   for await (const lines of readInTurns(content, (source) => new LineReader(source))) {
     while (lines.next()) {
-      const text = lines.bytes?.toString('utf8') ?? ''
-      if (text.trim() === '') continue
-      const { record, fault } = parseRecord(text)
+      const text = lines.bytes?.toString('utf8')
+      if (text?.trim() === '') continue
+      const { record, fault } = text === undefined ? { fault: 'is too long' } : parseRecord(text)
       if (record === undefined)
         throw new Refusal(
           'conflict',

@@ -197,9 +197,10 @@ class NdjsonMerge implements Merge {
 
   *#keep(lines: LineReader): Generator<string> {
     while (lines.next()) {
-      const text = lines.bytes?.toString('utf8') ?? ''
+      const text = (lines.bytes ?? lines.start ?? '').toString()
       if (text.trim() === '') continue
-      const localId = localIdOf(text, this.#form)
+      // A line that is too long, like one that is no object, has no id: it stays, and remains a finding.
+      const localId = lines.bytes && localIdOf(text, this.#form)
       if (localId === undefined || !this.#changes.last.has(localId)) yield text
     }
   }

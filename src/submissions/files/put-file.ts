@@ -25,7 +25,7 @@ export function putFile(options: SubmissionOptions): Operation {
     id: 'putSubmissionFile',
     summary: 'Upload a file',
     description:
-      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as UTF-8; the response has `notes` about what was guessed. Each line of NDJSON is checked while it arrives. Other faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
+      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as UTF-8; the response has `notes` about what was guessed. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
     tag: TAG,
     method: 'PUT',
     path: '/submissions/{submissionToken}/files/{fileType}',
@@ -58,7 +58,7 @@ export function putFile(options: SubmissionOptions): Operation {
     problems: {
       ...SUBMISSION_PROBLEMS,
       'invalid-body':
-        'The content is invalid. The detail names the file, and the line if there is one. The errorCode `GM1` means a damaged gzip file.',
+        'The content is empty, damaged or not what its digest says. The detail names the file. The errorCode `GM1` means a damaged gzip file.',
       'malformed-body': 'The chunks of the body are malformed.',
       'not-found': 'The definition has no such file.',
       'content-too-large': 'The content is too large, as sent or uncompressed.',

@@ -263,7 +263,7 @@ async function receive(
   if (digest !== undefined && !isEqual(sent.digest(), digest))
     throw new Refusal('invalid', 'Content-Digest does not match the content that arrived.')
   const { encoding, endsWithCr } = look.end()
-  const lineEnds = endsWithCr && stored.format === 'csv' && form.hasOwnDialect !== true
+  const lineEnds = endsWithCr && form.hasOwnDialect !== true
   const read = wide.encoding ?? encoding
   const notes = [...(read === 'UTF-8' ? [] : [describeEncoding(read)]), ...(lineEnds ? [CR_NOTE] : [])]
   if (encoding === 'UTF-8' && !lineEnds) return { ...stored, notes }
