@@ -1,21 +1,15 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { zip } from '@cj-tech-master/excelts/archive'
 import { expect, test } from 'vitest'
 import { Containers } from '../src/engines/checking/unpack.ts'
 import { Installation } from './support/command.ts'
+import { pack } from './support/pack.ts'
 import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 const read = (folder: string, name: string) => readFileSync(join(SAMPLES, folder, name))
 const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
-
-async function pack(files: Readonly<Record<string, string | Uint8Array>>): Promise<Uint8Array> {
-  const archive = zip()
-  for (const [path, content] of Object.entries(files)) archive.add(path, content)
-  return await archive.bytes()
-}
 
 interface Report {
   errors: number

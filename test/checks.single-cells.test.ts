@@ -161,7 +161,7 @@ test('each finding after the change of a single cell names the cell, or is a tru
   }
   expect(refuted).toEqual([])
   expect(total).toBeGreaterThan(SAMPLE.length / 2)
-}, 600_000)
+}, 1_800_000)
 
 test.each([
   ['a code outside a list is not also a wrong pattern', 'enrolments', 'sourceOfFunding', 'Z', 1],

@@ -1,11 +1,15 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { findConsolePage } from '../src/remote/console-page.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { Installation } from './support/command.ts'
 import { listen } from './support/connection.ts'
+import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const URL = 'http://127.0.0.1:1'
 
@@ -57,4 +61,46 @@ test('the page of the console is named only if the start page says so', async ()
 test('the examples of a definition are counted in a sentence', async () => {
   const { stderr } = await new Installation().run(['definitions', 'test', 'sdr'])
   expect(stderr).toMatch(/^sdr: \d+ rules pass their \d+ examples\.$/m)
+})
+
+const COURSES = [['Course Code', 'title'], ['FIC00001', 'Whakaaro, and more'], [], ['FIC00002', 'Mahi']]
+const LEARNERS = readFileSync(join(import.meta.dirname, '../samples/sdr/clean/learners.csv'))
+
+test('archives and workbooks are sent as the files that mahi check reads in them', async () => {
+  const service = await Service.start()
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const { key } = await service.createKey({
+    scopes: ['submissions:write', 'validation-results:read'],
+    eids: ['1001'],
+  })
+  const mahi = new Installation()
+  const workbook = makeXlsx({ Courses: COURSES, Notes: [['Made on Monday']] })
+  const inner = makeXlsx({ Sheet1: COURSES })
+  writeFileSync(join(mahi.folder, 'return.xlsx'), workbook)
+  writeFileSync(
+    join(mahi.folder, 'return.zip'),
+    await pack({ 'learners.csv': LEARNERS, 'courses.xlsx': inner }),
+  )
+  writeFileSync(join(mahi.folder, 'people of 2025.csv'), LEARNERS)
+  const submit = async (returnId: string, ...paths: string[]) => {
+    const given = ['submit', ...paths, '--url', url, '--eid', '1001', '--return', returnId]
+    const { code, stdout, stderr } = await mahi.run(given, { environment: { MAHI_API_KEY: key } })
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/Run 1 of submission \S+ is Queued\.$/m)])
+    const [, token = ''] = /submission (\S+) is/.exec(stderr) ?? []
+    const { files } = (
+      await service.request({
+        url: `/v1/submissions/${token}`,
+        headers: { 'x-api-key': key, eid: '1001' },
+      })
+    ).json() as { files: { file: string; records: number }[] }
+    return { stdout, stderr, files: files.map(({ file, records }) => [file, records]) }
+  }
+  const book = await submit('202512', 'return.xlsx')
+  expect(book.files).toEqual([['courses', 2]])
+  expect(book.stderr).toContain('return.xlsx/Notes was not sent: it is not a file of sdr.')
+  expect((await submit('202508', 'return.zip')).files).toEqual([
+    ['courses', 2],
+    ['learners', 400],
+  ])
+  expect((await submit('202504', '--file', 'learners=people of 2025.csv')).files).toEqual([['learners', 400]])
 })

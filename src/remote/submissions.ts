@@ -23,6 +23,7 @@ interface SubmitFlags {
   eid: string
   return: string
   definition: string
+  file?: string[]
   wait?: true
   json?: true
 }
@@ -39,24 +40,34 @@ export function addSubmitCommand(program: Command, { open, askService }: SubmitS
   program
     .command('submit')
     .description('upload files to a service for validation; the key comes from MAHI_API_KEY')
-    .argument('<paths...>', 'a folder with the files, or files')
+    .argument('[paths...]', 'a folder with the files, files, a ZIP archive or a workbook')
     .requiredOption('--url <url>', 'the URL of the service, such as https://careers.example')
     .requiredOption('--eid <eid>', 'the identifier of the organisation')
     .requiredOption('--return <id>', 'the return, such as 202512')
     .option('--definition <definition>', 'the definition that assigns the files by their names', 'sdr')
+    .option('--file <name=file...>', 'which file is which, such as enrolments=SDR_2025.csv')
     .option('--wait', 'wait for the validation, show what to fix, and exit 1 if there are errors')
     .addOption(jsonOption)
     .action(
       action(async (paths: string[], flags: SubmitFlags) => {
-        const { findDefinition, loadDefinition, selectFiles } = await import('../engines/checking/index.ts')
+        if (paths.length === 0 && flags.file === undefined)
+          throw new UserError('Name a folder with the files to submit, or the files.')
+        const { Containers, findDefinition, loadDefinition } = await import('../engines/checking/index.ts')
         const definition = loadDefinition(findDefinition(flags.definition))
-        const { files, unread } = selectFiles(paths, definition)
-        for (const { name, resource } of unread)
-          say(
-            `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,
-          )
-        const client = open(flags.url, flags.eid)
-        await askService(flags.url, () => submitFiles(client, files, definition.name, flags))
+        const containers = new Containers()
+        try {
+          const opened = await containers.openArchives(paths)
+          const { files, unread, notes } = await containers.select(opened, definition, flags.file)
+          for (const note of notes) say(`Note: ${note}`)
+          for (const { name, resource } of unread)
+            say(
+              `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,
+            )
+          const client = open(flags.url, flags.eid)
+          await askService(flags.url, () => submitFiles(client, files, definition.name, flags))
+        } finally {
+          await containers.remove()
+        }
       }),
     )
 }
@@ -77,6 +88,7 @@ async function submitFiles(
       gzip: /\.gz$/i.test(name),
     })
     if (!flags.json) say(`${name}: ${stored.records} records.`)
+    for (const note of stored.notes ?? []) if (!flags.json) say(`Note: ${name}: ${note}`)
   }
   const requested = await submissions.validate(token)
   const { runId = 0 } = requested

@@ -167,18 +167,9 @@ async function readRequest(
   const definition = await readDefinition(flags, paths)
   const { findCode } = await import('./explain-check.ts')
   const only = (flags.only ?? []).map((code) => findCode(definition, code).check.code)
-  const { isFileName, selectFiles } = await import('./select-files.ts')
   // Copies of sheets are files, whose names are those of files.
   const isCopied = flags.fix !== undefined || flags.mark !== undefined
-  const { files, complete, unread, notes } = selectFiles(
-    await containers.openWorkbooks(paths, (name) => isFileName(name, definition)),
-    definition,
-    flags.file,
-    {
-      nameOf: (path) => (isCopied ? undefined : containers.nameOf(path)),
-      opened: containers.opened,
-    },
-  )
+  const { files, complete, unread, notes } = await containers.select(paths, definition, flags.file, isCopied)
   for (const note of [...definition.notes, ...notes]) say(`Note: ${note}`)
   return { definition, files, complete, unread, returnId: flags.return, asOf: flags.asOf, only }
 }

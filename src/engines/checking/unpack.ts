@@ -15,7 +15,9 @@ import { Readable, Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
 import { renderRecord, type TextSheet } from '../records/index.ts'
+import type { Definition } from './definition/definition.ts'
 import { isDiskFull } from './process/limits.ts'
+import { isFileName, type SelectedFiles, selectFiles } from './select-files.ts'
 
 /** How large an archive may be. */
 export interface ArchiveLimits {
@@ -169,6 +171,27 @@ export class Containers {
     const folder = join(this.#folder, String(++this.#count))
     mkdirSync(folder)
     return folder
+  }
+
+  /**
+   * Assigns paths, archives and workbooks to the files of a definition.
+   *
+   * @param paths from `openArchives`
+   * @param named what each file is that has a name of its own: `enrolments=NAME.csv`
+   * @param isCopied whether copies of sheets are meant, whose names are those of files
+   * @throws {UserError}
+   */
+  async select(
+    paths: readonly string[],
+    definition: Definition,
+    named: readonly string[] = [],
+    isCopied = false,
+  ): Promise<SelectedFiles> {
+    const opened = await this.openWorkbooks(paths, (name) => isFileName(name, definition))
+    return selectFiles(opened, definition, named, {
+      nameOf: (path) => (isCopied ? undefined : this.nameOf(path)),
+      opened: this.opened,
+    })
   }
 
   /** Deletes what was unpacked. */
