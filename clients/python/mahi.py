@@ -1366,9 +1366,8 @@ class _Operations:
     ) -> SubmissionFile:
         """Upload a file. Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any
         separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as
-        UTF-8; the response has `notes` about what was guessed. Each line of NDJSON is checked while it arrives. Other
-        faulty records become findings of the next validation run. The previous file stays until the upload is
-        complete.
+        UTF-8; the response has `notes` about what was guessed. Faulty records become findings of the next validation
+        run. The previous file stays until the upload is complete.
 
         - submission_token: The token of the submission.
         - file_type: The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is
