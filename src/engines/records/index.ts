@@ -18,7 +18,6 @@ export {
   isTooDeep,
   type JsonRecord,
   MAX_DEPTH,
-  parseObject,
   parseRecord,
   TOO_DEEP,
   toCell,
