@@ -19,7 +19,7 @@ import type { Database } from './foundation/database/database.ts'
 import type { RevisionWatch } from './foundation/database/revision-watch.ts'
 import type { Standby } from './foundation/database/servers.ts'
 import type { Lifecycle } from './foundation/lifecycle.ts'
-import { getOverview } from './operate/get-overview.ts'
+import { operateOperations } from './operate/operations.ts'
 import type { Settings } from './settings.ts'
 import { createSubmissions } from './submissions/create-submissions.ts'
 
@@ -92,7 +92,7 @@ export async function buildApp(options: AppOptions): Promise<Pick<Serving, 'app'
     ...catalogue.operations,
     ...submissions.operations,
     ...access.operations,
-    getOverview(database, access.access.audit),
+    ...operateOperations(database, access.access.audit),
   ])
   if (settings.CONSOLE === 'on') own(await createConsole(settings, { app, database, access, log }))
   lifecycle.own(serving, ({ stop }) => stop())

@@ -11,6 +11,7 @@ import { action, jsonOption, report, type WithDatabase } from './foundation/comm
 import { describeFailure, reportFailure, writeOut } from './foundation/command-line/terminal.ts'
 import { openDatabase } from './foundation/database/open.ts'
 import { addUpkeepCommands } from './operate/commands.ts'
+import { addOrganisationCommands } from './operate/organisations/commands.ts'
 import { addMirrorCommands } from './remote/commands.ts'
 import { askService, openClient } from './remote/service.ts'
 import { addSubmissionCommands, addSubmitCommand } from './remote/submissions.ts'
@@ -85,6 +86,7 @@ export function addCommands(program: Command): void {
   })
   addKeyCommands(program, withDatabase)
   addAuditCommands(program, withDatabase)
+  addOrganisationCommands(program, withDatabase)
   addCheckCommand(program)
   addConsoleCommand(program, withDatabase)
   addDefinitionCommands(program)

@@ -122,12 +122,17 @@ export const SETTINGS = {
   }),
   RATE_LIMIT_RESULTS: define({
     default: '120/60',
-    meaning: 'requests/seconds per credential for validation results, or off',
+    meaning: 'requests/seconds per credential and organisation for validation results, or off',
     read: readLimit,
   }),
   RATE_LIMIT_CODINGS: define({
     default: '60/60',
     meaning: 'requests/seconds per credential for codings, or off',
+    read: readLimit,
+  }),
+  RATE_LIMIT_ORGANISATION: define({
+    default: '2400/60',
+    meaning: 'requests/seconds of all credentials together for the data of one organisation, or off',
     read: readLimit,
   }),
   RATE_LIMIT_FAILED_CREDENTIALS: define({
@@ -137,7 +142,7 @@ export const SETTINGS = {
   }),
   RATE_LIMIT_SUBMISSIONS: define({
     default: '600/60',
-    meaning: 'requests/seconds per credential for submissions, or off',
+    meaning: 'requests/seconds per credential and organisation for submissions, or off',
     read: readLimit,
   }),
   WORKERS: define({

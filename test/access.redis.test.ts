@@ -35,6 +35,7 @@ async function startLimiter(url: string, limits: Partial<RateLimits>, keyPrefix 
       'validation-results': 'off',
       submissions: 'off',
       codings: 'off',
+      organisation: 'off',
       'failed-credentials': 'off',
       ...limits,
     },
@@ -60,7 +61,7 @@ async function serve(count: number, settings: Record<string, string>) {
   const processes = await Promise.all(Array.from({ length: count }, () => Served.start(all)))
   const ask = async (each: Served | undefined) =>
     (await each?.get('/v1/occupations', { 'x-api-key': key }))?.status
-  return { processes, ask }
+  return { processes, ask, databaseUrl: DATABASE_URL }
 }
 
 function count<T>(values: readonly T[], value: T): number {
@@ -85,6 +86,32 @@ describe.skipIf(sharedRedisUrl === undefined)('with a Redis', () => {
     expect(processes.flatMap(({ messages }) => messages)).not.toContain(LOST)
     expect(count(statuses, 200)).toBe(50)
     expect(count(statuses, 429)).toBe(70)
+  })
+
+  test('an organisation has a limit that all its credentials share in all processes', async () => {
+    const { processes, databaseUrl } = await serve(2, { REDIS_URL: url, RATE_LIMIT_ORGANISATION: '4/600' })
+    const database = await openDatabase(databaseUrl)
+    onTestFinished(() => database.close())
+    const keys = await Promise.all(
+      ['one', 'two'].map(async (client) => {
+        const expires = Date.now() + 86_400_000
+        return (await createKey(database, { client, eids: ['1001', '1002'], expires })).key
+      }),
+    )
+    const asked = async (index: number) => {
+      const headers = { 'x-api-key': keys[index] ?? '', eid: '1002' }
+      return (await processes[index]?.get('/v1/submissions/none', headers))?.body
+    }
+    const ask = async (index: number, eid: string) => {
+      const headers = { 'x-api-key': keys[index % 2] ?? '', eid }
+      return (await processes[index % 2]?.get('/v1/submissions/none', headers))?.status
+    }
+    // A key that a process does not know yet counts as a failed credential.
+    for (const index of [0, 1])
+      await vi.waitFor(async () => expect(await asked(index)).toMatch(/no submission/), SOON)
+    const statuses = await Promise.all(Array.from({ length: 6 }, (_, index) => ask(index, '1001')))
+    expect([count(statuses, 401), count(statuses, 429)]).toEqual([4, 2])
+    expect(await ask(0, '1002')).toBe(401)
   })
 
   test('the headers show the remainder of the shared limit', async () => {

@@ -55,7 +55,11 @@ describe('copy', () => {
     for (const { name, rows, digest } of tables) expect([name, copied[name]]).toEqual([name, [rows, digest]])
     expect(rows).toBeGreaterThan(180)
 
-    const environment = { RATE_LIMIT_OCCUPATIONS: 'off', RATE_LIMIT_RESULTS: 'off' }
+    const environment = {
+      RATE_LIMIT_OCCUPATIONS: 'off',
+      RATE_LIMIT_RESULTS: 'off',
+      RATE_LIMIT_ORGANISATION: 'off',
+    }
     const before = await mahi.serve({ DATABASE_URL: from, ...environment })
     const after = await mahi.serve({ DATABASE_URL: to, ...environment })
     for (const { path, headers } of questions) {

@@ -138,6 +138,13 @@ const PAGES: readonly (readonly [
     { status: 404 },
   ],
   ['GET /console/operator', '/operator', 'Operator', 'region Keys'],
+  ['GET /console/operator/organisations', '/operator/organisations', 'Organisations', 'region Organisations'],
+  [
+    'GET /console/operator/organisations/:organisation',
+    '/operator/organisations/1001',
+    'Organisation 1001',
+    'button Suspend',
+  ],
   ['GET /console/*', '/nowhere', 'No such page', 'link Go to the console', { status: 404 }],
   ['GET /console/sign-in', '/sign-in?signed-out=1', SIGN_IN, 'button Sign in', { stranger: true }],
   [
@@ -186,6 +193,8 @@ const NO_PAGES = [
   'POST /console/submissions/:token/cancel-run',
   'POST /console/submissions/:token/submit',
   'POST /console/submissions/:token/delete',
+  'POST /console/operator/organisations/:organisation/suspend',
+  'POST /console/operator/organisations/:organisation/resume',
 ]
 
 test('every route of the console is a page that is tried here, or shows no page', async () => {

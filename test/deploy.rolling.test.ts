@@ -94,6 +94,7 @@ class Replica {
       LOG_LEVEL: 'error',
       RATE_LIMIT_OCCUPATIONS: 'off',
       RATE_LIMIT_RESULTS: 'off',
+      RATE_LIMIT_ORGANISATION: 'off',
       TRUST_PROXY: '127.0.0.1',
       DRAIN_SECONDS: '3',
     }

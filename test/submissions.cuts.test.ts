@@ -54,6 +54,7 @@ class Place {
       CHECK_FOLDER: join(mahi.folder, 'checks'),
       RATE_LIMIT_SUBMISSIONS: 'off',
       RATE_LIMIT_RESULTS: 'off',
+      RATE_LIMIT_ORGANISATION: 'off',
       PORT: String(port),
     }
     this.client = createClient({ baseUrl: this.#url, apiKey: key, eid: '1001', deadline: 60_000 })

@@ -42,7 +42,12 @@ export class Place {
     const { key } = await createKey(database, { client: 'bench', scopes, eids, expires })
     await database.close()
     // Without kept pages, each response is read from the database.
-    const settings = { WORKERS: '0', PAGE_CACHE_MB: '0', RATE_LIMIT_SUBMISSIONS: 'off' }
+    const settings = {
+      WORKERS: '0',
+      PAGE_CACHE_MB: '0',
+      RATE_LIMIT_SUBMISSIONS: 'off',
+      RATE_LIMIT_ORGANISATION: 'off',
+    }
     return new Place(await startMahi(url, 'Mahi', settings), url, key, eids)
   }
 

@@ -3,6 +3,9 @@ import type { CallOptions, SendChange, SendRequest, StreamRequest } from './requ
 import type {
   BatchResult,
   Caller,
+  Organisation,
+  OrganisationPage,
+  OrganisationUsage,
   Overview,
   ResultsCauses,
   ResultsChanges,
@@ -144,7 +147,24 @@ export interface Submissions {
   me(options?: CallOptions): Promise<Caller>
   /** The state of the service, for an operator. */
   overview(options?: CallOptions): Promise<Overview>
+  /** The organisations that the service knows, for an operator. */
+  organisations(
+    query?: { page?: number; pageSize?: number },
+    options?: CallOptions,
+  ): Promise<OrganisationPage>
+  /** What is stored for an organisation, and its requests, for an operator. */
+  organisation(eid: string, query?: { days?: number }, options?: CallOptions): Promise<OrganisationUsage>
+  /** Refuses every request for the data of an organisation, and cancels its unfinished runs, for an operator. */
+  suspendOrganisation(
+    eid: string,
+    suspension?: { reason?: string },
+    options?: CallOptions,
+  ): Promise<Organisation>
+  /** Ends the suspension of an organisation, for an operator. */
+  resumeOrganisation(eid: string, options?: CallOptions): Promise<Organisation>
 }
+
+const organisationAt = (eid: string) => `/v1/organisations/${encodeURIComponent(eid)}`
 
 /** Seconds that one request waits for a run: the most that the service allows. */
 const WAIT = 30
@@ -228,6 +248,11 @@ export function createSubmissions(
     rule: (code, query = {}, options) => read(`/v1/rules/${encodeURIComponent(code)}`, query, options),
     me: (options) => read('/v1/me', {}, options),
     overview: (options) => read('/v1/overview', {}, options),
+    organisations: (query = {}, options) => read('/v1/organisations', query, options),
+    organisation: (eid, query = {}, options) => read(organisationAt(eid), query, options),
+    suspendOrganisation: (eid, suspension = {}, options) =>
+      write('PUT', `${organisationAt(eid)}/suspension`, options, suspension),
+    resumeOrganisation: (eid, options) => write('DELETE', `${organisationAt(eid)}/suspension`, options),
   }
 }
 

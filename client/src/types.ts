@@ -824,6 +824,8 @@ export interface Caller {
   scopes?: string[]
   /** The organisations that it covers. */
   eids?: string[]
+  /** Those of them that the operator has suspended. */
+  suspended?: string[]
   /** When it expires. */
   expires?: string
   /** The rate limits that apply to it, as the header RateLimit describes them. */
@@ -878,6 +880,72 @@ export interface Overview {
   keys?: OverviewKey[]
   /** Refused credentials by reason, since this process started. */
   refusals?: Record<string, number>
+}
+
+/** An organisation that a key covers, that has submissions, or that is suspended. */
+export interface Organisation {
+  /** The identifier of the organisation. */
+  eid?: string
+  /** Whether requests for its data are refused. */
+  state?: 'Active' | 'Suspended'
+  /** When it was suspended. */
+  suspended?: string
+  /** The note of the operator who suspended it. The organisation does not see it. */
+  reason?: string
+  /** Valid API keys that cover it. */
+  keys?: number
+  /** Stored submissions. */
+  submissions?: number
+  /** Bytes of the stored files. */
+  fileBytes?: number
+  /** Stored validation runs. */
+  runs?: number
+  /** Runs that are queued or in progress. */
+  activeRuns?: number
+  /** Findings of the stored runs. */
+  findings?: number
+}
+
+/** A page of organisations. */
+export interface OrganisationPage {
+  /** The number of this page. */
+  page?: number
+  /** The most entries per page. */
+  pageSize?: number
+  /** The organisations, in the order of their identifiers. */
+  results?: Organisation[]
+  /** The number of known organisations. */
+  totalCount?: number
+}
+
+/** An organisation with its requests. */
+export interface OrganisationUsage {
+  /** The identifier of the organisation. */
+  eid?: string
+  /** Whether requests for its data are refused. */
+  state?: 'Active' | 'Suspended'
+  /** When it was suspended. */
+  suspended?: string
+  /** The note of the operator who suspended it. The organisation does not see it. */
+  reason?: string
+  /** Valid API keys that cover it. */
+  keys?: number
+  /** Stored submissions. */
+  submissions?: number
+  /** Bytes of the stored files. */
+  fileBytes?: number
+  /** Stored validation runs. */
+  runs?: number
+  /** Runs that are queued or in progress. */
+  activeRuns?: number
+  /** Findings of the stored runs. */
+  findings?: number
+  /** From when on requests are counted. */
+  since?: string
+  /** Requests since then that read its data. */
+  reads?: number
+  /** Requests since then that changed its data. */
+  changes?: number
 }
 
 /** An error (RFC 9457) with the members of every kind of problem. */

@@ -923,6 +923,8 @@ class Caller(TypedDict, total=False):
     scopes: List[str]
     #: The organisations that it covers.
     eids: List[str]
+    #: Those of them that the operator has suspended.
+    suspended: List[str]
     #: When it expires.
     expires: str
     #: The rate limits that apply to it, as the header RateLimit describes them.
@@ -980,6 +982,75 @@ class Overview(TypedDict, total=False):
     keys: List[OverviewKey]
     #: Refused credentials by reason, since this process started.
     refusals: Dict[str, int]
+
+
+class Organisation(TypedDict, total=False):
+    """An organisation that a key covers, that has submissions, or that is suspended."""
+
+    #: The identifier of the organisation.
+    eid: str
+    #: Whether requests for its data are refused.
+    state: Literal["Active", "Suspended"]
+    #: When it was suspended.
+    suspended: str
+    #: The note of the operator who suspended it. The organisation does not see it.
+    reason: str
+    #: Valid API keys that cover it.
+    keys: int
+    #: Stored submissions.
+    submissions: int
+    #: Bytes of the stored files.
+    fileBytes: int
+    #: Stored validation runs.
+    runs: int
+    #: Runs that are queued or in progress.
+    activeRuns: int
+    #: Findings of the stored runs.
+    findings: int
+
+
+class OrganisationPage(TypedDict, total=False):
+    """A page of organisations."""
+
+    #: The number of this page.
+    page: int
+    #: The most entries per page.
+    pageSize: int
+    #: The organisations, in the order of their identifiers.
+    results: List[Organisation]
+    #: The number of known organisations.
+    totalCount: int
+
+
+class OrganisationUsage(TypedDict, total=False):
+    """An organisation with its requests."""
+
+    #: The identifier of the organisation.
+    eid: str
+    #: Whether requests for its data are refused.
+    state: Literal["Active", "Suspended"]
+    #: When it was suspended.
+    suspended: str
+    #: The note of the operator who suspended it. The organisation does not see it.
+    reason: str
+    #: Valid API keys that cover it.
+    keys: int
+    #: Stored submissions.
+    submissions: int
+    #: Bytes of the stored files.
+    fileBytes: int
+    #: Stored validation runs.
+    runs: int
+    #: Runs that are queued or in progress.
+    activeRuns: int
+    #: Findings of the stored runs.
+    findings: int
+    #: From when on requests are counted.
+    since: str
+    #: Requests since then that read its data.
+    reads: int
+    #: Requests since then that changed its data.
+    changes: int
 
 # --- end of types ---
 
@@ -1570,10 +1641,11 @@ class _Operations:
         self,
     ) -> Caller:
         """Describe the credential. The client, scopes, organisations, expiry and rate limits of the credential in the
-        request.
+        request. With the header EID, the remaining requests are those for that organisation.
         """
         return self._call(
             "GET", "/v1/me",
+            headers={"EID": self._organisation()},
         )
 
     def get_overview(
@@ -1583,6 +1655,70 @@ class _Operations:
         """
         return self._call(
             "GET", "/v1/overview",
+        )
+
+    def list_organisations(
+        self,
+        *,
+        page: Optional[int] = None,
+        page_size: Optional[int] = None,
+    ) -> OrganisationPage:
+        """List organisations. The organisations that keys cover, that have submissions, or that are suspended, with
+        what is stored for each.
+
+        - page: Page number, from 1.
+        - page_size: Entries per page, from 1 to 1000.
+        """
+        return self._call(
+            "GET", "/v1/organisations",
+            query={"page": page, "pageSize": page_size},
+        )
+
+    def get_organisation(
+        self,
+        eid: str,
+        *,
+        days: Optional[int] = None,
+    ) -> OrganisationUsage:
+        """Show the usage of an organisation. What is stored for an organisation, and how many requests for its data
+        were made.
+
+        - days: Days for which requests are counted, from 1 to 3660.
+        - eid: The identifier of the organisation.
+        """
+        return self._call(
+            "GET", _path("/v1/organisations/{}", eid),
+            query={"days": days},
+        )
+
+    def suspend_organisation(
+        self,
+        eid: str,
+        *,
+        reason: Optional[str] = None,
+    ) -> Organisation:
+        """Suspend an organisation. Refuses every request for the data of an organisation, with any credential, until
+        it is resumed, and cancels its runs that are queued or in progress. Nothing is deleted.
+
+        - eid: The identifier of the organisation.
+        - reason: A note for operators, without personal data.
+        """
+        return self._call(
+            "PUT", _path("/v1/organisations/{}/suspension", eid),
+            body={"reason": reason},
+        )
+
+    def resume_organisation(
+        self,
+        eid: str,
+    ) -> Organisation:
+        """Resume an organisation. Ends the suspension of an organisation. One that is not suspended does not change.
+        Cancelled runs are not started again.
+
+        - eid: The identifier of the organisation.
+        """
+        return self._call(
+            "DELETE", _path("/v1/organisations/{}/suspension", eid),
         )
 
     # --- end of operations ---

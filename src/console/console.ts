@@ -20,6 +20,7 @@ import { findingsPages } from './pages/findings.ts'
 import { occupationPages } from './pages/occupation.ts'
 import { occupationsPages } from './pages/occupations.ts'
 import { operatorPages } from './pages/operator.ts'
+import { organisationPages } from './pages/organisations.ts'
 import { rulesPages } from './pages/rules.ts'
 import { registerUploads, submissionPages } from './pages/submissions.ts'
 import { registerSignIn, renderSignIn, signOut } from './sign-in.ts'
@@ -34,6 +35,7 @@ const ROUTES: readonly Route[] = [
   ...findingsPages,
   ...rulesPages,
   ...operatorPages,
+  ...organisationPages,
   signOut,
 ]
 

@@ -97,6 +97,10 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   getRule: ({ submissions }) => submissions.rule('a'),
   getCaller: ({ submissions }) => submissions.me(),
   getOverview: ({ submissions }) => submissions.overview(),
+  listOrganisations: ({ submissions }) => submissions.organisations(),
+  getOrganisation: ({ submissions }) => submissions.organisation('a'),
+  suspendOrganisation: ({ submissions }) => submissions.suspendOrganisation('a'),
+  resumeOrganisation: ({ submissions }) => submissions.resumeOrganisation('a'),
 }
 
 /** Which operations of a document the client does not call, or calls with another method or path. */

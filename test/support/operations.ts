@@ -37,6 +37,7 @@ export function serve(...operations: readonly Operation[]) {
     audit: { refused: () => undefined } as unknown as Access['audit'],
     consume: () => undefined,
     limits: {},
+    isSuspended: () => false,
     publicOccupations: false,
   }
   app.setErrorHandler(answerError)

@@ -60,6 +60,7 @@ export class Service {
     const settings = readSettings({
       RATE_LIMIT_OCCUPATIONS: 'off',
       RATE_LIMIT_RESULTS: 'off',
+      RATE_LIMIT_ORGANISATION: 'off',
       RATE_LIMIT_FAILED_CREDENTIALS: 'off',
       // Hundreds of requests in a row that never wait keep the event loop from everything else.
       OVERLOAD_DELAY_MS: '0',

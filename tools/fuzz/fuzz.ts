@@ -38,6 +38,7 @@ const LIMITS: Readonly<Record<Mode['name'], Readonly<Record<string, string>>>> =
   open: {
     RATE_LIMIT_OCCUPATIONS: 'off',
     RATE_LIMIT_RESULTS: 'off',
+    RATE_LIMIT_ORGANISATION: 'off',
     RATE_LIMIT_SUBMISSIONS: 'off',
     RATE_LIMIT_FAILED_CREDENTIALS: 'off',
   },

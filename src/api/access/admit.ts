@@ -1,11 +1,12 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { type MaybePromise, whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import { NO_CREDENTIAL, Problem } from '../contract/problems.ts'
-import { addressOf, callerOf } from '../request/caller.ts'
+import { addressOf } from '../request/caller.ts'
 import type { Audit, RefusalReason } from './audit.ts'
+import { countFailure, countRequest } from './count-request.ts'
 import { type Explanation, explainScope } from './explain-refusal.ts'
 import { isRefused, type Principal, type Refused, type Scope, type Verify } from './principal.ts'
-import type { ConsumeLimit, CountedLimits, LimitName, OperationLimit } from './rate-limit.ts'
+import type { ConsumeLimit, CountedLimits, OperationLimit } from './rate-limit.ts'
 
 export interface Access {
   /** Verifies an `X-API-Key`. */
@@ -15,6 +16,8 @@ export interface Access {
   readonly audit: Audit
   readonly consume: ConsumeLimit
   readonly limits: CountedLimits
+  /** Whether an operator has suspended the organisation. */
+  readonly isSuspended: (eid: string) => boolean
   /** Whether callers without a credential can read the occupations. */
   readonly publicOccupations: boolean
 }
@@ -28,6 +31,8 @@ export interface Admission {
   readonly scope: Scope | undefined
   /** Whether a caller without a credential is authorized; one with an invalid credential never is. */
   readonly anonymous: boolean
+  /** Whether it is about the data of the organisation in the header EID. */
+  readonly ofOrganisation: boolean
 }
 
 declare module 'fastify' {
@@ -41,9 +46,9 @@ declare module 'fastify' {
  * Creates the hook that authorizes callers, in this order: credential (401), rate limit (429), scope (401). The
  * operation itself decides which data the caller may see.
  */
-export function admit(access: Access, { operation, limit, scope, anonymous }: Admission) {
+export function admit(access: Access, { operation, limit, scope, anonymous, ofOrganisation }: Admission) {
   const count = (request: FastifyRequest, principal: Principal | undefined) =>
-    whenKnown(consume(access, request, limit, callerOf(request), 'requests'), () => {
+    whenKnown(countRequest(access, request, limit, ofOrganisation), () => {
       if (principal !== undefined && scope !== undefined && !principal.scopes.has(scope))
         throw forbidden(access, request, operation, {
           reason: 'scope',
@@ -87,7 +92,7 @@ export async function verifyPastedKey(
   const { refused: reason, id, client } = principal
   const address = addressOf(request)
   access.audit.refused({ reason, operation: 'console', address, key: id, client })
-  await consume(access, request, 'failed-credentials', address, 'requests without a valid credential')
+  await countFailure(access, request, address)
   return principal
 }
 
@@ -148,34 +153,8 @@ function refuse(
 ): MaybePromise<never> {
   const address = addressOf(request)
   access.audit.refused({ reason, operation, address, key, client })
-  const counted = 'requests without a valid credential'
-  return whenKnown(consume(access, request, 'failed-credentials', address, counted), () => {
+  return whenKnown(countFailure(access, request, address), () => {
     throw unauthorized()
-  })
-}
-
-/**
- * Counts a request under a limit, if the limit is on.
- *
- * @param counted a description of what the limit counts
- * @throws {Problem} `too-many-requests`
- */
-function consume(
-  access: Access,
-  request: FastifyRequest,
-  name: LimitName,
-  key: string,
-  counted: string,
-): MaybePromise<void> {
-  const limit = access.limits[name]
-  return whenKnown(access.consume(name, key), (verdict) => {
-    if (verdict === undefined || limit === undefined) return
-    request.limitHeaders = limit.describe(verdict)
-    if (verdict.allowed) return
-    const most = `${limit.requests} ${counted} in ${limit.seconds} seconds`
-    throw new Problem('too-many-requests', `More than ${most}. Try again in ${verdict.reset} s.`, {
-      headers: { 'retry-after': String(verdict.reset) },
-    })
   })
 }
 

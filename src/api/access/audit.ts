@@ -5,7 +5,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 /**
  * Why a request was refused, which callers are not told: no credential; an unknown key; the id of a key with a wrong
  * secret; a revoked or expired key; an invalid JWT; a credential of another client than X-Client-ID names, or without
- * the scope; or an EID or a submission that the credential does not cover.
+ * the scope; an EID or a submission that the credential does not cover; or a suspended organisation.
  */
 export const REFUSAL_REASONS = [
   'missing',
@@ -17,6 +17,7 @@ export const REFUSAL_REASONS = [
   'client',
   'scope',
   'submission',
+  'suspended',
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
@@ -40,13 +41,19 @@ export interface KeyChange {
   readonly expires: string
 }
 
+/** An organisation that was suspended or resumed. */
+export interface SuspensionChange {
+  readonly audit: 'suspended' | 'resumed'
+  readonly eid: string
+}
+
 /** How long similar refusals are counted before they are reported again, in milliseconds. */
 const WINDOW = 60_000
 /** The most kinds of refusals reported per window: the rest share one line at its end. */
 const MOST = 200
 
 /**
- * Writes a line for each key that is created, revoked or refused. Among similar refusals, the first is written at
+ * Writes a line for each key that is created, revoked or refused, and each organisation that is suspended or resumed. Among similar refusals, the first is written at
  * once and the others are counted, so a flood results in one line a minute for each kind, and in a limited number of
  * lines.
  */
@@ -80,7 +87,7 @@ export class Audit {
     }
   }
 
-  changed(change: KeyChange): void {
+  changed(change: KeyChange | SuspensionChange): void {
     this.#log.warn(change)
   }
 
@@ -105,8 +112,8 @@ export class Audit {
   }
 }
 
-/** The line of a command that changed a key, with the system user who ran it. */
-export function writeKeyChange(change: KeyChange): string {
+/** The line of a command that changed a key or an organisation, with the system user who ran it. */
+export function writeChange(change: KeyChange | SuspensionChange): string {
   const time = formatTimestamp(Date.now())
   return JSON.stringify({ level: 'warn', time, ...change, by: nameUser() })
 }

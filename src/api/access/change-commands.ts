@@ -13,7 +13,7 @@ import { fail } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { renameKey, revokeKeys, rotateKey } from './key-changes.ts'
-import { inTwelveMonths, readClientName, readExpiry, readKeyId, reportKeyChange } from './key-options.ts'
+import { inTwelveMonths, readClientName, readExpiry, readKeyId, reportChange } from './key-options.ts'
 import { listKeys, revokeKey } from './keys.ts'
 
 const DAY = 86_400_000
@@ -38,7 +38,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
         })
         if (key === undefined) refuseUnknown()
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
-        reportKeyChange({
+        reportChange({
           audit: 'revoked',
           key: id,
           client: key.client,
@@ -75,8 +75,8 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           say(`Key ${id} for ${made.client} works until ${dates.old}.`)
           say(`Key ${made.id} replaces it, until ${dates.made}. It will not be shown again:`)
         }
-        reportKeyChange({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
-        reportKeyChange({ audit: 'changed', key: id, client: old.client, expires: dates.old })
+        reportChange({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
+        reportChange({ audit: 'changed', key: id, client: old.client, expires: dates.old })
         const { key, scopes, eids } = made
         const summary = {
           id: made.id,
@@ -106,7 +106,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
         })
         if (key === undefined) refuseUnknown()
         await report(flags, { id, clientId: client }, `Key ${id} is for ${client}.`)
-        reportKeyChange({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
+        reportChange({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
       }),
     )
 }
@@ -143,7 +143,7 @@ async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: 
       }
       const keys = await revokeKeys(database, [...named], waitingNotice())
       for (const { id, client, expires } of keys)
-        reportKeyChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+        reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
       return keys.map(({ id }) => id)
     },
     { existing: true },

@@ -8,7 +8,7 @@ import {
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { addKeyChangeCommands } from './change-commands.ts'
-import { inTwelveMonths, readExpiry, readNames, reportKeyChange } from './key-options.ts'
+import { inTwelveMonths, readExpiry, readNames, reportChange } from './key-options.ts'
 import { createKey, type KeyDescription, listKeys } from './keys.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from './principal.ts'
 
@@ -55,7 +55,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
         )
         const date = formatTimestamp(expires)
         if (!json) say(`Key ${id} for ${client}, until ${date}. It will not be shown again:`)
-        reportKeyChange({ audit: 'made', key: id, client, expires: date })
+        reportChange({ audit: 'made', key: id, client, expires: date })
         const summary = { id, clientId: client, key, scopes, eids, expires: date }
         await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
       }),

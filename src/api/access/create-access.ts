@@ -12,6 +12,7 @@ import { KeyUse } from './key-use.ts'
 import { KeyWatch } from './key-watch.ts'
 import { KeyVerifier } from './keys.ts'
 import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf } from './rate-limit.ts'
+import { SuspensionWatch } from './suspensions.ts'
 import { createBearerVerifier } from './verify.ts'
 
 export interface AccessSettings extends RateLimitSettings {
@@ -44,11 +45,13 @@ export async function createAccess(
 ): Promise<AccessPart> {
   const audit = new Audit(log)
   const keyWatch = await KeyWatch.start(database, audit)
+  const suspensions = await SuspensionWatch.start(database, audit)
   const keyUse = new KeyUse(database)
   const keys = new KeyVerifier(database, keyWatch.explain, keyUse.mark)
   revisions.on('keys', () => {
     keys.forget()
     void keyWatch.refresh()
+    void suspensions.refresh()
   })
   // Otherwise a revoked key would be accepted for as long as changes cannot be read.
   revisions.onStale(() => keys.forget())
@@ -64,6 +67,7 @@ export async function createAccess(
     audit,
     consume,
     limits: describeLimits(rateLimitsOf(settings)),
+    isSuspended: suspensions.has,
     publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
   }
   return {
@@ -81,6 +85,7 @@ export async function createAccess(
     ],
     stop: async () => {
       keyWatch.stop()
+      suspensions.stop()
       await keyUse.stop()
       audit.stop()
     },

@@ -24,6 +24,10 @@ export function explainEid(principal: Principal, eid: unknown): Explanation {
   return principal.eids.size === 0 ? covered : `${covered}, not ${eid}`
 }
 
+export function explainSuspension(eid: string): Explanation {
+  return `Organisation ${eid} is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it`
+}
+
 export function explainToken(eid: string): Explanation {
   return `Organisation ${eid} has no submission with this token`
 }

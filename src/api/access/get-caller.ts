@@ -6,7 +6,8 @@ import { COMMON_PROBLEMS, describeDocument } from '../contract/describe.ts'
 import { text } from '../contract/fields.ts'
 import { document } from '../contract/results.ts'
 import type { Access } from './admit.ts'
-import type { OperationLimit } from './rate-limit.ts'
+import { counterOf, organisationOf } from './count-request.ts'
+import type { LimitName } from './rate-limit.ts'
 
 const list = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 
@@ -16,6 +17,7 @@ const Caller = Type.Object(
     clientId: text('The client that holds the credential.'),
     scopes: list('The scopes of the credential.'),
     eids: list('The organisations that it covers.'),
+    suspended: list('Those of them that the operator has suspended.'),
     expires: Type.Optional(Type.String({ description: 'When it expires.', format: 'date-time' })),
     limits: Type.Optional(
       Type.Array(
@@ -33,19 +35,24 @@ const Caller = Type.Object(
   { description: 'The credential of a request.' },
 )
 
-/** Describes the credential of the request; no EID is needed. */
+/** Describes the credential of the request; an EID is needed only for the limits of that organisation. */
 export function getCaller(access: Access): Operation {
   return operation({
     name: 'me',
     id: 'getCaller',
     summary: 'Describe the credential',
     description:
-      'The client, scopes, organisations, expiry and rate limits of the credential in the request.',
+      'The client, scopes, organisations, expiry and rate limits of the credential in the request. With the header EID, the remaining requests are those for that organisation.',
     tag: 'Credential',
     method: 'GET',
     path: '/me',
     access: WITH_CREDENTIAL,
     limit: 'submissions',
+    request: {
+      header: Type.Object({
+        EID: Type.Optional(Type.String({ description: 'The organisation whose limits are shown.' })),
+      }),
+    },
     schemas: { Caller },
     responses: {
       200: describeDocument(Caller, 'The credential.', {
@@ -53,17 +60,20 @@ export function getCaller(access: Access): Operation {
         clientId: 'demo',
         scopes: ['occupations:read', 'validation-results:read'],
         eids: ['9999'],
+        suspended: [],
         expires: '2027-06-30T23:59:59.000Z',
         limits: [{ name: 'submissions', requests: 600, seconds: 60, remaining: 599, reset: 60 }],
       }),
     },
     problems: COMMON_PROBLEMS,
-  }).handle(async ({ principal }) => {
+  }).handle(async ({ request, principal }) => {
     const { id, client, scopes = new Set<string>(), eids = new Set<string>(), expires } = principal ?? {}
     const limits: NonNullable<Static<typeof Caller>['limits']> = []
+    const eid = organisationOf(request, principal)
     for (const [name, { requests, seconds }] of Object.entries(access.limits)) {
-      if (name === 'failed-credentials') continue
-      const state = await access.consume(name as OperationLimit, id ?? '', 0)
+      const counter = counters(id ?? '', eid)[name as LimitName]
+      if (counter === undefined) continue
+      const state = await access.consume(name as LimitName, counter, 0)
       limits.push({
         name,
         requests,
@@ -75,8 +85,21 @@ export function getCaller(access: Access): Operation {
       ...(id !== undefined && { id, clientId: client ?? '' }),
       scopes: [...scopes].sort(),
       eids: [...eids].sort(),
+      suspended: [...eids].filter(access.isSuspended).sort(),
       ...(expires !== undefined && { expires: formatTimestamp(expires) }),
       limits,
     })
   })
+}
+
+/** What each limit counts the requests of a credential by; those that are not listed do not count them. */
+function counters(id: string, eid: string | undefined): Partial<Record<LimitName, string>> {
+  const ofOrganisation = counterOf(id, eid)
+  return {
+    occupations: id,
+    codings: id,
+    'validation-results': ofOrganisation,
+    submissions: ofOrganisation,
+    ...(eid !== undefined && { organisation: eid }),
+  }
 }

@@ -28,7 +28,7 @@ export interface Principal {
 
 /** An invalid credential; the reason is only for the log. */
 export interface Refused {
-  readonly refused: Exclude<RefusalReason, 'scope' | 'submission'>
+  readonly refused: Exclude<RefusalReason, 'scope' | 'submission' | 'suspended'>
   /** Its id and client, if the credential exists. */
   readonly id?: string
   readonly client?: string

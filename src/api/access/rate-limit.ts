@@ -7,16 +7,20 @@ export interface RateLimit {
   readonly seconds: number
 }
 
-/** The separate limits: operations are counted by credential, failed credentials by address. */
+/**
+ * The separate limits: operations are counted by credential and, for the data of organisations, by each organisation
+ * that it covers; `organisation` by organisation, for all its credentials; failed credentials by address.
+ */
 export type LimitName =
   | 'occupations'
   | 'validation-results'
   | 'submissions'
   | 'codings'
+  | 'organisation'
   | 'failed-credentials'
 
 /** A limit of operations. */
-export type OperationLimit = Exclude<LimitName, 'failed-credentials'>
+export type OperationLimit = Exclude<LimitName, 'organisation' | 'failed-credentials'>
 
 export type RateLimits = Readonly<Record<LimitName, RateLimit | 'off'>>
 
@@ -26,6 +30,7 @@ export interface RateLimitSettings {
   readonly RATE_LIMIT_RESULTS: RateLimit | 'off'
   readonly RATE_LIMIT_SUBMISSIONS: RateLimit | 'off'
   readonly RATE_LIMIT_CODINGS: RateLimit | 'off'
+  readonly RATE_LIMIT_ORGANISATION: RateLimit | 'off'
   readonly RATE_LIMIT_FAILED_CREDENTIALS: RateLimit | 'off'
 }
 
@@ -35,6 +40,7 @@ export function rateLimitsOf(settings: RateLimitSettings): RateLimits {
     'validation-results': settings.RATE_LIMIT_RESULTS,
     submissions: settings.RATE_LIMIT_SUBMISSIONS,
     codings: settings.RATE_LIMIT_CODINGS,
+    organisation: settings.RATE_LIMIT_ORGANISATION,
     'failed-credentials': settings.RATE_LIMIT_FAILED_CREDENTIALS,
   }
 }

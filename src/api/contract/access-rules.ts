@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import Type, { type TObject } from 'typebox'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { Forbidding } from '../access/admit.ts'
-import { explainEid, explainScope, explainToken } from '../access/explain-refusal.ts'
+import { explainEid, explainScope, explainSuspension, explainToken } from '../access/explain-refusal.ts'
 import type { Principal, Scope } from '../access/principal.ts'
 import type { Problem } from './problems.ts'
 
@@ -13,6 +13,8 @@ interface Authorizing {
   readonly principal: Principal | undefined
   /** The path parameters as received. */
   readonly path: Readonly<Record<string, string>>
+  /** Whether an operator has suspended the organisation. */
+  isSuspended(eid: string): boolean
   /** The refusal of the request, which is audited. */
   forbid(why: Forbidding): Problem
 }
@@ -69,19 +71,21 @@ export function asOrganisation<Owned>(
     scope,
     anonymous: false,
     headers: EID_HEADER,
-    authorize({ request, principal, path, forbid }) {
+    authorize({ request, principal, path, isSuspended, forbid }) {
       const { eid } = request.headers
       const inScope = principal?.scopes.has(scope) === true
       const covered = typeof eid === 'string' && principal?.eids.has(eid) === true
+      const suspended = covered && isSuspended(eid)
       const assertFound = (owned: Owned | undefined): Owned => {
         if (principal !== undefined && !inScope)
           throw forbid({ reason: 'scope', detail: explainScope(principal, scope) })
         if (principal !== undefined && !covered)
           throw forbid({ reason: 'submission', detail: explainEid(principal, eid) })
+        if (suspended) throw forbid({ reason: 'suspended', detail: explainSuspension(String(eid)) })
         if (owned === undefined) throw forbid({ reason: 'submission', detail: explainToken(String(eid)) })
         return owned
       }
-      const found = find(inScope && covered ? eid : '', path)
+      const found = find(inScope && covered && !suspended ? eid : '', path)
       return found instanceof Promise ? found.then(assertFound) : assertFound(found)
     },
   }

@@ -138,6 +138,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       request,
       principal,
       path: path.values as Record<string, string>,
+      isSuspended: access.isSuspended,
       forbid: (reason) => forbidden(access, request, name, reason),
     })
     return whenKnown(authorized, (authorized) => {
@@ -196,6 +197,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       limit: operation.limit,
       scope: authorize === undefined ? rule.scope : undefined,
       anonymous: rule.anonymous,
+      ofOrganisation: rule.headers === EID_HEADER,
     }),
     schema: {
       operationId: operation.id,

@@ -24,6 +24,7 @@ const REASONS: Readonly<Record<RefusalReason, string>> = {
   client: 'X-Client-ID of another client',
   scope: 'Missing scope',
   submission: 'EID, submission and credential do not belong together',
+  suspended: 'Suspended organisation',
 }
 
 type Key = Having<types.OverviewKey, 'id' | 'client' | 'scopes' | 'eids' | 'expires'>
@@ -85,6 +86,8 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       ${showCounts(Object.entries(runs), 'runs')}
       <h3>Queue</h3>
       ${waiting.length === 0 ? html`<p class="soft">No jobs waiting.</p>` : html`<ul>${waiting.map((each) => html`<li>${each}</li>`)}</ul>`}
+      <h2>Organisations</h2>
+      <p><a href="/console/operator/organisations">What each organisation uses, and suspending one</a></p>
       <h2>Keys</h2>
       <p>${count(live.length, 'valid key')}${warning}.</p>
       <${Table} region label="Keys" columns=${KEY_COLUMNS}>${keys.map((key) => showKey(key, now))}<//>

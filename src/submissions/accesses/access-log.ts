@@ -209,6 +209,20 @@ export async function* readAccesses(
   }
 }
 
+/** Counts the requests since a time for each organisation, or for one. */
+export async function countAccesses(
+  reader: Reader,
+  since: number,
+  eid?: string,
+): Promise<{ eid: string; reads: number; changes: number }[]> {
+  return await reader.all(
+    `select eid, cast(sum(case when change = 0 then times else 0 end) as bigint) as reads,
+       cast(sum(case when change = 0 then 0 else times end) as bigint) as changes
+     from access_log where time >= $1 and eid = coalesce($2, eid) group by eid order by eid`,
+    [since, eid ?? null],
+  )
+}
+
 /**
  * Deletes the rows from before a time. Only the owner of the table may.
  *

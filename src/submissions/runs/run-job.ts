@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { isSuspended } from '../../api/access/suspensions.ts'
 import type { Traces } from '../../api/telemetry/traces.ts'
 import type { Finding as CheckFinding, Limits } from '../../engines/checking/index.ts'
 import {
@@ -13,6 +14,7 @@ import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundation/jobs/worker.ts'
+import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
 import type { Format } from '../files/scan.ts'
 import { changeSubmission, lockSubmission } from '../findings/change-submission.ts'
@@ -62,6 +64,10 @@ export class RunJob implements JobHandler {
     const { database } = this.#options
     const run = await readRun(database, Number(job.subject))
     if (run === undefined || run.completed !== null) return void (await endJob(database, job))
+    if (await isSuspended(database, run.eid)) {
+      await this.#end(job, run, 'Cancelled', ENDED_BY_SUSPENSION)
+      return describe({ run: run.run, status: 'Cancelled' })
+    }
     await changeSubmission(database, run.token, (writer) =>
       writer.run(
         `update submission_run set status = 'InProgress', started = $2, reason = null
@@ -89,7 +95,12 @@ export class RunJob implements JobHandler {
   }
 
   /** Ends a run without a result, unless another worker has taken it over. */
-  async #end(job: Job, run: Run, status: 'Halted' | 'UnknownError', reason: string): Promise<void> {
+  async #end(
+    job: Job,
+    run: Run,
+    status: 'Halted' | 'UnknownError' | 'Cancelled',
+    reason: string,
+  ): Promise<void> {
     await changeSubmission(this.#options.database, run.token, async (writer) => {
       if (await finish(writer, job)) await endRun(writer, run, status, reason)
     })

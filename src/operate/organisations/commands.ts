@@ -1,0 +1,141 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { reportChange } from '../../api/access/key-options.ts'
+import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { say, writeOut } from '../../foundation/command-line/terminal.ts'
+import { fail } from '../../foundation/faults/user-error.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
+import { renderOrganisation, renderUsage } from './contract.ts'
+import { listOrganisations, readRequests, resume, suspend } from './organisations.ts'
+
+const DAY = 86_400_000
+
+/** Adds `organisations list`, `suspend`, `resume` and `usage`. */
+export function addOrganisationCommands(program: Command, withDatabase: WithDatabase): void {
+  const organisations = program
+    .command('organisations')
+    .description('list, suspend and resume organisations, and show what each uses')
+  const open = { existing: true } as const
+
+  organisations
+    .command('list')
+    .description('list the organisations that keys cover, that have submissions, or that are suspended')
+    .addOption(jsonOption)
+    .action(
+      action(async (flags: { json?: true }) => {
+        const all = (await withDatabase((database) => listOrganisations(database), open)).map(
+          renderOrganisation,
+        )
+        if (flags.json) return writeOut(`${JSON.stringify({ organisations: all })}\n`)
+        if (all.length === 0) say('There are no organisations yet: a key or a submission makes one known.')
+        for (const { eid = '', state = '', suspended, keys, submissions, reason } of all) {
+          const when = suspended === undefined ? '' : `since ${suspended.slice(0, 10)}`
+          const counts = `${keys} valid keys, ${submissions} submissions`
+          const columns = [eid.padEnd(16), state.padEnd(9), when.padEnd(16), counts, reason ?? '']
+          await writeOut(`${columns.join('  ').trimEnd()}\n`)
+        }
+      }),
+    )
+
+  organisations
+    .command('suspend')
+    .description('refuse every request for the data of an organisation, and cancel its unfinished runs')
+    .argument('<eid>', 'identifier of the organisation')
+    .option('--reason <text>', 'a note for operators, without personal data', readReason, '')
+    .option('--unknown', 'also if no key and no submission names it yet')
+    .addOption(jsonOption)
+    .action(
+      action(async (eid: string, { reason, unknown, ...flags }: SuspendFlags) => {
+        const suspended = await withDatabase(
+          (database) => suspend(database, { eid, reason, unknown: unknown === true }),
+          open,
+        )
+        if (suspended === undefined)
+          failUnknown(
+            eid,
+            '. Give --unknown to suspend it nevertheless, for example if only tokens of an identity provider name it',
+          )
+        const { cancelledRuns } = suspended
+        const text = `Organisation ${eid} is suspended: within a second, every request for its data is refused. Runs that were cancelled: ${cancelledRuns}. Its data and its keys are unchanged. "mahi organisations resume ${eid}" ends this.`
+        await report(flags, { eid, state: 'Suspended', cancelledRuns }, text)
+        reportChange({ audit: 'suspended', eid })
+      }),
+    )
+
+  organisations
+    .command('resume')
+    .description('end the suspension of an organisation')
+    .argument('<eid>', 'identifier of the organisation')
+    .addOption(jsonOption)
+    .action(
+      action(async (eid: string, flags: { json?: true }) => {
+        if (!(await withDatabase((database) => resume(database, eid), open)))
+          fail({
+            field: '<eid>',
+            message: `the organisation ${quote(eid)} is not suspended. Nothing was changed. "mahi organisations list" shows which are`,
+          })
+        const text = `Organisation ${eid} is active again, within a second. Runs that were cancelled are not started again: their submissions can request new ones.`
+        await report(flags, { eid, state: 'Active' }, text)
+        reportChange({ audit: 'resumed', eid })
+      }),
+    )
+
+  organisations
+    .command('usage')
+    .description('show what is stored for each organisation, and its requests in a period')
+    .argument('[eid]', 'only this organisation')
+    .option(
+      '--since <time>',
+      'count requests from this date or date-time on (default: for 30 days)',
+      readTime,
+    )
+    .addOption(jsonOption)
+    .action(
+      action(async (eid: string | undefined, { since: given, ...flags }: { since?: number; json?: true }) => {
+        const since = given ?? Date.now() - 30 * DAY
+        const all = await withDatabase(async (database) => {
+          const requests = await readRequests(database, since, eid)
+          const known = await listOrganisations(database, eid)
+          return known.map((each) => renderUsage(each, since, requests.get(each.eid)))
+        }, open)
+        if (eid !== undefined && all.length === 0) failUnknown(eid, '')
+        if (flags.json)
+          return writeOut(`${JSON.stringify({ since: formatTimestamp(since), organisations: all })}\n`)
+        const head = ['EID', 'Submissions', 'File bytes', 'Runs', 'Findings', 'Reads', 'Changes']
+        const rows = all.map((each) => [
+          each.eid ?? '',
+          ...[each.submissions, each.fileBytes, each.runs, each.findings, each.reads, each.changes].map(
+            String,
+          ),
+        ])
+        for (const [first = '', ...others] of [head, ...rows])
+          await writeOut(`${first.padEnd(16)}${others.map((each) => each.padStart(14)).join('')}\n`)
+      }),
+    )
+}
+
+interface SuspendFlags {
+  reason: string
+  unknown?: true
+  json?: true
+}
+
+function failUnknown(eid: string, advice: string): never {
+  fail({
+    field: '<eid>',
+    message: `no key covers the organisation ${quote(eid)}, and it has no submission. Nothing was changed. "mahi organisations list" lists those that are known${advice}`,
+  })
+}
+
+function readReason(text: string): string {
+  const reason = text.normalize('NFC').trim()
+  if (reason.length <= 200 && !/\p{Cc}/u.test(reason)) return reason
+  throw new InvalidArgumentError('It must be one line of at most 200 characters.')
+}
+
+function readTime(text: string): number {
+  const timestamp = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
+  if (timestamp === undefined)
+    throw new InvalidArgumentError('It must be a date such as 2027-06-30, or a date-time.')
+  return timestamp.milliseconds
+}

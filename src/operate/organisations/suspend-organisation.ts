@@ -1,0 +1,55 @@
+import Type from 'typebox'
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import {
+  EID_PATH,
+  EXAMPLE,
+  ORGANISATION_PROBLEMS,
+  Organisation,
+  renderOrganisation,
+  TAG,
+  UNKNOWN,
+} from './contract.ts'
+import { findOrganisation, suspend } from './organisations.ts'
+
+const NewSuspension = Type.Object(
+  {
+    reason: Type.Optional(
+      Type.String({ description: 'A note for operators, without personal data.', maxLength: 200 }),
+    ),
+  },
+  { description: 'The suspension of an organisation.' },
+)
+
+export function suspendOrganisation(database: Database): Operation {
+  return operation({
+    name: 'suspend-organisation',
+    id: 'suspendOrganisation',
+    summary: 'Suspend an organisation',
+    description:
+      'Refuses every request for the data of an organisation, with any credential, until it is resumed, and cancels its runs that are queued or in progress. Nothing is deleted.',
+    tag: TAG,
+    method: 'PUT',
+    path: '/organisations/{eid}/suspension',
+    access: withScope('operate'),
+    limit: 'submissions',
+    request: { path: EID_PATH, body: { json: NewSuspension, maxBytes: 4096 } },
+    schemas: { Organisation },
+    responses: { 200: describeDocument(Organisation, 'The suspended organisation.', EXAMPLE) },
+    problems: {
+      ...ORGANISATION_PROBLEMS,
+      'invalid-body': 'A member is invalid.',
+      'malformed-body': 'The body is not one JSON object.',
+      'content-too-large': 'The body is too large.',
+      'unsupported-media-type': 'The body is not JSON.',
+    },
+  }).handle(async ({ path: { eid }, body: { reason = '' }, refuse }) => {
+    const suspended = await suspend(database, { eid, reason })
+    const organisation = suspended && (await findOrganisation(database, eid))
+    if (organisation === undefined) return refuse('not-found', UNKNOWN)
+    return document(renderOrganisation(organisation))
+  })
+}

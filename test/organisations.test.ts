@@ -1,0 +1,402 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { SCOPES } from '../src/api/access/principal.ts'
+import { storeSuspension } from '../src/api/access/suspensions.ts'
+import { Installation, until } from './support/command.ts'
+import { ConsoleService, describeForm } from './support/console.ts'
+import { withDatabase } from './support/filled-database.ts'
+import { Service } from './support/service.ts'
+import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
+import { startWorker } from './support/submission-worker.ts'
+import { engine } from './support/temporary.ts'
+
+const GROUPS = 'localId,code,title\n1,G1,One\n'
+
+/** A service with a vendor's key for two organisations, and a key of its operator. */
+async function start(environment: Record<string, string> = {}) {
+  const definition = makeSmallDefinition()
+  const service = await Service.start({
+    RATE_LIMIT_SUBMISSIONS: 'off',
+    DEFINITIONS: definition,
+    ...environment,
+  })
+  const vendor = await service.createKey({
+    client: 'vendor',
+    scopes: ['validation-results:read', 'submissions:write', 'occupations:read'],
+    eids: ['1001', '1002'],
+  })
+  const operator = await service.createKey({ client: 'operator', scopes: ['operate'] })
+  const ask = async (
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    url: string,
+    { key = vendor.key, eid, body, type }: { key?: string; eid?: string; body?: unknown; type?: string } = {},
+  ) => {
+    const response = await service.request({
+      method,
+      url: `/v1${url}`,
+      headers: {
+        'x-api-key': key,
+        ...(eid !== undefined && { eid }),
+        ...(body !== undefined && { 'content-type': type ?? 'application/json' }),
+      },
+      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: response.body === '' ? {} : response.json(),
+    }
+  }
+  const operate = async (method: 'GET' | 'PUT' | 'DELETE', url: string, body?: object) => {
+    const response = await ask(method, url, { key: operator.key, ...(body !== undefined && { body }) })
+    // Every process sees the change with the revision of the keys.
+    await service.revisions.refresh()
+    return response
+  }
+  const submit = async (eid: string, people = makePeople('p', 2, 1).csv) => {
+    const { body } = await ask('POST', '/submissions', { eid, body: { returnId: '202512' } })
+    const path = `/submissions/${body.submissionToken}`
+    for (const [file, content] of [
+      ['people', people],
+      ['groups', GROUPS],
+    ])
+      await ask('PUT', `${path}/files/${file}`, { eid, body: content, type: 'text/csv' })
+    return path
+  }
+  return { service, definition, vendor, operator, ask, operate, submit }
+}
+
+describe('a suspended organisation', () => {
+  test('is refused by every operation on its data, whatever the request names, and others are not', async () => {
+    const { service, ask, operate, submit } = await start()
+    const [own, others] = [await submit('1001'), await submit('1002')]
+    const suspended = await operate('PUT', '/organisations/1001/suspension', { reason: 'Asked for' })
+    expect(suspended.body).toMatchObject({
+      eid: '1001',
+      state: 'Suspended',
+      reason: 'Asked for',
+      keys: 2,
+      submissions: 1,
+    })
+
+    const refusals = await Promise.all([
+      ask('GET', own, { eid: '1001' }),
+      ask('GET', `${own}/validation-results`, { eid: '1001' }),
+      ask('GET', `${own}/files/people`, { eid: '1001' }),
+      ask('POST', `${own}/validation-runs`, { eid: '1001' }),
+      ask('DELETE', own, { eid: '1001' }),
+      ask('GET', '/submissions', { eid: '1001' }),
+      ask('POST', '/submissions', { eid: '1001', body: { returnId: '202511' } }),
+      // A submission of another organisation, and one that does not exist.
+      ask('GET', others, { eid: '1001' }),
+      ask('GET', '/submissions/unknown-token', { eid: '1001' }),
+    ])
+    const details = new Set(refusals.map(({ status, body }) => `${status} ${body.type} ${body.detail}`))
+    expect([...details]).toEqual([
+      '401 /problems/unauthorized Organisation 1001 is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it.',
+    ])
+    expect((await ask('GET', others, { eid: '1002' })).status).toBe(200)
+    expect((await ask('GET', '/occupations')).status).toBe(200)
+    expect((await ask('GET', '/me')).body).toMatchObject({ eids: ['1001', '1002'], suspended: ['1001'] })
+    // Neither the reason nor the suspension is for those whom the credential does not cover.
+    const stranger = await service.createKey({ client: 'stranger', eids: ['7'] })
+    expect((await ask('GET', own, { key: stranger.key, eid: '1001' })).body.detail).toBe(
+      'This key covers organisation 7, not 1001.',
+    )
+    // A new key is not a way around it.
+    const later = await service.createKey({ client: 'later', eids: ['1001'] })
+    expect((await ask('GET', own, { key: later.key, eid: '1001' })).body.detail).toMatch(/is suspended/)
+
+    const resumed = await operate('DELETE', '/organisations/1001/suspension')
+    expect(resumed.body).toMatchObject({ eid: '1001', state: 'Active' })
+    expect(resumed.body).not.toHaveProperty('reason')
+    expect((await ask('GET', own, { eid: '1001' })).status).toBe(200)
+    const lines = service.log
+      .map((line) => JSON.parse(line))
+      .filter(({ audit, reason }) => audit && (reason ?? 'suspended') === 'suspended')
+    expect(lines.map(({ audit, eid }) => (eid === undefined ? audit : `${audit} ${eid}`))).toEqual(
+      expect.arrayContaining(['suspended 1001', 'refused', 'resumed 1001']),
+    )
+  })
+
+  test('loses its runs that are queued or in progress, and keeps everything else', async () => {
+    const { service, definition, ask, operate, submit } = await start()
+    const own = await submit('1001')
+    const requested = await ask('POST', `${own}/validation-runs`, { eid: '1001' })
+    expect(requested.body.status).toBe('Queued')
+    await operate('PUT', '/organisations/1001/suspension', {})
+    // A request that was authorized before the suspension may still add one afterwards.
+    const late = await submit('1002')
+    await ask('POST', `${late}/validation-runs`, { eid: '1002' })
+    await storeSuspension(service.database, { eid: '1002', reason: '' })
+    const worker = await startWorker(service.database, [definition])
+    await until(async () => {
+      const row = await service.database.get<{ open: number }>(
+        'select count(*) as open from submission_run where completed is null',
+      )
+      return row?.open === 0 ? true : undefined
+    })
+    await worker.stop()
+    await operate('DELETE', '/organisations/1001/suspension')
+    await operate('DELETE', '/organisations/1002/suspension')
+    for (const [eid, path] of [
+      ['1001', own],
+      ['1002', late],
+    ] as const) {
+      const run = await ask('GET', `${path}/validation-runs/1`, { eid })
+      expect(run.body).toMatchObject({
+        status: 'Cancelled',
+        reason: expect.stringMatching(/was suspended before this run ended.*Request a run again/s),
+      })
+      const { body } = await ask('GET', path, { eid })
+      expect(body.files.map(({ records }: { records: number }) => records)).toEqual([1, 2])
+      expect(body.submissionStatus).toBe('Pending')
+    }
+    expect(await service.database.all('select eid from job where kind = $1', ['run'])).toEqual([])
+  })
+
+  test('also loses a run that a worker has begun: it stores nothing', async () => {
+    const mahi = new Installation()
+    const { definition, path, key } = await prepare(mahi)
+    const environment = { DEFINITIONS: definition, LOG_LEVEL: 'info' }
+    const { url } = await mahi.serve(environment)
+    const call = (method: string, rest: string) =>
+      fetch(`${url}/v1${path}${rest}`, { method, headers: { 'x-api-key': key, eid: '1001' } })
+    await call('POST', '/validation-runs')
+    const worker = mahi.start(['work'], { environment: { ...environment, WORKERS: '1' } })
+    const status = async () =>
+      ((await (await call('GET', '/validation-runs/1')).json()) as { status: string }).status
+    await until(async () => ((await status()) === 'InProgress' ? true : undefined))
+    expect(await mahi.runJson(['organisations', 'suspend', '1001', '--reason', 'Trial'])).toEqual({
+      eid: '1001',
+      state: 'Suspended',
+      cancelledRuns: 1,
+    })
+    // The worker notices that its job is gone.
+    await worker.output(/"outcome":"lost"/)
+    worker.kill('SIGTERM')
+    await worker.ended
+    await mahi.runJson(['organisations', 'resume', '1001'])
+    await until(async () => ((await call('GET', '')).status === 200 ? true : undefined))
+    expect(await (await call('GET', '/validation-runs/1')).json()).toMatchObject({ status: 'Cancelled' })
+    expect((await (await call('GET', '')).json()) as object).toMatchObject({ submissionStatus: 'Pending' })
+    const entries = await withDatabase(mahi.databaseUrl, (database) =>
+      database.get<{ count: number }>('select count(*) as count from result_entry'),
+    )
+    expect(entries?.count).toBe(0)
+  })
+})
+
+/** A submission whose check takes some seconds. */
+async function prepare(mahi: Installation) {
+  const definition = makeSmallDefinition()
+  const service = await Service.start(
+    { RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition },
+    mahi.databaseUrl,
+  )
+  const { key } = await service.createKey({
+    scopes: ['validation-results:read', 'submissions:write'],
+    eids: ['1001'],
+  })
+  const headers = { 'x-api-key': key, eid: '1001' }
+  const created = await service.request({
+    method: 'POST',
+    url: '/v1/submissions',
+    headers: { ...headers, 'content-type': 'application/json' },
+    payload: JSON.stringify({ returnId: '202512' }),
+  })
+  const path = `/submissions/${created.json().submissionToken}`
+  for (const [file, payload] of [
+    ['people', makePeople('p', 300_000, 0).csv],
+    ['groups', GROUPS],
+  ] as const)
+    await service.request({
+      method: 'PUT',
+      url: `/v1${path}/files/${file}`,
+      headers: { ...headers, 'content-type': 'text/csv' },
+      payload,
+    })
+  return { definition, path, key }
+}
+
+describe('an operator', () => {
+  test('lists organisations and their usage; other credentials may not', async () => {
+    const { ask, operate, submit } = await start()
+    await submit('1002')
+    await ask('GET', '/submissions', { eid: '1002' })
+    const { body } = await operate('GET', '/organisations?pageSize=1&page=2')
+    expect(body).toMatchObject({ page: 2, pageSize: 1, totalCount: 2 })
+    expect(body.results).toEqual([
+      {
+        eid: '1002',
+        state: 'Active',
+        keys: 1,
+        submissions: 1,
+        fileBytes: expect.any(Number),
+        runs: 0,
+        activeRuns: 0,
+        findings: 0,
+      },
+    ])
+    expect(body.results[0].fileBytes).toBeGreaterThan(GROUPS.length)
+    // Changes are recorded before they are made; reads within a second.
+    const used = await until(async () => {
+      const { body } = await operate('GET', '/organisations/1002')
+      return body.reads > 0 ? body : undefined
+    })
+    expect(used).toMatchObject({ eid: '1002', changes: 3, since: expect.any(String) })
+    for (const [method, url, body] of [
+      ['GET', '/organisations', undefined],
+      ['GET', '/organisations/1002', undefined],
+      ['PUT', '/organisations/1002/suspension', {}],
+      ['DELETE', '/organisations/1002/suspension', undefined],
+    ] as const) {
+      const refused = await ask(method, url, { eid: '1002', ...(body && { body }) })
+      expect([refused.status, refused.body.detail]).toEqual([401, 'This key lacks the scope operate.'])
+    }
+  })
+
+  test('is told when an organisation does not exist, and nothing changes', async () => {
+    const { service, operate } = await start()
+    for (const [method, path] of [
+      ['GET', ''],
+      ['PUT', '/suspension'],
+      ['DELETE', '/suspension'],
+    ] as const) {
+      const { status, body } = await operate(
+        method,
+        `/organisations/9999${path}`,
+        method === 'PUT' ? {} : undefined,
+      )
+      expect([status, body.detail]).toEqual([
+        404,
+        expect.stringMatching(/^No key covers this organisation.*Nothing was changed\./),
+      ])
+    }
+    expect(await service.database.all('select eid from organisation_suspension')).toEqual([])
+    expect((await operate('PUT', '/organisations/1001/suspension', { reason: 'x'.repeat(201) })).status).toBe(
+      400,
+    )
+    expect((await operate('DELETE', '/organisations/1001/suspension')).status).toBe(200)
+  })
+
+  test('does the same with commands, which say what was done and what to do', async () => {
+    const mahi = await new Installation().migrate()
+    await mahi.runJson(['keys', 'create', '--client', 'docs', '--eid', '1001'])
+    const unknown = await mahi.run(['organisations', 'suspend', '9'])
+    expect(unknown.code).toBe(1)
+    expect(unknown.stderr).toMatch(
+      /no key covers the organisation "9", and it has no submission\. Nothing was changed\. .*--unknown/,
+    )
+    const idle = await mahi.run(['organisations', 'resume', '1001'])
+    expect([idle.code, idle.stderr]).toEqual([
+      1,
+      expect.stringMatching(/"1001" is not suspended\. Nothing was changed/),
+    ])
+    const suspended = await mahi.run([
+      'organisations',
+      'suspend',
+      '1001',
+      '--reason',
+      'Asked for by the agency',
+    ])
+    expect([suspended.code, suspended.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /Runs that were cancelled: 0\..*resume 1001.*"audit":"suspended","eid":"1001","by":/s,
+      ),
+    ])
+    expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
+      /^1001 +Suspended +since \S+ +1 valid keys, 0 submissions +Asked for by the agency$/m,
+    )
+    expect(await mahi.runJson(['organisations', 'suspend', '9', '--unknown'])).toMatchObject({ eid: '9' })
+    expect((await mahi.run(['organisations', 'resume', '9'])).code).toBe(0)
+    expect((await mahi.run(['organisations', 'usage'])).stdout).toMatch(/^EID +Submissions.*\n1001 +0 /)
+    expect((await mahi.run(['organisations', 'usage', '9'])).stderr).toMatch(
+      /no key covers the organisation "9"/,
+    )
+  })
+
+  test('suspends and resumes one in the console', async () => {
+    const console = await ConsoleService.start({ RATE_LIMIT_SUBMISSIONS: 'off' })
+    const { id } = await console.service.createKey({ client: 'operator', scopes: SCOPES, eids: ['1001'] })
+    const cookie = await console.signIn(id)
+    const send = (path: string, fields?: Record<string, string>) =>
+      console.service.app.inject({
+        ...(fields === undefined ? { headers: { host: 'localhost', cookie } } : describeForm(fields, cookie)),
+        url: `/console/operator/organisations${path}`,
+      })
+    expect((await send('')).body).toMatch(/<a href="\/console\/operator\/organisations\/1001">1001<\/a>/)
+    const suspended = await send('/1001/suspend', { reason: 'Asked for' })
+    expect([suspended.statusCode, suspended.headers.location]).toEqual([
+      303,
+      '/console/operator/organisations/1001?notice=suspended',
+    ])
+    await console.service.revisions.refresh()
+    const shown = (await send('/1001?notice=suspended')).body
+    expect(shown).toContain('The organisation is suspended.')
+    expect(shown).toMatch(/Asked for[\s\S]*Resume/)
+    const submissions = await console.service.app.inject({
+      url: '/console/submissions?eid=1001',
+      headers: { host: 'localhost', cookie },
+    })
+    expect(submissions.body).toContain('Organisation 1001 is suspended')
+    expect((await send('/1001/resume', {})).statusCode).toBe(303)
+    expect((await send('/1001')).body).toContain('Suspend</button>')
+    expect((await send('/nobody')).statusCode).toBe(404)
+  })
+})
+
+describe('limits count by organisation', () => {
+  const RESULTS = '/v1/submissions/submission-0001/validation-results'
+
+  test('as well as by credential: a key for several has an allowance for each', async () => {
+    const service = await Service.start({ RATE_LIMIT_RESULTS: '2/60' })
+    const eids = Array.from({ length: 40 }, (_, index) => String(2000 + index))
+    const { key } = await service.createKey({ client: 'vendor', eids })
+    const ask = async (eid: string) => (await service.get(RESULTS, { 'x-api-key': key, eid })).statusCode
+    for (const eid of eids) expect([await ask(eid), await ask(eid), await ask(eid)]).toEqual([401, 401, 429])
+    // An organisation that the credential does not cover is no allowance of its own.
+    expect([await ask('1'), await ask('2'), await ask('3')]).toEqual([401, 401, 429])
+  })
+
+  test('for all of its credentials together, and /v1/me shows what is left', async () => {
+    const service = await Service.start({ RATE_LIMIT_ORGANISATION: '3/60' })
+    const { key } = await service.createKey({ client: 'second', eids: ['1001', '1002'] })
+    const ask = (eid: string, by: string) => service.get(RESULTS, { 'x-api-key': by, eid })
+    expect((await ask('1001', service.key)).statusCode).toBe(401)
+    expect((await ask('1001', key)).statusCode).toBe(401)
+    const { limits } = (await service.get('/v1/me', { eid: '1001' })).json()
+    expect(limits).toContainEqual(
+      expect.objectContaining({ name: 'organisation', requests: 3, remaining: 1 }),
+    )
+    expect((await ask('1001', key)).statusCode).toBe(401)
+    const refused = await ask('1001', service.key)
+    expect([refused.statusCode, refused.json().detail]).toEqual([
+      429,
+      expect.stringMatching(
+        /^More than 3 requests of organisation 1001 in 60 seconds\. Try again in \d+ s\.$/,
+      ),
+    ])
+    expect(refused.headers['ratelimit-policy']).toBe('"organisation";q=3;w=60')
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await ask('1002', key)).statusCode).toBe(401)
+    expect((await service.get('/v1/occupations')).statusCode).toBe(200)
+  })
+})
+
+test(`the suspension survives a restart on ${engine}`, async () => {
+  const mahi = await new Installation().migrate()
+  const { key } = (await mahi.runJson(['keys', 'create', '--client', 'docs', '--eid', '1001'])) as {
+    key: string
+  }
+  await mahi.runJson(['organisations', 'suspend', '1001'])
+  const { command, url } = await mahi.serve()
+  onTestFinished(() => command.kill('SIGTERM'))
+  const response = await fetch(`${url}${RESULTS_PATH}`, { headers: { 'x-api-key': key, eid: '1001' } })
+  expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
+    401,
+    expect.stringMatching(/^Organisation 1001 is suspended/),
+  ])
+})
+
+const RESULTS_PATH = '/v1/submissions/submission-0001/validation-results'
