@@ -131,6 +131,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   search_source: 'catalogue',
   search_synonym: 'catalogue',
   submission: 'submissions',
+  submission_activity: 'submissions/activity',
   submission_file: 'submissions',
   submission_run: 'submissions',
 }

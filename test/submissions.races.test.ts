@@ -307,6 +307,7 @@ test('every operation, job and module that changes a submission takes part in th
 
   /** The modules that take the lock of a submission, and a step of the races that runs each of them. */
   const modules: Record<string, StepName> = {
+    'src/submissions/activity/activity.ts': 'getSubmissionFile',
     'src/submissions/files/batch.ts': 'addSubmissionRecords',
     'src/submissions/files/file-index.ts': 'addSubmissionRecords',
     'src/submissions/retention/ending.ts': 'submitSubmission',

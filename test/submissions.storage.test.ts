@@ -285,12 +285,14 @@ test('a run reads the files as they were when it was requested, and the submissi
   const ended = await store.validate(token)
   expect(ended).toMatchObject({ run: run.run, status: 'Processed', errors: 2, warnings: 1 })
   expect((await store.state(token)).status).toBe('Pending')
-  await expect(submit(store.database, { token, eid: EID, actor: 'test' })).rejects.toMatchObject({
+  await expect(
+    submit(store.database, { token, eid: EID, actor: { id: 'test', name: 'Test' } }),
+  ).rejects.toMatchObject({
     kind: 'conflict',
   })
   expect(await store.validate(token)).toMatchObject({ number: 2, errors: 0, warnings: 1 })
   expect((await store.state(token)).status).toBe('Validated')
-  await submit(store.database, { token, eid: EID, actor: 'test' })
+  await submit(store.database, { token, eid: EID, actor: { id: 'test', name: 'Test' } })
   expect((await store.state(token)).status).toBe('Submitted')
   await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject({ kind: 'conflict' })
   // The replaced file is deleted once no run needs it.
@@ -393,7 +395,7 @@ test('a cancelled submission leaves nothing of its records in any table, nor in 
   await store.validate(token)
   const stay = await store.create('202604')
   await store.put(stay, 'people', PEOPLE)
-  await cancelSubmission(store.database, { token, eid: EID, actor: 'test' })
+  await cancelSubmission(store.database, { token, eid: EID, actor: { id: 'test', name: 'Test' } })
   expect((await store.state(token)).status).toBe('Cancelled')
   await store.untilDone('purge')
 

@@ -1,6 +1,7 @@
 import { MahiError } from './errors.ts'
 import type { CallOptions, SendChange, SendRequest, StreamRequest } from './request.ts'
 import type {
+  ActivityPage,
   BatchResult,
   Caller,
   Organisation,
@@ -139,6 +140,12 @@ export interface Submissions {
   submit(token: string, options?: CallOptions): Promise<Submission>
   /** Cancels a submission and deletes every record and finding of it. */
   delete(token: string, options?: CallOptions): Promise<Submission>
+  /** Who did what with a submission, newest first. */
+  activity(
+    token: string,
+    query?: { page?: number; pageSize?: number },
+    options?: CallOptions,
+  ): Promise<ActivityPage>
   /** Every check of a definition. */
   rules(query?: { definition?: string }, options?: CallOptions): Promise<RuleCatalogue>
   /** One check of a definition. */
@@ -244,6 +251,7 @@ export function createSubmissions(
     changes: (token, query, options) => read(`${at(token)}/validation-results/changes`, query, options),
     submit: (token, options) => write('POST', `${at(token)}/submit`, options),
     delete: (token, options) => write('DELETE', at(token), options),
+    activity: (token, query = {}, options) => read(`${at(token)}/activity`, query, options),
     rules: (query = {}, options) => read('/v1/rules', query, options),
     rule: (code, query = {}, options) => read(`/v1/rules/${encodeURIComponent(code)}`, query, options),
     me: (options) => read('/v1/me', {}, options),

@@ -710,6 +710,60 @@ export interface SubmissionPage {
   totalCount?: number
 }
 
+/** Who did it. */
+export interface Actor {
+  /** The public id of the credential; `service` or `command` for Mahi itself and its operator. */
+  id?: string
+  /** The name that the identity provider gives, or the client that holds the credential. */
+  name?: string
+}
+
+/** Something that was done with a submission. */
+export interface Activity {
+  /** When it was done. */
+  time?: string
+  /** What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute. */
+  event?: 'Created' | 'FileUploaded' | 'RecordsChanged' | 'CheckRequested' | 'CheckCancelled' | 'Checked' | 'Explained' | 'ExplanationWithdrawn' | 'Submitted' | 'Reopened' | 'Deleted' | 'Downloaded' | 'Expired' | 'Purged'
+  /** Who did it. */
+  actor?: Actor
+  /** The file, as in URLs; `findings` for a download of the findings. */
+  file?: string
+  /** The validation run. */
+  runId?: number
+  /** Records of the uploaded file. */
+  records?: number
+  /** Errors that the run found. */
+  errorCount?: number
+  /** Warnings that the run found. */
+  warningCount?: number
+  /** Explanations that the run reopened, because it found more than they explain. */
+  reopened?: number
+  /** The codes that were explained. */
+  codes?: string[]
+  /** The reason of an explanation, or why the submission was reopened. */
+  reason?: string
+  /** The number of the receipt. */
+  receipt?: number
+  /** Until when a reopened submission can be changed. */
+  until?: string
+  /** Files that were deleted. */
+  files?: number
+  /** Findings that were deleted. */
+  findings?: number
+}
+
+/** A page of what was done with a submission. */
+export interface ActivityPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The activities, newest first. */
+  results?: Activity[]
+  /** All activities. */
+  totalCount?: number
+}
+
 /** The result of a batch. */
 export interface BatchResult {
   /** The token of the submission. */
@@ -762,6 +816,8 @@ export interface Rule {
   until?: string
   /** `active`, `draft` or `retired`. */
   status?: string
+  /** Whether its findings must be explained before the submission; absent if not. */
+  needsExplanation?: boolean
 }
 
 /** All checks of a definition. */
@@ -806,6 +862,8 @@ export interface RuleOfDefinition {
   until?: string
   /** `active`, `draft` or `retired`. */
   status?: string
+  /** Whether its findings must be explained before the submission; absent if not. */
+  needsExplanation?: boolean
   /** The query of a rule in SQL. */
   sql?: string
   /** The examples of a rule in SQL. */

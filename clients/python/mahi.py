@@ -803,6 +803,62 @@ class SubmissionPage(TypedDict, total=False):
     totalCount: int
 
 
+class Actor(TypedDict, total=False):
+    """Who did it."""
+
+    #: The public id of the credential; `service` or `command` for Mahi itself and its operator.
+    id: str
+    #: The name that the identity provider gives, or the client that holds the credential.
+    name: str
+
+
+class Activity(TypedDict, total=False):
+    """Something that was done with a submission."""
+
+    #: When it was done.
+    time: str
+    #: What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute.
+    event: Literal["Created", "FileUploaded", "RecordsChanged", "CheckRequested", "CheckCancelled", "Checked", "Explained", "ExplanationWithdrawn", "Submitted", "Reopened", "Deleted", "Downloaded", "Expired", "Purged"]
+    actor: Actor
+    #: The file, as in URLs; `findings` for a download of the findings.
+    file: str
+    #: The validation run.
+    runId: int
+    #: Records of the uploaded file.
+    records: int
+    #: Errors that the run found.
+    errorCount: int
+    #: Warnings that the run found.
+    warningCount: int
+    #: Explanations that the run reopened, because it found more than they explain.
+    reopened: int
+    #: The codes that were explained.
+    codes: List[str]
+    #: The reason of an explanation, or why the submission was reopened.
+    reason: str
+    #: The number of the receipt.
+    receipt: int
+    #: Until when a reopened submission can be changed.
+    until: str
+    #: Files that were deleted.
+    files: int
+    #: Findings that were deleted.
+    findings: int
+
+
+class ActivityPage(TypedDict, total=False):
+    """A page of what was done with a submission."""
+
+    #: Page number of this page, from 1.
+    page: int
+    #: Page size of this page.
+    pageSize: int
+    #: The activities, newest first.
+    results: List[Activity]
+    #: All activities.
+    totalCount: int
+
+
 class BatchResult(TypedDict, total=False):
     """The result of a batch."""
 
@@ -858,6 +914,8 @@ class Rule(TypedDict, total=False):
     until: str
     #: `active`, `draft` or `retired`.
     status: str
+    #: Whether its findings must be explained before the submission; absent if not.
+    needsExplanation: bool
 
 
 class RuleCatalogue(TypedDict, total=False):
@@ -904,6 +962,8 @@ class RuleOfDefinition(TypedDict, total=False):
     until: str
     #: `active`, `draft` or `retired`.
     status: str
+    #: Whether its findings must be explained before the submission; absent if not.
+    needsExplanation: bool
     #: The query of a rule in SQL.
     sql: str
     #: The examples of a rule in SQL.
@@ -1421,6 +1481,27 @@ class _Operations:
         """
         return self._call(
             "POST", _path("/v1/submissions/{}/submit", submission_token),
+            headers={"EID": self._organisation()},
+        )
+
+    def list_submission_activity(
+        self,
+        submission_token: str,
+        *,
+        page: Optional[int] = None,
+        page_size: Optional[int] = None,
+    ) -> ActivityPage:
+        """List what was done with a submission. Who created, uploaded, checked, explained, submitted, reopened,
+        deleted or downloaded what, newest first. It is kept as long as the record of the submission, also after its
+        data was deleted, and contains no data of learners. As `application/x-ndjson`, the whole list is streamed.
+
+        - page: Page number, from 1.
+        - page_size: Entries per page, from 1 to 100.
+        - submission_token: The token of the submission.
+        """
+        return self._call(
+            "GET", _path("/v1/submissions/{}/activity", submission_token),
+            query={"page": page, "pageSize": page_size},
             headers={"EID": self._organisation()},
         )
 

@@ -141,15 +141,16 @@ function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-function writePrincipal({ id, client, alias, scopes, eids, expires }: Principal): string {
-  return JSON.stringify({ id, client, alias, scopes: [...scopes], eids: [...eids], expires })
+function writePrincipal({ id, client, alias, name, scopes, eids, expires }: Principal): string {
+  return JSON.stringify({ id, client, alias, name, scopes: [...scopes], eids: [...eids], expires })
 }
 
 function readPrincipal(text: string): Principal {
-  const { id, client, alias, scopes, eids, expires } = JSON.parse(text) as {
+  const { id, client, alias, name, scopes, eids, expires } = JSON.parse(text) as {
     id: string
     client: string
     alias?: string
+    name?: string
     scopes: string[]
     eids: string[]
     expires: number
@@ -158,6 +159,7 @@ function readPrincipal(text: string): Principal {
     id,
     client,
     ...(alias !== undefined && { alias }),
+    ...(name !== undefined && { name }),
     scopes: new Set(scopes),
     eids: new Set(eids),
     expires,

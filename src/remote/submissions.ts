@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
 import type { ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
+import { COMMAND } from '../api/access/actor.ts'
 import type { CheckedInput } from '../engines/checking/index.ts'
 import { describePartial, tabulateCauses } from '../engines/checking/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
@@ -222,7 +223,7 @@ export function addSubmissionCommands(
       action(async (token: string, flags: { json?: true }) => {
         const { eid } = await withDatabase(async (database) => {
           const submission = await findByToken(database, token)
-          return await cancelSubmission(database, { ...submission, actor: 'command' }, recordErasure())
+          return await cancelSubmission(database, { ...submission, actor: COMMAND }, recordErasure())
         })
         const summary = { submissionToken: token, eid, submissionStatus: 'Cancelled' }
         await report(flags, summary, 'The submission is cancelled. A worker deletes its data.')

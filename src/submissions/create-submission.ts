@@ -1,3 +1,4 @@
+import { actorOf } from '../api/access/actor.ts'
 import { forOrganisation } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
@@ -55,7 +56,7 @@ export function createNewSubmission({
       'unprocessable-content':
         'The definition does not exist, or the returnId does not have the form that it requires.',
     },
-  }).handle(async ({ authorized: eid, body, refuse }) => {
+  }).handle(async ({ authorized: eid, body, principal, refuse }) => {
     const { returnId, type } = body
     if (!/^[!-~]{1,64}$/.test(returnId))
       refuse('invalid-body', 'returnId must be at most 64 visible ASCII characters without spaces.')
@@ -65,6 +66,7 @@ export function createNewSubmission({
       returnId,
       definition,
       life,
+      actor: actorOf(principal),
       ...(type !== undefined && { type }),
     })
     const shown = renderState(definitions, submission, maxBatchRecords)

@@ -3,10 +3,11 @@ import type { Part } from '../api/contract/part.ts'
 import type { AuthorizedRequest } from '../api/contract/register.ts'
 import type { Rate } from '../api/request/body.ts'
 import type { Serving } from '../api/serving/serving.ts'
-import type { Database } from '../foundation/database/database.ts'
+import { type Database, DatabaseUnavailable } from '../foundation/database/database.ts'
 import type { Standby } from '../foundation/database/servers.ts'
 import type { Life } from '../foundation/lifecycle.ts'
 import { AccessLog } from './accesses/access-log.ts'
+import { recordDownload } from './activity/activity.ts'
 import { type CheckSettings, checkLimitsOf } from './check-limits.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
 import { fileOperations } from './files/operations.ts'
@@ -84,6 +85,10 @@ export async function createSubmissions(
         reads: serving.budgets['page-reads'],
         limits: { default: settings.RESULTS_PAGE_SIZE_DEFAULT, max: settings.RESULTS_PAGE_SIZE_MAX },
         sealer,
+        onDownload: (download) =>
+          recordDownload(database, download).catch((error: unknown) => {
+            if (!(error instanceof DatabaseUnavailable)) throw error
+          }),
       }),
       ...submissionOperations(options),
       ...fileOperations(options),

@@ -1,3 +1,4 @@
+import { actorOf } from '../api/access/actor.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
@@ -35,7 +36,7 @@ export function deleteSubmission({
     },
     problems: { ...SUBMISSION_PROBLEMS, 'malformed-body': 'The request has a body.' },
   }).handle(async ({ authorized, principal }) => {
-    const actor = principal?.id ?? ''
+    const actor = actorOf(principal)
     const submission = await refusing(cancelSubmission(database, { ...authorized, actor }, recordErasure))
     return document(
       renderState(definitions, submission, maxBatchRecords),

@@ -1,8 +1,6 @@
-import Type from 'typebox'
 import { forOrganisation } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../api/contract/describe.ts'
-import { withDefault } from '../api/contract/fields.ts'
 import { document } from '../api/contract/results.ts'
 import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG } from './contract.ts'
@@ -10,34 +8,10 @@ import { EXAMPLE_SUBMISSION } from './example.ts'
 import { linkNextPage } from './findings/next-page.ts'
 import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
+import { PAGE_QUERY } from './paging.ts'
 import { renderState } from './render.ts'
 import { SubmissionPage } from './schema.ts'
 import { listSubmissions, readState, type SubmissionState } from './submission.ts'
-
-const MAX_PAGE_SIZE = 100
-
-const PAGE_QUERY = Type.Object({
-  page: withDefault(
-    Type.Integer({
-      description: 'Page number, from 1.',
-      minimum: 1,
-      maximum: 1_000_000,
-
-      format: 'int32',
-    }),
-    1,
-  ),
-  pageSize: withDefault(
-    Type.Integer({
-      description: `Entries per page, from 1 to ${MAX_PAGE_SIZE}.`,
-      minimum: 1,
-      maximum: MAX_PAGE_SIZE,
-
-      format: 'int32',
-    }),
-    20,
-  ),
-})
 
 export function listOwnSubmissions({ database, definitions, maxBatchRecords }: SubmissionOptions): Operation {
   return operation({

@@ -1,4 +1,5 @@
 import type { Operation } from '../api/contract/contract.ts'
+import { listSubmissionActivity } from './activity/list-activity.ts'
 import { createNewSubmission } from './create-submission.ts'
 import { deleteSubmission } from './delete-submission.ts'
 import { getSubmission } from './get-submission.ts'
@@ -13,5 +14,6 @@ export function submissionOperations(options: SubmissionOptions): readonly Opera
     getSubmission(options),
     submitSubmission(options),
     deleteSubmission(options),
+    listSubmissionActivity(options),
   ]
 }

@@ -1,5 +1,7 @@
+import { type Actor, SERVICE } from '../api/access/actor.ts'
 import type { Database, Reader, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
+import { recordActivity } from './activity/activity.ts'
 import { changeSubmission, lockSubmission, type SubmissionWriter } from './findings/change-submission.ts'
 import { RUN_COLUMNS, type Run, type RunRow, toRun } from './findings/runs.ts'
 import { createToken } from './findings/token.ts'
@@ -242,6 +244,7 @@ export interface NewSubmission {
   readonly type?: SubmissionType
   /** Milliseconds until the submission expires. */
   readonly life: number
+  readonly actor?: Actor
   /** The token to use; generated if absent. */
   readonly token?: string
 }
@@ -249,7 +252,7 @@ export interface NewSubmission {
 /** Creates a submission, or returns the organisation's open one for the same return. */
 export async function createSubmission(
   database: Database,
-  { eid, returnId, definition, type = 'Full', life, token = createToken() }: NewSubmission,
+  { eid, returnId, definition, type = 'Full', life, token = createToken(), actor = SERVICE }: NewSubmission,
 ): Promise<{ submission: SubmissionState; created: boolean }> {
   return await database.write(`return:${eid}/${returnId}`, async (transaction) => {
     const open = await findOpen(transaction, eid, returnId)
@@ -261,7 +264,8 @@ export async function createSubmission(
        values ($1, $2, $3, 0, 0, 0, $4, $5, $6, $7)`,
       [token, eid, returnId, definition, type, now, now + life],
     )
-    await writeAudit(writer, { event: 'created', eid, subject: token, actor: 'api' })
+    await writeAudit(writer, { event: 'created', eid, subject: token, actor: actor.id })
+    await recordActivity(writer, { token, event: 'Created', actor })
     const submission = await findState(writer, { token, eid })
     if (submission === undefined) throw new Error('the submission that was just stored is missing')
     return { submission, created: true }
@@ -311,7 +315,7 @@ export interface AuditEvent {
   readonly eid: string
   /** The token of the submission. */
   readonly subject: string
-  /** `api`, `command`, or the name of the job. */
+  /** The public id of the credential; `command`, `job`, `restore` or `service` for Mahi itself. */
   readonly actor: string
   /** Counts, never data. */
   readonly detail?: Readonly<Record<string, number | string>>

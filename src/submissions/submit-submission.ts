@@ -1,3 +1,4 @@
+import { actorOf } from '../api/access/actor.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
@@ -35,7 +36,7 @@ export function submitSubmission({ database, definitions, maxBatchRecords }: Sub
       gone: REFUSALS.gone,
     },
   }).handle(async ({ authorized, principal }) => {
-    const actor = principal?.id ?? ''
+    const actor = actorOf(principal)
     const submission = await refusing(submit(database, { ...authorized, actor }))
     return document(
       renderState(definitions, submission, maxBatchRecords),

@@ -83,6 +83,7 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   getSubmission: ({ submissions }) => submissions.get('a'),
   deleteSubmission: ({ submissions }) => submissions.delete('a'),
   submitSubmission: ({ submissions }) => submissions.submit('a'),
+  listSubmissionActivity: ({ submissions }) => submissions.activity('a'),
   putSubmissionFile: ({ submissions }) => submissions.putFile('a', 'a', ''),
   getSubmissionFile: ({ submissions }) => submissions.getFile('a', 'a'),
   getMarkedFiles: ({ submissions }) => submissions.markedFiles('a'),

@@ -112,6 +112,7 @@ function readPrincipal(claims: JWTPayload, eidClaim: string, keyedHash: KeyedHas
     client: client ?? `sub_${subject}`,
     // The caller may send its subject as X-Client-ID.
     ...(client === undefined && { alias: sub }),
+    ...(isText(claims.name) && { name: claims.name }),
     scopes: new Set(readTexts(claims.scope ?? claims.scp).flatMap((text) => text.split(' '))),
     eids: new Set(readTexts(claims[eidClaim])),
     expires: (exp + CLOCK_SKEW) * 1000,

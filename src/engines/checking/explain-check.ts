@@ -25,7 +25,20 @@ export function explainCheck(definition: Definition, code: string, json: boolean
   const { resource, check } = findCode(definition, code)
   const description = describeCheck(definition, resource, check)
   if (json) return `${JSON.stringify({ ...description, notice: definition.notice })}\n`
-  const { severity, message, fields, why, fix, replaces, source, basis, since, until, status } = description
+  const {
+    severity,
+    message,
+    fields,
+    why,
+    fix,
+    replaces,
+    source,
+    basis,
+    since,
+    until,
+    status,
+    needsExplanation,
+  } = description
   const rows: [string, string | undefined][] = [
     ['File', `${resource.title} (${resource.path})`],
     ['Fields', fields.length === 0 ? undefined : fields.join(', ')],
@@ -35,6 +48,7 @@ export function explainCheck(definition: Definition, code: string, json: boolean
     ['Source', source],
     ['Basis', basis === undefined ? undefined : BASIS[basis]],
     ['In force', describePeriod(since, until)],
+    ['Explanation', needsExplanation === true ? 'needed before the return is submitted' : undefined],
     ['Status', status === 'active' ? undefined : status],
     ['Permitted', listPermitted(resource, check)],
   ]

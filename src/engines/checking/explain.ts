@@ -20,6 +20,7 @@ export interface CheckDescription {
   readonly since?: string
   readonly until?: string
   readonly status: Check['status']
+  readonly needsExplanation?: true
 }
 
 /** Describes a check. */
@@ -44,6 +45,7 @@ export function describeCheck(_definition: Definition, resource: Resource, check
     message: check.message ?? describeKind(resource, check),
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
     status,
+    ...(check.needsExplanation && { needsExplanation: true }),
   }
 }
 

@@ -14,6 +14,7 @@ import { fileIndex } from './migrations/0012-file-index.ts'
 import { accessLog } from './migrations/0013-access-log.ts'
 import { nameSources } from './migrations/0014-name-sources.ts'
 import { trimmedRuns } from './migrations/0015-trimmed-runs.ts'
+import { activity } from './migrations/0016-activity.ts'
 import { suspendedOrganisations } from './migrations/0020-suspended-organisations.ts'
 import { backups } from './migrations/0021-backups.ts'
 import type { Migration } from './migrations/migration.ts'
@@ -35,6 +36,7 @@ const MIGRATIONS: readonly Migration[] = [
   accessLog,
   nameSources,
   trimmedRuns,
+  activity,
   suspendedOrganisations,
   backups,
 ]

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { type Actor, SERVICE } from '../../api/access/actor.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
+import { recordSimilar } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, withSubmission } from '../submission.ts'
@@ -18,6 +20,7 @@ export interface Batch {
   readonly operations: readonly Operation[]
   readonly maxRecords: number
   readonly form: FileForm
+  readonly actor?: Actor
 }
 
 /** The result for each record, in the order of the batch. */
@@ -77,7 +80,11 @@ async function tryBatch(database: Database, sealer: Sealer, batch: Batch, conten
     const file = known ?? (await createFile(writer, sealer, batch))
     if (!(await isIndexed(writer, file))) return { file }
     const { acknowledgements, records, changed } = await count(writer, sealer, file, operations)
-    if (changed) await append(writer, sealer, batch, file, { content, records })
+    if (changed) {
+      await append(writer, sealer, batch, file, { content, records })
+      const { token, actor = SERVICE } = batch
+      await recordSimilar(writer, { token, event: 'RecordsChanged', actor, file: resource })
+    }
     return { acknowledgements }
   })
 }

@@ -1,3 +1,4 @@
+import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
@@ -75,7 +76,7 @@ function batchOperation(
       ...REFUSALS,
     },
     describeBodyFaults: () => ({ members: { errorCode: 'CV1' } }),
-  }).handle(async ({ authorized, body: { content } }) => {
+  }).handle(async ({ authorized, body: { content }, principal }) => {
     assertKnown(definitions, authorized)
     const { submission, resource } = authorized
     const known = definitions.findResource(submission.definition ?? '', resource)
@@ -93,6 +94,7 @@ function batchOperation(
         resource,
         operations,
         maxRecords: maxBatchRecords,
+        actor: actorOf(principal),
         form: definitions.formOf(submission.definition ?? '', resource),
       }),
     )

@@ -1,8 +1,10 @@
+import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
+import { recordDownload } from '../activity/activity.ts'
 import { REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
@@ -42,7 +44,7 @@ export function getFile(options: SubmissionOptions): Operation {
       gone: REFUSALS.gone,
       conflict: 'The file has too many fields for CSV, or batches have changed too many of its records.',
     },
-  }).handle(async ({ authorized, request }) => {
+  }).handle(async ({ authorized, request, principal }) => {
     const { submission, resource } = authorized
     if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
     assertKnown(definitions, authorized)
@@ -57,6 +59,7 @@ export function getFile(options: SubmissionOptions): Operation {
     const body = type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open(), form)
     // What cannot be sent is refused before the response begins.
     const first = await refusing(body.next().catch(explainChanges))
+    await recordDownload(database, { token: submission.token, actor: actorOf(principal), file: resource })
     return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
       etag: fileEtag(file),
       // The name comes from the definition.

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'
@@ -66,7 +67,7 @@ export function putFile(options: SubmissionOptions): Operation {
       'precondition-failed': 'The file does not have the ETag in If-Match, or has one in If-None-Match.',
       ...REFUSALS,
     },
-  }).handle(async ({ authorized, header, body, request }) => {
+  }).handle(async ({ authorized, header, body, request, principal }) => {
     // RFC 9110, section 14.5: a part must not replace the whole file.
     if (request.headers['content-range'] !== undefined)
       throw new Problem('invalid-parameters', 'Content-Range is not supported. Send the whole file.')
@@ -88,6 +89,7 @@ export function putFile(options: SubmissionOptions): Operation {
         gzip: encoding === 'gzip',
         content: bytes,
         maxBytes: maxUploadBytes,
+        actor: actorOf(principal),
         ...(digest !== undefined && { digest }),
         ...(ifMatch !== undefined && { ifMatch }),
         ...(ifNoneMatch !== undefined && { ifNoneMatch }),

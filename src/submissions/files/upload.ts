@@ -1,7 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { type Actor, SERVICE } from '../../api/access/actor.ts'
 import { EncodingLook, inTurns } from '../../engines/records/index.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
+import { recordActivity } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { Refusal } from '../refusal.ts'
 import { deleteInParts } from '../retention/purge.ts'
@@ -35,6 +37,7 @@ export interface Upload {
   readonly ifNoneMatch?: readonly string[]
   /** The largest file in bytes, uncompressed. */
   readonly maxBytes: number
+  readonly actor?: Actor
 }
 
 /** The ETag of a file: its digest or, with batches, its version and state. */
@@ -351,6 +354,8 @@ async function replace(
   )
   await writer.run('update submission set revision = revision + 1 where token = $1', [token])
   if (before !== undefined) await dropVersion(writer, upload.eid, before.version)
+  const { actor = SERVICE } = upload
+  await recordActivity(writer, { token, event: 'FileUploaded', actor, file: resource, detail: { records } })
   return {
     resource,
     version,

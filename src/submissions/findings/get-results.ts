@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { actorOf } from '../../api/access/actor.ts'
 import { unauthorized } from '../../api/access/admit.ts'
 import { explainToken } from '../../api/access/explain-refusal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
@@ -49,6 +50,7 @@ export function getValidationResults({
   reads,
   limits,
   sealer,
+  onDownload,
 }: ResultsOptions): Operation {
   const selections = new PageCache<Selection>(SELECTIONS)
   const readings = new SharedReads<Page>(unread, reads)
@@ -83,7 +85,7 @@ export function getValidationResults({
     badRequest: EXAMPLE_BAD_REQUEST,
     describeFaults: (faults, { authorized, received }) =>
       describePaginationFaults('PR1', faults, authorized, received),
-  }).handle(async ({ request, query, received, authorized, accepted, isFresh }) => {
+  }).handle(async ({ request, query, received, authorized, accepted, isFresh, principal }) => {
     const answer = async (submission: Submission) => {
       assertThere(submission)
       const selected = await select(selections, servers, submission, query, sealer)
@@ -93,6 +95,8 @@ export function getValidationResults({
         if (isFresh(etag)) return notModified(etag)
         const run = await readAtPrimary(servers, (reader) => readRun(reader, submission.run))
         const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
+        const { token } = submission
+        await onDownload({ token, actor: actorOf(principal), file: 'findings' })
         return streamEntries(accepted, servers, submission, selected, { sealer, etag, found })
       }
       const matching = { ...submission, totalCount: selected?.total ?? submission.totalCount }

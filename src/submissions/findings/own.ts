@@ -6,6 +6,7 @@ import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtPrimary, type Servers } from '../../foundation/database/servers.ts'
+import type { Download } from '../activity/activity.ts'
 import { REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS } from '../contract.ts'
 import { findSubmissionOf, type Submission } from './queries.ts'
@@ -21,6 +22,8 @@ export interface ResultsOptions {
   readonly limits: { readonly default: number; readonly max: number }
   /** Decrypts stored data. */
   readonly sealer: Sealer
+  /** Records that somebody downloads findings, where the primary can record it: reads work without it. */
+  readonly onDownload: (download: Download) => Promise<void>
 }
 
 /**

@@ -1,3 +1,4 @@
+import { COMMAND } from '../../api/access/actor.ts'
 import type { SourceRecord } from '../../engines/records/index.ts'
 import { listColumns } from '../../engines/records/index.ts'
 import type { Database, Reader, Writer } from '../../foundation/database/database.ts'
@@ -7,6 +8,7 @@ import { FaultList, InputRefused, isFault, refuse } from '../../foundation/fault
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema } from '../../foundation/schema/compile.ts'
 import { quote } from '../../foundation/text/quote.ts'
+import { recordActivity } from '../activity/activity.ts'
 import { lockSubmission, type SubmissionWriter } from './change-submission.ts'
 import { findSubmission, type Submission } from './queries.ts'
 import {
@@ -14,6 +16,7 @@ import {
   deleteOldRuns,
   RUNS_KEPT,
   type RunSummary,
+  readRun,
   summaryContext,
   trimOldRuns,
 } from './runs.ts'
@@ -101,6 +104,10 @@ export async function publishResults(
       if (before !== undefined && !(await hasRun(writer, before.run)))
         await deleteFindings(writer, before.run)
       await makeCurrent(writer, { token, run: runId, stored, notRun: [] }, sealer, keep)
+      if (before === undefined) await recordActivity(writer, { token, event: 'Created', actor: COMMAND })
+      const { errorCount, warningCount } = stored
+      const detail = { runId: (await readRun(writer, runId))?.number, errorCount, warningCount }
+      await recordActivity(writer, { token, event: 'Checked', actor: COMMAND, run: runId, detail })
       return { submissionToken: token, returnId, eid, runId, totalCount }
     },
     onWait,

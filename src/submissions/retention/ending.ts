@@ -1,5 +1,7 @@
+import type { Actor } from '../../api/access/actor.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { enqueue } from '../../foundation/jobs/queue.ts'
+import { recordActivity } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { readRun } from '../findings/runs.ts'
 import { Refusal } from '../refusal.ts'
@@ -14,7 +16,7 @@ import { assertOpen, type SubmissionState, withSubmission, writeAudit } from '..
  */
 export async function submit(
   database: Database,
-  { token, eid, actor }: { token: string; eid: string; actor: string },
+  { token, eid, actor }: { token: string; eid: string; actor: Actor },
 ): Promise<SubmissionState> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     if (submission.ended === 'Submitted') return submission
@@ -42,7 +44,7 @@ export async function submit(
  */
 export async function cancelSubmission(
   database: Database,
-  { token, eid, actor }: { token: string; eid: string; actor: string },
+  { token, eid, actor }: { token: string; eid: string; actor: Actor },
   record: (token: string) => void = () => undefined,
 ): Promise<SubmissionState> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
@@ -60,7 +62,7 @@ async function end(
   writer: SubmissionWriter,
   submission: SubmissionState,
   ended: 'Submitted' | 'Cancelled',
-  actor: string,
+  actor: Actor,
 ): Promise<SubmissionState> {
   const { token, eid } = submission
   const endedAt = Date.now()
@@ -70,6 +72,7 @@ async function end(
     endedAt,
   ])
   const event = ended === 'Submitted' ? 'submitted' : 'cancelled'
-  await writeAudit(writer, { event, eid, subject: token, actor })
+  await writeAudit(writer, { event, eid, subject: token, actor: actor.id })
+  await recordActivity(writer, { token, event: ended === 'Submitted' ? 'Submitted' : 'Deleted', actor })
   return { ...submission, ended, endedAt, status: ended }
 }

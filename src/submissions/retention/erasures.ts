@@ -49,7 +49,8 @@ export async function eraseAgain(restored: Database, replaced: Reader, path?: st
     `select token, eid from submission where coalesce(ended, '') <> 'Cancelled'`,
   )
   const again = kept.filter(({ token }) => erased.has(digest(token)))
-  for (const { token, eid } of again) await cancelSubmission(restored, { token, eid, actor: 'restore' })
+  for (const { token, eid } of again)
+    await cancelSubmission(restored, { token, eid, actor: { id: 'restore', name: 'Restore' } })
   if (again.length > 0) await purgeNow(restored)
   return again.length
 }

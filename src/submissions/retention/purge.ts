@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { SERVICE } from '../../api/access/actor.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { claim, enqueue, finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, JobLost } from '../../foundation/jobs/worker.ts'
+import { recordActivity } from '../activity/activity.ts'
 import { discardIndex, outdateIndex } from '../files/file-index.ts'
 import { deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
@@ -128,8 +130,9 @@ async function purgeSubmission(
       token,
       Date.now(),
     ])
-    if (first === 1)
-      await writeAudit(writer, { event: 'purged', eid, subject: token, actor: 'job', detail: counts })
+    if (first === 0) return
+    await writeAudit(writer, { event: 'purged', eid, subject: token, actor: 'job', detail: counts })
+    await recordActivity(writer, { token, event: 'Purged', actor: SERVICE, detail: counts })
   })
   onPurge({ eid, ...counts })
 }

@@ -1,5 +1,7 @@
+import { SERVICE } from '../../api/access/actor.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Job, release, schedule } from '../../foundation/jobs/queue.ts'
+import { deleteActivity, recordActivity } from '../activity/activity.ts'
 import { dropVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { writeAudit } from '../submission.ts'
@@ -119,9 +121,10 @@ async function expire(
     )
     if (detached === undefined) continue
     const counts = await deleteDetached(database, token, detached)
-    await changeSubmission(database, token, (writer) =>
-      writeAudit(writer, { event: 'expired', eid, subject: token, actor: 'job', detail: counts }),
-    )
+    await changeSubmission(database, token, async (writer) => {
+      await writeAudit(writer, { event: 'expired', eid, subject: token, actor: 'job', detail: counts })
+      await recordActivity(writer, { token, event: 'Expired', actor: SERVICE, detail: counts })
+    })
     await database.scrub()
     onPurge({ eid, ...counts })
   }
@@ -137,8 +140,12 @@ async function forgetCancelled(database: Database, days: Retention['results']): 
     [before],
   )
   for (const { token } of rows) {
-    await changeSubmission(database, token, (writer) =>
-      writer.run(`delete from submission where ${forgettable} and token = $2`, [before, token]),
-    )
+    await changeSubmission(database, token, async (writer) => {
+      const deleted = await writer.run(`delete from submission where ${forgettable} and token = $2`, [
+        before,
+        token,
+      ])
+      if (deleted === 1) await deleteActivity(writer, token)
+    })
   }
 }

@@ -45,6 +45,11 @@ const RULE = {
   since: text('The first day on which it applies.'),
   until: text('The last day on which it applies.'),
   status: text('`active`, `draft` or `retired`.'),
+  needsExplanation: Type.Optional(
+    Type.Boolean({
+      description: 'Whether its findings must be explained before the submission; absent if not.',
+    }),
+  ),
 }
 
 const Rule = Type.Object(RULE, { description: 'A check of a definition.' })

@@ -1,3 +1,4 @@
+import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
@@ -40,10 +41,12 @@ export function cancelValidationRun({ database }: SubmissionOptions): Operation 
       'not-found': 'The submission has no such run, or it is no longer stored.',
       gone: REFUSALS.gone,
     },
-  }).handle(async ({ authorized, path }) => {
+  }).handle(async ({ authorized, path, principal }) => {
     if (authorized.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
     const { token, eid } = authorized
-    const { run, current } = await refusing(cancelRun(database, { token, eid, number: path.runId }))
+    const { run, current } = await refusing(
+      cancelRun(database, { token, eid, number: path.runId, actor: actorOf(principal) }),
+    )
     return document(renderRun(run, current), revisionOf(authorized, run))
   })
 }

@@ -1,3 +1,4 @@
+import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { accepted } from '../../api/contract/results.ts'
@@ -45,9 +46,11 @@ export function requestValidationRun({ database, maxWaitingRuns }: SubmissionOpt
       ...REFUSALS,
       unavailable: 'Too many runs are queued, or the database does not respond.',
     },
-  }).handle(async ({ authorized }) => {
+  }).handle(async ({ authorized, principal }) => {
     const { token, eid, run: current } = authorized
-    const { run } = await refusing(requestRun(database, { token, eid, maxWaiting: maxWaitingRuns }))
+    const { run } = await refusing(
+      requestRun(database, { token, eid, maxWaiting: maxWaitingRuns, actor: actorOf(principal) }),
+    )
     return accepted(locate(run), 1, renderRun(run, current), revisionOf(authorized, run))
   })
 }

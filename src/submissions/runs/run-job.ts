@@ -14,6 +14,7 @@ import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundation/jobs/worker.ts'
+import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
 import type { Format } from '../files/scan.ts'
@@ -167,6 +168,17 @@ export class RunJob implements JobHandler {
         const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
         await makeCurrent(writer, publication, sealer, keep)
         await dropUnused(writer, run.eid, run.files)
+        await recordActivity(writer, {
+          token: run.token,
+          event: 'Checked',
+          actor: await findRequester(writer, run.token, run.run),
+          run: run.run,
+          detail: {
+            runId: run.number,
+            errorCount: publication.stored.errorCount,
+            warningCount: publication.stored.warningCount,
+          },
+        })
         await countEnding(writer, run.run, 'Processed')
         return publication.stored.errorCount + publication.stored.warningCount
       })

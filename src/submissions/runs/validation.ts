@@ -1,6 +1,8 @@
+import { type Actor, SERVICE } from '../../api/access/actor.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { bumpRevision } from '../../foundation/database/revisions.ts'
 import { cancelJob, countWaiting, enqueue } from '../../foundation/jobs/queue.ts'
+import { recordActivity } from '../activity/activity.ts'
 import { dropVersion } from '../files/file-store.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { findRun, type Run, type RunFile, readRun } from '../findings/runs.ts'
@@ -13,6 +15,7 @@ export interface RunRequest {
   readonly eid: string
   /** The most queued runs of all organisations. */
   readonly maxWaiting: number
+  readonly actor?: Actor
 }
 
 /** Each organisation may fill one tenth of the queue. */
@@ -25,7 +28,7 @@ const OWN_SHARE = 10
  */
 export async function requestRun(
   database: Database,
-  { token, eid, maxWaiting }: RunRequest,
+  { token, eid, maxWaiting, actor = SERVICE }: RunRequest,
 ): Promise<{ run: Run; created: boolean }> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertOpen(submission)
@@ -47,6 +50,8 @@ export async function requestRun(
     await enqueue(writer, { kind: 'run', subject: String(run), eid })
     const requested = await readRun(writer, run)
     if (requested === undefined) throw new Error('the run that was just stored is missing')
+    const detail = { runId: requested.number }
+    await recordActivity(writer, { token, event: 'CheckRequested', actor, run, detail })
     return { run: requested, created: true }
   })
 }
@@ -91,13 +96,17 @@ async function assertRoom(reader: Reader, eid: string, maxWaiting: number): Prom
  */
 export async function cancelRun(
   database: Database,
-  { token, eid, number }: { token: string; eid: string; number: number },
+  { token, eid, number, actor = SERVICE }: { token: string; eid: string; number: number; actor?: Actor },
 ): Promise<{ run: Run; current: number }> {
   return await withSubmission(database, { token, eid }, async (writer, submission) => {
     if (submission.ended === 'Cancelled') throw cancelled()
     const run = await findRun(writer, token, number)
     if (run === undefined) throw new Refusal('not-found', 'The submission has no run with this ID.')
-    if (run.completed === null) await endRun(writer, run, 'Cancelled', 'The run was cancelled.')
+    if (run.completed === null) {
+      await endRun(writer, run, 'Cancelled', 'The run was cancelled.')
+      const detail = { runId: number }
+      await recordActivity(writer, { token, event: 'CheckCancelled', actor, run: run.run, detail })
+    }
     return { run: (await findRun(writer, token, number)) ?? run, current: submission.run }
   })
 }

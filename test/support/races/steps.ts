@@ -170,6 +170,15 @@ const plain =
       read(await ask(replica, subject, method, `/${subject.token}${path}`), show),
   })
 
+/** Its record waits for other changes; what it shows is tested elsewhere. */
+const download: MakeStep = () => ({
+  atoms: [],
+  async run(replica, subject) {
+    await ask(replica, subject, 'GET', `/${subject.token}/files/people`, { headers: { accept: 'text/csv' } })
+    return undefined
+  },
+})
+
 const create: MakeStep = () => ({
   atoms: [model.create],
   run: async (replica, subject) =>
@@ -324,6 +333,7 @@ export const STEPS = {
   addSubmissionRecords: add('C', 'ok'),
   'addSubmissionRecords, faulty': add('A', model.BAD),
   deleteSubmissionRecords: remove('A', ''),
+  getSubmissionFile: download,
   requestValidationRun: plain('POST', '/validation-runs', model.request, showRun),
   cancelValidationRun: plain('DELETE', '/validation-runs/1', model.cancelRun(1), showRun),
   submitSubmission: plain('POST', '/submit', model.submit, showSubmission),

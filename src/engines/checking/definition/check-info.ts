@@ -14,6 +14,7 @@ export const CHECK_PROPERTIES = [
   'since',
   'until',
   'status',
+  'needsExplanation',
 ]
 
 /** Reads the properties of a check; absent ones keep their defaults. */
@@ -29,11 +30,15 @@ export function readCheck(
   const until = node.get('until').date()
   if (since !== undefined && until !== undefined && since > until)
     node.get('until').fault(`is before since (${since}), so that the check would never apply`)
+  const severity = node.get('severity').oneOf(['Error', 'Warning']) ?? 'Error'
+  const needsExplanation = node.get('needsExplanation').flag()
+  if (needsExplanation && severity === 'Error')
+    node.get('needsExplanation').fault('is for warnings: errors must be fixed')
   return {
     code: given ?? code,
     kind,
     fields,
-    severity: node.get('severity').oneOf(['Error', 'Warning']) ?? 'Error',
+    severity,
     message: node.get('message').text(),
     why: node.get('why').text(),
     fix: node.get('fix').text(),
@@ -43,6 +48,7 @@ export function readCheck(
     since,
     until,
     status: node.get('status').oneOf(['active', 'draft', 'retired']) ?? 'active',
+    needsExplanation,
   }
 }
 

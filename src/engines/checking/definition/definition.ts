@@ -40,6 +40,8 @@ export interface Check {
   readonly since: string | undefined
   readonly until: string | undefined
   readonly status: 'active' | 'draft' | 'retired'
+  /** Whether a return with findings of this warning cannot be submitted until somebody explains them. */
+  readonly needsExplanation: boolean
 }
 
 export interface Resource {

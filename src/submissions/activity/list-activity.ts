@@ -1,0 +1,134 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
+import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { document, stream } from '../../api/contract/results.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { forSubmission } from '../authorize.ts'
+import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { linkNextPage } from '../findings/next-page.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { PAGE_QUERY } from '../paging.ts'
+import { ACTIVITY_EVENTS, type ActivityRow, listActivity, readActivity } from './activity.ts'
+
+const NDJSON = 'application/x-ndjson'
+
+export const ShownActor = Type.Object(
+  {
+    id: text('The public id of the credential; `service` or `command` for Mahi itself and its operator.'),
+    name: text('The name that the identity provider gives, or the client that holds the credential.'),
+  },
+  { description: 'Who did it.' },
+)
+
+const Activity = Type.Object(
+  {
+    time: Type.Optional(Type.String({ description: 'When it was done.', format: 'date-time' })),
+    event: oneOf(
+      ACTIVITY_EVENTS,
+      'What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute.',
+    ),
+    actor: Type.Optional(Type.Unsafe<Static<typeof ShownActor>>(Type.Ref('Actor#'))),
+    file: text('The file, as in URLs; `findings` for a download of the findings.'),
+    runId: count('The validation run.'),
+    records: count('Records of the uploaded file.'),
+    errorCount: count('Errors that the run found.'),
+    warningCount: count('Warnings that the run found.'),
+    reopened: count('Explanations that the run reopened, because it found more than they explain.'),
+    codes: Type.Optional(Type.Array(Type.String(), { description: 'The codes that were explained.' })),
+    reason: text('The reason of an explanation, or why the submission was reopened.'),
+    receipt: count('The number of the receipt.'),
+    until: text('Until when a reopened submission can be changed.'),
+    files: count('Files that were deleted.'),
+    findings: count('Findings that were deleted.'),
+  },
+  { description: 'Something that was done with a submission.' },
+)
+
+const ActivityPage = Type.Object(
+  {
+    page: count('Page number of this page, from 1.'),
+    pageSize: count('Page size of this page.'),
+    results: Type.Optional(
+      Type.Array(Type.Ref('Activity#') as TSchema, { description: 'The activities, newest first.' }),
+    ),
+    totalCount: count('All activities.'),
+  },
+  { description: 'A page of what was done with a submission.' },
+)
+
+export const EXAMPLE_ACTOR = { id: 'mahi_0123456789ab', name: 'student-records' }
+
+const EXAMPLE = {
+  page: 1,
+  pageSize: 20,
+  results: [
+    { time: '2026-01-15T22:12:00.000Z', event: 'Submitted', actor: EXAMPLE_ACTOR, receipt: 1 },
+    {
+      time: '2026-01-15T22:10:05.100Z',
+      event: 'Checked',
+      actor: EXAMPLE_ACTOR,
+      runId: 1,
+      errorCount: 0,
+      warningCount: 3,
+    },
+    {
+      time: '2026-01-15T22:09:58.000Z',
+      event: 'FileUploaded',
+      actor: EXAMPLE_ACTOR,
+      file: 'learners',
+      records: 400,
+    },
+  ],
+  totalCount: 3,
+}
+
+export function listSubmissionActivity({ database }: SubmissionOptions): Operation {
+  return operation({
+    name: 'list-activity',
+    id: 'listSubmissionActivity',
+    summary: 'List what was done with a submission',
+    description:
+      'Who created, uploaded, checked, explained, submitted, reopened, deleted or downloaded what, newest first. It is kept as long as the record of the submission, also after its data was deleted, and contains no data of learners. As `application/x-ndjson`, the whole list is streamed.',
+    tag: TAG,
+    method: 'GET',
+    path: '/submissions/{submissionToken}/activity',
+    access: forSubmission(database, 'validation-results:read'),
+    limit: 'submissions',
+    accepts: ['application/json', NDJSON],
+    request: { path: TOKEN_PATH, query: PAGE_QUERY },
+    schemas: { Actor: ShownActor, Activity, ActivityPage },
+    responses: { 200: describeActivity() },
+    problems: SUBMISSION_PROBLEMS,
+  }).handle(async ({ authorized: { token }, query, accepted }) => {
+    if (accepted === NDJSON)
+      return stream(`${NDJSON}; charset=utf-8`, renderLines(readActivity(database, token)), {
+        'content-disposition': 'attachment; filename="activity.ndjson"',
+      })
+    const { rows, totalCount } = await listActivity(database, token, query)
+    return document(
+      { ...query, results: rows.map(renderActivity), totalCount },
+      linkNextPage(`/submissions/${token}/activity`, query, totalCount),
+    )
+  })
+}
+
+function describeActivity() {
+  const described = describeDocument(ActivityPage, 'A page of activities.', EXAMPLE, NEXT_LINK)
+  const whole = { schema: { type: 'string', description: 'All activities, one JSON object on each line.' } }
+  return { ...described, content: { ...described.content, [NDJSON]: whole } }
+}
+
+async function* renderLines(rows: AsyncIterable<ActivityRow>): AsyncGenerator<string> {
+  for await (const row of rows) yield `${JSON.stringify(renderActivity(row))}\n`
+}
+
+function renderActivity({ time, event, actor, actorName, file, detail }: ActivityRow): object {
+  return {
+    time: formatTimestamp(time),
+    event,
+    actor: { id: actor, name: actorName },
+    ...(file !== null && { file }),
+    ...(JSON.parse(detail) as object),
+  }
+}

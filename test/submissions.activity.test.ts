@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest'
+import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+
+test('the activities of a submission say who did what, newest first', async () => {
+  const { provider, createCaller } = await startCollection()
+  const analyst = await createCaller('analyst', ['1001'])
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await analyst.put(token, 'learners', makeLearners({ records: 3 }))
+  for (const localId of ['L8', 'L9'])
+    await analyst.ask('POST', `/submissions/${token}/records/learners`, {
+      content: [{ localId, id: localId }],
+    })
+  await provider.check(token)
+  for (const file of ['learners', 'learners', 'courses'])
+    await analyst.ask('GET', `/submissions/${token}/files/${file}`, undefined, { accept: 'text/csv' })
+  await analyst.ask('GET', `/submissions/${token}/validation-results`, undefined, { accept: 'text/csv' })
+  await provider.ask('POST', `/submissions/${token}/submit`)
+
+  const { status, body } = await provider.ask('GET', `/submissions/${token}/activity`)
+  expect(status).toBe(200)
+  const shown = body.results.map(
+    ({
+      event,
+      actor,
+      file,
+      records,
+    }: {
+      event: string
+      actor: { name: string }
+      file?: string
+      records?: number
+    }) => [event, actor.name, file, records].filter((each) => each !== undefined).join(' '),
+  )
+  expect(shown).toEqual([
+    'Submitted records',
+    'Downloaded analyst findings',
+    'Downloaded analyst courses',
+    'Downloaded analyst learners',
+    'Checked records',
+    'CheckRequested records',
+    'RecordsChanged analyst learners',
+    'FileUploaded analyst learners 3',
+    'FileUploaded records courses 1',
+    'Created records',
+  ])
+  expect(body.totalCount).toBe(10)
+  expect(body.results[0].actor.id).toBe(provider.id)
+  expect(body.results[4]).toMatchObject({ runId: 1, errorCount: 0, warningCount: 0 })
+  // The identifiers of learners are in none of them.
+  expect(JSON.stringify(body)).not.toMatch(/S0|L8|K1/)
+})
+
+test('activities are read by pages with links, and as NDJSON as a whole', async () => {
+  const { provider } = await startCollection()
+  const token = await provider.create()
+  for (const file of ['courses', 'learners'])
+    await provider.put(token, file, file === 'courses' ? COURSES : makeLearners())
+  const first = await provider.ask('GET', `/submissions/${token}/activity?pageSize=2`)
+  expect(first.body).toMatchObject({ page: 1, pageSize: 2, totalCount: 3 })
+  expect(first.headers.link).toBe(`</v1/submissions/${token}/activity?page=2&pageSize=2>; rel="next"`)
+  const second = await provider.ask('GET', `/submissions/${token}/activity?pageSize=2&page=2`)
+  expect(second.headers.link).toBeUndefined()
+  const whole = await provider.ask('GET', `/submissions/${token}/activity`, undefined, {
+    accept: 'application/x-ndjson',
+  })
+  const lines = whole.text.trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toEqual([...first.body.results, ...second.body.results])
+})
+
+test('the activities of a deleted submission remain, for its organisation only', async () => {
+  const { provider, createCaller } = await startCollection()
+  const token = await provider.create()
+  await provider.ask('DELETE', `/submissions/${token}`)
+  const { body } = await provider.ask('GET', `/submissions/${token}/activity`)
+  expect(body.results.map(({ event }: { event: string }) => event)).toContain('Deleted')
+  const other = await createCaller('other', ['1002'])
+  expect((await other.ask('GET', `/submissions/${token}/activity`)).status).toBe(401)
+})
+
+test('nobody can change an activity', async () => {
+  const { provider, service } = await startCollection()
+  await provider.create()
+  const change = () =>
+    service.database.write('job:test', (writer) =>
+      writer.run(`update submission_activity set actor_name = 'Somebody'`),
+    )
+  // The tests own the tables of PostgreSQL; there, privileges protect them from the role of the service.
+  if (service.database.dialect.name === 'sqlite') await expect(change()).rejects.toThrow('append-only')
+})
