@@ -726,7 +726,7 @@ export interface Activity {
   event?: 'Created' | 'FileUploaded' | 'RecordsChanged' | 'CheckRequested' | 'CheckCancelled' | 'Checked' | 'Explained' | 'ExplanationWithdrawn' | 'Submitted' | 'Reopened' | 'Deleted' | 'Downloaded' | 'Expired' | 'Purged'
   /** Who did it. */
   actor?: Actor
-  /** The file, as in URLs; `findings` for a download of the findings. */
+  /** The file, as in URLs; `findings`, `marked-files` or `corrected-files` for a download of those. */
   file?: string
   /** The validation run. */
   runId?: number

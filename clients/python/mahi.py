@@ -820,7 +820,7 @@ class Activity(TypedDict, total=False):
     #: What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute.
     event: Literal["Created", "FileUploaded", "RecordsChanged", "CheckRequested", "CheckCancelled", "Checked", "Explained", "ExplanationWithdrawn", "Submitted", "Reopened", "Deleted", "Downloaded", "Expired", "Purged"]
     actor: Actor
-    #: The file, as in URLs; `findings` for a download of the findings.
+    #: The file, as in URLs; `findings`, `marked-files` or `corrected-files` for a download of those.
     file: str
     #: The validation run.
     runId: int

@@ -18,10 +18,10 @@ export const ACTIVITY_EVENTS = [
   'Expired',
   'Purged',
 ] as const
-export type ActivityEvent = (typeof ACTIVITY_EVENTS)[number]
+type ActivityEvent = (typeof ACTIVITY_EVENTS)[number]
 
 /** Numbers and codes, never data of learners. */
-export type ActivityDetail = Readonly<Record<string, string | number | readonly string[] | undefined>>
+type ActivityDetail = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
 export interface Activity {
   readonly token: string

@@ -13,7 +13,7 @@ import { ACTIVITY_EVENTS, type ActivityRow, listActivity, readActivity } from '.
 
 const NDJSON = 'application/x-ndjson'
 
-export const ShownActor = Type.Object(
+const ShownActor = Type.Object(
   {
     id: text('The public id of the credential; `service` or `command` for Mahi itself and its operator.'),
     name: text('The name that the identity provider gives, or the client that holds the credential.'),
@@ -29,7 +29,9 @@ const Activity = Type.Object(
       'What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute.',
     ),
     actor: Type.Optional(Type.Unsafe<Static<typeof ShownActor>>(Type.Ref('Actor#'))),
-    file: text('The file, as in URLs; `findings` for a download of the findings.'),
+    file: text(
+      'The file, as in URLs; `findings`, `marked-files` or `corrected-files` for a download of those.',
+    ),
     runId: count('The validation run.'),
     records: count('Records of the uploaded file.'),
     errorCount: count('Errors that the run found.'),
@@ -57,7 +59,7 @@ const ActivityPage = Type.Object(
   { description: 'A page of what was done with a submission.' },
 )
 
-export const EXAMPLE_ACTOR = { id: 'mahi_0123456789ab', name: 'student-records' }
+const EXAMPLE_ACTOR = { id: 'mahi_0123456789ab', name: 'student-records' }
 
 const EXAMPLE = {
   page: 1,

@@ -1,10 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
+import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import type { ReturnedForm } from '../../engines/checking/index.ts'
+import { recordDownload } from '../activity/activity.ts'
 import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
@@ -88,7 +90,7 @@ export function getCorrectedFiles(options: SubmissionOptions): Operation {
 }
 
 async function send(
-  { returned }: SubmissionOptions,
+  { database, returned }: SubmissionOptions,
   request: FastifyRequest,
   submission: SubmissionRow,
   form: ReturnedForm,
@@ -114,6 +116,8 @@ async function send(
         signal: abort.signal,
       }),
     )
+    const file = form === 'corrected' ? 'corrected-files' : 'marked-files'
+    await recordDownload(database, { token: submission.token, actor: actorOf(request.principal), file })
     return stream(type, content, { 'content-disposition': `attachment; filename="${name}"` })
   } finally {
     socket.off('close', leave)
