@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CountedMajorGroup, CountedMinorGroup } from '../src/catalogue/groups/schema.ts'
 import { primaryGroups } from '../src/foundation/database/migrations/0007-primary-groups.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
 import { ask, askPage, contents, MAJOR_CODES, MINOR_CODES, type SampleRecord } from './support/catalogue.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
@@ -183,4 +184,30 @@ test('a catalogue from before Primary groups were counted is counted by the migr
   // What the migration wrote into the records is what an import takes away again.
   await service.import([{ occupationCode: 'A' }], { replace: true })
   await readState(database)
+})
+
+test('groups are rendered once for a revision, also without a page cache', async () => {
+  let statements = 0
+  const service = await Service.start({ PAGE_CACHE_MB: '0' }, undefined, {
+    open: async (url) => {
+      const database = await openDatabase(url)
+      const { all } = database
+      database.all = async <Row>(...[sql, parameters]: Parameters<typeof all>) => {
+        if (sql.includes('primary_total')) statements++
+        return (await all.call(database, sql, parameters)) as Row[]
+      }
+      return database
+    },
+  })
+  await service.import(RECORDS)
+  for (const path of ['', '/11']) {
+    const before = statements
+    const first = await service.get(`/v1/occupation-groups${path}`)
+    const again = await service.get(`/v1/occupation-groups${path}`)
+    expect(again.body).toBe(first.body)
+    expect([path, statements - before]).toEqual([path, 1])
+  }
+  await service.import([{ occupationCode: 'C', minorGroups: [{ minorGroup: GROUP }] }])
+  const { minorGroups } = (await service.get('/v1/occupation-groups')).json<Groups>()
+  expect(minorGroups).toMatchObject([{ totalCount: 3 }])
 })

@@ -37,12 +37,13 @@ export function answerDocument(
   name: DocumentName,
   { request, isFresh }: { request: FastifyRequest; isFresh(etag: string): boolean },
   read: (reader: Reader) => Promise<CatalogueDocument>,
+  options: { readonly lasts?: boolean } = {},
 ) {
   const etag = catalogue.etag(name)
   // `*` matches any existing document, and only a read shows whether it exists.
   const known = etag !== undefined && request.headers['if-none-match']?.trim() !== '*'
   if (known && isFresh(etag)) return notModified(etag)
-  return whenKnown(catalogue.document(name, callerOf(request), read), (found) =>
+  return whenKnown(catalogue.document(name, callerOf(request), read, options), (found) =>
     page(found, () => catalogue.reweigh(name, found)),
   )
 }

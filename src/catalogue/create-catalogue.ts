@@ -45,14 +45,13 @@ export function createCatalogue(
   const snapshots = new SnapshotStore(database, settings.SNAPSHOT_FOLDER, revision, (err) =>
     log.error({ err }, 'the snapshot could not be created: check SNAPSHOT_FOLDER'),
   )
-  const feed = new ChangeFeed(servers, revision, unread, reads, snapshots, path)
+  const feed = new ChangeFeed(catalogue, snapshots, path)
   const index = new LiveIndex(database, (err) => log.error({ err }, 'the search index could not be loaded'))
   const coding = new CodingThread(codings)
   void index.load()
   revisions.on('catalogue', (revision) => {
     catalogue.advance(revision)
     void index.load()
-    feed.advance(revision)
     snapshots.advance(revision)
   })
   revisions.on('search', () => void index.load())

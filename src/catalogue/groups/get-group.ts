@@ -28,6 +28,12 @@ export function getGroup({ catalogue, anonymous }: OccupationOptions): Operation
       'no-such-group': 'No group has this code. `similarCodes` lists codes that resemble it.',
     },
   }).handle((input) =>
-    answerDocument(catalogue, nameOf(input.path.code), input, (reader) => readGroup(reader, input.path.code)),
+    answerDocument(
+      catalogue,
+      nameOf(input.path.code),
+      input,
+      (reader) => readGroup(reader, input.path.code),
+      { lasts: true },
+    ),
   )
 }

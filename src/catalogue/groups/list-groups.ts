@@ -24,5 +24,5 @@ export function listGroups({ catalogue, anonymous }: OccupationOptions): Operati
       304: NOT_MODIFIED,
     },
     problems: COMMON_PROBLEMS,
-  }).handle((input) => answerDocument(catalogue, name, input, readGroups))
+  }).handle((input) => answerDocument(catalogue, name, input, readGroups, { lasts: true }))
 }

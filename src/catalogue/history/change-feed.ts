@@ -1,12 +1,9 @@
 import { Problem } from '../../api/contract/problems.ts'
-import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
-import { SharedReads } from '../../api/serving/shared-reads.ts'
-import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
-import type { Budget } from '../../foundation/budget/budget.ts'
-import type { Revision } from '../../foundation/database/revisions.ts'
-import type { Servers } from '../../foundation/database/servers.ts'
+import { digestQuery, type Page } from '../../api/serving/page.ts'
+import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
+import type { Reader } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { nameRevision, readSince } from '../records/catalogue.ts'
+import type { Catalogue, RenderedPage } from '../records/catalogue.ts'
 import { type Change, type ChangePage, readChanges, type Since, TokenExpired } from './changes.ts'
 import type { SnapshotStore } from './snapshot-store.ts'
 
@@ -34,71 +31,55 @@ export function nameChanges({ Since, Limit }: ChangesQuery): NamedChanges {
   return { since, limit: Limit, key, digest: digestQuery(key) }
 }
 
-/** The pages of the change feed. They are read for each request, because few callers are at the same position. */
+/** The pages of the change feed, cached like those of the list: most mirrors follow from the same few tokens. */
 export class ChangeFeed {
-  readonly #servers: Servers
+  readonly #catalogue: Catalogue
   readonly #path: string
   readonly #snapshotPath: string
-  readonly #readings: SharedReads<Page>
   readonly #snapshots: Pick<SnapshotStore, 'digestAt'>
-  #revision: Revision
 
   /**
    * @param snapshots has the digest of the catalogue at a revision
    * @param path the path of the catalogue, for links
    */
-  constructor(
-    servers: Servers,
-    revision: Revision,
-    unread: UnreadResponses,
-    reads: Budget,
-    snapshots: Pick<SnapshotStore, 'digestAt'>,
-    path: string,
-  ) {
-    this.#servers = servers
+  constructor(catalogue: Catalogue, snapshots: Pick<SnapshotStore, 'digestAt'>, path: string) {
+    this.#catalogue = catalogue
     this.#snapshots = snapshots
-    this.#revision = revision
     this.#path = `${path}/changes`
     this.#snapshotPath = `${path}/snapshot`
-    this.#readings = new SharedReads(unread, reads)
   }
 
-  /** Called when the catalogue has a new revision. */
-  advance(revision: Revision): void {
-    this.#revision = revision
-  }
-
-  /** The current ETag of a page, as far as this process knows. */
-  etag({ digest }: NamedChanges): string {
-    return makeEtag(nameRevision(this.#revision), digest)
+  /** The current ETag of a page, if this process can know it. */
+  etag(query: NamedChanges): string | undefined {
+    return this.#catalogue.etag(query)
   }
 
   /**
    * @param caller in whose turn the page is read
    * @throws {Problem} `gone` if the token is no longer valid
    */
-  page(query: NamedChanges, caller: string): Promise<Page> {
-    const known = this.#revision
-    const key = `${known.number}/${query.key}`
-    return this.#readings.get(key, caller, () => this.#readPage(query, known))
+  page(query: NamedChanges, caller: string): MaybePromise<Page> {
+    return this.#catalogue.rendered(query, caller, (reader) => this.#render(query, reader))
   }
 
-  async #readPage({ since, limit, digest }: NamedChanges, known: Revision): Promise<Page> {
-    const found = await readSince(this.#servers, known, async (reader) => {
-      try {
-        return await readChanges(reader, since, limit)
-      } catch (error) {
-        throw error instanceof TokenExpired ? this.#explainExpired() : error
-      }
+  /** Called when a page has been compressed, which increases its weight. */
+  reweigh(query: NamedChanges, page: Page): void {
+    this.#catalogue.reweigh(query, page)
+  }
+
+  async #render({ since, limit, digest }: NamedChanges, reader: Reader): Promise<RenderedPage> {
+    const found = await readChanges(reader, since, limit).catch((error: unknown) => {
+      throw error instanceof TokenExpired ? this.#explainExpired() : error
     })
+    const { revision } = found
     const link =
       found.next === undefined
         ? undefined
         : `<${this.#path}?Since=${encodeURIComponent(found.next)}&Limit=${limit}>; rel="next"`
-    const verified = found.delta === undefined ? undefined : await this.#snapshots.digestAt(found.revision)
+    const verified = found.delta === undefined ? undefined : await this.#snapshots.digestAt(revision)
     // A last page without the digest has other bytes, and so another ETag.
-    const name = found.delta === undefined || verified !== undefined ? digest : `${digest}-unverified`
-    return new Page(renderChanges(found, verified), makeEtag(nameRevision(found.revision), name), link)
+    const differs = found.delta === undefined || verified !== undefined ? undefined : `${digest}-unverified`
+    return { revision, parts: renderChanges(found, verified), link, differs }
   }
 
   #explainExpired(): Problem {

@@ -52,7 +52,9 @@ export function listChanges({ feed, anonymous, limits }: HistoryOptions): Operat
     },
   }).handle(({ request, query, isFresh }) => {
     const etag = feed.etag(query)
-    if (isFresh(etag)) return notModified(etag)
-    return whenKnown(feed.page(query, callerOf(request)), (found) => page(found))
+    if (etag !== undefined && isFresh(etag)) return notModified(etag)
+    return whenKnown(feed.page(query, callerOf(request)), (found) =>
+      page(found, () => feed.reweigh(query, found)),
+    )
   })
 }

@@ -19,6 +19,9 @@ import { windowBetween } from './window.ts'
 /** Memory for cached plans of windows, in bytes: callers choose the windows, and a plan may be a list of codes. */
 const PLANS_CAPACITY = 8 * 2 ** 20
 
+/** Memory for documents that are kept also without a page cache, in bytes. */
+const LASTING_CAPACITY = 8 * 2 ** 20
+
 /** The cache key of a document, and its digest for the ETag. */
 export type DocumentName = Pick<NamedQuery, 'key' | 'digest'>
 
@@ -28,16 +31,20 @@ export interface CatalogueDocument {
   readonly text: string
 }
 
-interface RenderedPage {
+/** A rendered page, and the revision that it belongs to. */
+export interface RenderedPage {
   readonly revision: Revision
   readonly parts: readonly Buffer[]
   readonly link?: string | undefined
+  /** The digest for its ETag, if it differs from the page that its name promises: then it is not kept. */
+  readonly differs?: string | undefined
 }
 
 /** The pages of the catalogue. Rendered pages are cached while their revision is current. */
 export class Catalogue {
   readonly #servers: Servers
   readonly #pages: PageCache<Page>
+  readonly #lasting = new PageCache<Page>(LASTING_CAPACITY)
   readonly #path: string
   readonly #plans = new PageCache<KeptPlan>(PLANS_CAPACITY)
   readonly #readings: SharedReads<Page>
@@ -70,15 +77,19 @@ export class Catalogue {
     if (isSameRevision(revision, this.#revision)) return
     this.#revision = revision
     this.#nameEtag = namesEtagsOf(revision)
+    this.#clear()
+  }
+
+  #clear(): void {
     this.#pages.clear()
+    this.#lasting.clear()
     this.#plans.clear()
   }
 
   /** Called while changes cannot be read: until they can, every request reads its page from the database. */
   doubt(): void {
     this.#current = false
-    this.#pages.clear()
-    this.#plans.clear()
+    this.#clear()
   }
 
   /** Called when changes can be read again. */
@@ -98,7 +109,7 @@ export class Catalogue {
    * @param caller in whose turn the page is read
    */
   page(query: NamedQuery, caller: string): MaybePromise<Page> {
-    return this.#find(query, caller, async (reader) => {
+    return this.#find(this.#pages, query, caller, async (reader) => {
       const rows = projectFields(await this.#read(query.query, reader), query.query.Fields)
       return {
         revision: rows.revision,
@@ -112,29 +123,42 @@ export class Catalogue {
    * Returns a document of the catalogue other than a list page, such as one record, cached like a page.
    *
    * @param read reads the document and the revision that it belongs to
+   * @param lasts whether it is rendered once for a revision, whatever the size of the page cache: for the few documents
+   * that cost as much as many pages
    */
   document(
     name: DocumentName,
     caller: string,
     read: (reader: Reader) => Promise<CatalogueDocument>,
+    { lasts = false } = {},
   ): MaybePromise<Page> {
-    return this.#find(name, caller, async (reader) => {
+    return this.#find(lasts ? this.#lasting : this.#pages, name, caller, async (reader) => {
       const { revision, text } = await read(reader)
       return { revision, parts: [Buffer.from(text)] }
     })
   }
 
-  #find(
+  /** Returns a page of the catalogue other than a list page, such as one of changes, cached like those. */
+  rendered(
     name: DocumentName,
     caller: string,
     read: (reader: Reader) => Promise<RenderedPage>,
   ): MaybePromise<Page> {
-    const kept = this.#pages.get(name.key)
+    return this.#find(this.#pages, name, caller, read)
+  }
+
+  #find(
+    cache: PageCache<Page>,
+    name: DocumentName,
+    caller: string,
+    read: (reader: Reader) => Promise<RenderedPage>,
+  ): MaybePromise<Page> {
+    const kept = cache.get(name.key)
     if (kept === undefined) {
       // A caller that knows of a newer revision must not share a read that began before it.
       const since = this.#revision
       return this.#readings.get(`${since.number}/${name.key}`, caller, async () =>
-        this.#keep(name, await readSince(this.#servers, since, read)),
+        this.#keep(cache, name, await readSince(this.#servers, since, read)),
       )
     }
     // Only at the second request: many pages are requested only once.
@@ -142,16 +166,21 @@ export class Catalogue {
     return kept
   }
 
-  #keep({ key, digest }: DocumentName, { revision, parts, link }: RenderedPage): Page {
+  #keep(
+    cache: PageCache<Page>,
+    { key, digest }: DocumentName,
+    { revision, parts, link, differs }: RenderedPage,
+  ): Page {
     if (revision.number > this.#revision.number) this.advance(revision)
-    const page = new Page(parts, makeEtag(nameRevision(revision), digest), link)
-    if (this.#current && isSameRevision(revision, this.#revision)) this.#pages.set(key, page)
+    const page = new Page(parts, makeEtag(nameRevision(revision), differs ?? digest), link)
+    if (differs === undefined && this.#current && isSameRevision(revision, this.#revision))
+      cache.set(key, page)
     return page
   }
 
   /** Called when a page has been compressed, which increases its weight. */
   reweigh({ key }: DocumentName, page: Page): void {
-    if (this.#pages.get(key) === page) this.#pages.set(key, page)
+    for (const cache of [this.#pages, this.#lasting]) if (cache.get(key) === page) cache.set(key, page)
   }
 
   async #read(query: OccupationQuery, reader: Reader): Promise<OccupationRows> {
@@ -184,7 +213,7 @@ export class Catalogue {
  * Servers a state of the catalogue at the standby if that has reached a revision, otherwise at the primary. A problem,
  * such as a missing record, has no revision, so it is confirmed at the primary.
  */
-export async function readSince<State extends { readonly revision: Revision }>(
+async function readSince<State extends { readonly revision: Revision }>(
   servers: Servers,
   since: Revision,
   read: (reader: Reader) => Promise<State>,
