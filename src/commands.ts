@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import type { Command } from 'commander'
 import { addKeyCommands } from './api/access/commands.ts'
+import { addCodeCommand } from './catalogue/codings/code-command.ts'
 import { addOccupationCommands } from './catalogue/commands.ts'
 import { addSearchCommands } from './catalogue/search/commands.ts'
 import { addConsoleCommand } from './console/commands.ts'
@@ -62,14 +63,17 @@ export function addCommands(program: Command): void {
       }),
     )
 
-  const occupations = addOccupationCommands(program, withDatabase, () => {
+  const retention = () => {
     const settings = readSettings(process.env)
     return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
-  })
-  addSearchCommands(occupations, withDatabase, () => {
+  }
+  const readIndexOptions = () => {
     const settings = readSettings(process.env)
     return { databaseUrl: settings.DATABASE_URL, memoryBytes: indexMemoryOf(settings) }
-  })
+  }
+  const occupations = addOccupationCommands(program, withDatabase, retention)
+  addSearchCommands(occupations, withDatabase, readIndexOptions)
+  addCodeCommand(occupations, withDatabase, readIndexOptions, retention)
   const results = addResultsCommands(program, withDatabase, async (database) => {
     const settings = readSettings(process.env)
     return { sealer: await openSealer(database, settings), keep: settings.RUNS_KEPT }

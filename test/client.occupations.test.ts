@@ -314,3 +314,16 @@ test('code codes job titles', async () => {
   const refused = client.occupations.code({ items: Array.from({ length: 301 }, () => ({ title: 'x' })) })
   await expect(refused).rejects.toMatchObject({ status: 400 })
 })
+
+test('titles are confirmed, listed and withdrawn', async () => {
+  const { service, front } = await startClient(['A'].map((code) => record(code)))
+  const { key } = await service.createKey({ client: 'registry', scopes: ['codings:confirm'] })
+  const { occupations } = createClient({ baseUrl: front.baseUrl, apiKey: key })
+  const { items = [] } = await occupations.confirmCodings({
+    items: [{ title: 'Kindy', occupationCode: 'A' }],
+  })
+  expect(items).toMatchObject([{ state: 'confirmed', decisions: [{ reviewer: 'registry' }] }])
+  expect((await occupations.confirmedCodings({ state: 'confirmed', limit: 5 })).items).toEqual(items)
+  expect(await occupations.withdrawCoding(items[0]?.id ?? '')).toEqual({ items: [] })
+  expect((await occupations.confirmedCodings()).resultsCount).toBe(0)
+})

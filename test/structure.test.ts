@@ -130,6 +130,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   search_name: 'catalogue',
   search_source: 'catalogue',
   search_synonym: 'catalogue',
+  confirmed_coding: 'catalogue',
   submission: 'submissions',
   submission_activity: 'submissions/activity',
   submission_file: 'submissions',

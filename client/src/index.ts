@@ -13,7 +13,9 @@ export type {
   OccupationSnapshot,
 } from './occupation-changes.ts'
 export type {
+  CodingDecisions,
   CodingsQuery,
+  ConfirmedCodingsQuery,
   Occupations,
   OccupationsQuery,
   SearchQuery,

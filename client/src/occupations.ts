@@ -9,6 +9,8 @@ import type {
   OccupationRecord,
   OccupationSearchPage,
   OccupationSuggestions,
+  ReviewedCodingPage,
+  ReviewedCodings,
 } from './types.ts'
 
 /** Which occupations to list. Each name stands for a parameter of the interface; filters combine with AND. */
@@ -72,6 +74,27 @@ export interface CodingsQuery {
   }[]
 }
 
+/** What a reviewer has decided about job titles, at most 300. */
+export interface CodingDecisions {
+  items: {
+    title: string
+    /** The code of the occupation; absent if the reviewer knows none. */
+    occupationCode?: string | undefined
+    /** The language of the title; English if absent. */
+    language?: 'en' | 'mi' | undefined
+  }[]
+}
+
+/** Which reviewed titles to list. Each name stands for a parameter of the interface. */
+export interface ConfirmedCodingsQuery {
+  /** `Limit`: number of titles per page. */
+  limit?: number | undefined
+  /** `Cursor`: the `nextCursor` of the page before. */
+  cursor?: string | undefined
+  /** `Filter.State`: only titles in this state. */
+  state?: 'confirmed' | 'disputed' | 'unknown' | undefined
+}
+
 /** List occupations. Every function here rejects with a `MahiError`, or with the signal's reason. */
 export interface Occupations {
   /** One page of the occupations. */
@@ -100,6 +123,12 @@ export interface Occupations {
   suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions>
   /** The occupation code of each job title, with the probability that it is right. */
   code(query: CodingsQuery, options?: CallOptions): Promise<Codings>
+  /** Stores decisions about job titles, and returns the titles with the decisions of all reviewers. */
+  confirmCodings(decisions: CodingDecisions, options?: CallOptions): Promise<ReviewedCodings>
+  /** A page of the titles that reviewers have decided about, in alphabetical order. */
+  confirmedCodings(query?: ConfirmedCodingsQuery, options?: CallOptions): Promise<ReviewedCodingPage>
+  /** Withdraws the client's own decision about the title with an id. */
+  withdrawCoding(id: string, options?: CallOptions): Promise<ReviewedCodings>
 }
 
 // Search follows an import by seconds, and an older index is better than none: those calls accept any revision.
@@ -166,6 +195,12 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
     suggest,
     code: (query, options) =>
       change('/v1/codings', { method: 'POST', body: query, headers: ANY_REVISION }, options),
+    confirmCodings: (decisions, options) =>
+      change('/v1/confirmed-codings', { method: 'POST', body: decisions }, options),
+    confirmedCodings: async (query = {}, options) =>
+      (await send<ReviewedCodingPage>('/v1/confirmed-codings', nameParameters(query), options)).body,
+    withdrawCoding: (id, options) =>
+      change(`/v1/confirmed-codings/${encodeCode(id)}`, { method: 'DELETE' }, options),
     get: async (code, options) => await read(`/v1/occupations/${encodeCode(code)}`, options),
     groups: async (options) => await read('/v1/occupation-groups', options),
     group: async (code, options) => await read(`/v1/occupation-groups/${encodeCode(code)}`, options),
@@ -187,7 +222,7 @@ function encodeCode(code: string): string {
 const UNFILTERED = new Set(['limit', 'cursor', 'fields'])
 
 /** A name that does not exist is sent too: the service refuses it, where leaving it out would list everything. */
-function nameParameters(query: OccupationsQuery): Record<string, unknown> {
+function nameParameters(query: OccupationsQuery | ConfirmedCodingsQuery): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
       const capitalised = name.charAt(0).toUpperCase() + name.slice(1)

@@ -467,6 +467,51 @@ export interface Codings {
   items?: Coding[]
 }
 
+/** A reviewer's decision about a job title. */
+export interface CodingDecision {
+  /** Who decided: the client of the key. */
+  reviewer?: string
+  /** The code; absent if the reviewer knows none. */
+  occupationCode?: string
+  /** When the reviewer decided. */
+  decidedDate?: string
+}
+
+/** A job title, and what its reviewers have decided about it. */
+export interface ReviewedCoding {
+  /** The ID of the title. */
+  id?: string
+  /** The job title. */
+  title?: string
+  /** The language of the title. */
+  language?: 'en' | 'mi'
+  /**
+   * `confirmed`: all reviewers who know a code name the same one. `disputed`: they name several. `unknown`: nobody
+   * knows one.
+   */
+  state?: 'confirmed' | 'disputed' | 'unknown'
+  /** The confirmed code. */
+  occupationCode?: string
+  /** The decisions, by reviewer. */
+  decisions?: CodingDecision[]
+}
+
+/** Job titles, and what their reviewers have decided about them. */
+export interface ReviewedCodings {
+  /** The titles with all decisions about them. */
+  items?: ReviewedCoding[]
+}
+
+/** A page of reviewed job titles. */
+export interface ReviewedCodingPage {
+  /** Where the next page starts; absent on the last page. */
+  nextCursor?: string
+  /** The titles with all decisions about them. */
+  items?: ReviewedCoding[]
+  /** Number of titles on this page. */
+  resultsCount?: number
+}
+
 /** An error in the pagination parameters. */
 export interface ResultsProblem {
   /** The kind of problem: a relative reference to a page that explains it. */

@@ -558,6 +558,53 @@ class Codings(TypedDict, total=False):
     items: List[Coding]
 
 
+class CodingDecision(TypedDict, total=False):
+    """A reviewer's decision about a job title."""
+
+    #: Who decided: the client of the key.
+    reviewer: str
+    #: The code; absent if the reviewer knows none.
+    occupationCode: str
+    #: When the reviewer decided.
+    decidedDate: str
+
+
+class ReviewedCoding(TypedDict, total=False):
+    """A job title, and what its reviewers have decided about it."""
+
+    #: The ID of the title.
+    id: str
+    #: The job title.
+    title: str
+    #: The language of the title.
+    language: Literal["en", "mi"]
+    #: `confirmed`: all reviewers who know a code name the same one. `disputed`: they name several. `unknown`: nobody
+    #: knows one.
+    state: Literal["confirmed", "disputed", "unknown"]
+    #: The confirmed code.
+    occupationCode: str
+    #: The decisions, by reviewer.
+    decisions: List[CodingDecision]
+
+
+class ReviewedCodings(TypedDict, total=False):
+    """Job titles, and what their reviewers have decided about them."""
+
+    #: The titles with all decisions about them.
+    items: List[ReviewedCoding]
+
+
+class ReviewedCodingPage(TypedDict, total=False):
+    """A page of reviewed job titles."""
+
+    #: Where the next page starts; absent on the last page.
+    nextCursor: str
+    #: The titles with all decisions about them.
+    items: List[ReviewedCoding]
+    #: Number of titles on this page.
+    resultsCount: int
+
+
 class ResultsProblem(TypedDict, total=False):
     """An error in the pagination parameters."""
 
@@ -1317,6 +1364,51 @@ class _Operations:
         return self._call(
             "POST", "/v1/codings",
             body={"items": items},
+        )
+
+    def confirm_codings(
+        self,
+        items: Sequence[Mapping[str, Any]],
+    ) -> ReviewedCodings:
+        """Confirm codings. Stores what a reviewer has decided about job titles: the code, or that none is known. A
+        decision replaces the earlier one of the same client, never that of another: if they disagree, the title is
+        `disputed`. Confirmed titles become names of the search at the next revision of the catalogue.
+
+        - items: The decisions.
+        """
+        return self._call(
+            "POST", "/v1/confirmed-codings",
+            body={"items": items},
+        )
+
+    def list_confirmed_codings(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        state: Optional[Literal["confirmed", "disputed", "unknown"]] = None,
+    ) -> ReviewedCodingPage:
+        """List confirmed codings. The job titles that reviewers have decided about, in alphabetical order.
+
+        - limit: Number of titles per page, from 1 to 300.
+        - cursor: The `nextCursor` of the page before.
+        - state: Only titles in this state.
+        """
+        return self._call(
+            "GET", "/v1/confirmed-codings",
+            query={"Limit": limit, "Cursor": cursor, "Filter.State": state},
+        )
+
+    def withdraw_coding(
+        self,
+        id: str,
+    ) -> ReviewedCodings:
+        """Withdraw a decision. Withdraws the client's own decision about a job title. Those of other reviewers stay.
+
+        - id: The ID of the title.
+        """
+        return self._call(
+            "DELETE", _path("/v1/confirmed-codings/{}", id),
         )
 
     def get_validation_results(

@@ -4,6 +4,7 @@ import { dropUnknown, listMappable, readMapping, readRecords } from '../engines/
 import { action, report, type WithDatabase } from '../foundation/command-line/command.ts'
 import { replaceFile } from '../foundation/command-line/output-file.ts'
 import { Progress, say, writeOut } from '../foundation/command-line/terminal.ts'
+import { addCodingCommands } from './codings/commands.ts'
 import { addHistoryCommands } from './history/commands.ts'
 import type { Retention } from './history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from './import/command.ts'
@@ -139,6 +140,7 @@ export function addOccupationCommands(
     )
 
   addNameCommands(occupations, withDatabase, retention)
+  addCodingCommands(occupations, withDatabase, retention)
   addHistoryCommands(occupations, withDatabase, retention)
   return occupations
 }

@@ -5,6 +5,7 @@ import type { Serving } from '../api/serving/serving.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { RevisionWatch } from '../foundation/database/revision-watch.ts'
 import type { Standby } from '../foundation/database/servers.ts'
+import { reviewOperations } from './codings/operations.ts'
 import { ChangeFeed } from './history/change-feed.ts'
 import { historyOperations } from './history/operations.ts'
 import { SnapshotStore } from './history/snapshot-store.ts'
@@ -73,6 +74,7 @@ export function createCatalogue(
         limits: { max: settings.OCCUPATIONS_LIMIT_MAX },
       }),
       ...searchOperations({ index, coding, pages: serving.createCache(), anonymous, path: `${path}/search` }),
+      ...reviewOperations({ database }),
     ],
     metrics: [
       {

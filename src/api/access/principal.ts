@@ -2,7 +2,13 @@ import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { RefusalReason } from './audit.ts'
 
 /** The permissions of a credential. */
-export const SCOPES = ['occupations:read', 'validation-results:read', 'submissions:write', 'operate'] as const
+export const SCOPES = [
+  'occupations:read',
+  'validation-results:read',
+  'submissions:write',
+  'codings:confirm',
+  'operate',
+] as const
 export type Scope = (typeof SCOPES)[number]
 
 /** The default scopes of a key. They are listed, so that a scope added later is never granted by default. */

@@ -8,6 +8,7 @@ import {
   readRevisions,
 } from '../../foundation/database/revisions.ts'
 import { enqueue } from '../../foundation/jobs/queue.ts'
+import { learnConfirmed } from '../codings/decisions.ts'
 import type { ChangeCounts } from '../import/merge.ts'
 
 /** The default number of days for which a superseded revision can be restored. */
@@ -70,7 +71,7 @@ async function beginAgain(writer: Writer, catalogue: Revision): Promise<void> {
   await insertRevision(writer, catalogue, { command: 'not recorded', files: [] }, {})
 }
 
-/** Increments the revision, records it, requests its search index, and deletes expired history. */
+/** Increments the revision, records it, makes confirmed codings names, requests its search index, and deletes expired history. */
 export async function recordRevision(
   writer: Writer,
   revision: Revision,
@@ -78,6 +79,7 @@ export async function recordRevision(
   counts: ChangeCounts,
   retention: Retention = DEFAULT_RETENTION,
 ): Promise<void> {
+  await learnConfirmed(writer)
   await bumpRevision(writer, 'catalogue', revision.changed)
   await insertRevision(writer, revision, origin, counts)
   await enqueue(writer, { kind: 'index', subject: String(revision.number), eid: '' })

@@ -3,24 +3,20 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { stringify } from 'csv-stringify/sync'
 import type { ReadFile } from '../../engines/records/index.ts'
 import { readRecords } from '../../engines/records/index.ts'
-import {
-  action,
-  jsonOption,
-  report,
-  type WithDatabase,
-  waitingNotice,
-} from '../../foundation/command-line/command.ts'
+import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
-import type { Database, Writer } from '../../foundation/database/database.ts'
+import type { Writer } from '../../foundation/database/database.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
 import { fail, UserError } from '../../foundation/faults/user-error.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { nextRevision, type Retention, recordRevision } from '../history/revision-log.ts'
-import { nextDate } from '../import/import.ts'
+import type { Retention } from '../history/revision-log.ts'
+import { changeSearchData } from './change-search-data.ts'
 import { NAME_COLUMNS, type ReadName, readNames, readSynonymLines } from './files.ts'
 import {
+  assertImportable,
   assertSource,
+  CONFIRMED,
   countOthers,
   IMPORTED,
   listSources,
@@ -47,7 +43,7 @@ export function addNameCommands(
     .argument('<file...>')
     .option('--add', 'add the names, and remove none')
     .option('--source <name>', `the source of the names; without it, "${IMPORTED}"`, readSource)
-    .option('--replace', 'also delete the names of all other codes and sources')
+    .option('--replace', `also delete the names of all other codes and sources, but for "${CONFIRMED}"`)
     .addOption(jsonOption)
     .action(
       action(async (files: string[], flags: ImportNamesFlags) => {
@@ -60,10 +56,15 @@ export function addNameCommands(
         })
         const names = await readNames(records).finally(() => progress.stop())
         const counts = await withDatabase((database) =>
-          change(database, { command: 'import-names', files: read }, retention(), async (writer) => {
-            const counts = await storeNames(writer, names, flags)
-            return { result: counts, changed: counts.added + counts.removed > 0 }
-          }),
+          changeSearchData(
+            database,
+            { command: 'import-names', files: read },
+            retention(),
+            async (writer) => {
+              const counts = await storeNames(writer, names, flags)
+              return { result: counts, changed: counts.added + counts.removed > 0 }
+            },
+          ),
         )
         await report(flags, counts, `Search-only names: ${counts.added} added, ${counts.removed} removed.`)
       }),
@@ -119,7 +120,7 @@ export function addNameCommands(
       action(async (source: string, weight: number, flags: { json?: true }) => {
         const changed = await withDatabase(
           (database) =>
-            change(database, { command: 'names weigh', files: [] }, retention(), async (writer) => {
+            changeSearchData(database, { command: 'names weigh', files: [] }, retention(), async (writer) => {
               const changed = await weighSource(writer, source, weight)
               return { result: changed, changed }
             }),
@@ -142,9 +143,14 @@ export function addNameCommands(
       action(async (source: string, flags: { json?: true }) => {
         const removed = await withDatabase(
           (database) =>
-            change(database, { command: 'names remove', files: [] }, retention(), async (writer) => {
-              return { result: await removeSource(writer, source), changed: true }
-            }),
+            changeSearchData(
+              database,
+              { command: 'names remove', files: [] },
+              retention(),
+              async (writer) => {
+                return { result: await removeSource(writer, source), changed: true }
+              },
+            ),
           { existing: true },
         )
         await report(flags, { source, removed }, `Removed ${removed} names of the source ${quote(source)}.`)
@@ -165,10 +171,15 @@ export function addNameCommands(
         )
         const lists = readSynonymLines(file, text)
         const changed = await withDatabase((database) =>
-          change(database, { command: 'import-synonyms', files: [] }, retention(), async (writer) => {
-            const changed = await storeSynonyms(writer, lists)
-            return { result: changed, changed }
-          }),
+          changeSearchData(
+            database,
+            { command: 'import-synonyms', files: [] },
+            retention(),
+            async (writer) => {
+              const changed = await storeSynonyms(writer, lists)
+              return { result: changed, changed }
+            },
+          ),
         )
         const message = changed ? `Stored ${lists.length} lines of synonyms.` : 'The synonyms are unchanged.'
         await report(flags, { lines: lists.length, changed }, message)
@@ -187,6 +198,7 @@ interface ImportNamesFlags {
 async function storeNames(writer: Writer, names: readonly ReadName[], flags: ImportNamesFlags) {
   const { add, replace, source = IMPORTED } = flags
   if (add && replace) throw new UserError('--add and --replace exclude each other')
+  assertImportable(source)
   await assertKnown(writer, names)
   const byCode = new Map<string, ReadName[]>()
   for (const name of names)
@@ -229,26 +241,4 @@ function readWeight(text: string): number {
   const weight = Number(text)
   if (/^\d{1,2}(?:\.\d{1,2})?$/.test(text) && weight >= 0.01 && weight <= MAX_WEIGHT) return weight
   throw new InvalidArgumentError(`It must be a number from 0.01 to ${MAX_WEIGHT} with at most two decimals.`)
-}
-
-/** Changes search data as a new revision of the catalogue in which no record changes. */
-async function change<T>(
-  database: Database,
-  origin: { command: string; files: readonly ReadFile[] },
-  retention: Retention,
-  work: (writer: Writer) => Promise<{ result: T; changed: boolean }>,
-): Promise<T> {
-  return await database.write(
-    'catalogue',
-    async (writer) => {
-      const { result, changed } = await work(writer)
-      if (changed) {
-        const revision = await nextRevision(writer, await nextDate(writer))
-        const counts = { created: 0, updated: 0, unchanged: 0, deleted: 0 }
-        await recordRevision(writer, revision, origin, counts, retention)
-      }
-      return result
-    },
-    waitingNotice(),
-  )
 }

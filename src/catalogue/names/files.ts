@@ -1,11 +1,12 @@
 import Type, { type Static } from 'typebox'
 import type { SourceRecord } from '../../engines/records/index.ts'
 import { listColumns } from '../../engines/records/index.ts'
-import { FaultList, isFault, MAX_FAULTS } from '../../foundation/faults/faults.ts'
+import { FaultList } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema, SINGLE_LINE } from '../../foundation/schema/compile.ts'
 import { MAX_CODE_LENGTH } from '../records/schema.ts'
 import { MAX_SEARCH_NAME_LENGTH, type SearchLanguage, type SearchOnlyName } from './names.ts'
+import { readRows } from './read-rows.ts'
 
 /** A line of a file of search-only names. */
 const NameRecord = Type.Object({
@@ -29,33 +30,13 @@ export interface ReadName extends SearchOnlyName {
  * @throws {InputRefused} with all faults found, up to MAX_FAULTS
  */
 export async function readNames(records: AsyncIterable<SourceRecord | Fault>): Promise<ReadName[]> {
-  const faults = new FaultList()
-  const doubts: Fault[] = []
-  const names: ReadName[] = []
-  let repaired = false
-  for await (const record of records) {
-    if (isFault(record)) faults.add([record])
-    else {
-      const { file, line } = record
-      const locate = (field: string) => ({ file, line, field, ...record.locate?.(field) })
-      const reading = readName(record.value)
-      const place = ({ field, message }: { field: string; message: string }) => ({
-        ...locate(field),
-        message,
-      })
-      faults.add([...(record.faults ?? []), ...reading.faults.map(place)])
-      if (doubts.length <= MAX_FAULTS) doubts.push(...reading.doubts.map(place))
-      if (reading.repaired) repaired = true
-      if (reading.value !== undefined && reading.faults.length === 0) {
-        const { occupationCode, name, language = 'en' } = reading.value as Static<typeof NameRecord>
-        names.push({ occupationCode, text: name, language, place: locate('occupationCode') })
-      }
-    }
-    if (faults.truncated) break
-  }
-  if (repaired) faults.add(doubts)
-  faults.throwIfFound()
-  return names
+  const rows = await readRows<Static<typeof NameRecord>>(records, readName)
+  return rows.map(({ value: { occupationCode, name, language = 'en' }, locate }) => ({
+    occupationCode,
+    text: name,
+    language,
+    place: locate('occupationCode'),
+  }))
 }
 
 /**

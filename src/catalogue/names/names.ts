@@ -24,6 +24,9 @@ export interface NameCounts {
 /** The source of names that are imported without one. */
 export const IMPORTED = 'imported'
 
+/** The source of the names that reviewers have confirmed. Only their decisions change it. */
+export const CONFIRMED = 'confirmed'
+
 /** The longest name of a source, in characters. */
 export const MAX_SOURCE_LENGTH = 60
 
@@ -70,7 +73,7 @@ export async function storeSearchNames(
     const list = wanted.get(row.code)
     if (isOwn && list?.delete(`${row.language} ${row.name}`) === true) continue
     const isReplaced =
-      replaces === 'everything' ||
+      (replaces === 'everything' && row.source !== CONFIRMED) ||
       (isOwn && (replaces === 'source' || (replaces === 'codes' && list !== undefined)))
     if (!isReplaced) continue
     removed += await writer.run(
@@ -87,15 +90,28 @@ export async function storeSearchNames(
   return { added: rows.length, removed }
 }
 
+const keyOf = (source: string) =>
+  source
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\s_-]+/g, '')
+
 /** Two names of sources that differ only in case or spaces would be taken for one another. */
+const areSimilar = (one: string, other: string) => keyOf(one) === keyOf(other)
+
+/** @throws {UserError} for the source that only decisions of reviewers change */
+export function assertImportable(source: string): void {
+  if (!areSimilar(source, CONFIRMED)) return
+  throw new UserError(
+    `The source ${quote(CONFIRMED)} has the names that reviewers confirmed: "mahi occupations codings" confirms and undoes them`,
+  )
+}
+
 async function addSource(writer: Writer, source: string): Promise<void> {
-  const key = (name: string) =>
-    name
-      .normalize('NFKC')
-      .toLowerCase()
-      .replaceAll(/[\s_-]+/g, '')
   const rows = await writer.all<{ name: string }>('select name from search_source')
-  const similar = rows.find(({ name }) => name !== source && key(name) === key(source))
+  // Confirmed names must not stop an import because an earlier version accepted such a source.
+  const similar =
+    source === CONFIRMED ? undefined : rows.find(({ name }) => name !== source && areSimilar(name, source))
   if (similar !== undefined) {
     throw new UserError(
       `There is a source ${quote(similar.name)}, from which ${quote(source)} hardly differs: use the same name, or a clearly different one`,
@@ -146,6 +162,7 @@ export async function weighSource(writer: Writer, source: string, weight: number
 
 /** @returns the number of removed names */
 export async function removeSource(writer: Writer, source: string): Promise<number> {
+  assertImportable(source)
   await assertSource(writer, source)
   await writer.run('delete from search_source where name = $1', [source])
   return await writer.run('delete from search_name where source = $1', [source])
@@ -159,7 +176,7 @@ export async function countOthers(
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const row of await readStored(reader)) {
-    if (row.source === source || !codes.has(row.code)) continue
+    if (row.source === source || row.source === CONFIRMED || !codes.has(row.code)) continue
     counts.set(row.source, (counts.get(row.source) ?? 0) + 1)
   }
   return counts

@@ -1,16 +1,15 @@
-import { createReadStream } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { stringify } from 'csv-stringify/sync'
-import { type Coding, codeTitle, OccupationSearch, openIndex } from '../../engines/finding/index.ts'
-import { readCells, trimName } from '../../engines/records/index.ts'
+import { OccupationSearch, openIndex } from '../../engines/finding/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
-import { replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import { fail, UserError } from '../../foundation/faults/user-error.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
 import { IndexRefused } from './build-process.ts'
 import { buildIndexNow, buildWaitingIndex, type IndexJobOptions } from './index-job.ts'
 import { readIndex, readIndexState, type StoredIndex } from './index-store.ts'
+
+/** Reads the settings of building an index. */
+export type ReadIndexOptions = () => Omit<IndexJobOptions, 'database'>
 
 /** Commands that change the catalogue, and so its index. */
 const CHANGING: ReadonlySet<string> = new Set([
@@ -22,13 +21,17 @@ const CHANGING: ReadonlySet<string> = new Set([
   'remove',
   'replace',
   'rollback',
+  'code',
+  'confirm',
+  'undo',
+  'apply',
 ])
 
-/** Adds `occupations find`, `code` and `index`, and indexes the catalogue after the commands that change it. */
+/** Adds `occupations find` and `index`, and indexes the catalogue after the commands that change it. */
 export function addSearchCommands(
   occupations: Command,
   withDatabase: WithDatabase,
-  readOptions: () => Omit<IndexJobOptions, 'database'>,
+  readOptions: ReadIndexOptions,
 ): void {
   occupations.hook('postAction', async (_, command) => {
     if (!CHANGING.has(command.name()) || process.exitCode) return
@@ -75,77 +78,12 @@ export function addSearchCommands(
         say(`${found.totalCount} ${found.totalCount === 1 ? 'occupation matches' : 'occupations match'}.`)
       }),
     )
-
-  occupations
-    .command('code')
-    .description(
-      'find the occupation code of each job title in a CSV file with the column title, and tasks if known',
-    )
-    .argument('<file>')
-    .option('--output <file>', 'write the CSV to a file instead of standard output')
-    .action(
-      action(async (file: string, { output }: { output?: string }) => {
-        const search = await openSearch(withDatabase, readOptions)
-        let count = 0
-        const codeAll = async (append: (text: string) => Promise<void>) => {
-          for await (const { row, names, coding } of codeRows(search, file)) {
-            if (count === 0) await append(stringify([[...names, ...CODING_COLUMNS]]))
-            await append(stringify([[...row, ...toCells(coding)]]))
-            count++
-          }
-        }
-        await (output === undefined ? codeAll(writeOut) : replaceFile(output, codeAll))
-        say(`Coded ${count} ${count === 1 ? 'title' : 'titles'}.`)
-      }),
-    )
 }
 
-const CANDIDATES = [1, 2, 3]
-const CODING_COLUMNS = [
-  'code',
-  'certainty',
-  'group',
-  ...CANDIDATES.flatMap((n) => [`candidate${n}`, `candidate${n}Title`, `candidate${n}Certainty`]),
-]
-
-function toCells({ code, certainty, group, candidates }: Coding): (string | number)[] {
-  const cells = CANDIDATES.map((n) => candidates[n - 1]).flatMap((candidate) =>
-    candidate === undefined
-      ? ['', '', '']
-      : [candidate.occupationCode, candidate.titleEnglish ?? '', candidate.certainty],
-  )
-  return [code ?? '', certainty, group?.code ?? '', ...cells]
-}
-
-async function* codeRows(search: OccupationSearch, file: string) {
-  let names: readonly string[] | undefined
-  for await (const { cells, line } of readCells(file, readBytes(file), { known: ['title', 'tasks'] })) {
-    if (names === undefined) {
-      names = cells.map(trimName)
-      if (!names.includes('title'))
-        fail({ file, line, message: 'has no column "title": the first line must name the columns' })
-      continue
-    }
-    if (cells.every((cell) => cell === '')) continue
-    if (cells.length > names.length)
-      fail({ file, line, message: `has ${cells.length} values, but the file has ${names.length} columns` })
-    const cellOf = (name: string) => cells[names?.indexOf(name) ?? -1]
-    const row = names.map((_, index) => cells[index] ?? '')
-    yield { row, names, coding: codeTitle(search, { title: cellOf('title') ?? '', tasks: cellOf('tasks') }) }
-  }
-}
-
-async function* readBytes(file: string): AsyncGenerator<Buffer> {
-  try {
-    yield* createReadStream(file) as AsyncIterable<Buffer>
-  } catch (error) {
-    throw new UserError([{ file, message: `cannot be read: ${(error as Error).message}` }], { cause: error })
-  }
-}
-
-async function openSearch(
+/** Opens the index of the current catalogue, which is built first where it must be. */
+export async function openSearch(
   withDatabase: WithDatabase,
-  readOptions: () => Omit<IndexJobOptions, 'database'>,
+  readOptions: ReadIndexOptions,
 ): Promise<OccupationSearch> {
   return await withDatabase(
     async (database) => {

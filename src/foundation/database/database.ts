@@ -39,6 +39,7 @@ export interface Follower extends Reader {
 export type Lock =
   | (typeof FOLLOWED_LOCKS)[number]
   | 'run'
+  | 'codings'
   | `submission:${string}`
   | `return:${string}`
   | `job:${string}`

@@ -17,6 +17,7 @@ import { trimmedRuns } from './migrations/0015-trimmed-runs.ts'
 import { activity } from './migrations/0016-activity.ts'
 import { suspendedOrganisations } from './migrations/0020-suspended-organisations.ts'
 import { backups } from './migrations/0021-backups.ts'
+import { confirmedCodings } from './migrations/0025-confirmed-codings.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** All migrations, oldest first. A released migration is never changed or removed. */
@@ -39,6 +40,7 @@ const MIGRATIONS: readonly Migration[] = [
   activity,
   suspendedOrganisations,
   backups,
+  confirmedCodings,
 ]
 
 /**

@@ -1,0 +1,98 @@
+import type { Command } from 'commander'
+import { stringify } from 'csv-stringify/sync'
+import { action, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { replaceFile } from '../../foundation/command-line/output-file.ts'
+import { say, writeOut } from '../../foundation/command-line/terminal.ts'
+import { UserError } from '../../foundation/faults/user-error.ts'
+import type { Retention } from '../history/revision-log.ts'
+import { openSearch, type ReadIndexOptions } from '../search/commands.ts'
+import { CODING_COLUMNS, type CodedRow, codeRows, toCells } from './code-file.ts'
+import { applyConfirmed, confirmDecisions, describeConfirmed, readReviewer, withReviewer } from './confirm.ts'
+import { type Decision, keyOfTitle, readTitles } from './decisions.ts'
+import { review } from './review.ts'
+import { withTerminal } from './terminal.ts'
+
+interface CodeFlags {
+  output?: string
+  review?: boolean
+  reviewer?: string
+}
+
+/** Adds `occupations code`, which ends in a review. */
+export function addCodeCommand(
+  occupations: Command,
+  withDatabase: WithDatabase,
+  readOptions: ReadIndexOptions,
+  retention: () => Retention,
+): void {
+  const command = occupations
+    .command('code')
+    .description(
+      'find the occupation code of each job title in a CSV file with the column title, and tasks if known, and review them',
+    )
+    .argument('<file>')
+    .option(
+      '--output <file>',
+      'write the CSV to a file instead of standard output; in a terminal, a review follows',
+    )
+    .option('--review', 'review the codes: keys are read from standard input')
+    .option('--no-review', 'end without a review')
+  withReviewer(command).action(
+    action(async (file: string, { output, review, reviewer }: CodeFlags) => {
+      const search = await openSearch(withDatabase, readOptions)
+      const isAttended = process.stdin.isTTY && process.stderr.isTTY && output !== undefined
+      if (!(review ?? isAttended)) return await writeRows(output, codeRows(search, file))
+      if (file === '-' || file === '/dev/stdin')
+        throw new UserError('A review reads its keys from standard input: give the titles in a file')
+      const who = readReviewer(reviewer)
+      const rows = await Array.fromAsync(codeRows(search, file))
+      const decisions = await withDatabase((database) => reviewRows(database, rows))
+      await writeRows(output, rows, decisions)
+      if (decisions.size === 0) return say('Nothing was decided.')
+      const confirmed = await withDatabase(async (database) => {
+        const stored = await confirmDecisions(database, who, [...decisions.values()])
+        await applyConfirmed(database, retention())
+        return stored
+      })
+      say(describeConfirmed(confirmed))
+    }),
+  )
+}
+
+async function reviewRows(
+  database: Parameters<typeof readTitles>[0],
+  rows: readonly CodedRow[],
+): Promise<Map<string, Decision>> {
+  const titles = [...new Set(rows.map(({ title }) => title))]
+  const earlier = new Map((await readTitles(database, titles)).map((each) => [each.key, each]))
+  const titleOf = async (code: string) => {
+    const row = await database.get<{ document: string }>('select document from occupation where code = $1', [
+      code,
+    ])
+    return row && ((JSON.parse(row.document) as { titleEnglish?: string }).titleEnglish ?? '')
+  }
+  return await withTerminal((terminal) => review(rows, terminal, { earlier, titleOf }))
+}
+
+/** Writes the rows; after a review, the column `code` has what was decided, and `decision` says so. */
+async function writeRows(
+  output: string | undefined,
+  rows: AsyncIterable<CodedRow> | readonly CodedRow[],
+  decisions?: ReadonlyMap<string, Decision>,
+): Promise<void> {
+  let count = 0
+  const writeAll = async (append: (text: string) => Promise<void>) => {
+    for await (const { row, names, title, coding } of rows) {
+      const columns = decisions === undefined ? CODING_COLUMNS : [...CODING_COLUMNS, 'decision']
+      if (count === 0) await append(stringify([[...names, ...columns]]))
+      const [code = '', ...cells] = toCells(coding)
+      const decision = decisions?.get(keyOfTitle(title))
+      const decided = decision === undefined ? code : (decision.code ?? '')
+      const word = decision === undefined ? '' : (decision.code ?? 'unknown')
+      await append(stringify([[...row, decided, ...cells, ...(decisions === undefined ? [] : [word])]]))
+      count++
+    }
+  }
+  await (output === undefined ? writeAll(writeOut) : replaceFile(output, writeAll))
+  say(`Coded ${count} ${count === 1 ? 'title' : 'titles'}.`)
+}

@@ -1,0 +1,57 @@
+import { createReadStream } from 'node:fs'
+import { type Coding, codeTitle, type OccupationSearch } from '../../engines/finding/index.ts'
+import { readCells, trimName } from '../../engines/records/index.ts'
+import { fail, UserError } from '../../foundation/faults/user-error.ts'
+
+/** A row of a file of titles, with the coding of its title. */
+export interface CodedRow {
+  readonly names: readonly string[]
+  readonly row: readonly string[]
+  readonly title: string
+  readonly coding: Coding
+}
+
+const CANDIDATES = [1, 2, 3]
+export const CODING_COLUMNS = [
+  'code',
+  'certainty',
+  'group',
+  ...CANDIDATES.flatMap((n) => [`candidate${n}`, `candidate${n}Title`, `candidate${n}Certainty`]),
+]
+
+export function toCells({ code, certainty, group, candidates }: Coding): (string | number)[] {
+  const cells = CANDIDATES.map((n) => candidates[n - 1]).flatMap((candidate) =>
+    candidate === undefined
+      ? ['', '', '']
+      : [candidate.occupationCode, candidate.titleEnglish ?? '', candidate.certainty],
+  )
+  return [code ?? '', certainty, group?.code ?? '', ...cells]
+}
+
+/** Codes the titles of a CSV file. */
+export async function* codeRows(search: OccupationSearch, file: string): AsyncGenerator<CodedRow> {
+  let names: readonly string[] | undefined
+  for await (const { cells, line } of readCells(file, readBytes(file), { known: ['title', 'tasks'] })) {
+    if (names === undefined) {
+      names = cells.map(trimName)
+      if (!names.includes('title'))
+        fail({ file, line, message: 'has no column "title": the first line must name the columns' })
+      continue
+    }
+    if (cells.every((cell) => cell === '')) continue
+    if (cells.length > names.length)
+      fail({ file, line, message: `has ${cells.length} values, but the file has ${names.length} columns` })
+    const cellOf = (name: string) => cells[names?.indexOf(name) ?? -1]
+    const row = names.map((_, index) => cells[index] ?? '')
+    const title = cellOf('title') ?? ''
+    yield { row, names, title, coding: codeTitle(search, { title, tasks: cellOf('tasks') }) }
+  }
+}
+
+async function* readBytes(file: string): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(file) as AsyncIterable<Buffer>
+  } catch (error) {
+    throw new UserError([{ file, message: `cannot be read: ${(error as Error).message}` }], { cause: error })
+  }
+}

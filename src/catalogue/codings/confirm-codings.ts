@@ -1,0 +1,74 @@
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import { quote } from '../../foundation/text/quote.ts'
+import { findUnknownCodes, keyOfTitle, readTitles, storeDecisions } from './decisions.ts'
+import type { ReviewOptions } from './operations.ts'
+import { decisionsBody, EXAMPLE_REVIEWED, REVIEW_SCHEMAS, ReviewedCodings, renderTitle } from './schema.ts'
+
+export function confirmCodings({ database }: ReviewOptions): Operation {
+  return operation({
+    name: 'confirm-codings',
+    id: 'confirmCodings',
+    summary: 'Confirm codings',
+    description:
+      'Stores what a reviewer has decided about job titles: the code, or that none is known. A decision replaces the earlier one of the same client, never that of another: if they disagree, the title is `disputed`. Confirmed titles become names of the search at the next revision of the catalogue.',
+    tag: 'Occupations',
+    method: 'POST',
+    path: '/confirmed-codings',
+    access: withScope('codings:confirm'),
+    limit: 'codings',
+    request: { body: { json: decisionsBody, maxBytes: 2 ** 20 } },
+    schemas: { ...REVIEW_SCHEMAS, ReviewedCodings },
+    responses: {
+      200: describeDocument(ReviewedCodings, 'The titles of the request, in its order.', {
+        items: [EXAMPLE_REVIEWED],
+      }),
+    },
+    problems: {
+      ...COMMON_PROBLEMS,
+      'invalid-body': 'The body has a field that is wrong, too many items, or a title twice.',
+      'malformed-body': 'The body is not one JSON object.',
+      'content-too-large': 'The body is too large.',
+      'unsupported-media-type': 'The body is not JSON.',
+      'unprocessable-content': 'The catalogue does not have a code. Nothing was stored.',
+    },
+  }).handle(async ({ body: { items }, principal, refuse }) => {
+    const places = new Map<string, number>()
+    for (const [index, { title }] of items.entries()) {
+      const key = keyOfTitle(title)
+      const first = places.get(key)
+      if (key === '') refuse('invalid-body', `items[${index}].title is blank. Nothing was stored.`)
+      if (first !== undefined)
+        refuse(
+          'invalid-body',
+          `items[${index}].title is the title of items[${first}] again. Send one decision for each title. Nothing was stored.`,
+        )
+      places.set(key, index)
+    }
+    const decisions = items.map(({ title, language, occupationCode }) => ({
+      title,
+      language,
+      code: occupationCode,
+    }))
+    const reviewed = await database.write('codings', async (writer) => {
+      const unknown = await findUnknownCodes(
+        writer,
+        decisions.flatMap(({ code }) => code ?? []),
+      )
+      const index = decisions.findIndex(({ code }) => code !== undefined && unknown.has(code))
+      if (index >= 0)
+        refuse(
+          'unprocessable-content',
+          `items[${index}].occupationCode is ${quote(decisions[index]?.code ?? '')}, which the catalogue does not have. Nothing was stored.`,
+        )
+      await storeDecisions(writer, principal?.client ?? '', decisions)
+      return await readTitles(
+        writer,
+        items.map(({ title }) => title),
+      )
+    })
+    return document({ items: reviewed.map(renderTitle) })
+  })
+}

@@ -1,0 +1,127 @@
+import Type from 'typebox'
+import { oneOf, text, withDefault } from '../../api/contract/fields.ts'
+import { SINGLE_LINE } from '../../foundation/schema/compile.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { MAX_CODE_LENGTH } from '../records/schema.ts'
+import { MAX_TITLE_LENGTH, type ReviewedTitle, STATES } from './decisions.ts'
+
+/** The most decisions of one request. */
+const MAX_DECISIONS = 300
+
+const language = (description: string) => oneOf(['en', 'mi'], description)
+const refer = <Name extends string>(name: Name) => Type.Unsafe<object>(Type.Ref(`${name}#`))
+
+const CodingDecision = Type.Object(
+  {
+    reviewer: text('Who decided: the client of the key.'),
+    occupationCode: text('The code; absent if the reviewer knows none.'),
+    decidedDate: Type.Optional(
+      Type.String({ description: 'When the reviewer decided.', format: 'date-time' }),
+    ),
+  },
+  { description: "A reviewer's decision about a job title." },
+)
+
+const ReviewedCoding = Type.Object(
+  {
+    id: text('The ID of the title.'),
+    title: text('The job title.'),
+    language: language('The language of the title.'),
+    state: oneOf(
+      STATES,
+      '`confirmed`: all reviewers who know a code name the same one. `disputed`: they name several. `unknown`: nobody knows one.',
+    ),
+    occupationCode: text('The confirmed code.'),
+    decisions: Type.Optional(
+      Type.Array(refer('CodingDecision'), { description: 'The decisions, by reviewer.' }),
+    ),
+  },
+  { description: 'A job title, and what its reviewers have decided about it.' },
+)
+
+const items = Type.Optional(
+  Type.Array(refer('ReviewedCoding'), { description: 'The titles with all decisions about them.' }),
+)
+
+export const ReviewedCodings = Type.Object(
+  { items },
+  { description: 'Job titles, and what their reviewers have decided about them.' },
+)
+
+export const ReviewedCodingPage = Type.Object(
+  {
+    nextCursor: text('Where the next page starts; absent on the last page.'),
+    items,
+    resultsCount: Type.Optional(
+      Type.Integer({ description: 'Number of titles on this page.', format: 'int32', minimum: 0 }),
+    ),
+  },
+  { description: 'A page of reviewed job titles.' },
+)
+
+export const decisionsBody = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      title: Type.String({
+        description: 'The job title, in one line.',
+        minLength: 1,
+        maxLength: MAX_TITLE_LENGTH,
+        pattern: SINGLE_LINE,
+      }),
+      occupationCode: Type.Optional(
+        Type.String({
+          description: 'The code of the occupation that it means; absent if the reviewer knows none.',
+          minLength: 1,
+          maxLength: MAX_CODE_LENGTH,
+        }),
+      ),
+      language: language('The language of the title: `en`, if absent, or `mi`.'),
+    }),
+    { description: 'The decisions.', minItems: 1, maxItems: MAX_DECISIONS },
+  ),
+})
+
+export const listQuery = Type.Object({
+  Limit: withDefault(
+    Type.Integer({
+      description: 'Number of titles per page, from 1 to 300.',
+      minimum: 1,
+      maximum: 300,
+      format: 'int32',
+    }),
+    100,
+  ),
+  Cursor: Type.Optional(
+    Type.String({ description: 'The `nextCursor` of the page before.', maxLength: 3 * MAX_TITLE_LENGTH }),
+  ),
+  'Filter.State': oneOf(STATES, 'Only titles in this state.'),
+})
+
+export const EXAMPLE_REVIEWED = {
+  id: 'mYcYXEp0hSbfZ0tT',
+  title: 'Kindy teacher',
+  language: 'en' as const,
+  state: 'disputed' as const,
+  decisions: [
+    { reviewer: 'registry', occupationCode: 'A0101', decidedDate: '2026-01-31T09:30:00.000Z' },
+    { reviewer: 'schools', occupationCode: 'A0102', decidedDate: '2026-02-01T10:00:00.000Z' },
+  ],
+}
+
+/** The schemas of the operations, by their names in the OpenAPI document. */
+export const REVIEW_SCHEMAS = { CodingDecision, ReviewedCoding }
+
+export function renderTitle({ id, title, language, state, code, decisions }: ReviewedTitle) {
+  return {
+    id,
+    title,
+    language,
+    state,
+    ...(code !== undefined && { occupationCode: code }),
+    decisions: decisions.map(({ reviewer, code, decided }) => ({
+      reviewer,
+      ...(code !== undefined && { occupationCode: code }),
+      decidedDate: formatTimestamp(decided),
+    })),
+  }
+}

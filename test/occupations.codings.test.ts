@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest'
+import { listSources, readStored } from '../src/catalogue/names/names.ts'
+import { Service } from './support/service.ts'
+
+const RECORDS = [
+  { occupationCode: 'A1', titleEnglish: 'Early Childhood Teacher' },
+  { occupationCode: 'B2', titleEnglish: 'Truck Driver' },
+]
+
+interface Reviewed {
+  id: string
+  title: string
+  state: string
+  occupationCode?: string
+  decisions: { reviewer: string; occupationCode?: string; decidedDate: string }[]
+}
+
+/** A service, and functions that call it as reviewers. */
+async function start() {
+  const service = await Service.start()
+  await service.import(RECORDS)
+  const reviewer = async (client: string) => {
+    const { key } = await service.createKey({ client, scopes: ['codings:confirm'] })
+    const send = (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) =>
+      service.request({
+        method,
+        url: `/v1/confirmed-codings${path}`,
+        headers: { 'x-api-key': key },
+        ...(payload !== undefined && { payload }),
+      })
+    return {
+      send,
+      confirm: async (...items: object[]) => {
+        const response = await send('POST', '', { items })
+        expect([response.statusCode, response.body]).toEqual([200, expect.any(String)])
+        return response.json<{ items: Reviewed[] }>().items
+      },
+      list: async (query = '') =>
+        (await send('GET', query)).json<{ items: Reviewed[]; nextCursor?: string }>(),
+    }
+  }
+  return { service, reviewer }
+}
+
+test('a confirmed title has who and when, and is a name from the next revision on', async () => {
+  const { service, reviewer } = await start()
+  const registry = await reviewer('registry')
+  const [kindy] = await registry.confirm(
+    { title: 'Kindy  teacher', occupationCode: 'A1' },
+    { title: 'Māhita', occupationCode: 'A1', language: 'mi' },
+    { title: 'Vibe manager' },
+  )
+  expect(kindy).toEqual({
+    id: expect.any(String),
+    title: 'Kindy  teacher',
+    language: 'en',
+    state: 'confirmed',
+    occupationCode: 'A1',
+    decisions: [{ reviewer: 'registry', occupationCode: 'A1', decidedDate: expect.stringMatching(/Z$/) }],
+  })
+  expect((await registry.list()).items.map(({ title, state }) => [title, state])).toEqual([
+    ['Kindy  teacher', 'confirmed'],
+    ['Māhita', 'confirmed'],
+    ['Vibe manager', 'unknown'],
+  ])
+  expect(await readStored(service.database)).toEqual([])
+
+  await service.import([{ occupationCode: 'C3' }])
+  expect(
+    (await readStored(service.database)).map(({ code, language, name }) => [code, language, name]),
+  ).toEqual([
+    ['A1', 'en', 'Kindy  teacher'],
+    ['A1', 'mi', 'Māhita'],
+  ])
+  await service.index()
+  const { results } = (await service.get('/v1/occupations/search?q=kindy teacher')).json()
+  expect(results[0]).toMatchObject({ occupationCode: 'A1', matchedField: 'searchOnly' })
+})
+
+test('a disagreement is shown, teaches nothing, and ends when a reviewer changes or withdraws the decision', async () => {
+  const { service, reviewer } = await start()
+  const [registry, schools] = [await reviewer('registry'), await reviewer('schools')]
+  await registry.confirm({ title: 'Driver', occupationCode: 'B2' })
+  const [driver] = await schools.confirm({ title: 'DRIVER ', occupationCode: 'A1' })
+  expect(driver).toMatchObject({
+    state: 'disputed',
+    decisions: [
+      { reviewer: 'registry', occupationCode: 'B2' },
+      { reviewer: 'schools', occupationCode: 'A1' },
+    ],
+  })
+  expect(driver).not.toHaveProperty('occupationCode')
+  await service.import([{ occupationCode: 'C3' }])
+  expect(await listSources(service.database)).toEqual([])
+
+  expect((await registry.list('?Filter.State=disputed')).items).toHaveLength(1)
+  // Somebody who knows no code disagrees with nobody.
+  expect((await schools.confirm({ title: 'Driver' }))[0]).toMatchObject({
+    state: 'confirmed',
+    occupationCode: 'B2',
+  })
+  const withdrawn = await registry.send('DELETE', `/${driver?.id}`)
+  expect(withdrawn.json()).toMatchObject({
+    items: [{ state: 'unknown', decisions: [{ reviewer: 'schools' }] }],
+  })
+  expect((await registry.send('DELETE', `/${driver?.id}`)).statusCode).toBe(404)
+  expect((await schools.send('DELETE', `/${driver?.id}`)).json()).toEqual({ items: [] })
+  expect(await registry.list()).toEqual({ items: [], resultsCount: 0 })
+})
+
+test('a withdrawn title is no name from the next revision on, nor is one whose code was removed', async () => {
+  const { service, reviewer } = await start()
+  const registry = await reviewer('registry')
+  const [first] = await registry.confirm(
+    { title: 'Kindy teacher', occupationCode: 'A1' },
+    { title: 'Trucker', occupationCode: 'B2' },
+  )
+  await service.import([{ occupationCode: 'C3' }])
+  expect(await readStored(service.database)).toHaveLength(2)
+  await registry.send('DELETE', `/${first?.id}`)
+  await service.import([{ occupationCode: 'A1' }], { replace: true })
+  expect(await readStored(service.database)).toEqual([])
+  await service.import(RECORDS)
+  expect((await readStored(service.database)).map(({ name, source }) => [name, source])).toEqual([
+    ['Trucker', 'confirmed'],
+  ])
+})
+
+test('nothing is stored without the scope, which no key has unless it is named', async () => {
+  const { service, reviewer } = await start()
+  const body = { items: [{ title: 'Trucker', occupationCode: 'B2' }] }
+  for (const [method, path, payload] of [
+    ['POST', '', body],
+    ['GET', '', undefined],
+    ['DELETE', '/any', undefined],
+  ] as const) {
+    const response = await service.request({
+      method,
+      url: `/v1/confirmed-codings${path}`,
+      headers: { 'x-api-key': service.key },
+      ...(payload !== undefined && { payload }),
+    })
+    expect([method, response.statusCode, response.json().detail]).toEqual([
+      method,
+      401,
+      'This key lacks the scope codings:confirm.',
+    ])
+  }
+  expect((await (await reviewer('registry')).list()).items).toEqual([])
+})
+
+test.each([
+  [
+    { title: 'Trucker', occupationCode: 'Z9' },
+    422,
+    'items[1].occupationCode is "Z9", which the catalogue does not have.',
+  ],
+  [{ title: 'Truck\ndriver', occupationCode: 'B2' }, 400, 'items[1].title'],
+  [{ title: 'Truck\u0000driver', occupationCode: 'B2' }, 400, 'items[1].title'],
+  [{ title: ' \u00a0', occupationCode: 'B2' }, 400, 'items[1].title'],
+  [{ title: 'KINDY  TEACHER', occupationCode: 'B2' }, 400, 'items[1].title is the title of items[0] again'],
+  [{ title: 'x'.repeat(301), occupationCode: 'B2' }, 400, 'items[1].title'],
+  [{ title: 'Trucker', code: 'B2' }, 400, 'items[1] has the unknown field "code"'],
+])('%j is refused, and nothing of its request is stored', async (item, status, detail) => {
+  const { reviewer } = await start()
+  const registry = await reviewer('registry')
+  const response = await registry.send('POST', '', {
+    items: [{ title: 'Kindy teacher', occupationCode: 'A1' }, item],
+  })
+  expect([response.statusCode, response.json().detail]).toEqual([status, expect.stringContaining(detail)])
+  expect((await registry.list()).items).toEqual([])
+})
+
+test('a list of 301 titles and an empty one are refused', async () => {
+  const { reviewer } = await start()
+  const registry = await reviewer('registry')
+  const many = Array.from({ length: 301 }, (_, index) => ({ title: `Title ${index}` }))
+  for (const items of [many, []]) {
+    const response = await registry.send('POST', '', { items })
+    expect([response.statusCode, response.json().detail]).toEqual([400, expect.stringContaining('items')])
+  }
+  await registry.confirm(...many.slice(0, 300))
+
+  const titles: string[] = []
+  let query = '?Limit=130'
+  for (;;) {
+    const { items, nextCursor } = await registry.list(query)
+    titles.push(...items.map(({ title }) => title))
+    if (nextCursor === undefined) break
+    query = `?Limit=130&Cursor=${encodeURIComponent(nextCursor)}`
+  }
+  expect(new Set(titles).size).toBe(300)
+  expect(titles).toHaveLength(300)
+})
