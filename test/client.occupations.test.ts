@@ -316,9 +316,11 @@ test('code codes job titles', async () => {
 })
 
 test('titles are confirmed, listed and withdrawn', async () => {
-  const { service, front } = await startClient(['A'].map((code) => record(code)))
+  const service = await Service.start()
+  await service.import([record('A')])
   const { key } = await service.createKey({ client: 'registry', scopes: ['codings:confirm'] })
-  const { occupations } = createClient({ baseUrl: front.baseUrl, apiKey: key })
+  const baseUrl = await service.app.listen({ host: '127.0.0.1', port: 0 })
+  const { occupations } = createClient({ baseUrl, apiKey: key })
   const { items = [] } = await occupations.confirmCodings({
     items: [{ title: 'Kindy', occupationCode: 'A' }],
   })
