@@ -4,6 +4,8 @@ import type {
   ActivityPage,
   BatchResult,
   Caller,
+  FindingsPage,
+  LearnersPage,
   Organisation,
   OrganisationPage,
   OrganisationUsage,
@@ -28,6 +30,21 @@ export interface NewSubmission {
   definition?: string | undefined
   /** Defaults to `Full`. */
   type?: 'Full' | 'Indicative' | undefined
+}
+
+/** Which findings to list. */
+export interface FindingsQuery {
+  page?: number | undefined
+  pageSize?: number | undefined
+  'Filter.ErrorType'?: 'Error' | 'Warning' | undefined
+  'Filter.FileType'?: string | undefined
+  'Filter.ErrorCode'?: string | undefined
+  'Filter.StudentId'?: string | undefined
+  'Filter.CourseCode'?: string | undefined
+  /** The key of a cause. */
+  'Filter.Cause'?: string | undefined
+  /** The `runId` of an earlier run: only findings that it did not have. */
+  newSince?: number | undefined
 }
 
 /** The content of a file. A stream can be sent once: such an upload is not tried again after a failure. */
@@ -134,6 +151,14 @@ export interface Submissions {
   summary(token: string, options?: CallOptions): Promise<ResultsSummary>
   /** What to fix, in order: each finding of the current run belongs to exactly one cause. */
   causes(token: string, options?: CallOptions): Promise<ResultsCauses>
+  /** Findings with their places: file, line, field, value and cause. */
+  findings(token: string, query?: FindingsQuery, options?: CallOptions): Promise<FindingsPage>
+  /** The students with findings, those with most first. */
+  learners(
+    token: string,
+    query?: { page?: number; pageSize?: number },
+    options?: CallOptions,
+  ): Promise<LearnersPage>
   /** How the findings of two runs differ. */
   changes(token: string, query: ChangesBetweenRuns, options?: CallOptions): Promise<ResultsChanges>
   /** Submits a submission, whose current run must cover the current files and have found no errors. */
@@ -247,6 +272,10 @@ export function createSubmissions(
     },
     cancelRun: (token, runId, options) => write('DELETE', runOf(token, runId), options),
     summary: (token, options) => read(`${at(token)}/validation-results/summary`, {}, options),
+    findings: (token, query = {}, options) =>
+      read(`${at(token)}/validation-results/findings`, query, options),
+    learners: (token, query = {}, options) =>
+      read(`${at(token)}/validation-results/learners`, query, options),
     causes: (token, options) => read(`${at(token)}/validation-results/causes`, {}, options),
     changes: (token, query, options) => read(`${at(token)}/validation-results/changes`, query, options),
     submit: (token, options) => write('POST', `${at(token)}/submit`, options),

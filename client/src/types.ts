@@ -661,6 +661,63 @@ export interface ResultsChanges {
   partial?: boolean
 }
 
+export interface Finding {
+  /** Identifier of the record concerned. */
+  localId?: string
+  /** Code of the validation finding. */
+  errorCode?: string
+  /** Description of the finding. */
+  errorDescription?: string
+  /** How severe the finding is. */
+  errorType?: 'Error' | 'Warning'
+  /** The submitted file that holds the record. */
+  fileType?: 'Course' | 'Enrolment' | 'CourseCompletion' | 'QualificationCompletion' | 'Learner' | 'Unknown'
+  /** Course code of the record. */
+  courseCode?: string
+  /** Student identifier of the record. */
+  studentId?: string
+  /** Text of the record concerned. */
+  recordText?: string
+  /** Name of the file that holds the record. */
+  file?: string
+  /** Line on which the record starts, from 1. */
+  line?: number
+  /** Field concerned. */
+  field?: string
+  /** Its value. */
+  value?: string
+  /** Identifies the finding in other runs. */
+  findingKey?: string
+  /** Key of the cause of the finding. */
+  cause?: string
+}
+
+/** A page of findings with their places. */
+export interface FindingsPage {
+  /** The current run; absent before the first. */
+  runId?: number
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The findings, in the order of the files and their records. */
+  results?: Finding[]
+  /** All stored findings that match. */
+  totalCount?: number
+}
+
+/** A page of the students with findings. */
+export interface LearnersPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** Students, those with most findings first. */
+  results?: LearnersPageResults[]
+  /** Different students among the stored findings. */
+  totalCount?: number
+}
+
 /** A submission. */
 export interface Submission {
   /** The token of the submission. */
@@ -1172,6 +1229,13 @@ export interface ChangedEntry {
   findingKey?: string
   /** Key of the cause of the finding. */
   cause?: string
+}
+
+export interface LearnersPageResults {
+  /** The student. */
+  studentId?: string
+  /** Stored findings about the student. */
+  findings?: number
 }
 
 /** The progress of a run. */

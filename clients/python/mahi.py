@@ -757,6 +757,67 @@ ResultsChanges = TypedDict("ResultsChanges", {
 }, total=False)
 
 
+class Finding(TypedDict, total=False):
+    """"""
+
+    #: Identifier of the record concerned.
+    localId: str
+    #: Code of the validation finding.
+    errorCode: str
+    #: Description of the finding.
+    errorDescription: str
+    #: How severe the finding is.
+    errorType: Literal["Error", "Warning"]
+    #: The submitted file that holds the record.
+    fileType: Literal["Course", "Enrolment", "CourseCompletion", "QualificationCompletion", "Learner", "Unknown"]
+    #: Course code of the record.
+    courseCode: str
+    #: Student identifier of the record.
+    studentId: str
+    #: Text of the record concerned.
+    recordText: str
+    #: Name of the file that holds the record.
+    file: str
+    #: Line on which the record starts, from 1.
+    line: int
+    #: Field concerned.
+    field: str
+    #: Its value.
+    value: str
+    #: Identifies the finding in other runs.
+    findingKey: str
+    #: Key of the cause of the finding.
+    cause: str
+
+
+class FindingsPage(TypedDict, total=False):
+    """A page of findings with their places."""
+
+    #: The current run; absent before the first.
+    runId: int
+    #: Page number of this page, from 1.
+    page: int
+    #: Page size of this page.
+    pageSize: int
+    #: The findings, in the order of the files and their records.
+    results: List[Finding]
+    #: All stored findings that match.
+    totalCount: int
+
+
+class LearnersPage(TypedDict, total=False):
+    """A page of the students with findings."""
+
+    #: Page number of this page, from 1.
+    page: int
+    #: Page size of this page.
+    pageSize: int
+    #: Students, those with most findings first.
+    results: List[Dict[str, Any]]
+    #: Different students among the stored findings.
+    totalCount: int
+
+
 class Submission(TypedDict, total=False):
     """A submission."""
 
@@ -1495,6 +1556,61 @@ class _Operations:
         return self._call(
             "GET", _path("/v1/submissions/{}/validation-results/changes", submission_token),
             query={"from": from_, "to": to, "status": status, "page": page, "pageSize": page_size},
+            headers={"EID": self._organisation()},
+        )
+
+    def list_findings(
+        self,
+        submission_token: str,
+        *,
+        page: Optional[int] = None,
+        page_size: Optional[int] = None,
+        error_type: Optional[Literal["Error", "Warning"]] = None,
+        file_type: Optional[Literal["Course", "Enrolment", "CourseCompletion", "QualificationCompletion", "Learner", "Unknown"]] = None,
+        error_code: Optional[str] = None,
+        student_id: Optional[str] = None,
+        course_code: Optional[str] = None,
+        cause: Optional[str] = None,
+        new_since: Optional[int] = None,
+    ) -> FindingsPage:
+        """List findings with their places. A page of the stored findings of the current run, each with its file,
+        line, field, value and cause. Filters combine with AND; `Filter.Cause` selects those of one cause, and
+        `newSince` those that an earlier run did not have.
+
+        - page: Page number, from 1. A page past the last one is refused; page 1 always exists.
+        - page_size: Entries per page, from 1 to 1000. A larger number is refused, never clamped.
+        - error_type: Only entries of this type.
+        - file_type: Only entries of this file.
+        - error_code: Only entries with this code.
+        - student_id: Only entries about this student.
+        - course_code: Only entries about this course.
+        - cause: Only findings of the cause with this key.
+        - new_since: The `runId` of an earlier run: only findings that it did not have.
+        - submission_token: The token of the submission.
+        """
+        return self._call(
+            "GET", _path("/v1/submissions/{}/validation-results/findings", submission_token),
+            query={"page": page, "pageSize": page_size, "Filter.ErrorType": error_type, "Filter.FileType": file_type, "Filter.ErrorCode": error_code, "Filter.StudentId": student_id, "Filter.CourseCode": course_code, "Filter.Cause": cause, "newSince": new_since},
+            headers={"EID": self._organisation()},
+        )
+
+    def list_learners(
+        self,
+        submission_token: str,
+        *,
+        page: Optional[int] = None,
+        page_size: Optional[int] = None,
+    ) -> LearnersPage:
+        """List the learners with findings. The students of the current run with their numbers of stored findings,
+        those with most first. `Filter.StudentId` of the findings shows those of one.
+
+        - page: Page number, from 1.
+        - page_size: Students per page, from 1 to 1000.
+        - submission_token: The token of the submission.
+        """
+        return self._call(
+            "GET", _path("/v1/submissions/{}/validation-results/learners", submission_token),
+            query={"page": page, "pageSize": page_size},
             headers={"EID": self._organisation()},
         )
 

@@ -78,6 +78,8 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   getValidationResultsCauses: ({ submissions }) => submissions.causes('a'),
   getValidationResultsSummary: ({ submissions }) => submissions.summary('a'),
   getValidationResultsChanges: ({ submissions }) => submissions.changes('a', { from: 1 }),
+  listFindings: ({ submissions }) => submissions.findings('a'),
+  listLearners: ({ submissions }) => submissions.learners('a'),
   createSubmission: ({ submissions }) => submissions.create({ returnId: 'a' }),
   listSubmissions: ({ submissions }) => submissions.list(),
   getSubmission: ({ submissions }) => submissions.get('a'),

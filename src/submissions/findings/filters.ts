@@ -2,7 +2,15 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { StateMissing } from '../../foundation/database/servers.ts'
 import { toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
-import { BLOCK, decodeOffsets, FILTER_FIELDS, FILTER_NAMES, type FilterName, nameValues } from './postings.ts'
+import {
+  BLOCK,
+  CAUSE_FIELD,
+  decodeOffsets,
+  FILTER_FIELDS,
+  FILTER_NAMES,
+  type FilterName,
+  nameValues,
+} from './postings.ts'
 import type { PublishedFinding, ValidationEntry } from './schema.ts'
 import { detailContext, entryContext } from './store-run.ts'
 
@@ -34,6 +42,12 @@ export class Selection {
   /** The memory in bytes. */
   get weight(): number {
     return 200 + this.#blocks.length * (BLOCK / 8 + 100)
+  }
+
+  /** What both select. */
+  and(other: Selection): Selection {
+    const others = new Map(other.#blocks.map(({ block, bits }) => [block, bits]))
+    return new Selection(intersect(new Map(this.#blocks.map(({ block, bits }) => [block, bits])), others))
   }
 
   /** At most `count` ordinals from the `first`-th on. Seeking costs the same everywhere. */
@@ -103,6 +117,19 @@ export async function selectEntries(
     blocks = blocks === undefined ? found : intersect(blocks, found)
   }
   return new Selection(blocks ?? new Map())
+}
+
+/**
+ * Selects the findings of a cause.
+ *
+ * @param number of the cause in `causeKeys` of the summary of the run
+ */
+export async function selectCause(reader: Reader, run: number, number: number): Promise<Selection> {
+  const rows = await reader.all<{ block: number; ordinals: Uint8Array }>(
+    'select block, ordinals from result_posting where run = $1 and field = $2 and value = $3',
+    [run, CAUSE_FIELD, String(number)],
+  )
+  return new Selection(new Map(rows.map(({ block, ordinals }) => [block, decodeOffsets(ordinals)])))
 }
 
 function intersect(one: ReadonlyMap<number, Uint8Array>, other: ReadonlyMap<number, Uint8Array>) {

@@ -20,6 +20,9 @@ export const FILTER_NAMES = Object.keys(FILTER_FIELDS) as FilterName[]
 /** The name of the posting with the hash of each finding's key, by ordinal. */
 export const KEY_FIELD = 'key'
 
+/** The name of the postings of causes: by number, because their keys may contain values of records. */
+export const CAUSE_FIELD = 'cause'
+
 /** Personal fields, which are not stored in plain text if encryption is on. */
 export const PERSONAL_FIELDS = ['studentId', 'courseCode'] as const satisfies (keyof ValidationEntry)[]
 const PERSONAL: ReadonlySet<string> = new Set(PERSONAL_FIELDS)
@@ -49,22 +52,27 @@ export class PostingBlock {
   readonly #keys: number[] = []
   #count = 0
 
-  /** @param key identifies the same finding in another run */
-  add(entry: ValidationEntry, key: string): void {
-    for (const field of Object.values(FILTER_FIELDS)) {
-      const value = entry[field]
-      if (value === undefined) continue
-      let lists = this.#lists.get(field)
-      if (lists === undefined) {
-        lists = new Map()
-        this.#lists.set(field, lists)
-      }
-      const list = lists.get(value)
-      if (list === undefined) lists.set(value, [this.#count])
-      else list.push(this.#count)
-    }
+  /**
+   * @param key identifies the same finding in another run
+   * @param cause the number of its cause, if that is known
+   */
+  add(entry: ValidationEntry, key: string, cause?: number): void {
+    for (const field of Object.values(FILTER_FIELDS)) this.#post(field, entry[field])
+    if (cause !== undefined) this.#post(CAUSE_FIELD, String(cause))
     this.#keys.push(...hashKey(key))
     this.#count++
+  }
+
+  #post(field: string, value: string | undefined): void {
+    if (value === undefined) return
+    let lists = this.#lists.get(field)
+    if (lists === undefined) {
+      lists = new Map()
+      this.#lists.set(field, lists)
+    }
+    const list = lists.get(value)
+    if (list === undefined) lists.set(value, [this.#count])
+    else list.push(this.#count)
   }
 
   /** The rows of `result_posting`. */

@@ -152,14 +152,14 @@ export async function makeCurrent(
   {
     token,
     run,
-    stored: { totalCount, errorCount, warningCount, codes },
+    stored: { totalCount, errorCount, warningCount, codes, causeKeys },
     ...rest
-  }: { token: string; run: number; stored: StoredRun } & Omit<RunSummary, 'codes'>,
+  }: { token: string; run: number; stored: StoredRun } & Omit<RunSummary, 'codes' | 'causeKeys'>,
   sealer: Sealer,
   keep: number,
 ): Promise<void> {
   const now = Date.now()
-  const summary: RunSummary = { codes, ...rest }
+  const summary: RunSummary = { codes, ...rest, causeKeys }
   await writer.run(
     `update submission_run set status = 'Processed', completed = $2, total = $3, errors = $4, warnings = $5,
        sealed = $6, summary = $7, progress = null, reason = null where run = $1`,

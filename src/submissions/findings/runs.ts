@@ -60,6 +60,8 @@ export interface RunSummary {
   readonly files?: readonly CheckedFile[]
   /** What to fix, in this order; absent if the findings were published without it. */
   readonly causes?: readonly Cause[]
+  /** The keys of the causes whose findings can be selected; absent from runs of earlier versions. */
+  readonly causeKeys?: readonly string[]
   readonly seconds?: number
 }
 

@@ -39,6 +39,8 @@ export interface StoredRun {
   readonly errorCount: number
   readonly warningCount: number
   readonly codes: readonly CodeCount[]
+  /** The keys of the causes whose findings can be selected, by their numbers. */
+  readonly causeKeys: readonly string[]
 }
 
 /**
@@ -60,6 +62,7 @@ export async function storeFindings(
 ): Promise<StoredRun> {
   const sealing = sealer.begin()
   const counts = new CodeCounts()
+  const causes = new CauseNumbers()
   const source = findings[Symbol.asyncIterator]()
   let ordinal = 0
   let ended = false
@@ -77,7 +80,7 @@ export async function storeFindings(
             return
           }
           const { entry, detail } = value
-          postings.add(entry, detail?.findingKey ?? keyOf(entry))
+          postings.add(entry, detail?.findingKey ?? keyOf(entry), causes.number(detail?.cause))
           counts.add(entry)
           const context = entryContext(run, ordinal)
           const { recordText = '', ...others } = entry
@@ -96,7 +99,7 @@ export async function storeFindings(
   } finally {
     await source.return?.()
   }
-  return { totalCount: ordinal, ...counts.summarise() }
+  return { totalCount: ordinal, ...counts.summarise(), causeKeys: causes.keys }
 }
 
 /** The position of a finding, to which its encryption is bound. */
@@ -111,6 +114,26 @@ export function detailContext(entry: string): string {
 /** Identifies a finding without a key in other runs. */
 function keyOf({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry): string {
   return JSON.stringify([localId, errorCode, fileType, courseCode, studentId])
+}
+
+/** The most causes whose findings can be selected. */
+const MOST_CAUSES = 10_000
+
+/** Numbers causes in the order of their first findings. */
+class CauseNumbers {
+  readonly #numbers = new Map<string, number>()
+
+  get keys(): string[] {
+    return [...this.#numbers.keys()]
+  }
+
+  number(key: string | undefined): number | undefined {
+    if (key === undefined) return undefined
+    const known = this.#numbers.get(key)
+    if (known !== undefined || this.#numbers.size >= MOST_CAUSES) return known
+    this.#numbers.set(key, this.#numbers.size)
+    return this.#numbers.size - 1
+  }
 }
 
 class CodeCounts {
@@ -138,7 +161,7 @@ class CodeCounts {
     known.students.add(student)
   }
 
-  summarise(): Omit<StoredRun, 'totalCount'> {
+  summarise(): Omit<StoredRun, 'totalCount' | 'causeKeys'> {
     const codes = [...this.#codes]
       .map(([errorCode, { first, count, students }]) => ({
         errorCode,

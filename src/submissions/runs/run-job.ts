@@ -206,7 +206,7 @@ async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerato
 function summarise(
   stored: StoredRun,
   { codes, errors, warnings, notRun, definition, files, causes, seconds }: CheckSummary,
-): { stored: StoredRun } & Omit<RunSummary, 'codes'> {
+): { stored: StoredRun } & Omit<RunSummary, 'codes' | 'causeKeys'> {
   const exact = new Map(codes.map((each) => [each.code, each]))
   const counted = stored.codes.map((each) => {
     const {

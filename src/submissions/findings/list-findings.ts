@@ -1,0 +1,172 @@
+import Type, { type TSchema } from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
+import { count } from '../../api/contract/fields.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { document } from '../../api/contract/results.ts'
+import { REVISION_HEADER } from '../../api/request/min-revision.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import { readAtPrimary, StateMissing } from '../../foundation/database/servers.ts'
+import { compareRuns } from './compare.ts'
+import {
+  type Filters,
+  type RunReference,
+  readDetails,
+  type Selection,
+  selectCause,
+  selectEntries,
+} from './filters.ts'
+import { findingsPath, linkNextPage } from './next-page.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { FILTER_NAMES } from './postings.ts'
+import type { Submission } from './queries.ts'
+import { findRun, readRun, readSummary } from './runs.ts'
+import { PublishedFinding, resultsQuery } from './schema.ts'
+
+const FindingsPage = Type.Object(
+  {
+    runId: count('The current run; absent before the first.'),
+    page: count('Page number of this page, from 1.'),
+    pageSize: count('Page size of this page.'),
+    results: Type.Optional(
+      Type.Array(Type.Ref('Finding#') as TSchema, {
+        description: 'The findings, in the order of the files and their records.',
+      }),
+    ),
+    totalCount: count('All stored findings that match.'),
+  },
+  { description: 'A page of findings with their places.' },
+)
+
+const EXAMPLE = {
+  runId: 1,
+  page: 1,
+  pageSize: 100,
+  results: [
+    {
+      localId: 'E0000001',
+      errorCode: 'ENR-06-type',
+      errorDescription: 'courseStartDate is "17/02/2025", but must be a date such as 2025-02-17.',
+      errorType: 'Error',
+      fileType: 'Enrolment',
+      file: 'enrolments.csv',
+      line: 2,
+      field: 'courseStartDate',
+      value: '17/02/2025',
+      cause: 'column:enrolments.courseStartDate:day-month-year',
+    },
+  ],
+  totalCount: 1500,
+}
+
+/** Lists findings with what only exports had: file, line, field, value and cause. The specified pages stay as they are. */
+export function listFindings({ servers, sealer, limits }: ResultsOptions): Operation {
+  return operation({
+    name: 'list-findings',
+    id: 'listFindings',
+    summary: 'List findings with their places',
+    description:
+      'A page of the stored findings of the current run, each with its file, line, field, value and cause. Filters combine with AND; `Filter.Cause` selects those of one cause, and `newSince` those that an earlier run did not have.',
+    tag: 'Validation results',
+    method: 'GET',
+    path: '/submissions/{submissionToken}/validation-results/findings',
+    access: forFindings(servers),
+    limit: 'validation-results',
+    request: {
+      path: Type.Object({
+        submissionToken: Type.String({ description: 'The token of the submission.' }),
+      }),
+      query: Type.Object({
+        ...resultsQuery(limits).properties,
+        'Filter.Cause': Type.Optional(
+          Type.String({ description: 'Only findings of the cause with this key.', maxLength: 2000 }),
+        ),
+        newSince: Type.Optional(
+          Type.Integer({
+            description: 'The `runId` of an earlier run: only findings that it did not have.',
+            minimum: 1,
+            maximum: 2 ** 31 - 1,
+            format: 'int32',
+          }),
+        ),
+      }),
+    },
+    schemas: { Finding: PublishedFinding, FindingsPage },
+    responses: {
+      200: describeDocument(FindingsPage, 'The findings.', EXAMPLE, { ...REVISION_HEADER, ...NEXT_LINK }),
+    },
+    problems: {
+      ...FINDINGS_PROBLEMS,
+      'not-found': 'The submission has no such run or cause, or it is no longer stored.',
+    },
+  }).handle(async ({ authorized: submission, query }) => {
+    assertThere(submission)
+    const { page, pageSize } = query
+    const wanted: Wanted = { filters: query, cause: query['Filter.Cause'], newSince: query.newSince }
+    const found = await readAtPrimary(servers, async (reader) => {
+      const selected = await select(reader, submission, wanted, sealer)
+      const totalCount = selected?.total ?? submission.totalCount
+      const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
+      if (page > lastPage)
+        throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`)
+      const first = (page - 1) * pageSize
+      const ordinals =
+        selected?.slice(first, pageSize) ??
+        Array.from({ length: Math.min(pageSize, totalCount - first) }, (_, at) => first + at)
+      const run = await readRun(reader, submission.run)
+      return {
+        runId: run?.number,
+        totalCount,
+        results: await readDetails(reader, submission, ordinals, sealer),
+      }
+    }).catch((error: unknown) => {
+      throw error instanceof StateMissing ? new Problem('not-found', 'The run is not kept any more.') : error
+    })
+    const { runId, totalCount, results } = found
+    const path = `${findingsPath(submission.token)}/findings`
+    return document(
+      { ...(runId !== undefined && { runId }), page, pageSize, results, totalCount },
+      { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
+    )
+  })
+}
+
+interface Wanted {
+  readonly filters: Filters
+  readonly cause: string | undefined
+  readonly newSince: number | undefined
+}
+
+/** The findings that are wanted; `undefined` if all are. */
+async function select(
+  reader: Reader,
+  submission: Submission,
+  { filters, cause, newSince }: Wanted,
+  sealer: ResultsOptions['sealer'],
+): Promise<Selection | undefined> {
+  const parts: Selection[] = []
+  if (FILTER_NAMES.some((name) => filters[name] !== undefined))
+    parts.push(await selectEntries(reader, submission, filters, sealer))
+  if (cause !== undefined) {
+    const keys = (await readSummary(reader, submission.run, sealer))?.causeKeys ?? []
+    const at = keys.indexOf(cause)
+    if (at < 0) throw new Problem('not-found', 'The current run has no cause with this key.')
+    parts.push(await selectCause(reader, submission.run, at))
+  }
+  if (newSince !== undefined)
+    parts.push(
+      (await compareRuns(reader, await findEarlier(reader, submission, newSince), submission, sealer)).added,
+    )
+  const [first, ...others] = parts
+  return others.reduce<Selection | undefined>((one, other) => one?.and(other), first)
+}
+
+async function findEarlier(reader: Reader, { token }: Submission, number: number): Promise<RunReference> {
+  const run = await findRun(reader, token, number)
+  if (run?.status !== 'Processed')
+    throw new Problem(
+      'not-found',
+      'The submission has no finished run with this ID, or it is no longer stored.',
+    )
+  return { run: run.run, totalCount: run.total }
+}

@@ -1,0 +1,138 @@
+import Type from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
+import { count, text, withDefault } from '../../api/contract/fields.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { document } from '../../api/contract/results.ts'
+import { REVISION_HEADER } from '../../api/request/min-revision.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { readAtPrimary, StateMissing } from '../../foundation/database/servers.ts'
+import { readDetails, Selection } from './filters.ts'
+import { findingsPath, linkNextPage } from './next-page.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { BLOCK, decodeOffsets } from './postings.ts'
+import type { Submission } from './queries.ts'
+
+const LearnersPage = Type.Object(
+  {
+    page: count('Page number of this page, from 1.'),
+    pageSize: count('Page size of this page.'),
+    results: Type.Optional(
+      Type.Array(
+        Type.Object({
+          studentId: text('The student.'),
+          findings: count('Stored findings about the student.'),
+        }),
+        { description: 'Students, those with most findings first.' },
+      ),
+    ),
+    totalCount: count('Different students among the stored findings.'),
+  },
+  { description: 'A page of the students with findings.' },
+)
+
+const EXAMPLE = {
+  page: 1,
+  pageSize: 100,
+  results: [{ studentId: 'S0000017', findings: 12 }],
+  totalCount: 96,
+}
+
+export function listLearners({ servers, sealer, limits }: ResultsOptions): Operation {
+  return operation({
+    name: 'list-learners',
+    id: 'listLearners',
+    summary: 'List the learners with findings',
+    description:
+      'The students of the current run with their numbers of stored findings, those with most first. `Filter.StudentId` of the findings shows those of one.',
+    tag: 'Validation results',
+    method: 'GET',
+    path: '/submissions/{submissionToken}/validation-results/learners',
+    access: forFindings(servers),
+    limit: 'validation-results',
+    request: {
+      path: Type.Object({
+        submissionToken: Type.String({ description: 'The token of the submission.' }),
+      }),
+      query: Type.Object({
+        page: withDefault(
+          Type.Integer({ description: 'Page number, from 1.', minimum: 1, format: 'int32' }),
+          1,
+        ),
+        pageSize: withDefault(
+          Type.Integer({
+            description: `Students per page, from 1 to ${limits.max}.`,
+            minimum: 1,
+            maximum: limits.max,
+            format: 'int32',
+          }),
+          limits.default,
+        ),
+      }),
+    },
+    schemas: { LearnersPage },
+    responses: {
+      200: describeDocument(LearnersPage, 'The students.', EXAMPLE, { ...REVISION_HEADER, ...NEXT_LINK }),
+    },
+    problems: { ...FINDINGS_PROBLEMS, 'not-found': 'The run is not kept any more.' },
+  }).handle(async ({ authorized: submission, query }) => {
+    assertThere(submission)
+    const { results, totalCount } = await readAtPrimary(servers, (reader) =>
+      readLearners(reader, submission, query, sealer),
+    ).catch((error: unknown) => {
+      throw error instanceof StateMissing ? new Problem('not-found', 'The run is not kept any more.') : error
+    })
+    const path = `${findingsPath(submission.token)}/learners`
+    return document(
+      { ...query, results, totalCount },
+      { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
+    )
+  })
+}
+
+interface Paged {
+  readonly page: number
+  readonly pageSize: number
+}
+
+async function readLearners(
+  reader: Reader,
+  submission: Submission,
+  { page, pageSize }: Paged,
+  sealer: Sealer,
+) {
+  const { run } = submission
+  const total = await reader.get<{ total: number }>(
+    `select count(distinct value) as total from result_posting where run = $1 and field = 'studentId'`,
+    [run],
+  )
+  const totalCount = total?.total ?? 0
+  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
+  if (page > lastPage)
+    throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`)
+  const rows = await reader.all<{ findings: number; block: number; ordinals: Uint8Array }>(
+    `select w.findings, p.block, p.ordinals
+     from (select value, cast(sum(total) as bigint) as findings, min(block) as block
+           from result_posting where run = $1 and field = 'studentId'
+           group by value order by 2 desc, value limit $2 offset $3) w
+       join result_posting p on p.run = $1 and p.field = 'studentId' and p.value = w.value and p.block = w.block
+     order by w.findings desc, w.value`,
+    [run, pageSize, (page - 1) * pageSize],
+  )
+  // A posting may have only the hash of a student: the first finding of each has the identifier.
+  const firsts = rows.map(({ block, ordinals }) => firstOf(block, ordinals))
+  const wanted = firsts.toSorted((one, other) => one - other)
+  const details = await readDetails(reader, submission, wanted, sealer)
+  const studentOf = new Map(wanted.map((ordinal, index) => [ordinal, details[index]?.studentId]))
+  const results = rows.map(({ findings }, index) => ({
+    studentId: studentOf.get(firsts[index] ?? -1) ?? '',
+    findings: Number(findings),
+  }))
+  return { results, totalCount }
+}
+
+function firstOf(block: number, ordinals: Uint8Array): number {
+  const [first] = new Selection(new Map([[block, decodeOffsets(ordinals)]])).slice(0, 1)
+  return first ?? block * BLOCK
+}
