@@ -21,7 +21,9 @@ async function start(settings: Record<string, string> = {}) {
   const publish = (findings: readonly PublishedFinding[]) =>
     service.publish(findings, { token: 'submission', returnId: '202512' })
   const ask = async (path: string) => {
-    const response = await service.get(`/v1/submissions/submission/validation-results/${path}`, { eid: '1001' })
+    const response = await service.get(`/v1/submissions/submission/validation-results/${path}`, {
+      eid: '1001',
+    })
     return { status: response.statusCode, body: response.json(), link: response.headers.link }
   }
   return { service, publish, ask }

@@ -116,6 +116,9 @@ test('a submission goes from nothing to zero errors', async () => {
   })
   expect((await ask('POST', `/submissions/${token}/submit`)).status).toBe(409)
 
+  const found = await ask('GET', `/submissions/${token}/validation-results/findings?Filter.FileType=Learner`)
+  expect(found.body.results[0]).toMatchObject({ file: 'people.csv', line: 3 })
+  expect(found.body.columns).toEqual([{ fileType: 'Learner', columns: ['localId', 'id', 'group', 'age'] }])
   const results = await ask('GET', `/submissions/${token}/validation-results`)
   expect(results.body).toMatchObject({ page: 1, pageSize: 100, totalCount: 3 })
   expect(Object.keys(results.body.results[0])).toEqual([

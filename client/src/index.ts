@@ -27,6 +27,7 @@ export type {
   ChangesBetweenRuns,
   Deletion,
   FileContent,
+  FindingsQuery,
   NewSubmission,
   PutFileOptions,
   Submissions,

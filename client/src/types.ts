@@ -704,6 +704,11 @@ export interface FindingsPage {
   results?: Finding[]
   /** All stored findings that match. */
   totalCount?: number
+  /**
+   * The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced
+   * after the check are missing.
+   */
+  columns?: FindingsPageColumns[]
 }
 
 /** A page of the students with findings. */
@@ -1229,6 +1234,13 @@ export interface ChangedEntry {
   findingKey?: string
   /** Key of the cause of the finding. */
   cause?: string
+}
+
+export interface FindingsPageColumns {
+  /** The kind of file. */
+  fileType: string
+  /** The names in its header row. */
+  columns: string[]
 }
 
 export interface LearnersPageResults {

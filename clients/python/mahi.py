@@ -803,6 +803,9 @@ class FindingsPage(TypedDict, total=False):
     results: List[Finding]
     #: All stored findings that match.
     totalCount: int
+    #: The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was
+    #: replaced after the check are missing.
+    columns: List[Dict[str, Any]]
 
 
 class LearnersPage(TypedDict, total=False):

@@ -7,6 +7,7 @@ import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { readAtPrimary, StateMissing } from '../../foundation/database/servers.ts'
+import { readColumns } from './columns.ts'
 import { compareRuns } from './compare.ts'
 import {
   type Filters,
@@ -34,6 +35,18 @@ const FindingsPage = Type.Object(
       }),
     ),
     totalCount: count('All stored findings that match.'),
+    columns: Type.Optional(
+      Type.Array(
+        Type.Object({
+          fileType: Type.String({ description: 'The kind of file.' }),
+          columns: Type.Array(Type.String(), { description: 'The names in its header row.' }),
+        }),
+        {
+          description:
+            'The columns of the CSV files of this page, by which `recordText` can be split; those of a file that was replaced after the check are missing.',
+        },
+      ),
+    ),
   },
   { description: 'A page of findings with their places.' },
 )
@@ -113,20 +126,20 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
       const ordinals =
         selected?.slice(first, pageSize) ??
         Array.from({ length: Math.min(pageSize, totalCount - first) }, (_, at) => first + at)
+      const results = await readDetails(reader, submission, ordinals, sealer)
       const run = await readRun(reader, submission.run)
-      return {
-        runId: run?.number,
-        totalCount,
-        results: await readDetails(reader, submission, ordinals, sealer),
-      }
+      if (run === undefined) return { totalCount, results, columns: [] }
+      const summary = await readSummary(reader, submission.run, sealer)
+      const columns = await readColumns(reader, sealer, run, summary, results)
+      return { runId: run.number, totalCount, results, columns }
     }).catch((error: unknown) => {
       throw error instanceof StateMissing ? new Problem('not-found', 'The run is not kept any more.') : error
     })
-    const { runId, totalCount, results } = found
+    const { runId, columns, ...rest } = found
     const path = `${findingsPath(submission.token)}/findings`
     return document(
-      { ...(runId !== undefined && { runId }), page, pageSize, results, totalCount },
-      { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
+      { ...(runId !== undefined && { runId }), page, pageSize, ...rest, columns: [...columns] },
+      { ...revisionOf(submission), ...linkNextPage(path, query, rest.totalCount) },
     )
   })
 }

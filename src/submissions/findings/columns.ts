@@ -1,0 +1,52 @@
+import { detectSeparator, splitRecord } from '../../engines/records/index.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { FileGone, readChunks } from '../files/file-store.ts'
+import type { Run, RunSummary } from './runs.ts'
+import type { PublishedFinding } from './schema.ts'
+
+/** The columns of a CSV file, in the order of the texts of its records. */
+interface FileColumns {
+  readonly fileType: string
+  readonly columns: string[]
+}
+
+/** The longest header row, in bytes: the records of a file with a longer one are only text. */
+const LONGEST_HEADER = 16_384
+
+/** The columns of the files with these findings, as far as the files that were checked are still stored. */
+export async function readColumns(
+  reader: Reader,
+  sealer: Sealer,
+  run: Run,
+  summary: RunSummary | undefined,
+  findings: readonly PublishedFinding[],
+): Promise<FileColumns[]> {
+  const types = new Set(
+    findings.flatMap(({ fileType, recordText = '{' }) => (recordText.startsWith('{') ? [] : [fileType])),
+  )
+  const found: FileColumns[] = []
+  for (const { resource, fileType } of summary?.files ?? []) {
+    const file = run.files.find((each) => each.resource === resource && each.format === 'csv')
+    if (file === undefined || !types.has(fileType as PublishedFinding['fileType'])) continue
+    const columns = await readHeader(readChunks(reader, sealer, file, 'file'))
+    if (columns !== undefined) found.push({ fileType, columns })
+  }
+  return found
+}
+
+async function readHeader(
+  chunks: AsyncIterable<{ readonly content: Buffer }>,
+): Promise<string[] | undefined> {
+  try {
+    for await (const { content } of chunks) {
+      const start = content.toString('utf8', 0, LONGEST_HEADER).replace(/^\ufeff/, '')
+      const end = start.search(/\r?\n/)
+      const header = start.slice(0, end)
+      return end < 0 ? undefined : splitRecord(header, detectSeparator(header))
+    }
+  } catch (error) {
+    if (!(error instanceof FileGone)) throw error
+  }
+  return undefined
+}
