@@ -46,7 +46,7 @@ test('a missing file is a finding, and the checks that need it are listed as not
 })
 
 test.each([
-  ['an empty file', '', 'The file is empty. It must have at least a header.'],
+  ['an empty file', '', 'The file is empty: it has no header.'],
   ['a file of empty lines', '\n\r\n\n', 'The file has no header.'],
   [
     'an unclosed quote in the header',
@@ -57,6 +57,11 @@ test.each([
     'other columns',
     'one,two\n1,2\n',
     'The first line has none of the expected columns, such as memberId, born, kind.',
+  ],
+  [
+    'a title above the header',
+    'Members 2025\nPrinted on 03/01/2026,,\n\nmemberId;born;kind\nM1;1990-01-31;01\n',
+    'The first line has none of the expected columns, such as memberId, born, kind. Line 4 has them: delete the lines above it.',
   ],
   [
     'a ZIP archive',
@@ -395,4 +400,16 @@ test('the texts of a finding have a limit, whatever the length of its record', a
     expect(recordText).toBe(`${'x'.repeat(4096)}…`)
     expect(localId.length).toBeLessThanOrEqual(301)
   }
+})
+
+test('a cause says what to do with this file: a whole sentence about it needs no general advice', async () => {
+  const loans = { 'book-loans.csv': 'loanId,memberId,lent,returned,fee\n' }
+  const titled = await check({ ...loans, 'members.csv': `Members\n${good}` })
+  expect(titled.summary.causes.map(({ fix }) => fix)).toEqual([undefined])
+  const missing = await check(loans, { complete: true })
+  expect(missing.summary.causes[0]?.fix).toBe('Export the file again as CSV in UTF-8.')
+  const empty = await check({ ...loans, 'members.csv': `${good},,\n,,\n` })
+  expect(empty.summary.causes).toMatchObject([
+    { sentence: '2 records are empty.', fix: 'Delete the empty rows.', records: 2 },
+  ])
 })

@@ -162,27 +162,27 @@ async function expectEnd(
   }
 }
 
-test('no mutation of a descriptor ends a check with an internal error', { timeout: 120_000 }, async () => {
+test('no mutation of a descriptor ends a check with an internal error', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 2 }), async (mutations) => {
       const document = mutations.reduce(mutate, FULL)
       await expectEnd(writeDefinition(document as never, { 'rules/LOA-201.sql': LONG_LOAN }))
     }),
-    cases(40),
+    cases(60),
   )
 })
 
-test('no mutation of a rule ends a check with an internal error', { timeout: 120_000 }, async () => {
+test('no mutation of a rule ends a check with an internal error', async () => {
   await fc.assert(
     fc.asyncProperty(rule, async ({ at, length, text }) => {
       const sql = LONG_LOAN.slice(0, at) + text + LONG_LOAN.slice(at + length)
       await expectEnd(writeDefinition(FULL as never, { 'rules/LOA-201.sql': sql }))
     }),
-    cases(15),
+    cases(30),
   )
 })
 
-test('no bytes of a file end a check with an internal error', { timeout: 120_000 }, async () => {
+test('no bytes of a file end a check with an internal error', async () => {
   const definition = writeDefinition(FULL as never, { 'rules/LOA-201.sql': LONG_LOAN })
   const piece = fc.oneof(
     fc.constantFrom(

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -111,13 +111,18 @@ describe('a file', () => {
     expect(describeVerdict(march.summary)).toContain('course-completions.csv is missing, so')
   })
 
-  test('that has almost the right name is an error that says how to rename it', async () => {
-    const { place } = await checkAfter(() => undefined)
-    renameSync(join(place, 'course-completions.csv'), join(place, 'course-completion.csv'))
-    const result = await new Installation().run(['check', place, '--format', 'ndjson'])
-    expect(result.code).toBe(1)
-    expect(result.stdout).toContain(
-      'The file course-completions.csv is missing. course-completion.csv was not read: rename it to course-completions.csv.',
-    )
-  })
+  test.each(['course-completion.csv', 'Course_Completions final.csv'])(
+    'that has almost the right name is an error that says how to rename it: %s',
+    async (name) => {
+      const { place } = await checkAfter(() => undefined)
+      renameSync(join(place, 'course-completions.csv'), join(place, name))
+      writeFileSync(join(place, '~$courses.xlsx'), 'the lock of a spreadsheet program')
+      const result = await new Installation().run(['check', place, '--json'])
+      expect(result.code).toBe(1)
+      expect(result.stdout).toContain(
+        `The file course-completions.csv is missing. ${name} was not read: rename it to course-completions.csv.`,
+      )
+      expect(JSON.stringify(result)).not.toContain('~$')
+    },
+  )
 })

@@ -19,6 +19,9 @@ const AS_IS: Origin = { nameOf: () => undefined, opened: new Set() }
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xls|ods|zip)$/i
 
+/** What spreadsheet programs leave beside an open file. */
+const LOCK = /^(?:~\$|\.~lock\.)/
+
 export interface SelectedFiles {
   readonly files: CheckedInput[]
   /** Whether a folder was given, in which all files must be present. */
@@ -122,20 +125,22 @@ function locate(path: string, folders: readonly string[]): string {
   return folders.map((folder) => join(folder, path)).find((each) => existsSync(each)) ?? path
 }
 
+/** The shortest name of a file that is recognised within another name, such as `courses` in `courses_final`. */
+const LEAST_CONTAINED = 5
+
 /** Finds the absent file that an unread one is probably meant to be. */
 function describeUnread(name: string, absent: readonly Resource[]): UnreadFile {
   const stem = stemOf(posix.basename(name))
-  const similar = findSimilar(
-    stem,
-    absent.map((resource) => resource.name),
+  const names = absent.map((resource) => resource.name)
+  const contained = names.filter(
+    (each) => each.length >= LEAST_CONTAINED && plainName(stem).includes(plainName(each)),
   )
-  const resource = absent.find((each) => each.name === similar)
-  return { name, resource: resource?.name }
+  return { name, resource: findSimilar(stem, names) ?? (contained.length === 1 ? contained[0] : undefined) }
 }
 
 function listFiles(folder: string): string[] {
   return readdirSync(folder)
-    .filter((name) => ENDING.test(name) && statSync(join(folder, name)).isFile())
+    .filter((name) => ENDING.test(name) && !LOCK.test(name) && statSync(join(folder, name)).isFile())
     .sort()
 }
 

@@ -3,6 +3,7 @@ import type { Check, Definition, Field, ForeignKey, Resource, Severity } from '.
 import { compilePattern } from '../definition/pattern.ts'
 import { stripSql } from '../definition/strip-sql.ts'
 import { describeCheck, summariseMessage } from '../explain.ts'
+import { EMPTY } from './check-resource.ts'
 import { Interner, PairTable } from './interner.ts'
 import { findNature, type Nature } from './natures.ts'
 import { toPlainForm } from './plain-form.ts'
@@ -298,12 +299,23 @@ export class Causes {
 
   #find(finding: SeenFinding): Building {
     const { resource, check, message, field: named, record } = finding
-    if (check === resource.fileCheck)
-      return this.#make('file', `file:${resource.name}`, finding, () => message)
+    if (check === resource.fileCheck) {
+      // A second sentence says what to do with this file.
+      const isAdvised = /\. \S.*\.$/s.test(message)
+      return this.#make('file', `file:${resource.name}`, finding, () => message, { isAdvised })
+    }
     if (check === resource.headerCheck) {
       const name = named ?? 'columns'
       return this.#make('column', `column:${resource.name}.${name}:header`, finding, () => message)
     }
+    if (check === resource.recordCheck && message === EMPTY)
+      return this.#make(
+        'record',
+        `record:${resource.name}:${EMPTY}`,
+        finding,
+        (findings) => (findings === 1 ? EMPTY : `${formatCount(findings)} records are empty.`),
+        { fix: 'Delete the empty rows.' },
+      )
     if (check === resource.recordCheck) {
       const fault = message.replace(/\d+/g, '#')
       return this.#make('record', `record:${resource.name}:${fault}`, finding, (findings) =>
@@ -424,7 +436,7 @@ export class Causes {
     name: string,
     finding: SeenFinding,
     describe: Building['describe'],
-    more: { fix?: string | undefined; value?: string; field?: string } = {},
+    more: { fix?: string | undefined; value?: string; field?: string; isAdvised?: boolean } = {},
   ): Building {
     const known = this.#causes.get(name)
     if (known !== undefined) return known
@@ -434,7 +446,7 @@ export class Causes {
       kind,
       example: toExample(finding),
       describe,
-      fix: more.fix ?? this.#describe(finding).fix,
+      fix: more.isAdvised ? undefined : (more.fix ?? this.#describe(finding).fix),
       value: more.value,
       fieldName: more.field ?? finding.field,
       severity: 'Warning',

@@ -122,7 +122,8 @@ export function checkResource(run: ResourceRun): RecordIndex {
   return index
 }
 
-const EMPTY = 'The record is empty.'
+/** The fault of a record without any value. */
+export const EMPTY = 'The record is empty.'
 
 /** The fault of a record that has no values at all, or not one for each column. */
 function describeCells(

@@ -69,7 +69,7 @@ export async function prepareFile(
   const unreadable = (fault: string): PreparedFile => {
     return { ...common, path, encoding: 'UTF-8', hasNul: false, faults: [fault], notes: [], readable: false }
   }
-  if (look.bytes === 0) return unreadable('The file is empty. It must have at least a header.')
+  if (look.bytes === 0) return unreadable('The file is empty: it has no header.')
   if (look.start[0] === 0x1f && look.start[1] === 0x8b) {
     try {
       await pipeline(createReadStream(path), createGunzip(), limit(room), createWriteStream(copy))
