@@ -115,6 +115,118 @@ async function runPapaparse(compile?: (resource: Resource) => CountFaults): Prom
 
 const isEmpty = (value: string | undefined) => value === undefined || value === ''
 
+const quoteName = (text: string) => `"${text.replaceAll('"', '""')}"`
+const quoteText = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+/** The same checks of fields, and the keys and references of the definition, as conditions of SQL over text. */
+function listConditions({ name: table, fields, primaryKey, foreignKeys }: Described): string[] {
+  const conditions = fields.flatMap((field) => {
+    const column = quoteName(field.name)
+    const schema = toJsonSchema(field) as { pattern?: string; maxLength?: number; enum?: string[] }
+    const texts: string[] = []
+    if (field.required) texts.push(`${column} is null`)
+    if (schema.pattern !== undefined)
+      texts.push(
+        `not regexp_full_match(${column}, ${quoteText(schema.pattern.replace(/^\^(.*)\$$/s, '$1'))})`,
+      )
+    if (schema.maxLength !== undefined) texts.push(`length(${column}) > ${schema.maxLength}`)
+    if (schema.enum !== undefined) texts.push(`${column} not in (${schema.enum.map(quoteText).join(', ')})`)
+    return texts
+  })
+  const tuple = (names: readonly string[]) => `(${names.map(quoteName).join(', ')})`
+  const present = (names: readonly string[]) =>
+    names.map((each) => `${quoteName(each)} is not null`).join(' and ')
+  if (primaryKey.length > 0) {
+    const key = primaryKey.map(quoteName).join(', ')
+    const from = `from ${quoteName(table)} where ${present(primaryKey)}`
+    conditions.push(
+      `${tuple(primaryKey)} in (select ${tuple(primaryKey)} ${from} group by ${key} having count(*) > 1)`,
+    )
+  }
+  for (const { from, table: other, to } of foreignKeys)
+    conditions.push(
+      `${present(from)} and ${tuple(from)} not in (select ${tuple(to)} from ${quoteName(other)} where ${present(to)})`,
+    )
+  return conditions
+}
+
+interface Described {
+  readonly name: string
+  readonly fields: readonly Field[]
+  readonly primaryKey: readonly string[]
+  readonly foreignKeys: readonly {
+    readonly from: readonly string[]
+    readonly table: string
+    readonly to: readonly string[]
+  }[]
+}
+
+/** The keys as the descriptor has them, because the definition has compiled them. */
+function describeKeys(): ReadonlyMap<string, Described> {
+  const path = join(findDefinition('sdr'), 'datapackage.json')
+  const { resources } = JSON.parse(readFileSync(path, 'utf8')) as {
+    resources: {
+      name: string
+      schema: {
+        primaryKey?: string[]
+        foreignKeys?: { fields: string[]; reference: { resource: string; fields: string[] } }[]
+      }
+    }[]
+  }
+  return new Map(
+    definition.resources.map((resource) => {
+      const schema = resources.find(({ name: each }) => each === resource.name)?.schema
+      const foreignKeys = (schema?.foreignKeys ?? []).map(({ fields, reference }) => ({
+        from: fields,
+        table: reference.resource,
+        to: reference.fields,
+      }))
+      const { name: own, fields } = resource
+      return [own, { name: own, fields, primaryKey: schema?.primaryKey ?? [], foreignKeys }]
+    }),
+  )
+}
+
+/** @param writes whether each finding is written with its record, and not only counted */
+async function runDuckDb(writes: boolean): Promise<Outcome> {
+  const { DuckDBInstance } = await import(peers.resolve('@duckdb/node-api'))
+  const temporary = mkdtempSync(join(tmpdir(), 'mahi-bench-'))
+  try {
+    const connection = await (await DuckDBInstance.create(':memory:')).connect()
+    const ask = async (sql: string): Promise<number[]> =>
+      (await connection.runAndReadAll(sql)).getRows()[0].map(Number)
+    const outcome: Outcome = { records: 0, findings: 0 }
+    const described = describeKeys()
+    for (const { resource, path } of files)
+      await connection.run(
+        `create table ${quoteName(resource.name)} as select row_number() over () as "mahi:row", *
+         from read_csv(${quoteText(path)}, header = true, all_varchar = true, ignore_errors = true)`,
+      )
+    for (const { resource } of files) {
+      const table = quoteName(resource.name)
+      const conditions = listConditions(described.get(resource.name) as Described)
+      const counts = conditions.map((each) => `count(*) filter (where ${each})`)
+      const [records = 0, ...found] = await ask(`select count(*), ${counts.join(', ')} from ${table}`)
+      outcome.records += records
+      if (!writes) {
+        outcome.findings += found.reduce((sum, each) => sum + each, 0)
+        continue
+      }
+      const rows = conditions.map(
+        (each, index) => `select ${index} as "mahi:check", * from ${table} where ${each}`,
+      )
+      const output = quoteText(join(temporary, `${resource.name}.ndjson`))
+      const [written = 0] = await ask(
+        `copy (${rows.join(' union all by name ')} order by "mahi:row", "mahi:check") to ${output} (format json)`,
+      )
+      outcome.findings += written
+    }
+    return outcome
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
 /** The same checks of fields as the definition's, as far as JSON Schema can state them over text. */
 function compileAjv({ fields }: Resource): CountFaults {
   const properties = Object.fromEntries(fields.map((field) => [field.name, toJsonSchema(field)]))
@@ -218,6 +330,8 @@ const PROGRAMS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'papaparse with zod': () => runPapaparse(compileZod),
   'csv-parse with ajv': runCsvParse,
   tableschema: runTableschema,
+  'DuckDB, counts only': () => runDuckDb(false),
+  'DuckDB, with findings': () => runDuckDb(true),
 }
 
 const run = PROGRAMS[name]
