@@ -16,8 +16,9 @@ import { Lifecycle } from '../../src/foundation/lifecycle.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Publication, publishResults } from '../../src/submissions/findings/publish.ts'
 import { assertDescribed } from './contract.ts'
+import { takeDatabaseUrl } from './reused-schemas.ts'
 import { sourceOf } from './source.ts'
-import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
+import { temporaryFolder } from './temporary.ts'
 
 /** A service with its own database, for one test. Every response is checked against openapi.json. */
 export class Service {
@@ -51,12 +52,13 @@ export class Service {
 
   static async start(
     environment: Record<string, string> = {},
-    url: string = temporaryDatabaseUrl(),
+    given?: string,
     {
       open = openDatabase,
       ...options
     }: Pick<AppOptions, 'demo'> & { readonly open?: (url: string) => Promise<Database> } = {},
   ): Promise<Service> {
+    const url = given ?? (await takeDatabaseUrl())
     const settings = readSettings({
       RATE_LIMIT_OCCUPATIONS: 'off',
       RATE_LIMIT_RESULTS: 'off',
