@@ -171,7 +171,7 @@ async function listPostingChanges(writer: Writer): Promise<void> {
      select distinct e.value ->> 0, e.value ->> 1, 0
      from change c join staged s on s.code = c.code cross join ${elements('s.filters', 'e')}
      where true
-     on conflict do nothing`,
+     on conflict (major, minor) do nothing`,
   )
   for (const [source, change, which] of [
     ['occupation', -1, 'c.existed = 1'],
