@@ -8,8 +8,9 @@ interface Migrated {
   readonly url: string
   /** Identifies tables, columns, indexes, triggers, functions and privileges. */
   readonly shape: string
-  /** The rows that migrations insert. */
+  /** The rows that migrations insert, and the statements that continue after their identifiers. */
   readonly rows: readonly { readonly name: string; readonly row: unknown }[]
+  readonly sequences: readonly string[]
 }
 
 const emptied: Migrated[] = []
@@ -33,12 +34,13 @@ async function createTables(url: string): Promise<Migrated> {
     const tables = (await client.query<{ name: string }>(TABLES)).rows
     const union = tables.map(({ name }) => `select '${name}' as name, to_jsonb(t) as row from "${name}" t`)
     const { rows } = await client.query(union.join(' union all '))
-    return { url, shape: await readShape(client), rows }
+    const sequences = (await client.query<{ continues: string }>(SEQUENCES)).rows
+    return { url, shape: await readShape(client), rows, sequences: sequences.map((row) => row.continues) }
   })
 }
 
 /** Puts a schema back to the state after its migrations; `false` if the test has changed more than rows. */
-async function empty({ url, shape, rows }: Migrated): Promise<boolean> {
+async function empty({ url, shape, rows, sequences }: Migrated): Promise<boolean> {
   return await withClient(url, async (client) => {
     if ((await readShape(client)) !== shape) return false
     // Without foreign keys, rows can be deleted in any order.
@@ -48,6 +50,7 @@ async function empty({ url, shape, rows }: Migrated): Promise<boolean> {
       const insert = `insert into "${name}" overriding system value`
       await client.query(`${insert} select * from jsonb_populate_record(null::"${name}", $1)`, [row])
     }
+    for (const statement of sequences) await client.query(statement)
     await client.query('commit')
     return true
   }).catch(() => false)
@@ -72,6 +75,11 @@ async function readShape(client: pg.Client): Promise<string> {
 
 const TABLES = `select tablename as name from pg_tables where schemaname = current_schema() order by 1`
 
+const SEQUENCES = `
+  select format('select setval(%L, %s, %L)', quote_ident(sequencename), coalesce(last_value, start_value),
+    last_value is not null) as continues
+  from pg_sequences where schemaname = current_schema()`
+
 const SHAPE = `
   select md5(concat(
     (select string_agg(concat(c.oid, c.relname, c.relkind, c.relacl, c.reloptions), ',' order by c.oid)
@@ -89,7 +97,4 @@ const SHAPE = `
 const DELETE_ROWS = `
   do $$ declare each record; begin
     for each in ${TABLES} loop execute format('delete from %I', each.name); end loop;
-    for each in select sequencename as name from pg_sequences where schemaname = current_schema() loop
-      execute format('alter sequence %I restart', each.name);
-    end loop;
   end $$`
