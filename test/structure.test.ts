@@ -133,7 +133,9 @@ const OWNERS: Readonly<Record<string, string>> = {
   confirmed_coding: 'catalogue',
   submission: 'submissions',
   submission_activity: 'submissions/activity',
+  submission_explanation: 'submissions/explanations',
   submission_file: 'submissions',
+  submission_receipt: 'submissions/explanations',
   submission_run: 'submissions',
 }
 

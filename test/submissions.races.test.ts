@@ -101,7 +101,7 @@ class Arena {
       replicas.push({ service, database: racing, sealer: new Sealer([KEY, OTHER_KEY]) })
     }
     const eids = Array.from({ length: LANES }, (_, lane) => String(2000 + lane))
-    const scopes = ['validation-results:read', 'submissions:write'] as const
+    const scopes = ['validation-results:read', 'submissions:write', 'operate'] as const
     const { key } = await (replicas[0] as Replica).service.createKey({ scopes, eids })
     return new Arena(replicas, random, definition, key)
   }
@@ -308,6 +308,9 @@ test('every operation, job and module that changes a submission takes part in th
   /** The modules that take the lock of a submission, and a step of the races that runs each of them. */
   const modules: Record<string, StepName> = {
     'src/submissions/activity/activity.ts': 'getSubmissionFile',
+    'src/submissions/explanations/explain.ts': 'putExplanation',
+    'src/submissions/explanations/reopen.ts': 'reopenSubmission',
+    'src/submissions/explanations/submit.ts': 'submitSubmission',
     'src/submissions/files/batch.ts': 'addSubmissionRecords',
     'src/submissions/files/file-index.ts': 'addSubmissionRecords',
     'src/submissions/retention/ending.ts': 'submitSubmission',

@@ -11,12 +11,13 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { claim, type Job } from '../src/foundation/jobs/queue.ts'
 import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
+import { submit } from '../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../src/submissions/files/batch.ts'
 import { readCurrentFile } from '../src/submissions/files/current-file.ts'
 import { storeFile, type Upload } from '../src/submissions/files/upload.ts'
 import { readDetails } from '../src/submissions/findings/filters.ts'
 import { readRun } from '../src/submissions/findings/runs.ts'
-import { cancelSubmission, submit } from '../src/submissions/retention/ending.ts'
+import { cancelSubmission } from '../src/submissions/retention/ending.ts'
 import { countOrphans, sweepOrphans } from '../src/submissions/retention/orphans.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { scheduleRetention, sweep } from '../src/submissions/retention/retention.ts'
@@ -49,6 +50,12 @@ class Store {
     const database = await openDatabase(url)
     onTestFinished(() => database.close())
     return new Store(database, url, sealer)
+  }
+
+  /** What submitting needs. */
+  get submitting() {
+    const { database, sealer, definitions } = this
+    return { database, sealer, definitions, takeMemory: () => createChangesBudget().take('', 0) }
   }
 
   async create(returnId = '202512'): Promise<string> {
@@ -286,13 +293,13 @@ test('a run reads the files as they were when it was requested, and the submissi
   expect(ended).toMatchObject({ run: run.run, status: 'Processed', errors: 2, warnings: 1 })
   expect((await store.state(token)).status).toBe('Pending')
   await expect(
-    submit(store.database, { token, eid: EID, actor: { id: 'test', name: 'Test' } }),
+    submit(store.submitting, { token, eid: EID, actor: { id: 'test', name: 'Test' } }),
   ).rejects.toMatchObject({
     kind: 'conflict',
   })
   expect(await store.validate(token)).toMatchObject({ number: 2, errors: 0, warnings: 1 })
   expect((await store.state(token)).status).toBe('Validated')
-  await submit(store.database, { token, eid: EID, actor: { id: 'test', name: 'Test' } })
+  await submit(store.submitting, { token, eid: EID, actor: { id: 'test', name: 'Test' } })
   expect((await store.state(token)).status).toBe('Submitted')
   await expect(store.put(token, 'people', PEOPLE)).rejects.toMatchObject({ kind: 'conflict' })
   // The replaced file is deleted once no run needs it.

@@ -28,6 +28,8 @@ export type {
   Deletion,
   FileContent,
   FindingsQuery,
+  NewExplanation,
+  NewReopening,
   NewSubmission,
   PutFileOptions,
   Submissions,

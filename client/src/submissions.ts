@@ -4,12 +4,15 @@ import type {
   ActivityPage,
   BatchResult,
   Caller,
+  Explanation,
+  ExplanationList,
   FindingsPage,
   LearnersPage,
   Organisation,
   OrganisationPage,
   OrganisationUsage,
   Overview,
+  Receipt,
   ResultsCauses,
   ResultsChanges,
   ResultsSummary,
@@ -18,6 +21,7 @@ import type {
   Submission,
   SubmissionFile,
   SubmissionPage,
+  SubmittedSubmission,
   ValidationRun,
   ValidationRunPage,
 } from './types.ts'
@@ -88,6 +92,22 @@ export interface ChangesBetweenRuns {
   page?: number | undefined
   /** Findings per page. */
   pageSize?: number | undefined
+}
+
+/** Why warnings are right. */
+export interface NewExplanation {
+  /** `Other` needs a text. */
+  reason: 'Verified' | 'Agreed' | 'Later' | 'Other'
+  /** The reason in words. */
+  text?: string | undefined
+}
+
+/** Why a submission is opened again. */
+export interface NewReopening {
+  /** Shown to the organisation. */
+  reason: string
+  /** Until when it can be changed, as RFC 3339; defaults to seven days from now. */
+  until?: string | undefined
 }
 
 /** How to wait for a run. */
@@ -161,8 +181,28 @@ export interface Submissions {
   ): Promise<LearnersPage>
   /** How the findings of two runs differ. */
   changes(token: string, query: ChangesBetweenRuns, options?: CallOptions): Promise<ResultsChanges>
-  /** Submits a submission, whose current run must cover the current files and have found no errors. */
-  submit(token: string, options?: CallOptions): Promise<Submission>
+  /** Why warnings are right, and which warnings must still be explained. */
+  explanations(token: string, options?: CallOptions): Promise<ExplanationList>
+  /** Why the warnings with a code, or of a cause, are right. */
+  explanation(token: string, target: string, options?: CallOptions): Promise<Explanation>
+  /** Explains the warnings with a code, or of a cause. */
+  explain(
+    token: string,
+    target: string,
+    explanation: NewExplanation,
+    options?: CallOptions,
+  ): Promise<Explanation>
+  /** Withdraws an explanation, and returns those that are left. */
+  withdrawExplanation(token: string, target: string, options?: CallOptions): Promise<ExplanationList>
+  /**
+   * Submits a submission, whose current run must cover the current files and have found no errors, and returns it with
+   * its receipt.
+   */
+  submit(token: string, options?: CallOptions): Promise<SubmittedSubmission>
+  /** What was submitted, by whom and when. */
+  receipt(token: string, query?: { number?: number }, options?: CallOptions): Promise<Receipt>
+  /** Opens a submitted submission again, for the agency. */
+  reopen(token: string, reopening: NewReopening, options?: CallOptions): Promise<Submission>
   /** Cancels a submission and deletes every record and finding of it. */
   delete(token: string, options?: CallOptions): Promise<Submission>
   /** Who did what with a submission, newest first. */
@@ -278,7 +318,15 @@ export function createSubmissions(
       read(`${at(token)}/validation-results/learners`, query, options),
     causes: (token, options) => read(`${at(token)}/validation-results/causes`, {}, options),
     changes: (token, query, options) => read(`${at(token)}/validation-results/changes`, query, options),
+    explanations: (token, options) => read(`${at(token)}/explanations`, {}, options),
+    explanation: (token, target, options) => read(explanationOf(token, target), {}, options),
+    explain: (token, target, { reason, text }, options) =>
+      write('PUT', explanationOf(token, target), options, { reason, ...(text !== undefined && { text }) }),
+    withdrawExplanation: (token, target, options) => write('DELETE', explanationOf(token, target), options),
     submit: (token, options) => write('POST', `${at(token)}/submit`, options),
+    receipt: (token, query = {}, options) => read(`${at(token)}/receipt`, query, options),
+    reopen: (token, { reason, until }, options) =>
+      write('POST', `${at(token)}/reopen`, options, { reason, ...(until !== undefined && { until }) }),
     delete: (token, options) => write('DELETE', at(token), options),
     activity: (token, query = {}, options) => read(`${at(token)}/activity`, query, options),
     rules: (query = {}, options) => read('/v1/rules', query, options),
@@ -298,6 +346,10 @@ function withField<Body, Name extends keyof Body>(body: Body, name: Name): Body 
   if (body?.[name] === undefined)
     throw new MahiError('unreadable', { title: `The response lacks ${String(name)}` })
   return body as Body & Required<Pick<Body, Name>>
+}
+
+function explanationOf(token: string, target: string): string {
+  return `${at(token)}/explanations/${encodeURIComponent(target)}`
 }
 
 function at(token: string): string {

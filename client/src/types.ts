@@ -825,6 +825,116 @@ export interface Actor {
   name?: string
 }
 
+/** Why warnings are right. */
+export interface Explanation {
+  /** The code or the key of the cause. */
+  target?: string
+  /** What it explains. */
+  kind?: 'code' | 'cause'
+  /** The codes of the findings. */
+  codes?: string[]
+  /**
+   * Verified: the records were checked and are right. Agreed: the exception was agreed with the agency. Later: what is
+   * missing follows in a later return. Other: the text says why.
+   */
+  reason?: 'Verified' | 'Agreed' | 'Later' | 'Other'
+  /** The reason in words. */
+  text?: string
+  /**
+   * Explained: it holds for the current run. Reopened: the current run has too many more findings. NoFindings: the
+   * current run has none.
+   */
+  state?: 'Explained' | 'Reopened' | 'NoFindings'
+  /** Findings of the current run. */
+  findings?: number
+  /** Findings that it was given for. */
+  explainedFindings?: number
+  /** Why it no longer holds. */
+  reopened?: string
+  /** The run that it was given for. */
+  runId?: number
+  /** Who did it. */
+  actor?: Actor
+  /** When it was given. */
+  time?: string
+}
+
+/** What was submitted, by whom and when. */
+export interface Receipt {
+  /** Number of the receipt: the first submission has 1, and each one after a reopening one more. */
+  receipt?: number
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The organisation. */
+  eid?: string
+  /** The return. */
+  returnId?: string
+  /** Its name, if the service knows it. */
+  returnName?: string
+  /** Full or Indicative. */
+  submissionType?: 'Full' | 'Indicative'
+  /** When it was submitted. */
+  dateSubmitted?: string
+  /** Who did it. */
+  submittedBy?: Actor
+  /** What the submission means. */
+  statement?: string
+  definition?: ReceiptDefinition
+  /** The run that covers the files. */
+  runId?: number
+  /** When that run ended. */
+  dateChecked?: string
+  /** Errors that it found. */
+  errorCount?: number
+  /** Warnings that it found. */
+  warningCount?: number
+  /** The submitted files. */
+  files?: ReceiptFiles[]
+  /** Why its warnings are right. */
+  explanations?: Explanation[]
+  /** The earlier submission of the organisation for the same return. */
+  replaces?: ReceiptReplaces
+  /** When the submission was opened again; absent if it was not. */
+  dateReopened?: string
+  /** Who did it. */
+  reopenedBy?: Actor
+  /** Why it was opened again. */
+  reopenReason?: string
+  /** The receipts before this one, oldest first. */
+  earlier?: ReceiptEarlier[]
+}
+
+/** A submitted submission and its receipt. */
+export interface SubmittedSubmission {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** When the submission can no longer be changed. */
+  tokenExpiry?: string
+  /** The return of the submission. */
+  returnId?: string
+  /** The organisation of the submission. */
+  eid?: string
+  /** The definition that the submission is checked against. */
+  definition?: string
+  /** Full: all required files must be present. Indicative: some may be missing. */
+  submissionType?: 'Full' | 'Indicative'
+  /**
+   * Pending: being built. Validating: a run is in progress. Validated: the current run covers the current files.
+   * Submitted, Closed: no further changes are possible. Cancelled: its data was deleted.
+   */
+  submissionStatus?: 'Pending' | 'Validating' | 'Validated' | 'Submitted' | 'Cancelled' | 'Closed'
+  /** The largest number of records in a batch. */
+  maxRecordPerBatch?: number
+  /** When the submission was created. */
+  dateCreated?: string
+  /** Its files. */
+  files?: SubmissionFile[]
+  /** A validation run of a submission. */
+  validationRun?: ValidationRun
+  /** What was submitted, by whom and when. */
+  receipt?: Receipt
+}
+
 /** Something that was done with a submission. */
 export interface Activity {
   /** When it was done. */
@@ -869,6 +979,18 @@ export interface ActivityPage {
   results?: Activity[]
   /** All activities. */
   totalCount?: number
+}
+
+/** The explanations of a submission, and the warnings that still need one. */
+export interface ExplanationList {
+  /** The token of the submission. */
+  submissionToken?: string
+  /** The current run; absent before the first. */
+  runId?: number
+  /** The explanations, oldest first. */
+  explanations?: Explanation[]
+  /** Warnings that must be explained before the submission. */
+  open?: ExplanationListOpen[]
 }
 
 /** The result of a batch. */
@@ -1258,6 +1380,60 @@ export interface RunProgress {
   done?: number
   /** All records. */
   total?: number
+}
+
+export interface ReceiptDefinition {
+  /** Name of the definition. */
+  name?: string
+  /** Its version. */
+  version?: string
+  /** The data that it describes. */
+  title?: string
+}
+
+export interface ReceiptFiles {
+  /** The kind of file. */
+  fileType?: string
+  /** Its name in URLs. */
+  file?: string
+  /** Records, not counting the header. */
+  records?: number
+  /** Bytes of the file in UTF-8. */
+  bytes?: number
+  /** SHA-256 of the file in UTF-8, in hexadecimal. */
+  sha256?: string
+}
+
+/** The earlier submission of the organisation for the same return. */
+export interface ReceiptReplaces {
+  /** Its token. */
+  submissionToken?: string
+  /** When it was submitted. */
+  dateSubmitted?: string
+}
+
+export interface ReceiptEarlier {
+  /** Its number. */
+  receipt?: number
+  /** When it was submitted. */
+  dateSubmitted?: string
+  /** Who did it. */
+  submittedBy?: Actor
+  /** When the submission was opened again; absent if it was not. */
+  dateReopened?: string
+  /** Who did it. */
+  reopenedBy?: Actor
+  /** Why it was opened again. */
+  reopenReason?: string
+}
+
+export interface ExplanationListOpen {
+  /** The code. */
+  code?: string
+  /** Findings of the current run. */
+  findings?: number
+  /** Findings that its explanation was given for, if it no longer holds. */
+  explainedFindings?: number
 }
 
 export interface RecordAcknowledgement {

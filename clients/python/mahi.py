@@ -923,6 +923,108 @@ class Actor(TypedDict, total=False):
     name: str
 
 
+class Explanation(TypedDict, total=False):
+    """Why warnings are right."""
+
+    #: The code or the key of the cause.
+    target: str
+    #: What it explains.
+    kind: Literal["code", "cause"]
+    #: The codes of the findings.
+    codes: List[str]
+    #: Verified: the records were checked and are right. Agreed: the exception was agreed with the agency. Later: what
+    #: is missing follows in a later return. Other: the text says why.
+    reason: Literal["Verified", "Agreed", "Later", "Other"]
+    #: The reason in words.
+    text: str
+    #: Explained: it holds for the current run. Reopened: the current run has too many more findings. NoFindings: the
+    #: current run has none.
+    state: Literal["Explained", "Reopened", "NoFindings"]
+    #: Findings of the current run.
+    findings: int
+    #: Findings that it was given for.
+    explainedFindings: int
+    #: Why it no longer holds.
+    reopened: str
+    #: The run that it was given for.
+    runId: int
+    actor: Actor
+    #: When it was given.
+    time: str
+
+
+class Receipt(TypedDict, total=False):
+    """What was submitted, by whom and when."""
+
+    #: Number of the receipt: the first submission has 1, and each one after a reopening one more.
+    receipt: int
+    #: The token of the submission.
+    submissionToken: str
+    #: The organisation.
+    eid: str
+    #: The return.
+    returnId: str
+    #: Its name, if the service knows it.
+    returnName: str
+    #: Full or Indicative.
+    submissionType: Literal["Full", "Indicative"]
+    #: When it was submitted.
+    dateSubmitted: str
+    submittedBy: Actor
+    #: What the submission means.
+    statement: str
+    definition: Dict[str, Any]
+    #: The run that covers the files.
+    runId: int
+    #: When that run ended.
+    dateChecked: str
+    #: Errors that it found.
+    errorCount: int
+    #: Warnings that it found.
+    warningCount: int
+    #: The submitted files.
+    files: List[Dict[str, Any]]
+    #: Why its warnings are right.
+    explanations: List[Explanation]
+    #: The earlier submission of the organisation for the same return.
+    replaces: Dict[str, Any]
+    #: When the submission was opened again; absent if it was not.
+    dateReopened: str
+    reopenedBy: Actor
+    #: Why it was opened again.
+    reopenReason: str
+    #: The receipts before this one, oldest first.
+    earlier: List[Dict[str, Any]]
+
+
+class SubmittedSubmission(TypedDict, total=False):
+    """A submitted submission and its receipt."""
+
+    #: The token of the submission.
+    submissionToken: str
+    #: When the submission can no longer be changed.
+    tokenExpiry: str
+    #: The return of the submission.
+    returnId: str
+    #: The organisation of the submission.
+    eid: str
+    #: The definition that the submission is checked against.
+    definition: str
+    #: Full: all required files must be present. Indicative: some may be missing.
+    submissionType: Literal["Full", "Indicative"]
+    #: Pending: being built. Validating: a run is in progress. Validated: the current run covers the current files.
+    #: Submitted, Closed: no further changes are possible. Cancelled: its data was deleted.
+    submissionStatus: Literal["Pending", "Validating", "Validated", "Submitted", "Cancelled", "Closed"]
+    #: The largest number of records in a batch.
+    maxRecordPerBatch: int
+    #: When the submission was created.
+    dateCreated: str
+    #: Its files.
+    files: List[SubmissionFile]
+    validationRun: ValidationRun
+    receipt: Receipt
+
+
 class Activity(TypedDict, total=False):
     """Something that was done with a submission."""
 
@@ -968,6 +1070,19 @@ class ActivityPage(TypedDict, total=False):
     results: List[Activity]
     #: All activities.
     totalCount: int
+
+
+class ExplanationList(TypedDict, total=False):
+    """The explanations of a submission, and the warnings that still need one."""
+
+    #: The token of the submission.
+    submissionToken: str
+    #: The current run; absent before the first.
+    runId: int
+    #: The explanations, oldest first.
+    explanations: List[Explanation]
+    #: Warnings that must be explained before the submission.
+    open: List[Dict[str, Any]]
 
 
 class BatchResult(TypedDict, total=False):
@@ -1684,9 +1799,10 @@ class _Operations:
     def submit_submission(
         self,
         submission_token: str,
-    ) -> Submission:
-        """Submit a submission. Freezes a submission. The current run must cover the current files and have found no
-        errors; warnings are allowed.
+    ) -> SubmittedSubmission:
+        """Submit a submission. Freezes a submission, and returns its receipt. The current run must cover the current
+        files and have found no errors. Warnings are allowed; those that the definition wants explained must have an
+        explanation.
 
         - submission_token: The token of the submission.
         """
@@ -1714,6 +1830,114 @@ class _Operations:
             "GET", _path("/v1/submissions/{}/activity", submission_token),
             query={"page": page, "pageSize": page_size},
             headers={"EID": self._organisation()},
+        )
+
+    def list_explanations(
+        self,
+        submission_token: str,
+    ) -> ExplanationList:
+        """List the explanations of a submission. Why warnings are right, whether each explanation still holds for the
+        current run, and which warnings must be explained before the submission.
+
+        - submission_token: The token of the submission.
+        """
+        return self._call(
+            "GET", _path("/v1/submissions/{}/explanations", submission_token),
+            headers={"EID": self._organisation()},
+        )
+
+    def get_explanation(
+        self,
+        submission_token: str,
+        target: str,
+    ) -> Explanation:
+        """Get an explanation. Why the warnings with a code, or of a cause, are right.
+
+        - submission_token: The token of the submission.
+        - target: The code of the findings, or the key of their cause.
+        """
+        return self._call(
+            "GET", _path("/v1/submissions/{}/explanations/{}", submission_token, target),
+            headers={"EID": self._organisation()},
+        )
+
+    def put_explanation(
+        self,
+        submission_token: str,
+        target: str,
+        reason: Literal["Verified", "Agreed", "Later", "Other"],
+        *,
+        text: Optional[str] = None,
+    ) -> Explanation:
+        """Explain warnings. Says why the warnings with a code, or of a cause, are right. It replaces an earlier
+        explanation of the same, and holds in later runs until they have more than 10 % or 5 more findings, whichever
+        is larger.
+
+        - submission_token: The token of the submission.
+        - target: The code of the findings, or the key of their cause.
+        - reason: Verified: the records were checked and are right. Agreed: the exception was agreed with the agency.
+        Later: what is missing follows in a later return. Other: the text says why.
+        - text: The reason in words; required for Other.
+        """
+        return self._call(
+            "PUT", _path("/v1/submissions/{}/explanations/{}", submission_token, target),
+            headers={"EID": self._organisation()},
+            body={"reason": reason, "text": text},
+        )
+
+    def delete_explanation(
+        self,
+        submission_token: str,
+        target: str,
+    ) -> ExplanationList:
+        """Withdraw an explanation. Withdraws the explanation of a code or a cause. The activities keep that there was
+        one.
+
+        - submission_token: The token of the submission.
+        - target: The code of the findings, or the key of their cause.
+        """
+        return self._call(
+            "DELETE", _path("/v1/submissions/{}/explanations/{}", submission_token, target),
+            headers={"EID": self._organisation()},
+        )
+
+    def get_submission_receipt(
+        self,
+        submission_token: str,
+        *,
+        number: Optional[int] = None,
+    ) -> Receipt:
+        """Get the receipt of a submission. What was submitted, by whom and when: the files with their digests, the
+        definition and its version, the run with its counts, and the explanations. A reopened submission keeps its
+        receipts.
+
+        - number: The number of the receipt; defaults to the last one.
+        - submission_token: The token of the submission.
+        """
+        return self._call(
+            "GET", _path("/v1/submissions/{}/receipt", submission_token),
+            query={"number": number},
+            headers={"EID": self._organisation()},
+        )
+
+    def reopen_submission(
+        self,
+        submission_token: str,
+        reason: str,
+        *,
+        until: Optional[str] = None,
+    ) -> Submission:
+        """Reopen a submission. Opens a submitted submission again, so that its organisation can change and submit it
+        again. Its receipts and activities remain. It is for the collecting agency; no EID is needed.
+
+        - submission_token: The token of the submission.
+        - reason: Why, for the organisation. It is shown in the receipt and in the activities.
+        - until: Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven
+        days from now.
+        """
+        return self._call(
+            "POST", _path("/v1/submissions/{}/reopen", submission_token),
+            body={"reason": reason, "until": until},
         )
 
     def put_submission_file(

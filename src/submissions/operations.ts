@@ -2,6 +2,8 @@ import type { Operation } from '../api/contract/contract.ts'
 import { listSubmissionActivity } from './activity/list-activity.ts'
 import { createNewSubmission } from './create-submission.ts'
 import { deleteSubmission } from './delete-submission.ts'
+import { explanationOperations } from './explanations/operations.ts'
+import { getSubmissionReceipt, reopenSubmission } from './explanations/receipt-operations.ts'
 import { getSubmission } from './get-submission.ts'
 import { listOwnSubmissions } from './list-submissions.ts'
 import type { SubmissionOptions } from './options.ts'
@@ -15,5 +17,8 @@ export function submissionOperations(options: SubmissionOptions): readonly Opera
     submitSubmission(options),
     deleteSubmission(options),
     listSubmissionActivity(options),
+    ...explanationOperations(options),
+    getSubmissionReceipt(options),
+    reopenSubmission(options),
   ]
 }

@@ -2,6 +2,7 @@ import { type Actor, SERVICE } from '../api/access/actor.ts'
 import type { Database, Reader, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { recordActivity } from './activity/activity.ts'
+import { carryOver } from './explanations/store.ts'
 import { changeSubmission, lockSubmission, type SubmissionWriter } from './findings/change-submission.ts'
 import { RUN_COLUMNS, type Run, type RunRow, toRun } from './findings/runs.ts'
 import { createToken } from './findings/token.ts'
@@ -138,9 +139,16 @@ export async function listAll(
   )
 }
 
+/** Finds a submission by its token only, for the agency. */
+export async function findAny(reader: Reader, token: string): Promise<SubmissionRow | undefined> {
+  return await reader.get<SubmissionRow>(`select ${COLUMNS} from submission where token = $1`, [
+    token.replaceAll('\0', '\ufffd'),
+  ])
+}
+
 /** Finds a submission by its token only, for the operator. */
 export async function findByToken(reader: Reader, token: string): Promise<SubmissionRow> {
-  const found = await reader.get<SubmissionRow>(`select ${COLUMNS} from submission where token = $1`, [token])
+  const found = await findAny(reader, token)
   if (found === undefined)
     throw new UserError('no submission has this token. "mahi submissions list" lists all submissions')
   return found
@@ -164,7 +172,7 @@ export async function readState(reader: Reader, submission: SubmissionRow): Prom
 }
 
 /** Reads a submission with the data of its status, in one statement: all of it is of the same moment. */
-async function findState(
+export async function findState(
   reader: Reader,
   { token, eid }: { token: string; eid: string },
 ): Promise<SubmissionState | undefined> {
@@ -264,6 +272,7 @@ export async function createSubmission(
        values ($1, $2, $3, 0, 0, 0, $4, $5, $6, $7)`,
       [token, eid, returnId, definition, type, now, now + life],
     )
+    await carryOver(writer, { token, eid, returnId })
     await writeAudit(writer, { event: 'created', eid, subject: token, actor: actor.id })
     await recordActivity(writer, { token, event: 'Created', actor })
     const submission = await findState(writer, { token, eid })
@@ -273,7 +282,7 @@ export async function createSubmission(
 }
 
 /** Under the lock of the return, no other submission of it can be created; an open one can end until it is locked. */
-async function findOpen(
+export async function findOpen(
   transaction: Writer,
   eid: string,
   returnId: string,
@@ -311,7 +320,7 @@ export async function listSubmissions(
 }
 
 export interface AuditEvent {
-  readonly event: 'created' | 'submitted' | 'cancelled' | 'purged' | 'expired'
+  readonly event: 'created' | 'submitted' | 'reopened' | 'cancelled' | 'purged' | 'expired'
   readonly eid: string
   /** The token of the submission. */
   readonly subject: string

@@ -2,44 +2,65 @@ import { actorOf } from '../api/access/actor.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { describeDocument } from '../api/contract/describe.ts'
 import { document } from '../api/contract/results.ts'
+import { callerOf } from '../api/request/caller.ts'
 import { REVISION_HEADER } from '../api/request/min-revision.ts'
 import { forSubmission, REFUSALS, refusing } from './authorize.ts'
 import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from './contract.ts'
 import { EXAMPLE_SUBMISSION } from './example.ts'
+import { EXAMPLE_RECEIPT, Receipt } from './explanations/receipt-schema.ts'
+import { Actor, Explanation } from './explanations/schema.ts'
+import { submit } from './explanations/submit.ts'
 import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
-import { submit } from './retention/ending.ts'
-import { Submission } from './schema.ts'
+import { SubmittedSubmission } from './submitted.ts'
 
-export function submitSubmission({ database, definitions, maxBatchRecords }: SubmissionOptions): Operation {
+export function submitSubmission({
+  database,
+  sealer,
+  definitions,
+  maxBatchRecords,
+}: SubmissionOptions): Operation {
   return operation({
     name: 'submit-submission',
     id: 'submitSubmission',
     summary: 'Submit a submission',
     description:
-      'Freezes a submission. The current run must cover the current files and have found no errors; warnings are allowed.',
+      'Freezes a submission, and returns its receipt. The current run must cover the current files and have found no errors. Warnings are allowed; those that the definition wants explained must have an explanation.',
     tag: TAG,
     method: 'POST',
     path: '/submissions/{submissionToken}/submit',
     access: forSubmission(database, 'submissions:write'),
     limit: 'submissions',
     request: { path: TOKEN_PATH },
-    schemas: SCHEMAS,
+    schemas: { ...SCHEMAS, Actor, Explanation, Receipt, SubmittedSubmission },
     responses: {
-      200: describeDocument(Submission, 'The frozen submission.', EXAMPLE_SUBMISSION, REVISION_HEADER),
+      200: describeDocument(
+        SubmittedSubmission,
+        'The frozen submission.',
+        { ...EXAMPLE_SUBMISSION, submissionStatus: 'Submitted', receipt: EXAMPLE_RECEIPT },
+        REVISION_HEADER,
+      ),
     },
     problems: {
       ...SUBMISSION_PROBLEMS,
       'malformed-body': 'The request has a body.',
-      conflict: 'The current run does not cover the current files, or found errors.',
+      conflict:
+        'The current run does not cover the current files, or found errors, or a warning needs an explanation.',
       gone: REFUSALS.gone,
     },
-  }).handle(async ({ authorized, principal }) => {
+  }).handle(async ({ authorized, principal, request }) => {
     const actor = actorOf(principal)
-    const submission = await refusing(submit(database, { ...authorized, actor }))
+    const takeMemory = () => request.server.budgets['batch-changes'].take(callerOf(request), 0)
+    const { token, eid } = authorized
+    const { submission, receipt } = await refusing(
+      submit({ database, sealer, definitions, takeMemory }, { token, eid, actor }),
+    )
     return document(
-      renderState(definitions, submission, maxBatchRecords),
+      {
+        ...renderState(definitions, submission, maxBatchRecords),
+        ...(receipt !== undefined && { receipt }),
+      },
       revisionOf(submission, submission.lastRun),
     )
   })

@@ -15,6 +15,7 @@ import { accessLog } from './migrations/0013-access-log.ts'
 import { nameSources } from './migrations/0014-name-sources.ts'
 import { trimmedRuns } from './migrations/0015-trimmed-runs.ts'
 import { activity } from './migrations/0016-activity.ts'
+import { explanations } from './migrations/0017-explanations.ts'
 import { suspendedOrganisations } from './migrations/0020-suspended-organisations.ts'
 import { backups } from './migrations/0021-backups.ts'
 import { confirmedCodings } from './migrations/0025-confirmed-codings.ts'
@@ -38,6 +39,7 @@ const MIGRATIONS: readonly Migration[] = [
   nameSources,
   trimmedRuns,
   activity,
+  explanations,
   suspendedOrganisations,
   backups,
   confirmedCodings,

@@ -21,7 +21,7 @@ export const ACTIVITY_EVENTS = [
 type ActivityEvent = (typeof ACTIVITY_EVENTS)[number]
 
 /** Numbers and codes, never data of learners. */
-type ActivityDetail = Readonly<Record<string, string | number | readonly string[] | undefined>>
+export type ActivityDetail = Readonly<Record<string, string | number | readonly string[] | undefined>>
 
 export interface Activity {
   readonly token: string

@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import Type, { type TSchema } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, oneOf, text } from '../../api/contract/fields.ts'
@@ -6,20 +6,13 @@ import { document, stream } from '../../api/contract/results.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { forSubmission } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { Actor, actor, EXAMPLE_ACTOR } from '../explanations/schema.ts'
 import { linkNextPage } from '../findings/next-page.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { PAGE_QUERY } from '../paging.ts'
 import { ACTIVITY_EVENTS, type ActivityRow, listActivity, readActivity } from './activity.ts'
 
 const NDJSON = 'application/x-ndjson'
-
-const ShownActor = Type.Object(
-  {
-    id: text('The public id of the credential; `service` or `command` for Mahi itself and its operator.'),
-    name: text('The name that the identity provider gives, or the client that holds the credential.'),
-  },
-  { description: 'Who did it.' },
-)
 
 const Activity = Type.Object(
   {
@@ -28,7 +21,7 @@ const Activity = Type.Object(
       ACTIVITY_EVENTS,
       'What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute.',
     ),
-    actor: Type.Optional(Type.Unsafe<Static<typeof ShownActor>>(Type.Ref('Actor#'))),
+    actor: actor(),
     file: text(
       'The file, as in URLs; `findings`, `marked-files` or `corrected-files` for a download of those.',
     ),
@@ -58,8 +51,6 @@ const ActivityPage = Type.Object(
   },
   { description: 'A page of what was done with a submission.' },
 )
-
-const EXAMPLE_ACTOR = { id: 'mahi_0123456789ab', name: 'student-records' }
 
 const EXAMPLE = {
   page: 1,
@@ -99,7 +90,7 @@ export function listSubmissionActivity({ database }: SubmissionOptions): Operati
     limit: 'submissions',
     accepts: ['application/json', NDJSON],
     request: { path: TOKEN_PATH, query: PAGE_QUERY },
-    schemas: { Actor: ShownActor, Activity, ActivityPage },
+    schemas: { Actor, Activity, ActivityPage },
     responses: { 200: describeActivity() },
     problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized: { token }, query, accepted }) => {

@@ -1,6 +1,7 @@
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { listRecordOwners, reencryptRecords, SEALED_RECORDS } from '../explanations/store.ts'
 import { discardIndex, outdateIndex } from '../files/file-index.ts'
 import { chunkContext } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
@@ -32,6 +33,8 @@ export async function reencrypt(database: Database, sealer: Sealer): Promise<Ree
   )
   for (const version of versions) await reencryptVersion(database, sealer, version)
   const runs = await reencryptRuns(database, sealer)
+  for (const token of await listRecordOwners(database, key))
+    await changeSubmission(database, token, (writer) => reencryptRecords(writer, token, sealer))
   // The old content is also overwritten.
   await database.scrub()
   const left = (await countByKey(database)).filter(({ id }) => id !== key)
@@ -46,6 +49,7 @@ export async function countByKey(reader: Reader): Promise<{ id: string | null; c
        union all select nullif(sealed, ''), token from submission_run where status = 'Processed'
        union all select nullif(sealed, ''), token from submission s where published > 0
          and not exists (select 1 from submission_run r where r.run = s.run)
+       union all ${SEALED_RECORDS}
      ) stored join submission s on s.token = stored.token where coalesce(s.ended, '') <> 'Cancelled'
      group by id order by id`,
   )

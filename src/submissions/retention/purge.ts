@@ -4,6 +4,7 @@ import type { Database, Reader } from '../../foundation/database/database.ts'
 import { claim, enqueue, finish, type Job } from '../../foundation/jobs/queue.ts'
 import { endJob, JobLost } from '../../foundation/jobs/worker.ts'
 import { recordActivity } from '../activity/activity.ts'
+import { deleteRecordsOf } from '../explanations/store.ts'
 import { discardIndex, outdateIndex } from '../files/file-index.ts'
 import { deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
@@ -131,6 +132,7 @@ async function purgeSubmission(
       Date.now(),
     ])
     if (first === 0) return
+    await deleteRecordsOf(writer, token)
     await writeAudit(writer, { event: 'purged', eid, subject: token, actor: 'job', detail: counts })
     await recordActivity(writer, { token, event: 'Purged', actor: SERVICE, detail: counts })
   })

@@ -75,7 +75,8 @@ async function expireFiles(database: Database, days: Retention['files'], onPurge
   const expired = `select s.token, s.eid from submission s join file_version v on v.token = s.token
      where s.created is not null and s.token = coalesce($2, s.token)
        and not exists (select 1 from submission_run r where r.token = s.token and r.completed is null)
-     group by s.token, s.eid, s.ended_at having max(v.received) < $1 and coalesce(s.ended_at, 0) < $1
+     group by s.token, s.eid, s.ended_at, s.reopened_until
+     having max(v.received) < $1 and coalesce(s.ended_at, 0) < $1 and coalesce(s.reopened_until, 0) < $1
      limit 100`
   await expire(database, { expired, days, onPurge }, async (writer, token) => {
     // Without its files, a submission cannot be validated.

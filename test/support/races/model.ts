@@ -186,6 +186,22 @@ export const submit: Atom = (state) => {
   return respond(submitted, `200 ${showState(submitted)}`)
 }
 
+export const reopen: Atom = (state) => {
+  if (state.ended === 'Cancelled') return respond(state, '410')
+  if (state.ended !== 'Submitted' || state.hasSuccessor) return respond(state, '409')
+  const reopened: State = { ...state, ended: undefined, isOld: false }
+  return respond(reopened, `200 ${showState(reopened)}`)
+}
+
+/** No run has warnings. */
+export const explain: Atom = (state) => {
+  const refused = refuseEnded(state)
+  if (refused !== undefined) return respond(state, refused)
+  return respond(state, state.current === undefined ? '409' : '404')
+}
+
+export const withdraw: Atom = (state) => respond(state, refuseEnded(state) ?? '404')
+
 export const cancel: Atom = (state) => {
   const active = activeRun(state)
   const stopped = active === undefined ? state : changeRun(state, active.number, { status: 'Cancelled' })

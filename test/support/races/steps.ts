@@ -179,6 +179,28 @@ const download: MakeStep = () => ({
   },
 })
 
+const reopen: MakeStep = () => ({
+  atoms: [model.reopen],
+  run: async (replica, subject) =>
+    read<ShownSubmission>(
+      await ask(replica, subject, 'POST', `/${subject.token}/reopen`, { payload: { reason: 'Again' } }),
+      showSubmission,
+    ),
+})
+
+const explain =
+  (method: 'PUT' | 'DELETE', atom: model.Atom): MakeStep =>
+  () => ({
+    atoms: [atom],
+    run: async (replica, subject) =>
+      read(
+        await ask(replica, subject, method, `/${subject.token}/explanations/NONE`, {
+          ...(method === 'PUT' && { payload: { reason: 'Verified' } }),
+        }),
+        () => 'explained',
+      ),
+  })
+
 const create: MakeStep = () => ({
   atoms: [model.create],
   run: async (replica, subject) =>
@@ -337,6 +359,9 @@ export const STEPS = {
   requestValidationRun: plain('POST', '/validation-runs', model.request, showRun),
   cancelValidationRun: plain('DELETE', '/validation-runs/1', model.cancelRun(1), showRun),
   submitSubmission: plain('POST', '/submit', model.submit, showSubmission),
+  reopenSubmission: reopen,
+  putExplanation: explain('PUT', model.explain),
+  deleteExplanation: explain('DELETE', model.withdraw),
   deleteSubmission: plain('DELETE', '', model.cancel, showSubmission),
   'job run': run,
   'job purge': purge,

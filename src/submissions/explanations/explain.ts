@@ -1,0 +1,76 @@
+import type { Actor } from '../../api/access/actor.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import { recordActivity } from '../activity/activity.ts'
+import { readRun, readSummary } from '../findings/runs.ts'
+import { Refusal } from '../refusal.ts'
+import { assertOpen, withSubmission } from '../submission.ts'
+import { type Explanation, findTarget } from './explanation.ts'
+import { deleteExplanation, readExplanations, storeExplanation } from './store.ts'
+
+/** The most explanations of a submission. */
+const MOST = 500
+
+interface Subject {
+  readonly token: string
+  readonly eid: string
+  readonly target: string
+  readonly actor: Actor
+}
+
+/**
+ * Explains the warnings with a code, or of a cause, of the current run.
+ *
+ * @throws {Refusal}
+ */
+export async function explain(
+  database: Database,
+  sealer: Sealer,
+  { token, eid, target, actor, ...given }: Subject & Pick<Explanation, 'reason' | 'text'>,
+): Promise<void> {
+  await withSubmission(database, { token, eid }, async (writer, submission) => {
+    assertOpen(submission)
+    const run = await readRun(writer, submission.run)
+    if (run === undefined)
+      throw new Refusal('conflict', 'The submission has not been validated yet. Request a validation run.')
+    const found = findTarget(await readSummary(writer, run.run, sealer), target)
+    if (found === undefined)
+      throw new Refusal(
+        'not-found',
+        'The current run has no findings with this code or cause. Its summary lists the codes, and its causes the keys.',
+      )
+    const { isError, ...about } = found
+    if (isError)
+      throw new Refusal('conflict', 'These findings are errors. Only warnings can be explained; fix errors.')
+    const known = await readExplanations(writer, token, sealer)
+    if (known.length >= MOST && !known.some((each) => each.target === target))
+      throw new Refusal(
+        'conflict',
+        `The submission has ${MOST} explanations; explain codes instead of causes.`,
+      )
+    const explanation = { ...about, ...given, runId: run.number, actor, time: Date.now() }
+    await storeExplanation(writer, token, explanation, sealer)
+    const detail = { codes: about.codes, reason: given.reason }
+    await recordActivity(writer, { token, event: 'Explained', actor, detail })
+  })
+}
+
+/**
+ * Withdraws an explanation.
+ *
+ * @throws {Refusal} also if there is none
+ */
+export async function withdraw(
+  database: Database,
+  sealer: Sealer,
+  { token, eid, target, actor }: Subject,
+): Promise<void> {
+  await withSubmission(database, { token, eid }, async (writer, submission) => {
+    assertOpen(submission)
+    const known = (await readExplanations(writer, token, sealer)).find((each) => each.target === target)
+    if (known === undefined || !(await deleteExplanation(writer, token, target, sealer)))
+      throw new Refusal('not-found', 'The submission has no explanation of this code or cause.')
+    const detail = { codes: known.codes }
+    await recordActivity(writer, { token, event: 'ExplanationWithdrawn', actor, detail })
+  })
+}

@@ -1,0 +1,210 @@
+import type { Static } from 'typebox'
+import Type from 'typebox'
+import { actorOf } from '../../api/access/actor.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import type { Reader } from '../../foundation/database/database.ts'
+import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { readRun, readSummary } from '../findings/runs.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { readLine } from '../read-line.ts'
+import { cancelled, type SubmissionRow } from '../submission.ts'
+import { explain, withdraw } from './explain.ts'
+import { findOpenWarnings } from './explanation.ts'
+import { renderExplanation } from './render-explanation.ts'
+import {
+  Actor,
+  EXAMPLE_ACTOR,
+  EXAMPLE_EXPLANATION,
+  Explanation,
+  ExplanationList,
+  NewExplanation,
+} from './schema.ts'
+import { readExplanations } from './store.ts'
+
+const BASE = '/submissions/{submissionToken}/explanations'
+const TARGET_PATH = Type.Object({
+  ...TOKEN_PATH.properties,
+  target: Type.String({
+    description: 'The code of the findings, or the key of their cause.',
+    maxLength: 1000,
+  }),
+})
+const SCHEMAS = { Actor, Explanation }
+const NO_EXPLANATION = 'The submission has no explanation of this code or cause.'
+
+export function explanationOperations(options: SubmissionOptions): readonly Operation[] {
+  return [
+    listExplanations(options),
+    getExplanation(options),
+    putExplanation(options),
+    deleteExplanation(options),
+  ]
+}
+
+function listExplanations({ database, sealer, definitions }: SubmissionOptions): Operation {
+  return operation({
+    name: 'list-explanations',
+    id: 'listExplanations',
+    summary: 'List the explanations of a submission',
+    description:
+      'Why warnings are right, whether each explanation still holds for the current run, and which warnings must be explained before the submission.',
+    tag: TAG,
+    method: 'GET',
+    path: BASE,
+    access: forSubmission(database, 'validation-results:read'),
+    limit: 'submissions',
+    request: { path: TOKEN_PATH },
+    schemas: { ...SCHEMAS, ExplanationList },
+    responses: {
+      200: describeDocument(ExplanationList, 'The explanations.', {
+        submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+        runId: 3,
+        explanations: [EXAMPLE_EXPLANATION],
+        open: [{ code: 'ENR-205', findings: 12 }],
+      }),
+    },
+    problems: { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone },
+  }).handle(async ({ authorized }) => document(await listAll({ database, sealer, definitions }, authorized)))
+}
+
+async function listAll(
+  { database, sealer, definitions }: Pick<SubmissionOptions, 'database' | 'sealer' | 'definitions'>,
+  submission: SubmissionRow,
+): Promise<Static<typeof ExplanationList>> {
+  const { run, summary, explanations } = await readExplained(database, sealer, submission)
+  const open = findOpenWarnings(definitions.find(submission.definition ?? ''), summary, explanations)
+  return {
+    submissionToken: submission.token,
+    ...(run !== undefined && { runId: run.number }),
+    explanations: explanations.map((each) => renderExplanation(each, summary)),
+    open: open.map(({ explained, ...each }) => ({
+      ...each,
+      ...(explained !== undefined && { explainedFindings: explained }),
+    })),
+  }
+}
+
+function getExplanation({ database, sealer }: SubmissionOptions): Operation {
+  return operation({
+    name: 'get-explanation',
+    id: 'getExplanation',
+    summary: 'Get an explanation',
+    description: 'Why the warnings with a code, or of a cause, are right.',
+    tag: TAG,
+    method: 'GET',
+    path: `${BASE}/{target}`,
+    access: forSubmission(database, 'validation-results:read'),
+    limit: 'submissions',
+    request: { path: TARGET_PATH },
+    schemas: SCHEMAS,
+    responses: { 200: describeDocument(Explanation, 'The explanation.', EXAMPLE_EXPLANATION) },
+    problems: { ...SUBMISSION_PROBLEMS, 'not-found': NO_EXPLANATION, gone: REFUSALS.gone },
+  }).handle(async ({ authorized, path: { target }, refuse }) => {
+    const { summary, explanations } = await readExplained(database, sealer, authorized)
+    const found = explanations.find((each) => each.target === target)
+    if (found === undefined) return refuse('not-found', NO_EXPLANATION)
+    return document(renderExplanation(found, summary))
+  })
+}
+
+function putExplanation({ database, sealer }: SubmissionOptions): Operation {
+  return operation({
+    name: 'put-explanation',
+    id: 'putExplanation',
+    summary: 'Explain warnings',
+    description:
+      'Says why the warnings with a code, or of a cause, are right. It replaces an earlier explanation of the same, and holds in later runs until they have more than 10 % or 5 more findings, whichever is larger.',
+    tag: TAG,
+    method: 'PUT',
+    path: `${BASE}/{target}`,
+    access: forSubmission(database, 'submissions:write'),
+    limit: 'submissions',
+    request: { path: TARGET_PATH, body: { json: NewExplanation, maxBytes: 32_768, personal: true } },
+    schemas: SCHEMAS,
+    responses: {
+      200: describeDocument(Explanation, 'The explanation.', {
+        ...EXAMPLE_EXPLANATION,
+        actor: EXAMPLE_ACTOR,
+      }),
+    },
+    problems: {
+      ...SUBMISSION_PROBLEMS,
+      'invalid-body': 'A member is invalid.',
+      'malformed-body': 'The body is not one JSON object.',
+      'content-too-large': 'The body is too large.',
+      'unsupported-media-type': 'The body is not JSON.',
+      'not-found': 'The current run has no findings with this code or cause.',
+      conflict:
+        'The findings are errors, or there is no run yet, or the submission can no longer be changed (errorCode `DS1` for a change in progress).',
+      gone: REFUSALS.gone,
+    },
+  }).handle(async ({ authorized, path: { target }, body, principal, refuse }) => {
+    const { token, eid } = authorized
+    const text = readLine(body.text, (fault) => refuse('invalid-body', `text ${fault}`))
+    if (body.reason === 'Other' && text === undefined)
+      refuse('invalid-body', 'The reason Other needs a text that says why.')
+    const actor = actorOf(principal)
+    await refusing(
+      explain(database, sealer, {
+        token,
+        eid,
+        target,
+        actor,
+        reason: body.reason,
+        ...(text !== undefined && { text }),
+      }),
+    )
+    const { summary, explanations } = await readExplained(database, sealer, authorized)
+    const stored = explanations.find((each) => each.target === target)
+    if (stored === undefined) return refuse('conflict', 'Somebody has withdrawn the explanation meanwhile.')
+    return document(renderExplanation(stored, summary))
+  })
+}
+
+function deleteExplanation({ database, sealer, definitions }: SubmissionOptions): Operation {
+  return operation({
+    name: 'delete-explanation',
+    id: 'deleteExplanation',
+    summary: 'Withdraw an explanation',
+    description: 'Withdraws the explanation of a code or a cause. The activities keep that there was one.',
+    tag: TAG,
+    method: 'DELETE',
+    path: `${BASE}/{target}`,
+    access: forSubmission(database, 'submissions:write'),
+    limit: 'submissions',
+    request: { path: TARGET_PATH },
+    schemas: { ...SCHEMAS, ExplanationList },
+    responses: {
+      200: describeDocument(ExplanationList, 'The explanations that are left.', {
+        submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+        runId: 3,
+        explanations: [],
+        open: [{ code: 'ENR-203', findings: 44 }],
+      }),
+    },
+    problems: {
+      ...SUBMISSION_PROBLEMS,
+      'malformed-body': 'The request has a body.',
+      'not-found': NO_EXPLANATION,
+      ...REFUSALS,
+    },
+  }).handle(async ({ authorized, path: { target }, principal }) => {
+    const { token, eid } = authorized
+    await refusing(withdraw(database, sealer, { token, eid, target, actor: actorOf(principal) }))
+    return document(await listAll({ database, sealer, definitions }, authorized))
+  })
+}
+
+async function readExplained(
+  reader: Reader,
+  sealer: SubmissionOptions['sealer'],
+  { token, ended, run }: SubmissionRow,
+) {
+  if (ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+  const current = await readRun(reader, run)
+  const summary = current === undefined ? undefined : await readSummary(reader, run, sealer)
+  return { run: current, summary, explanations: await readExplanations(reader, token, sealer) }
+}

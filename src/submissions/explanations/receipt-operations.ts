@@ -1,0 +1,119 @@
+import Type from 'typebox'
+import { actorOf } from '../../api/access/actor.ts'
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import { parseTimestamp } from '../../foundation/text/timestamp.ts'
+import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { SCHEMAS, SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { EXAMPLE_SUBMISSION } from '../example.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { readLine } from '../read-line.ts'
+import { renderState } from '../render.ts'
+import { Submission } from '../schema.ts'
+import { cancelled, findAny } from '../submission.ts'
+import { readReceipt } from './receipt.ts'
+import { EXAMPLE_RECEIPT, Receipt } from './receipt-schema.ts'
+import { reopen } from './reopen.ts'
+import { Actor, Explanation } from './schema.ts'
+
+const NO_RECEIPT = 'The submission has no such receipt: it was not submitted yet.'
+
+export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): Operation {
+  return operation({
+    name: 'get-receipt',
+    id: 'getSubmissionReceipt',
+    summary: 'Get the receipt of a submission',
+    description:
+      'What was submitted, by whom and when: the files with their digests, the definition and its version, the run with its counts, and the explanations. A reopened submission keeps its receipts.',
+    tag: TAG,
+    method: 'GET',
+    path: '/submissions/{submissionToken}/receipt',
+    access: forSubmission(database, 'validation-results:read'),
+    limit: 'submissions',
+    request: {
+      path: TOKEN_PATH,
+      query: Type.Object({
+        number: Type.Optional(
+          Type.Integer({
+            description: 'The number of the receipt; defaults to the last one.',
+            minimum: 1,
+            maximum: 2 ** 31 - 1,
+            format: 'int32',
+          }),
+        ),
+      }),
+    },
+    schemas: { Actor, Explanation, Receipt },
+    responses: { 200: describeDocument(Receipt, 'The receipt.', EXAMPLE_RECEIPT) },
+    problems: { ...SUBMISSION_PROBLEMS, 'not-found': NO_RECEIPT, gone: REFUSALS.gone },
+  }).handle(async ({ authorized: { token, ended }, query, refuse }) => {
+    if (ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
+    const receipt = await readReceipt(database, token, sealer, query.number)
+    return receipt === undefined ? refuse('not-found', NO_RECEIPT) : document(receipt)
+  })
+}
+
+const Reopening = Type.Object(
+  {
+    reason: Type.String({
+      description: 'Why, for the organisation. It is shown in the receipt and in the activities.',
+      minLength: 1,
+      maxLength: 500,
+    }),
+    until: Type.Optional(
+      Type.String({
+        description:
+          'Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from now.',
+        maxLength: 40,
+      }),
+    ),
+  },
+  { description: 'Why a submission is opened again.' },
+)
+
+/** The longest time for which a submission is opened again, in milliseconds. */
+const LONGEST = 3650 * 86_400_000
+
+export function reopenSubmission({ database, definitions, maxBatchRecords }: SubmissionOptions): Operation {
+  return operation({
+    name: 'reopen-submission',
+    id: 'reopenSubmission',
+    summary: 'Reopen a submission',
+    description:
+      'Opens a submitted submission again, so that its organisation can change and submit it again. Its receipts and activities remain. It is for the collecting agency; no EID is needed.',
+    tag: TAG,
+    method: 'POST',
+    path: '/submissions/{submissionToken}/reopen',
+    access: withScope('operate'),
+    limit: 'submissions',
+    request: { path: TOKEN_PATH, body: { json: Reopening, maxBytes: 8192, personal: true } },
+    schemas: SCHEMAS,
+    responses: { 200: describeDocument(Submission, 'The reopened submission.', EXAMPLE_SUBMISSION) },
+    problems: {
+      ...SUBMISSION_PROBLEMS,
+      unauthorized: 'There is no valid credential, or it lacks the scope operate.',
+      'invalid-body': 'A member is invalid.',
+      'malformed-body': 'The body is not one JSON object.',
+      'content-too-large': 'The body is too large.',
+      'unsupported-media-type': 'The body is not JSON.',
+      'not-found': 'No submission has this token.',
+      conflict: 'The submission is not submitted, or the organisation has another open one for the return.',
+      gone: REFUSALS.gone,
+    },
+  }).handle(async ({ path: { submissionToken }, body, principal, refuse }) => {
+    const reason = readLine(body.reason, (fault) => refuse('invalid-body', `reason ${fault}`))
+    if (reason === undefined) return refuse('invalid-body', 'reason must not be empty.')
+    const until = body.until === undefined ? undefined : parseTimestamp(body.until)?.milliseconds
+    const now = Date.now()
+    if (body.until !== undefined && (until === undefined || until <= now || until > now + LONGEST))
+      refuse('invalid-body', 'until must be a date-time in the future, such as 2027-02-14T17:00:00+13:00.')
+    const found = await findAny(database, submissionToken)
+    if (found === undefined) return refuse('not-found', 'No submission has this token.')
+    const { token, eid, returnId } = found
+    const actor = actorOf(principal)
+    const reopened = await refusing(reopen(database, { token, eid, returnId, actor, reason, until }))
+    return document(renderState(definitions, reopened, maxBatchRecords))
+  })
+}

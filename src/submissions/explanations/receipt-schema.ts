@@ -1,0 +1,99 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { SUBMISSION_TYPES } from '../submission.ts'
+import { actor, EXAMPLE_ACTOR, EXAMPLE_EXPLANATION } from './schema.ts'
+
+const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
+
+const REOPENED = {
+  dateReopened: time('When the submission was opened again; absent if it was not.'),
+  reopenedBy: actor(),
+  reopenReason: text('Why it was opened again.'),
+}
+
+/** What was submitted, by whom and when. */
+export const Receipt = Type.Object(
+  {
+    receipt: count(
+      'Number of the receipt: the first submission has 1, and each one after a reopening one more.',
+    ),
+    submissionToken: text('The token of the submission.'),
+    eid: text('The organisation.'),
+    returnId: text('The return.'),
+    returnName: text('Its name, if the service knows it.'),
+    submissionType: oneOf(SUBMISSION_TYPES, 'Full or Indicative.'),
+    dateSubmitted: time('When it was submitted.'),
+    submittedBy: actor(),
+    statement: text('What the submission means.'),
+    definition: Type.Optional(
+      Type.Object({
+        name: text('Name of the definition.'),
+        version: text('Its version.'),
+        title: text('The data that it describes.'),
+      }),
+    ),
+    runId: count('The run that covers the files.'),
+    dateChecked: time('When that run ended.'),
+    errorCount: count('Errors that it found.'),
+    warningCount: count('Warnings that it found.'),
+    files: Type.Optional(
+      Type.Array(
+        Type.Object({
+          fileType: text('The kind of file.'),
+          file: text('Its name in URLs.'),
+          records: count('Records, not counting the header.'),
+          bytes: count('Bytes of the file in UTF-8.'),
+          sha256: text('SHA-256 of the file in UTF-8, in hexadecimal.'),
+        }),
+        { description: 'The submitted files.' },
+      ),
+    ),
+    explanations: Type.Optional(
+      Type.Array(Type.Ref('Explanation#') as TSchema, { description: 'Why its warnings are right.' }),
+    ),
+    replaces: Type.Optional(
+      Type.Object(
+        { submissionToken: text('Its token.'), dateSubmitted: time('When it was submitted.') },
+        { description: 'The earlier submission of the organisation for the same return.' },
+      ),
+    ),
+    ...REOPENED,
+    earlier: Type.Optional(
+      Type.Array(
+        Type.Object({
+          receipt: count('Its number.'),
+          dateSubmitted: time('When it was submitted.'),
+          submittedBy: actor(),
+          ...REOPENED,
+        }),
+        { description: 'The receipts before this one, oldest first.' },
+      ),
+    ),
+  },
+  { description: 'What was submitted, by whom and when.' },
+)
+
+export const EXAMPLE_RECEIPT: Static<typeof Receipt> = {
+  receipt: 1,
+  submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+  eid: '9999',
+  returnId: '202512',
+  submissionType: 'Full',
+  dateSubmitted: '2026-01-15T22:12:00.000Z',
+  submittedBy: EXAMPLE_ACTOR,
+  definition: { name: 'sdr', version: '1.0.0', title: 'Single Data Return' },
+  runId: 3,
+  dateChecked: '2026-01-15T22:10:05.100Z',
+  errorCount: 0,
+  warningCount: 44,
+  files: [
+    {
+      fileType: 'Learner',
+      file: 'learners',
+      records: 400,
+      bytes: 34_210,
+      sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    },
+  ],
+  explanations: [EXAMPLE_EXPLANATION],
+}

@@ -1,0 +1,57 @@
+import type { Actor } from '../../api/access/actor.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { recordActivity } from '../activity/activity.ts'
+import { lockSubmission } from '../findings/change-submission.ts'
+import { Refusal } from '../refusal.ts'
+import { cancelled, findOpen, findState, type SubmissionState, writeAudit } from '../submission.ts'
+import { markReopened } from './receipt.ts'
+
+/** How long a reopened submission stays open unless the agency says so, in milliseconds. */
+const OPEN = 7 * 86_400_000
+
+export interface Reopen {
+  readonly token: string
+  readonly eid: string
+  readonly returnId: string
+  readonly actor: Actor
+  readonly reason: string
+  /** Until when it can be changed, also if its return has closed. */
+  readonly until: number | undefined
+}
+
+/**
+ * Opens a submitted submission again. Its receipt and its activities remain.
+ *
+ * @throws {Refusal} if it was not submitted, or the organisation has another open one for the return
+ */
+export async function reopen(
+  database: Database,
+  { token, eid, returnId, actor, reason, until = Date.now() + OPEN }: Reopen,
+): Promise<SubmissionState> {
+  // As for a new submission: there is one open submission of a return at most.
+  return await database.write(`return:${eid}/${returnId}`, async (transaction) => {
+    const other = await findOpen(transaction, eid, returnId)
+    const writer = await lockSubmission(transaction, token)
+    const submission = await findState(writer, { token, eid })
+    if (submission === undefined || submission.ended === 'Cancelled') throw cancelled()
+    if (submission.ended !== 'Submitted')
+      throw new Refusal('conflict', 'The submission is not submitted, so it need not be opened again.')
+    if (other !== undefined)
+      throw new Refusal('conflict', 'The organisation already has another open submission for this return.')
+    const time = Date.now()
+    await writer.run(
+      `update submission set ended = null, ended_at = null, reopened_until = $2,
+         expires = case when expires > $2 then expires else $2 end
+       where token = $1`,
+      [token, until],
+    )
+    await markReopened(writer, token, { time, actor, reason })
+    await writeAudit(writer, { event: 'reopened', eid, subject: token, actor: actor.id })
+    const detail = { reason, until: formatTimestamp(until) }
+    await recordActivity(writer, { token, event: 'Reopened', actor, detail })
+    const reopened = await findState(writer, { token, eid })
+    if (reopened === undefined) throw new Error('the submission that was just opened is missing')
+    return reopened
+  })
+}

@@ -1,0 +1,88 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { EXPLANATION_REASONS } from './explanation.ts'
+
+const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
+
+export const Actor = Type.Object(
+  {
+    id: text('The public id of the credential; `service` or `command` for Mahi itself and its operator.'),
+    name: text('The name that the identity provider gives, or the client that holds the credential.'),
+  },
+  { description: 'Who did it.' },
+)
+export const EXAMPLE_ACTOR = { id: 'mahi_0123456789ab', name: 'student-records' }
+export const actor = () => Type.Optional(Type.Unsafe<Static<typeof Actor>>(Type.Ref('Actor#')))
+
+const REASONS =
+  'Verified: the records were checked and are right. Agreed: the exception was agreed with the agency. Later: what is missing follows in a later return. Other: the text says why.'
+
+export const Explanation = Type.Object(
+  {
+    target: text('The code or the key of the cause.'),
+    kind: oneOf(['code', 'cause'], 'What it explains.'),
+    codes: Type.Optional(Type.Array(Type.String(), { description: 'The codes of the findings.' })),
+    reason: oneOf(EXPLANATION_REASONS, REASONS),
+    text: text('The reason in words.'),
+    state: oneOf(
+      ['Explained', 'Reopened', 'NoFindings'],
+      'Explained: it holds for the current run. Reopened: the current run has too many more findings. NoFindings: the current run has none.',
+    ),
+    findings: count('Findings of the current run.'),
+    explainedFindings: count('Findings that it was given for.'),
+    reopened: text('Why it no longer holds.'),
+    runId: count('The run that it was given for.'),
+    actor: actor(),
+    time: time('When it was given.'),
+  },
+  { description: 'Why warnings are right.' },
+)
+
+export const ExplanationList = Type.Object(
+  {
+    submissionToken: text('The token of the submission.'),
+    runId: count('The current run; absent before the first.'),
+    explanations: Type.Optional(
+      Type.Array(Type.Ref('Explanation#') as TSchema, { description: 'The explanations, oldest first.' }),
+    ),
+    open: Type.Optional(
+      Type.Array(
+        Type.Object({
+          code: text('The code.'),
+          findings: count('Findings of the current run.'),
+          explainedFindings: count('Findings that its explanation was given for, if it no longer holds.'),
+        }),
+        { description: 'Warnings that must be explained before the submission.' },
+      ),
+    ),
+  },
+  { description: 'The explanations of a submission, and the warnings that still need one.' },
+)
+
+export const NewExplanation = Type.Object(
+  {
+    reason: Type.Unsafe<(typeof EXPLANATION_REASONS)[number]>({
+      type: 'string',
+      enum: [...EXPLANATION_REASONS],
+      description: REASONS,
+    }),
+    text: Type.Optional(
+      Type.String({ description: 'The reason in words; required for Other.', minLength: 1, maxLength: 2000 }),
+    ),
+  },
+  { description: 'Why warnings are right.' },
+)
+
+export const EXAMPLE_EXPLANATION: Static<typeof Explanation> = {
+  target: 'ENR-203',
+  kind: 'code',
+  codes: ['ENR-203'],
+  reason: 'Verified',
+  text: 'The block courses of the second semester start late.',
+  state: 'Explained',
+  findings: 44,
+  explainedFindings: 44,
+  runId: 3,
+  actor: EXAMPLE_ACTOR,
+  time: '2026-01-15T22:11:00.000Z',
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import type { Reader } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
+import type { SubmissionWriter } from '../findings/change-submission.ts'
+import type { Explanation } from './explanation.ts'
+
+interface Row {
+  readonly id: string
+  readonly document: string
+}
+
+interface StoredExplanation extends Explanation {
+  readonly id: string
+}
+
+/** The explanations of a submission, oldest first. */
+export async function readExplanations(
+  reader: Reader,
+  token: string,
+  sealer: Sealer,
+): Promise<StoredExplanation[]> {
+  const rows = await reader.all<Row>('select id, document from submission_explanation where token = $1', [
+    token,
+  ])
+  return rows
+    .map(({ id, document }) => ({
+      id,
+      ...(JSON.parse(sealer.openText(document, contextOf(id))) as Explanation),
+    }))
+    .sort((one, other) => one.time - other.time || (one.id < other.id ? -1 : 1))
+}
+
+/** Bound to no submission: a replacement of a submission has the same explanations. */
+function contextOf(id: string): string {
+  return `explanation/${id}`
+}
+
+/** Stores an explanation instead of the earlier one of the same target. */
+export async function storeExplanation(
+  writer: SubmissionWriter,
+  token: string,
+  explanation: Explanation,
+  sealer: Sealer,
+): Promise<void> {
+  await deleteExplanation(writer, token, explanation.target, sealer)
+  const id = randomBytes(12).toString('hex')
+  const document = sealer.begin().sealText(JSON.stringify(explanation), contextOf(id))
+  await writer.run(
+    'insert into submission_explanation (token, id, document, sealed) values ($1, $2, $3, $4)',
+    [token, id, document, sealer.keyId],
+  )
+}
+
+/** Returns `false` if there is none. */
+export async function deleteExplanation(
+  writer: SubmissionWriter,
+  token: string,
+  target: string,
+  sealer: Sealer,
+): Promise<boolean> {
+  const known = (await readExplanations(writer, token, sealer)).find((each) => each.target === target)
+  if (known === undefined) return false
+  await writer.run('delete from submission_explanation where token = $1 and id = $2', [token, known.id])
+  return true
+}
+
+/** Gives a new submission the explanations of the organisation's last one for the same return. */
+export async function carryOver(
+  writer: SubmissionWriter,
+  { token, eid, returnId }: { token: string; eid: string; returnId: string },
+): Promise<void> {
+  await writer.run(
+    `insert into submission_explanation (token, id, document, sealed)
+     select $1, id, document, sealed from submission_explanation where token = (
+       select token from submission where eid = $2 and return_id = $3 and token <> $1
+         and created is not null and coalesce(ended, '') <> 'Cancelled'
+       order by created desc, token limit 1)`,
+    [token, eid, returnId],
+  )
+}
+
+/** Selects the key of each explanation and receipt as `id`, and its submission. */
+export const SEALED_RECORDS = `select sealed as id, token from submission_explanation
+  union all select sealed, token from submission_receipt`
+
+/** The submissions that have explanations or receipts that another key encrypts, or none. */
+export async function listRecordOwners(reader: Reader, key: string): Promise<string[]> {
+  const rows = await reader.all<{ token: string }>(
+    `select distinct token from (${SEALED_RECORDS}) stored where coalesce(id, '') <> $1 order by token`,
+    [key],
+  )
+  return rows.map(({ token }) => token)
+}
+
+/** Encrypts explanations and receipts with the first key. */
+export async function reencryptRecords(
+  writer: SubmissionWriter,
+  token: string,
+  sealer: Sealer,
+): Promise<void> {
+  const parts = [
+    { table: 'submission_explanation', name: 'id', context: (id: string | number) => contextOf(String(id)) },
+    {
+      table: 'submission_receipt',
+      name: 'number',
+      context: (number: string | number) => receiptContext(token, Number(number)),
+    },
+  ]
+  for (const { table, name, context } of parts) {
+    const rows = await writer.all<{ name: string | number; document: string }>(
+      `select ${name} as name, document from ${table} where token = $1 and coalesce(sealed, '') <> $2`,
+      [token, sealer.keyId],
+    )
+    for (const { name: id, document } of rows)
+      await writer.run(`update ${table} set document = $3, sealed = $4 where token = $1 and ${name} = $2`, [
+        token,
+        id,
+        sealer.begin().sealText(sealer.openText(document, context(id)), context(id)),
+        sealer.keyId,
+      ])
+  }
+}
+
+export function receiptContext(token: string, number: number): string {
+  return `receipt/${token}/${number}`
+}
+
+/** Deletes the explanations and receipts of a submission whose data is deleted. */
+export async function deleteRecordsOf(writer: SubmissionWriter, token: string): Promise<void> {
+  await writer.run('delete from submission_explanation where token = $1', [token])
+  await writer.run('delete from submission_receipt where token = $1', [token])
+}

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { mostExplained } from '../src/submissions/explanations/explanation.ts'
+import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+
+type Collection = Awaited<ReturnType<typeof startCollection>>
+
+/** A checked submission with so many findings of the code that needs an explanation, and of the one that does not. */
+async function submitTo({ provider }: Collection, findings: Parameters<typeof makeLearners>[0]) {
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners(findings))
+  await provider.check(token)
+  return token
+}
+
+const at = (token: string, target = '') =>
+  `/submissions/${token}/explanations${target && `/${encodeURIComponent(target)}`}`
+
+test('a warning that needs an explanation is named until it is explained, and the receipt has it', async () => {
+  const collection = await startCollection()
+  const { provider } = collection
+  const token = await submitTo(collection, { notes: 3, remarks: 2 })
+  const refused = await provider.ask('POST', `/submissions/${token}/submit`)
+  expect(refused.status).toBe(409)
+  expect(refused.body.detail).toContain('LEA-note (3 findings)')
+  expect(refused.body.detail).not.toContain('LEA-remark')
+  expect((await provider.ask('GET', at(token))).body.open).toEqual([{ code: 'LEA-note', findings: 3 }])
+
+  const explained = await provider.ask('PUT', at(token, 'LEA-note'), {
+    reason: 'Other',
+    text: ' Ko ēnei.\r\n',
+  })
+  expect(explained.status).toBe(200)
+  expect(explained.body).toMatchObject({
+    target: 'LEA-note',
+    kind: 'code',
+    reason: 'Other',
+    text: 'Ko ēnei.',
+    state: 'Explained',
+    findings: 3,
+    runId: 1,
+    actor: { id: provider.id, name: 'records' },
+  })
+  const { status, body } = await provider.ask('POST', `/submissions/${token}/submit`)
+  expect(status).toBe(200)
+  expect(body.submissionStatus).toBe('Submitted')
+  expect(body.receipt).toMatchObject({
+    receipt: 1,
+    submissionToken: token,
+    returnId: '202512',
+    eid: '1001',
+    definition: { name: 'collected', version: '1.2.0' },
+    runId: 1,
+    errorCount: 0,
+    warningCount: 5,
+    submittedBy: { id: provider.id, name: 'records' },
+    explanations: [{ target: 'LEA-note', text: 'Ko ēnei.' }],
+  })
+  const digest = (content: string) => createHash('sha256').update(content).digest('hex')
+  expect(body.receipt.files).toEqual([
+    { fileType: 'Course', file: 'courses', records: 1, bytes: COURSES.length, sha256: digest(COURSES) },
+    expect.objectContaining({ file: 'learners', sha256: digest(makeLearners({ notes: 3, remarks: 2 })) }),
+  ])
+  expect((await provider.ask('GET', `/submissions/${token}/receipt`)).body).toEqual(body.receipt)
+  const again = await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
+  expect(again.status).toBe(409)
+})
+
+test('an explanation holds until there are more than 10 % or 5 more findings', async () => {
+  expect([1, 20, 50, 59, 60, 200].map(mostExplained)).toEqual([6, 25, 55, 64, 66, 220])
+  const collection = await startCollection()
+  const { provider } = collection
+  const token = await submitTo(collection, { notes: 3 })
+  await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
+  for (const [notes, state] of [
+    [8, 'Explained'],
+    [9, 'Reopened'],
+    [0, 'NoFindings'],
+  ] as const) {
+    await provider.put(token, 'learners', makeLearners({ notes }))
+    await provider.check(token)
+    const { body } = await provider.ask('GET', at(token, 'LEA-note'))
+    expect(body).toMatchObject({ state, findings: notes, explainedFindings: 3 })
+    if (state === 'Reopened') {
+      expect(body.reopened).toBe('It was given for 3 findings, and the current run has 9.')
+      const refused = await provider.ask('POST', `/submissions/${token}/submit`)
+      expect(refused.status).toBe(409)
+      expect(refused.body.detail).toContain('LEA-note (9 findings, 3 when it was explained)')
+    }
+  }
+  expect((await provider.ask('POST', `/submissions/${token}/submit`)).status).toBe(200)
+})
+
+test('all causes of a code explain it, one by one', async () => {
+  const collection = await startCollection()
+  const { provider } = collection
+  const token = await submitTo(collection, { notes: 2 })
+  const { body } = await provider.ask('GET', `/submissions/${token}/validation-results/causes`)
+  const keys: string[] = body.causes.map(({ key }: { key: string }) => key)
+  expect(keys.length).toBeGreaterThan(0)
+  for (const key of keys) {
+    expect((await provider.ask('POST', `/submissions/${token}/submit`)).status).toBe(409)
+    const explained = await provider.ask('PUT', at(token, key), { reason: 'Agreed' })
+    expect(explained.body).toMatchObject({ kind: 'cause', target: key, codes: ['LEA-note'] })
+  }
+  const left = await provider.ask('DELETE', at(token, keys[0]))
+  expect(left.body.open).toEqual([{ code: 'LEA-note', findings: 2 }])
+  expect((await provider.ask('DELETE', at(token, keys[0]))).status).toBe(404)
+})
+
+test('what cannot be explained is refused, and nothing is stored', async () => {
+  const collection = await startCollection()
+  const { provider } = collection
+  const early = await provider.create()
+  const put = async (token: string, target: string, body: object) =>
+    (await provider.ask('PUT', at(token, target), body)).status
+  expect(await put(early, 'LEA-note', { reason: 'Verified' })).toBe(409)
+  const token = await submitTo(collection, { notes: 1, faults: 1 })
+  const { body } = await provider.ask('GET', `/submissions/${token}/validation-results/summary`)
+  const error = body.codes.find(({ errorType }: { errorType: string }) => errorType === 'Error').errorCode
+  expect(await put(token, error, { reason: 'Verified' })).toBe(409)
+  expect(await put(token, 'LEA-remark', { reason: 'Verified' })).toBe(404)
+  expect(await put(token, 'LEA-note', { reason: 'Verified', text: 'x'.repeat(100_000) })).toBe(413)
+  for (const wrong of [
+    {},
+    { reason: 'Because' },
+    { reason: 'Other' },
+    { reason: 'Other', text: '  ' },
+    { reason: 'Verified', text: 'x'.repeat(2001) },
+    { reason: 'Verified', text: 'a\u0000b' },
+    { reason: 'Verified', text: 'evil \u202e txt' },
+    { reason: 'Verified', text: 'half \ud800 of a character' },
+    { reason: 'Verified', more: 1 },
+  ])
+    expect(await put(token, 'LEA-note', wrong), JSON.stringify(wrong)).toBe(400)
+  expect((await provider.ask('GET', at(token))).body.explanations).toEqual([])
+  const hostile = `<script>alert(1)</script>'"; drop table submission; -- \u{1f469}`
+  expect(await put(token, 'LEA-note', { reason: 'Other', text: hostile })).toBe(200)
+  expect((await provider.ask('GET', at(token, 'LEA-note'))).body.text).toBe(hostile)
+})
+
+test('two people who submit at once get the same receipt, which names one of them', async () => {
+  const collection = await startCollection()
+  const { provider, createCaller } = collection
+  const manager = await createCaller('manager', ['1001'])
+  const token = await submitTo(collection, {})
+  const both = await Promise.all(
+    [provider, manager, provider, manager].map(({ ask }) => ask('POST', `/submissions/${token}/submit`)),
+  )
+  expect(both.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  const [first, ...others] = both.map(({ body }) => body.receipt)
+  for (const other of others) expect(other).toEqual(first)
+  const { body } = await provider.ask('GET', `/submissions/${token}/activity`)
+  const submitted = body.results.filter(({ event }: { event: string }) => event === 'Submitted')
+  expect(submitted.map(({ actor }: { actor: object }) => actor)).toEqual([first.submittedBy])
+})
+
+test('the agency opens a submission again, and its receipts remain', async () => {
+  const collection = await startCollection()
+  const { provider, createCaller } = collection
+  const agency = await createCaller('agency', [], ['operate'])
+  const token = await submitTo(collection, {})
+  const path = `/submissions/${token}/reopen`
+  expect((await agency.ask('POST', path, { reason: 'Too early' })).status).toBe(409)
+  await provider.ask('POST', `/submissions/${token}/submit`)
+  expect((await provider.ask('POST', path, { reason: 'Ours' })).status).toBe(401)
+  for (const wrong of [
+    {},
+    { reason: ' ' },
+    { reason: 'a\u0007' },
+    { reason: 'a', until: '2020-01-01T00:00:00Z' },
+  ])
+    expect((await agency.ask('POST', path, wrong)).status).toBe(400)
+  expect((await agency.ask('POST', '/submissions/unknown/reopen', { reason: 'a' })).status).toBe(404)
+  const reopened = await agency.ask('POST', path, { reason: 'Two courses are missing.' })
+  expect(reopened.body.submissionStatus).toBe('Validated')
+
+  // The digest of a file that batches changed is that of the file that is read.
+  const change = { content: [{ localId: 'C2', code: 'K2', title: 'Second' }] }
+  expect((await provider.ask('POST', `/submissions/${token}/records/courses`, change)).status).toBe(200)
+  await provider.check(token)
+  const { body } = await provider.ask('POST', `/submissions/${token}/submit`)
+  const read = await provider.ask('GET', `/submissions/${token}/files/courses`, undefined, {
+    accept: 'text/csv',
+  })
+  const file = body.receipt.files.find(({ file }: { file: string }) => file === 'courses')
+  expect(file).toMatchObject({ records: 2, sha256: createHash('sha256').update(read.text).digest('hex') })
+  expect(body.receipt).toMatchObject({
+    receipt: 2,
+    earlier: [
+      {
+        receipt: 1,
+        submittedBy: { name: 'records' },
+        reopenedBy: { name: 'agency' },
+        reopenReason: 'Two courses are missing.',
+      },
+    ],
+  })
+  const first = await provider.ask('GET', `/submissions/${token}/receipt?number=1`)
+  expect(first.body).toMatchObject({ receipt: 1, reopenReason: 'Two courses are missing.' })
+  expect((await provider.ask('GET', `/submissions/${token}/receipt?number=3`)).status).toBe(404)
+})
+
+test('a replacement names what it replaces, has its explanations, and prevents that it is opened again', async () => {
+  const collection = await startCollection()
+  const { provider, createCaller } = collection
+  const agency = await createCaller('agency', [], ['operate'])
+  const token = await submitTo(collection, { notes: 2 })
+  await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
+  await provider.ask('POST', `/submissions/${token}/submit`)
+  const next = await submitTo(collection, { notes: 4 })
+  expect(next).not.toBe(token)
+  expect((await agency.ask('POST', `/submissions/${token}/reopen`, { reason: 'a' })).status).toBe(409)
+  const { body } = await provider.ask('POST', `/submissions/${next}/submit`)
+  expect(body.receipt).toMatchObject({
+    replaces: { submissionToken: token },
+    explanations: [{ target: 'LEA-note', findings: 4, explainedFindings: 2 }],
+  })
+})
