@@ -253,7 +253,7 @@ describe.skipIf(!hasCluster)('with a primary and a standby that streams from it'
     await until(async () => {
       for (let count = 0; count < 20; count++) {
         await primary.query(
-          'begin; lock table occupation, result_entry in access exclusive mode; commit',
+          'begin; lock table occupation, result_block in access exclusive mode; commit',
           'conflict',
         )
       }

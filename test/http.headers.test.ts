@@ -51,7 +51,7 @@ test('every response restricts browsers, and does not identify the server', asyn
     await raw(`GET /livez HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
     await raw('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'),
   ]
-  await service.database.write('schema', (writer) => writer.run('drop table result_entry'))
+  await service.database.write('schema', (writer) => writer.run('drop table result_block'))
   await service.database.write('schema', (writer) => writer.run('drop table submission'))
   answers.push(await get(RESULTS))
 

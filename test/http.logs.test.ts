@@ -100,7 +100,7 @@ test('nothing that is secret or personal is in any line, whatever happens', asyn
   ])
   await exchange(service, `GET /v1${path}\0 HTTP/1.1\r\nX-API-Key: ${key}\r\n\r\n`)
   await exchange(service, `GET /v1${path} HTTP/1.1\r\nX-API-Key: ${key}\r\n\r\n`)
-  for (const table of ['result_entry', 'submission', 'api_key']) {
+  for (const table of ['result_block', 'submission', 'api_key']) {
     await service.database.write('schema', (writer) => writer.run(`drop table ${table}`))
     expect(
       (await ask(`/v1${path}?page=1&pageSize=7`, { 'x-api-key': table === 'api_key' ? wrongKey : key }))

@@ -229,7 +229,7 @@ test('at LOG_LEVEL=trace no stream of a server or a command has a secret, and ea
     await until(async () => (await fetch(`${url}${results}?pageSize=7`, { headers })).ok || undefined)
   }
   const database = await openDatabase(mahi.databaseUrl)
-  for (const table of ['result_entry', 'submission', 'api_key'])
+  for (const table of ['result_block', 'submission', 'api_key'])
     await database.write('schema', async (writer) => void (await writer.run(`drop table ${table}`)))
   await database.close()
   for (const credential of [{ 'x-api-key': key }, { 'x-api-key': `mahi_000000000000_${'B'.repeat(43)}` }]) {

@@ -180,7 +180,7 @@ describe('a suspended organisation', () => {
     expect(await (await call('GET', '/validation-runs/1')).json()).toMatchObject({ status: 'Cancelled' })
     expect((await (await call('GET', '')).json()) as object).toMatchObject({ submissionStatus: 'Pending' })
     const entries = await withDatabase(mahi.databaseUrl, (database) =>
-      database.get<{ count: number }>('select count(*) as count from result_entry'),
+      database.get<{ count: number }>('select count(*) as count from result_block'),
     )
     expect(entries?.count).toBe(0)
   })

@@ -36,11 +36,11 @@ test.each([undefined, `k1:${Buffer.alloc(32, 7).toString('base64')}`])(
       ...(recordText !== undefined && { recordText }),
     }))
     const { submissionToken } = await service.publish(entries)
-    const stored = await service.database.all<{ document: string; detail: string | null }>(
-      'select document, detail from result_entry',
+    const stored = await service.database.get<{ blocks: number; bytes: number }>(
+      'select count(*) as blocks, sum(length(content)) as bytes from result_block',
     )
-    const bytes = stored.reduce((sum, { document }) => sum + Buffer.byteLength(document), 0)
-    expect(bytes).toBeLessThan(3 * 2 * Buffer.byteLength(JSON.stringify(long)))
+    expect(Number(stored?.blocks)).toBe(8)
+    expect(Number(stored?.bytes)).toBeLessThan(Buffer.byteLength(JSON.stringify(long)))
 
     const path = `/v1/submissions/${submissionToken}/validation-results`
     const paged: unknown[] = []

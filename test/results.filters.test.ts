@@ -4,15 +4,11 @@ import type { Database, Reader, Value } from '../src/foundation/database/databas
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { compareRuns } from '../src/submissions/findings/compare.ts'
-import {
-  type Filters,
-  readDetails,
-  readDocuments,
-  selectEntries,
-} from '../src/submissions/findings/filters.ts'
+import { type Filters, selectEntries } from '../src/submissions/findings/filters.ts'
 import { decodeOffsets, FILTER_FIELDS, PostingBlock } from '../src/submissions/findings/postings.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { findSubmission } from '../src/submissions/findings/queries.ts'
+import { readDetails, readJoined } from '../src/submissions/findings/read-findings.ts'
 import { listRuns, readSummary } from '../src/submissions/findings/runs.ts'
 import type { ValidationEntry } from '../src/submissions/findings/schema.ts'
 import { cases } from './support/properties.ts'
@@ -69,8 +65,8 @@ test.each([new Sealer(), new Sealer([KEY])])(
         const selection = await selectEntries(database, submission, given, sealer)
         const found: unknown[] = []
         for (let first = 0; first < selection.total; first += size) {
-          const documents = await readDocuments(database, submission, selection.slice(first, size), sealer)
-          found.push(...documents.map((each) => JSON.parse(each)))
+          const documents = await readJoined(database, submission.run, selection.slice(first, size), sealer)
+          found.push(...JSON.parse(`[${documents?.toString() ?? ''}]`))
         }
         if (names.length > 0) expect(found).toEqual(expected)
       }
@@ -157,7 +153,7 @@ test('nothing of an encrypted finding is stored readably, and another key does n
       token: 'sealed-token',
       sealer,
     })
-    for (const table of ['result_entry', 'result_posting', 'submission_run', 'submission']) {
+    for (const table of ['result_block', 'result_posting', 'submission_run', 'submission']) {
       const rows = await database.all<Record<string, unknown>>(`select * from ${table}`)
       const text = rows.flatMap((row) =>
         Object.values(row).map((value) =>
@@ -169,10 +165,12 @@ test('nothing of an encrypted finding is stored readably, and another key does n
     const submission = await findSubmission(database, 'sealed-token')
     if (submission === undefined) throw new Error('nothing was published')
     const rotated = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(9) }, KEY])
-    expect(await readDocuments(database, submission, [0], rotated)).toEqual([JSON.stringify(entries[0])])
+    expect((await readJoined(database, submission.run, [0], rotated))?.toString()).toBe(
+      JSON.stringify(entries[0]),
+    )
     const other = new Sealer([{ id: 'k1', key: new Uint8Array(32).fill(1) }])
-    await expect(readDocuments(database, submission, [0], other)).rejects.toThrow('cannot be decrypted')
-    await expect(readDocuments(database, submission, [0], new Sealer())).rejects.toThrow('"k1"')
+    await expect(readJoined(database, submission.run, [0], other)).rejects.toThrow('cannot be decrypted')
+    await expect(readJoined(database, submission.run, [0], new Sealer())).rejects.toThrow('"k1"')
   }))
 
 testOnSqlite('the plan of a statement')(
@@ -191,12 +189,12 @@ testOnSqlite('the plan of a statement')(
       const entries = Array.from({ length: 3000 }, (_, index) => ({ localId: String(index) }))
       const publication = { eid: '1001', returnId: 'R1', token: 'looked-up' }
       const { runId: run } = await publishResults(database, sourceOf(entries), publication)
-      const documents = await readDocuments(reader, { run, totalCount: 3000 }, [7, 2999], new Sealer())
-      expect(documents).toEqual(['{"localId":"7"}', '{"localId":"2999"}'])
+      const documents = await readJoined(reader, run, [7, 2999], new Sealer())
+      expect(documents?.toString()).toBe('{"localId":"7"},{"localId":"2999"}')
       expect(statements).toHaveLength(1)
       for (const [sql, values] of statements) {
         const plan = await database.all<{ detail: string }>(`explain query plan ${sql}`, values)
-        expect(plan.map(({ detail }) => detail).join()).toContain('(run=? AND ordinal=?)')
+        expect(plan.map(({ detail }) => detail).join()).toContain('(run=? AND part=? AND block=?)')
       }
     })
   },

@@ -3,6 +3,7 @@ import type { Database, Reader } from '../src/foundation/database/database.ts'
 import { findSubmission, readEntries } from '../src/submissions/findings/queries.ts'
 import { partitionResults } from './support/partition.ts'
 import { Service } from './support/service.ts'
+import { countStored } from './support/stored-findings.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const PARTS = 16
@@ -26,7 +27,7 @@ async function explain(database: Database, sql: string): Promise<{ tables: strin
   const rows = await database.all<{ 'QUERY PLAN': string }>(`explain ${sql}`)
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
   return {
-    tables: [...plan.matchAll(/(?: on|Scan using \S+ on) (result_entry\w*)/g)].map(([, name = '']) => name),
+    tables: [...plan.matchAll(/(?: on|Scan using \S+ on) (result_block\w*)/g)].map(([, name = '']) => name),
     plan,
   }
 }
@@ -41,10 +42,10 @@ async function captureStatement(
   let captured: { sql: string; values: unknown[] } | undefined
   const reader: Reader = {
     dialect: service.database.dialect,
-    all: (sql, values) => service.database.all(sql, values),
-    get: (sql, values = []) => {
+    get: (sql, values) => service.database.get(sql, values),
+    all: (sql, values = []) => {
       captured = { sql, values: [...values] }
-      return service.database.get(sql, values)
+      return service.database.all(sql, values)
     },
   }
   await readEntries(reader, submission, { page: 2, pageSize: 7 })
@@ -64,27 +65,25 @@ test('a database with results can be partitioned: it responds as before, and acc
 
   await partitionResults(url)
   expect(await Promise.all(tokens.map((token) => readAll(service, token)))).toEqual(before)
-  const parts = await service.database.all<{ part: string; entries: number }>(
-    'select tableoid::regclass::text as part, count(*) as entries from result_entry group by 1',
+  const parts = await service.database.all<{ part: string; blocks: number }>(
+    'select tableoid::regclass::text as part, count(*) as blocks from result_block group by 1',
   )
   expect(parts.length).toBeGreaterThan(PARTS / 2)
   // A run is never split.
-  for (const part of parts) expect(part.entries % 30).toBe(0)
+  for (const part of parts) expect(part.blocks % 4).toBe(0)
 
   const [token = ''] = tokens
   await service.publish(entries('second', 12), { token })
   const [[, page]] = (await readAll(service, token)) as [[number, { totalCount: number; results: unknown }]]
   expect(page).toMatchObject({ totalCount: 12, results: entries('second', 7) })
   // The run before is kept, whole.
-  expect(await service.database.get('select count(*) as total from result_entry')).toEqual({
-    total: 40 * 30 + 12,
-  })
+  expect(await countStored(service.database)).toBe(40 * 30 + 12)
 })
 
 test('the plan of a page reads one part of sixteen, whether it is made for its run or for any', async () => {
   const url = temporaryDatabaseUrl()
   const service = await Service.start({}, url)
-  const { submissionToken } = await service.publish(entries('only', 30))
+  const { submissionToken } = await service.publish(entries('only', 6000))
   const { sql, values } = await captureStatement(service, submissionToken)
   await partitionResults(url)
 
@@ -114,7 +113,7 @@ test('the script says so where the results are partitioned already, and changes 
   await service.publish(entries('a', 10), { token: 'submission-0001' })
   await partitionResults(url)
   await expect(partitionResults(url)).rejects.toThrow(
-    'result_entry is already partitioned: there is nothing to do',
+    'the findings are already partitioned: there is nothing to do',
   )
   expect((await readAll(service, 'submission-0001')).length).toBe(5)
 })

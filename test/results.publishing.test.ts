@@ -7,6 +7,7 @@ import { publishResults } from '../src/submissions/findings/publish.ts'
 import { Installation, toLines } from './support/command.ts'
 import { sample } from './support/properties.ts'
 import { Service, sourceOf } from './support/service.ts'
+import { countStored } from './support/stored-findings.ts'
 
 const TOKEN = 'submission-0001'
 
@@ -123,20 +124,30 @@ test('a publish that comes between the two reads of a request is seen entirely',
   const publish = async (name: string, count: number) => service.publish(run(name, count), { token: TOKEN })
   await publish('old', 30)
 
-  const get = service.database.get.bind(service.database)
+  const all = service.database.all.bind(service.database)
   let meanwhile: (() => Promise<unknown>)[] = []
-  const interrupted: Database['get'] = async (sql, parameters) => {
-    if (sql.includes('result_entry')) await meanwhile.shift()?.()
-    return get(sql, parameters)
+  const interrupted: Database['all'] = async (sql, parameters) => {
+    if (sql.includes('result_block')) await meanwhile.shift()?.()
+    return all(sql, parameters)
   }
-  Object.assign(service.database, { get: interrupted })
+  Object.assign(service.database, { all: interrupted })
 
-  meanwhile = [() => publish('second', 20), () => publish('third', 25)]
+  // The run before is kept, so a reader that has found it can read it.
+  meanwhile = [() => publish('second', 20)]
+  expect((await read(service, 'page=3&pageSize=10')).body).toEqual({
+    page: 3,
+    pageSize: 10,
+    results: run('old', 30).slice(20),
+    totalCount: 30,
+  })
+
+  // Two later runs leave only its counts.
+  meanwhile = [() => publish('between', 1).then(() => publish('third', 25))]
   const { status, body } = await read(service, 'page=2&pageSize=10')
   expect([status, meanwhile.length]).toEqual([200, 0])
   expect(body).toEqual({ page: 2, pageSize: 10, results: run('third', 25).slice(10, 20), totalCount: 25 })
 
-  meanwhile = [() => publish('short', 5)]
+  meanwhile = [() => publish('between', 1).then(() => publish('short', 5))]
   expect((await read(service, 'page=3&pageSize=10')).body).toMatchObject({ errorCode: 'PR2' })
 })
 
@@ -152,9 +163,8 @@ test('a publish replaces the run that was, whether the new one is longer, shorte
       results: entries,
       totalCount: count,
     })
-    const stored = await service.database.get<{ total: number }>('select count(*) as total from result_entry')
     // The run before is kept, and no other.
-    expect(stored?.total).toBe(count + (counts[index - 1] ?? 0))
+    expect(await countStored(service.database)).toBe(count + (counts[index - 1] ?? 0))
   }
 })
 
@@ -196,8 +206,7 @@ test('a publish that finds a bad entry at its end leaves the old run as it was',
   const bad = [...run('new', 2000), { localId: 'x', errorType: 'Fatal' }]
   await expect(service.publish(bad, { token: TOKEN })).rejects.toThrow(InputRefused)
   expect(await read(service)).toEqual(before)
-  const stored = await service.database.get<{ total: number }>('select count(*) as total from result_entry')
-  expect(stored?.total).toBe(5)
+  expect(await countStored(service.database)).toBe(5)
 
   await service.publish(run('new', 1), { token: TOKEN })
   expect((await read(service)).body.results).toEqual(run('new', 1))

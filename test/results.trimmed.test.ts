@@ -23,16 +23,16 @@ test('only the last two runs store findings, and every kept run can be compared 
   await service.publish(entries(3, 10), { token })
   await service.publish(entries(5, 12), { token })
 
-  const stored = await service.database.all<{ number: number; entries: number; fields: string }>(
-    `select r.number, (select count(*) from result_entry e where e.run = r.run) as entries,
+  const stored = await service.database.all<{ number: number; blocks: number; fields: string }>(
+    `select r.number, (select count(*) from result_block b where b.run = r.run) as blocks,
        (select count(distinct field) from result_posting p where p.run = r.run) as fields
      from submission_run r order by r.number`,
   )
-  expect(stored.map(({ entries, fields }) => [Number(entries), Number(fields)])).toEqual([
+  expect(stored.map(({ blocks, fields }) => [Number(blocks), Number(fields)])).toEqual([
     [0, 1],
     [0, 1],
-    [7, 4],
-    [7, 4],
+    [2, 4],
+    [2, 4],
   ])
 
   const path = `/v1/submissions/${token}/validation-results`

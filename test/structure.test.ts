@@ -120,6 +120,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   occupation_removed: 'catalogue',
   organisation_suspension: 'api/access',
   orphan_count: 'submissions',
+  result_block: 'submissions',
   result_entry: 'submissions',
   result_posting: 'submissions',
   revision: 'foundation/database',

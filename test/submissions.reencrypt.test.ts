@@ -4,6 +4,7 @@ import { type Client, createClient } from '../client/src/index.ts'
 import { createKey } from '../src/api/access/keys.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { readSealKeys } from '../src/foundation/database/seal-keys.ts'
+import { BLOCK_FINDINGS } from '../src/submissions/findings/blocks.ts'
 import { Installation, type RunningCommand, until } from './support/command.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
@@ -15,6 +16,8 @@ const LONG = { timeout: 400_000 }
 
 /** Findings of the run that is encrypted again, in several transactions. */
 const FINDINGS = 8_000
+/** Of their documents, and of their details. */
+const BLOCKS = (2 * FINDINGS) / BLOCK_FINDINGS
 const NAME = 'Kereru7391'
 
 /** A service with a validated submission, whose encryption keys change. */
@@ -91,17 +94,14 @@ class Place {
     return findings.find(({ name }) => name === 'ENCRYPTION_KEYS')
   }
 
-  /** Counts the findings and chunks that are encrypted with a key. */
-  async countWith(key: string): Promise<{ findings: number; chunks: number }> {
+  /** Counts the blocks of findings and the chunks that are encrypted with a key. */
+  async countWith(key: string): Promise<{ blocks: number; chunks: number }> {
     const sealer = new Sealer(readSealKeys(key))
     return await withDatabase(this.mahi.databaseUrl, async (database) => {
-      const entries = await database.all<{ document: string; detail: string }>(
-        'select document, detail from result_entry',
-      )
+      const blocks = await database.all<{ content: Uint8Array }>('select content from result_block')
       const chunks = await database.all<{ data: Uint8Array }>('select data from file_chunk')
       return {
-        findings: entries.filter((each) => Object.values(each).every((text) => sealer.isCurrentText(text)))
-          .length,
+        blocks: blocks.filter(({ content }) => sealer.isCurrent(content)).length,
         chunks: chunks.filter(({ data }) => sealer.isCurrent(data)).length,
       }
     })
@@ -126,10 +126,10 @@ test(
 
     const options = { environment: place.environment(both) }
     const killed = place.mahi.start(COMMAND, options)
-    await until(async () => ((await place.countWith(K2)).findings > 0 ? true : undefined))
+    await until(async () => ((await place.countWith(K2)).blocks > 0 ? true : undefined))
     killed.kill('SIGKILL')
     await killed.ended
-    expect((await place.countWith(K2)).findings).toBeLessThan(FINDINGS)
+    expect((await place.countWith(K2)).blocks).toBeLessThan(BLOCKS)
     expect(await place.status()).toEqual([
       { id: 'k1', count: 1 },
       { id: 'k2', count: 1 },
@@ -146,7 +146,7 @@ test(
     }
     expect(await running).toEqual({ key: 'k2', files: 0, runs: 1, left: 0 })
     expect(await place.status()).toEqual([{ id: 'k2', count: 2 }])
-    expect(await place.countWith(K2)).toEqual({ findings: FINDINGS, chunks: 2 })
+    expect(await place.countWith(K2)).toEqual({ blocks: BLOCKS, chunks: 2 })
 
     // Without the old key, everything can be read, changed and compared.
     const alone = await place.serve(K2)
@@ -184,7 +184,7 @@ test('what was stored without a key is encrypted while it is read', LONG, async 
   }
   expect(await running).toEqual({ key: 'k1', files: 1, runs: 1, left: 0 })
   expect(await place.read(serving)).toEqual(before)
-  expect(await place.countWith(K1)).toEqual({ findings: FINDINGS, chunks: 2 })
+  expect(await place.countWith(K1)).toEqual({ blocks: BLOCKS, chunks: 2 })
   await withDatabase(place.mahi.databaseUrl, async (database) => {
     const postings = await database.all<{ value: string }>(
       `select value from result_posting where field = 'studentId'`,

@@ -15,7 +15,7 @@ import { submit } from '../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../src/submissions/files/batch.ts'
 import { readCurrentFile } from '../src/submissions/files/current-file.ts'
 import { storeFile, type Upload } from '../src/submissions/files/upload.ts'
-import { readDetails } from '../src/submissions/findings/filters.ts'
+import { readDetails } from '../src/submissions/findings/read-findings.ts'
 import { readRun } from '../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
 import { countOrphans, sweepOrphans } from '../src/submissions/retention/orphans.ts'
@@ -27,6 +27,7 @@ import { startSubmissionWorker } from '../src/submissions/runs/worker.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../src/submissions/submission.ts'
 import { cases } from './support/properties.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
+import { countStored } from './support/stored-findings.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 const EID = '1001'
@@ -443,7 +444,7 @@ test('a cancelled run stores nothing, whether it waits or is in progress', async
   const stopped = await cancelRun(store.database, { token, eid: EID, number: second.run.number })
   // It may have been quicker than the call.
   if (stopped.run.status === 'Cancelled') {
-    expect(await store.database.get('select count(*) as total from result_entry')).toEqual({ total: 0 })
+    expect(await countStored(store.database)).toBe(0)
   }
   expect((await store.validate(token)).status).toBe('Processed')
 })
@@ -478,7 +479,7 @@ test('expired data is deleted, and so are uploads that were never completed', as
     { eid: EID, files: 0, findings: 1 },
   ])
   expect(await store.database.all('select token from file_version')).toEqual([{ token: recent }])
-  expect(await store.database.all('select run from result_entry')).toEqual([])
+  expect(await countStored(store.database)).toBe(0)
   expect((await store.state(token)).status).toBe('Pending')
 })
 
@@ -491,7 +492,7 @@ test('a sweep deletes and counts what belongs to no submission, and nothing else
   await store.validate(token)
   await worker.stop()
   const tables = ['file_version', 'submission_file', 'submission_run', 'file_chunk', 'file_record']
-  const findings = ['result_entry', 'result_posting']
+  const findings = ['result_block', 'result_entry', 'result_posting']
   const read = async () => {
     const rows = [...tables, ...findings].map(async (table) =>
       (await store.database.all(`select * from ${table}`)).map((row) => JSON.stringify(row)).sort(),
@@ -533,6 +534,10 @@ test('a sweep deletes and counts what belongs to no submission, and nothing else
     )
     for (const run of [1000, 1001]) {
       await writer.run(`insert into result_entry (run, ordinal, document) values ($1, 0, '{}')`, [run])
+      await writer.run(`insert into result_block (run, part, block, content) values ($1, 1, 0, $2)`, [
+        run,
+        Buffer.from('0'),
+      ])
       await writer.run(
         `insert into result_posting (run, field, value, block, total, ordinals) values ($1, 'key', '', 0, 1, $2)`,
         [run, Buffer.from('0')],
@@ -555,7 +560,7 @@ test('a sweep deletes and counts what belongs to no submission, and nothing else
   await sweeping()
   expect(await read()).toEqual(before)
   expect(found).toEqual([
-    { file_version: 2, file_chunk: 1, file_record: 1, result_entry: 1, result_posting: 1 },
+    { file_version: 2, file_chunk: 1, file_record: 1, result_block: 1, result_entry: 1, result_posting: 1 },
   ])
   expect(await countOrphans(store.database)).toEqual({
     file_version: 2,
@@ -563,6 +568,7 @@ test('a sweep deletes and counts what belongs to no submission, and nothing else
     submission_run: 0,
     file_chunk: 1,
     file_record: 1,
+    result_block: 1,
     result_entry: 1,
     result_posting: 1,
   })

@@ -1,6 +1,7 @@
 // Fastify with one query by the driver and a join of the stored texts: no keys, limits, headers, counts or ETags.
 import Sqlite from 'better-sqlite3'
 import Fastify from 'fastify'
+import { DOCUMENTS, Unpacked } from '../../src/submissions/findings/blocks.ts'
 
 const [path = ''] = process.argv.slice(2)
 const database = new Sqlite(path, { readonly: true })
@@ -8,10 +9,9 @@ database.pragma('mmap_size = 268435456')
 const occupations = database
   .prepare('select code, document from occupation where code >= ? order by code limit ?')
   .raw()
+storeRows()
 const results = database
-  .prepare(
-    'select document from result_entry where run = ? and ordinal >= ? and ordinal < ? order by ordinal',
-  )
+  .prepare('select document from entry where run = ? and ordinal >= ? and ordinal < ? order by ordinal')
   .raw()
 const run = database.prepare('select max(run) as run from submission').get() as { run: number | null }
 
@@ -36,3 +36,21 @@ app.get<{ Querystring: { page?: string; pageSize?: string } }>(
 )
 process.stdout.write(`Listening on ${await app.listen({ host: '127.0.0.1', port: 0 })}\n`)
 process.on('SIGTERM', () => process.exit(0))
+
+/** The findings as rows with one text each: what the smallest program would store. */
+function storeRows(): void {
+  database.exec(
+    'create temp table entry (run integer, ordinal integer, document text, primary key (run, ordinal)) without rowid',
+  )
+  const insert = database.prepare('insert into entry values (?, ?, ?)')
+  const blocks = database
+    .prepare(`select run, content from result_block where part = ${DOCUMENTS} order by run, block`)
+    .all() as { run: number; content: Buffer }[]
+  let [last, ordinal] = [0, 0]
+  for (const { run, content } of blocks) {
+    if (run !== last) ordinal = 0
+    last = run
+    const unpacked = new Unpacked([content.subarray(1)])
+    for (let index = 0; index < unpacked.count; index++) insert.run(run, ordinal++, unpacked.text(index))
+  }
+}

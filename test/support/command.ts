@@ -10,6 +10,7 @@ import { exportOccupations } from '../../src/catalogue/import/export.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
+import { readStored } from './stored-findings.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 
 export const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
@@ -120,14 +121,11 @@ export class Installation {
 
   /** The entries of a submission's current run, in their order, without a command. */
   async results(token: string): Promise<unknown[]> {
-    const rows = await this.#withDatabase((database) =>
-      database.all<{ document: string }>(
-        `select e.document from submission s join result_entry e on e.run = s.run
-         where s.token = $1 order by e.ordinal`,
-        [token],
-      ),
-    )
-    return rows.map(({ document }) => JSON.parse(document))
+    return await this.#withDatabase(async (database) => {
+      const row = await database.get<{ run: number }>('select run from submission where token = $1', [token])
+      const documents = (await readStored(database)).get(row?.run ?? 0) ?? []
+      return documents.map((document) => JSON.parse(document))
+    })
   }
 
   /** Waits until another process changes the catalogue, by having to wait for it. */

@@ -18,6 +18,7 @@ import { activity } from './migrations/0016-activity.ts'
 import { explanations } from './migrations/0017-explanations.ts'
 import { suspendedOrganisations } from './migrations/0020-suspended-organisations.ts'
 import { backups } from './migrations/0021-backups.ts'
+import { findingBlocks } from './migrations/0022-finding-blocks.ts'
 import { confirmedCodings } from './migrations/0025-confirmed-codings.ts'
 import type { Migration } from './migrations/migration.ts'
 
@@ -42,6 +43,7 @@ const MIGRATIONS: readonly Migration[] = [
   explanations,
   suspendedOrganisations,
   backups,
+  findingBlocks,
   confirmedCodings,
 ]
 
@@ -67,6 +69,26 @@ export async function migrate(database: Database): Promise<string[]> {
 export async function isMigrated(reader: Reader): Promise<boolean> {
   const applied = await reader.all<{ name: string }>('select name from migration')
   return MIGRATIONS.every((migration) => applied.some(({ name }) => name === migration.name))
+}
+
+/** How long a rolling restart may take, in milliseconds. */
+const ROLLING_RESTART = 3_600_000
+/** How long the migrations of a new database may take. */
+const CREATION = 60_000
+
+/**
+ * Whether no older version of Mahi can still run that does not know what a migration has added: the database was
+ * created with it, or the migration is older than a rolling restart.
+ */
+export async function isSettled(reader: Reader, migration: string): Promise<boolean> {
+  const rows = await reader.all<{ name: string; applied: number }>(
+    'select name, applied from migration where name in ($1, $2)',
+    [initial.name, migration],
+  )
+  const applied = (name: string) => rows.find((row) => row.name === name)?.applied
+  const [created = 0, added] = [applied(initial.name), applied(migration)]
+  if (added === undefined) return false
+  return added - created < CREATION || Date.now() - added > ROLLING_RESTART
 }
 
 /** Whether the database has tables of Mahi, of whatever version. */

@@ -9,8 +9,9 @@ import {
 } from '../../foundation/database/seal.ts'
 import { createSealer } from '../../foundation/database/seal-keys.ts'
 import { chunkContext } from '../files/file-store.ts'
+import { blockContext, DOCUMENTS } from '../findings/blocks.ts'
+import { entryContext } from '../findings/finding-rows.ts'
 import { summaryContext } from '../findings/runs.ts'
-import { entryContext } from '../findings/store-run.ts'
 import { countByKey } from './reencrypt.ts'
 
 /** The settings with the encryption keys. */
@@ -109,6 +110,12 @@ async function readPieces(reader: Reader, id: string, order: 'asc' | 'desc'): Pr
     `select run, summary from submission_run where sealed = $1 and summary is not null order by run ${order} limit 1`,
     [id],
   )
+  const block = await reader.get<{ run: number; content: Uint8Array }>(
+    `select b.run, b.content from submission s
+     join result_block b on b.run = s.run and b.part = ${DOCUMENTS} and b.block = 0
+     where s.sealed = $1 order by s.run ${order} limit 1`,
+    [id],
+  )
   const entry = await reader.get<{ run: number; ordinal: number; document: string }>(
     `select e.run, e.ordinal, e.document from submission s
      join result_entry e on e.run = s.run and e.ordinal = 0
@@ -119,6 +126,8 @@ async function readPieces(reader: Reader, id: string, order: 'asc' | 'desc'): Pr
   if (chunk !== undefined)
     pieces.push({ data: chunk.data, context: chunkContext(chunk.version, chunk.ordinal) })
   if (run !== undefined) pieces.push({ data: readSealedText(run.summary), context: summaryContext(run.run) })
+  if (block !== undefined)
+    pieces.push({ data: block.content, context: blockContext(block.run, DOCUMENTS, 0) })
   if (entry !== undefined)
     pieces.push({ data: readSealedText(entry.document), context: entryContext(entry.run, entry.ordinal) })
   // A part may still be plain, or have another key, while it is encrypted again.

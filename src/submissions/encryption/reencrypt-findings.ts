@@ -1,6 +1,8 @@
 import type { Database, Value } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
+import { BLOCK_FINDINGS, blockContext, DOCUMENTS, type Part, Unpacked } from '../findings/blocks.ts'
 import { changeSubmission } from '../findings/change-submission.ts'
+import { detailContext, entryContext } from '../findings/finding-rows.ts'
 import {
   BLOCK,
   KEY_FIELD,
@@ -11,10 +13,10 @@ import {
 } from '../findings/postings.ts'
 import { summaryContext } from '../findings/runs.ts'
 import type { ValidationEntry } from '../findings/schema.ts'
-import { detailContext, entryContext } from '../findings/store-run.ts'
 
 /** Rows changed per transaction: few enough not to block others for long. */
 const ROWS = 1_000
+const BLOCKS = ROWS / BLOCK_FINDINGS
 
 /** Runs with findings that may not be encrypted with the key `$1`. Those of cancelled submissions are deleted anyway. */
 const OTHER_RUNS = `
@@ -46,31 +48,95 @@ async function reencryptRun(database: Database, sealer: Sealer, { run, token, se
   if (sealed === null) await markRun(database, { run, token }, '')
   const sealing = sealer.begin()
   const change = (statements: readonly Statement[]) => runAll(database, token, statements)
-  let next = 0
   for (let block = 0; ; block++) {
     const values = new Map(PERSONAL_FIELDS.map((field) => [field, new Set<string>()]))
-    const end = (block + 1) * BLOCK
-    const first = next
-    for (;;) {
-      const rows = await readRows(database, run, next, end)
-      await change(rows.flatMap((row) => reencryptRow(sealer, sealing, run, row)))
-      for (const { ordinal, document } of rows) {
-        next = ordinal + 1
-        const entry = JSON.parse(sealer.openText(document, entryContext(run, ordinal))) as ValidationEntry
-        for (const [field, known] of values) if (entry[field] !== undefined) known.add(entry[field])
-      }
-      if (rows.length < ROWS) break
+    const note = (entry: ValidationEntry) => {
+      for (const [field, known] of values) if (entry[field] !== undefined) known.add(entry[field])
     }
-    if (next > first)
+    const part = { run, first: block * BLOCK, end: (block + 1) * BLOCK }
+    const inRows = await reencryptRows(database, sealer, sealing, part, change, note)
+    const inBlocks = await reencryptBlocks(database, sealer, sealing, part, change, note)
+    const found = inRows || inBlocks
+    if (found)
       await change(
         [...values].flatMap(([field, known]) => renamePostings(sealer, { run, block, field }, known)),
       )
     // A trimmed run has only these.
     const hasKeys = await reencryptKeys(database, sealer, sealing, { run, token, block })
-    if (next === first && !hasKeys) break
+    if (!found && !hasKeys) break
   }
   await reencryptSummary(database, sealer, sealing, { run, token })
   await markRun(database, { run, token }, sealer.keyId)
+}
+
+/** The findings of a run from one ordinal to before another. */
+interface Range {
+  readonly run: number
+  readonly first: number
+  readonly end: number
+}
+
+type Change = (statements: readonly Statement[]) => Promise<void>
+type Note = (entry: ValidationEntry) => void
+
+/** Returns whether there are any. */
+async function reencryptRows(
+  database: Database,
+  sealer: Sealer,
+  sealing: Sealing,
+  { run, first, end }: Range,
+  change: Change,
+  note: Note,
+): Promise<boolean> {
+  for (let next = first; ; ) {
+    const rows = await readRows(database, run, next, end)
+    await change(rows.flatMap((row) => reencryptRow(sealer, sealing, run, row)))
+    for (const { ordinal, document } of rows) {
+      next = ordinal + 1
+      note(JSON.parse(sealer.openText(document, entryContext(run, ordinal))) as ValidationEntry)
+    }
+    if (rows.length < ROWS) return next > first
+  }
+}
+
+/** The same for findings in blocks. A block that is only partly in the range is noted with it. */
+async function reencryptBlocks(
+  database: Database,
+  sealer: Sealer,
+  sealing: Sealing,
+  { run, first, end }: Range,
+  change: Change,
+  note: Note,
+): Promise<boolean> {
+  const last = Math.ceil(end / BLOCK_FINDINGS)
+  let found = false
+  for (let block = Math.floor(first / BLOCK_FINDINGS); block < last; block += BLOCKS) {
+    const rows = await database.all<{ part: Part; block: number; content: Uint8Array }>(
+      'select part, block, content from result_block where run = $1 and block >= $2 and block < $3',
+      [run, block, Math.min(last, block + BLOCKS)],
+    )
+    if (rows.length === 0) return found
+    found = true
+    const opened = rows.map((row) => {
+      const context = blockContext(run, row.part, row.block)
+      return { ...row, context, open: sealer.open(row.content, context) }
+    })
+    for (const { part, open } of opened) {
+      if (part !== DOCUMENTS) continue
+      const unpacked = new Unpacked([open])
+      for (let index = 0; index < unpacked.count; index++)
+        note(JSON.parse(unpacked.text(index)) as ValidationEntry)
+    }
+    await change(
+      opened
+        .filter(({ content }) => !sealer.isCurrent(content))
+        .map(({ part, block, open, context }) => [
+          'update result_block set content = $4 where run = $1 and part = $2 and block = $3',
+          [run, part, block, sealing.seal(open, context)],
+        ]),
+    )
+  }
+  return found
 }
 
 interface EntryRow {

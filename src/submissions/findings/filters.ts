@@ -1,7 +1,7 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { StateMissing } from '../../foundation/database/servers.ts'
-import { toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
+import { readRowDocuments } from './finding-rows.ts'
 import {
   BLOCK,
   CAUSE_FIELD,
@@ -11,8 +11,7 @@ import {
   type FilterName,
   nameValues,
 } from './postings.ts'
-import type { PublishedFinding, ValidationEntry } from './schema.ts'
-import { detailContext, entryContext } from './store-run.ts'
+import type { ValidationEntry } from './schema.ts'
 
 export type Filters = Readonly<Partial<Record<FilterName, string>>>
 
@@ -162,7 +161,9 @@ async function scan(
       { length: Math.min(SCANNED, reference.totalCount - first) },
       (_, at) => first + at,
     )
-    for (const [index, document] of (await readDocuments(reader, reference, ordinals, sealer)).entries()) {
+    for (const [index, document] of (
+      await readRowDocuments(reader, reference.run, ordinals, sealer)
+    ).entries()) {
       const entry = JSON.parse(document) as ValidationEntry
       if (
         FILTER_NAMES.some(
@@ -182,84 +183,3 @@ async function scan(
 }
 
 const SCANNED = 1000
-
-/**
- * Servers the decrypted documents with the given ordinals, in order.
- *
- * @throws {StateMissing} if one is missing: the run was deleted, or a standby does not have it yet
- */
-export async function readDocuments(
-  reader: Reader,
-  { run }: RunReference,
-  ordinals: readonly number[],
-  sealer: Sealer,
-): Promise<string[]> {
-  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf"')
-  const texts = await readTexts(reader, run, rows, sealer)
-  return rows.map((row) => {
-    const document = openDocument(run, row, sealer)
-    const recordText = texts.get(row.textOf ?? -1)
-    if (recordText === undefined) return document
-    return JSON.stringify({ ...(JSON.parse(document) as object), recordText })
-  })
-}
-
-/** The same, as objects with the details that the pages of the specified operation do not return. */
-export async function readDetails(
-  reader: Reader,
-  { run }: RunReference,
-  ordinals: readonly number[],
-  sealer: Sealer,
-): Promise<PublishedFinding[]> {
-  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf", detail')
-  const texts = await readTexts(reader, run, rows, sealer)
-  return rows.map((row) => {
-    const { ordinal, detail, textOf } = row
-    const entry = JSON.parse(openDocument(run, row, sealer)) as ValidationEntry
-    const recordText = texts.get(textOf ?? -1)
-    const context = detailContext(entryContext(run, ordinal))
-    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, context)) as PublishedFinding)
-    return { ...entry, ...(recordText !== undefined && { recordText }), ...rest }
-  })
-}
-
-/** The texts of records, by the ordinal of the first finding of each, that other findings refer to. */
-async function readTexts(
-  reader: Reader,
-  run: number,
-  rows: readonly EntryRow[],
-  sealer: Sealer,
-): Promise<ReadonlyMap<number, string | undefined>> {
-  const wanted = new Set(rows.flatMap(({ textOf }) => textOf ?? []))
-  const sources = await readRows(reader, run, [...wanted], 'document')
-  return new Map(
-    sources.map((row) => {
-      const { recordText } = JSON.parse(openDocument(run, row, sealer)) as ValidationEntry
-      return [row.ordinal, recordText]
-    }),
-  )
-}
-
-interface EntryRow {
-  readonly ordinal: number
-  readonly document: Utf8
-  readonly detail?: string | null
-  /** The ordinal of the finding with the text of the record, if this one lacks it. */
-  readonly textOf?: number | null
-}
-
-function openDocument(run: number, { ordinal, document }: EntryRow, sealer: Sealer): string {
-  return sealer.openText(toBuffer(document).toString('utf8'), entryContext(run, ordinal))
-}
-
-async function readRows(reader: Reader, run: number, ordinals: readonly number[], columns: string) {
-  if (ordinals.length === 0) return []
-  const rows = await reader.all<EntryRow>(
-    // As a join, SQLite would compare every entry of the run with every ordinal.
-    `select ordinal, ${columns} from result_entry where run = $1 and ordinal in
-       (select cast(wanted.value as bigint) from ${reader.dialect.elements('$2', 'wanted')}) order by ordinal`,
-    [run, JSON.stringify(ordinals)],
-  )
-  if (rows.length !== ordinals.length) throw new StateMissing()
-  return rows
-}

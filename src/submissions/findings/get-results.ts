@@ -24,7 +24,8 @@ import { type Filters, type Selection, selectEntries } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
 import { assertThere, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
-import { findSubmissionOf, readEntries, readSelected, type Submission } from './queries.ts'
+import { findSubmissionOf, readEntries, type Submission } from './queries.ts'
+import { readJoined } from './read-findings.ts'
 import { isPartial, readRun } from './runs.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
 
@@ -182,7 +183,7 @@ async function readResultsPage(
   const documents = await readAtStandby(servers, (reader) =>
     selected === undefined
       ? readEntries(reader, submission, { page, pageSize }, sealer)
-      : readSelected(reader, submission, selected.slice((page - 1) * pageSize, pageSize), sealer),
+      : readJoined(reader, submission.run, selected.slice((page - 1) * pageSize, pageSize), sealer),
   )
   const parts = surround(
     `{"page":${page},"pageSize":${pageSize},"results":[`,

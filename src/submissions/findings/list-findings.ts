@@ -9,18 +9,12 @@ import type { Reader } from '../../foundation/database/database.ts'
 import { readAtPrimary, StateMissing } from '../../foundation/database/servers.ts'
 import { readColumns } from './columns.ts'
 import { compareRuns } from './compare.ts'
-import {
-  type Filters,
-  type RunReference,
-  readDetails,
-  type Selection,
-  selectCause,
-  selectEntries,
-} from './filters.ts'
+import { type Filters, type RunReference, type Selection, selectCause, selectEntries } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
 import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import type { Submission } from './queries.ts'
+import { readDetails } from './read-findings.ts'
 import { findRun, readRun, readSummary } from './runs.ts'
 import { PublishedFinding, resultsQuery } from './schema.ts'
 

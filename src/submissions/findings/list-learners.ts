@@ -8,11 +8,12 @@ import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtPrimary, StateMissing } from '../../foundation/database/servers.ts'
-import { readDetails, Selection } from './filters.ts'
+import { Selection } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
 import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import { BLOCK, decodeOffsets } from './postings.ts'
 import type { Submission } from './queries.ts'
+import { readDetails } from './read-findings.ts'
 
 const LearnersPage = Type.Object(
   {

@@ -1,8 +1,6 @@
 import type { Reader } from '../../foundation/database/database.ts'
 import { Sealer } from '../../foundation/database/seal.ts'
-import { StateMissing } from '../../foundation/database/servers.ts'
-import { joinTexts, toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
-import { readDocuments } from './filters.ts'
+import { readJoined } from './read-findings.ts'
 
 /** A submission with its current run. */
 export interface Submission {
@@ -68,45 +66,19 @@ function toSubmission({ return_id, total, ...rest }: SubmissionRow): Submission 
 }
 
 /**
- * Servers the entries of a page by a range of ordinals, so that all pages cost the same.
+ * Reads the entries of a page by a range of ordinals, so that all pages cost the same.
  *
  * @returns the documents joined by commas; `undefined` if there are none
- * @throws {StateMissing} if another run is current there, or the run is encrypted now
+ * @throws {StateMissing} if the run is not stored there
  */
 export async function readEntries(
   reader: Reader,
-  submission: Submission,
+  { run, totalCount }: Pick<Submission, 'run' | 'totalCount'>,
   { page, pageSize }: { page: number; pageSize: number },
   sealer: Sealer = new Sealer(),
 ): Promise<Buffer | undefined> {
-  const { token, run } = submission
   const first = (page - 1) * pageSize
-  const count = Math.max(0, Math.min(pageSize, submission.totalCount - first))
-  const ordinals = () => Array.from({ length: count }, (_, index) => first + index)
-  if (submission.sealed !== null) return await readSelected(reader, submission, ordinals(), sealer)
-  const row = await reader.get<{ run: number | null; documents: Utf8 | null }>(
-    // The run may have been encrypted since it was found. Documents without the text of their record are not joined.
-    `select case when sealed is null then run end as run, (
-       select case when count(text_of) = 0 then ${reader.dialect.utf8(`string_agg(document, ',')`)} end from (
-         select document, text_of from result_entry
-         where run = $2 and ordinal >= $3 and ordinal < $4 order by ordinal
-       ) entries
-     ) as documents
-     from submission where token = $1`,
-    [token, run, first, first + pageSize],
-  )
-  if (row?.run !== run) throw new StateMissing()
-  if (row.documents !== null) return toBuffer(row.documents)
-  return await readSelected(reader, submission, ordinals(), sealer)
-}
-
-/** Servers the entries with the given ordinals, like `readEntries`. */
-export async function readSelected(
-  reader: Reader,
-  submission: Submission,
-  ordinals: readonly number[],
-  sealer: Sealer,
-): Promise<Buffer | undefined> {
-  const documents = await readDocuments(reader, submission, ordinals, sealer)
-  return documents.length === 0 ? undefined : joinTexts(documents)
+  const count = Math.max(0, Math.min(pageSize, totalCount - first))
+  const ordinals = Array.from({ length: count }, (_, index) => first + index)
+  return await readJoined(reader, run, ordinals, sealer)
 }

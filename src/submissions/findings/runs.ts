@@ -1,4 +1,4 @@
-import type { Reader } from '../../foundation/database/database.ts'
+import type { Reader, Writer } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import type { Cause } from './cause.ts'
 import type { SubmissionWriter } from './change-submission.ts'
@@ -210,7 +210,7 @@ export async function trimOldRuns(writer: SubmissionWriter, token: string): Prom
   )
   for (const { run, trimmed } of rows.slice(FINDINGS_KEPT - 1)) {
     if (trimmed !== null) continue
-    await writer.run('delete from result_entry where run = $1', [run])
+    await deleteStored(writer, run)
     await writer.run(`delete from result_posting where run = $1 and field <> '${KEY_FIELD}'`, [run])
     await writer.run('update submission_run set trimmed = $2 where run = $1', [run, Date.now()])
   }
@@ -223,8 +223,13 @@ export async function deleteRun(writer: SubmissionWriter, run: number): Promise<
 }
 
 export async function deleteFindings(writer: SubmissionWriter, run: number): Promise<void> {
-  await writer.run('delete from result_entry where run = $1', [run])
+  await deleteStored(writer, run)
   await writer.run('delete from result_posting where run = $1', [run])
+}
+
+async function deleteStored(writer: Writer, run: number): Promise<void> {
+  await writer.run('delete from result_block where run = $1', [run])
+  await writer.run('delete from result_entry where run = $1', [run])
 }
 
 /** Counts the stored runs by status. */

@@ -1,5 +1,9 @@
 import type { Value, Writer } from '../../foundation/database/database.ts'
+import { isSettled } from '../../foundation/database/migrate.ts'
+import { findingBlocks } from '../../foundation/database/migrations/0022-finding-blocks.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { BlockStore } from './blocks.ts'
+import { RowStore } from './finding-rows.ts'
 import { BLOCK, PostingBlock } from './postings.ts'
 import type { ValidationEntry } from './schema.ts'
 
@@ -43,15 +47,18 @@ export interface StoredRun {
   readonly causeKeys: readonly string[]
 }
 
-/**
- * The shortest text of a record, in characters, that only its first finding stores: reading a shorter one again takes
- * longer than it saves.
- */
-const SHARED_FROM = 256
+/** Stores findings in a table, in one of its forms. */
+export interface FindingStore {
+  readonly table: string
+  readonly columns: readonly string[]
+  /** The rows that can be stored now that a finding is added. */
+  add(finding: Finding): Iterable<readonly Value[]>
+  /** The rows that are left. */
+  end(): Iterable<readonly Value[]>
+}
 
 /**
- * Stores the findings of a run in order, with the data for filters and comparisons. A long text of a record with
- * several findings in sequence is stored once. Memory holds the postings of one
+ * Stores the findings of a run in order, with the data for filters and comparisons. Memory holds the postings of one
  * block, and the number of each student once per code.
  */
 export async function storeFindings(
@@ -61,38 +68,33 @@ export async function storeFindings(
   sealer: Sealer,
 ): Promise<StoredRun> {
   const sealing = sealer.begin()
+  const store = (await isSettled(writer, findingBlocks.name))
+    ? new BlockStore(run, sealing)
+    : new RowStore(run, sealing)
   const counts = new CodeCounts()
   const causes = new CauseNumbers()
   const source = findings[Symbol.asyncIterator]()
   let ordinal = 0
   let ended = false
-  /** The last text of a record that later findings can refer to. */
-  let shared: { readonly text: string; readonly ordinal: number } | undefined
   try {
     for (let block = 0; !ended; block++) {
       const postings = new PostingBlock()
       const rows = async function* (): AsyncGenerator<readonly Value[]> {
         const end = (block + 1) * BLOCK
-        while (ordinal < end) {
+        for (; ordinal < end; ordinal++) {
           const { done, value } = await source.next()
           if (done === true) {
             ended = true
+            yield* store.end()
             return
           }
           const { entry, detail } = value
           postings.add(entry, detail?.findingKey ?? keyOf(entry), causes.number(detail?.cause))
           counts.add(entry)
-          const context = entryContext(run, ordinal)
-          const { recordText = '', ...others } = entry
-          const textOf = recordText === shared?.text ? shared.ordinal : null
-          if (textOf === null && recordText.length >= SHARED_FROM) shared = { text: recordText, ordinal }
-          const document = sealing.sealText(JSON.stringify(textOf === null ? entry : others), context)
-          const rest =
-            detail === undefined ? null : sealing.sealText(JSON.stringify(detail), detailContext(context))
-          yield [run, ordinal++, document, rest, textOf]
+          yield* store.add(value)
         }
       }
-      await writer.load('result_entry', ['run', 'ordinal', 'document', 'detail', 'text_of'], rows())
+      await writer.load(store.table, store.columns, rows())
       const columns = ['run', 'field', 'value', 'block', 'total', 'ordinals']
       await writer.load('result_posting', columns, postings.rows(run, block, sealer, sealing))
     }
@@ -100,15 +102,6 @@ export async function storeFindings(
     await source.return?.()
   }
   return { totalCount: ordinal, ...counts.summarise(), causeKeys: causes.keys }
-}
-
-/** The position of a finding, to which its encryption is bound. */
-export function entryContext(run: number, ordinal: number): string {
-  return `entry/${run}/${ordinal}`
-}
-
-export function detailContext(entry: string): string {
-  return `detail/${entry}`
 }
 
 /** Identifies a finding without a key in other runs. */

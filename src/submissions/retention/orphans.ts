@@ -1,7 +1,7 @@
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { type Job, release, schedule } from '../../foundation/jobs/queue.ts'
 import { changeSubmission } from '../findings/change-submission.ts'
-import { CHUNKS, deleteDetached, detachFiles, detachRuns, ENTRIES } from './purge.ts'
+import { BLOCKS, CHUNKS, deleteDetached, detachFiles, detachRuns, ENTRIES } from './purge.ts'
 
 /** The interval between sweeps for rows without an owner, in milliseconds: there should be none. */
 const INTERVAL = 600_000
@@ -44,6 +44,13 @@ const SOURCES: readonly Source[] = [
     start: '',
     owned: OF_VERSION,
     part: { column: 'local_id', most: ENTRIES },
+  },
+  {
+    table: 'result_block',
+    column: 'run',
+    start: 0,
+    owned: OF_RUN,
+    part: { column: 'block', most: BLOCKS },
   },
   {
     table: 'result_entry',

@@ -8,12 +8,14 @@ import { deleteRecordsOf } from '../explanations/store.ts'
 import { discardIndex, outdateIndex } from '../files/file-index.ts'
 import { deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
+import { KEY_FIELD } from '../findings/postings.ts'
 import { deleteRun } from '../findings/runs.ts'
 import { writeAudit } from '../submission.ts'
 
 /** Rows deleted per transaction: few enough not to block others for long. */
 export const CHUNKS = 4
 export const ENTRIES = 5_000
+export const BLOCKS = 500
 
 /** Called after each purge with counts, never with data. */
 export type OnPurge = (purged: { eid: string; files: number; findings: number }) => void
@@ -155,6 +157,7 @@ export async function deleteDetached(
   for (const version of versions) await deleteInParts(database, token, version)
   let findings = 0
   for (const run of runs) {
+    findings += await deleteBlocks(database, token, run)
     for (let deleted = 1; deleted > 0; findings += deleted) {
       deleted = await changeSubmission(database, token, (writer) =>
         writer.run(
@@ -167,6 +170,24 @@ export async function deleteDetached(
     await changeSubmission(database, token, (writer) => deleteRun(writer, run))
   }
   return { files: versions.length, findings }
+}
+
+/** Returns the number of findings in the blocks. */
+async function deleteBlocks(database: Database, token: string, run: number): Promise<number> {
+  const counted = await database.get<{ total: number | null }>(
+    `select cast(sum(total) as bigint) as total from result_posting where run = $1 and field = '${KEY_FIELD}'
+     and exists (select 1 from result_block where run = $1)`,
+    [run],
+  )
+  for (let deleted = 1; deleted > 0; )
+    deleted = await changeSubmission(database, token, (writer) =>
+      writer.run(
+        `delete from result_block where run = $1 and block in
+           (select block from result_block where run = $1 order by block limit ${BLOCKS})`,
+        [run],
+      ),
+    )
+  return counted?.total ?? 0
 }
 
 /** Schedules the purge of a cancelled submission, for example if its job was lost. */

@@ -1,0 +1,133 @@
+// Findings in rows of their own, as earlier versions stored them: see `blocks.ts` for those of today.
+import type { Reader, Value } from '../../foundation/database/database.ts'
+import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
+import { StateMissing } from '../../foundation/database/servers.ts'
+import { toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
+import type { PublishedFinding, ValidationEntry } from './schema.ts'
+import type { Finding, FindingStore } from './store-run.ts'
+
+/** The position of a finding, to which its encryption is bound. */
+export function entryContext(run: number, ordinal: number): string {
+  return `entry/${run}/${ordinal}`
+}
+
+export function detailContext(entry: string): string {
+  return `detail/${entry}`
+}
+
+/**
+ * The shortest text of a record, in characters, that only its first finding stores: reading a shorter one again takes
+ * longer than it saves.
+ */
+const SHARED_FROM = 256
+
+/** Stores findings in rows, as long as an older version of Mahi may read them. */
+export class RowStore implements FindingStore {
+  readonly table = 'result_entry'
+  readonly columns = ['run', 'ordinal', 'document', 'detail', 'text_of']
+  readonly #run: number
+  readonly #sealing: Sealing
+  #ordinal = 0
+  /** The last text of a record that later findings can refer to. */
+  #shared: { readonly text: string; readonly ordinal: number } | undefined
+
+  constructor(run: number, sealing: Sealing) {
+    this.#run = run
+    this.#sealing = sealing
+  }
+
+  *add({ entry, detail }: Finding): Generator<readonly Value[]> {
+    const ordinal = this.#ordinal++
+    const context = entryContext(this.#run, ordinal)
+    const { recordText = '', ...others } = entry
+    const textOf = recordText === this.#shared?.text ? this.#shared.ordinal : null
+    if (textOf === null && recordText.length >= SHARED_FROM) this.#shared = { text: recordText, ordinal }
+    const document = this.#sealing.sealText(JSON.stringify(textOf === null ? entry : others), context)
+    const rest =
+      detail === undefined ? null : this.#sealing.sealText(JSON.stringify(detail), detailContext(context))
+    yield [this.#run, ordinal, document, rest, textOf]
+  }
+
+  *end(): Generator<readonly Value[]> {}
+}
+
+/**
+ * Reads the decrypted documents with the given ordinals, in order.
+ *
+ * @throws {StateMissing} if one is missing: the run was deleted, or a standby does not have it yet
+ */
+export async function readRowDocuments(
+  reader: Reader,
+  run: number,
+  ordinals: readonly number[],
+  sealer: Sealer,
+): Promise<string[]> {
+  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf"')
+  const texts = await readTexts(reader, run, rows, sealer)
+  return rows.map((row) => {
+    const document = openDocument(run, row, sealer)
+    const recordText = texts.get(row.textOf ?? -1)
+    if (recordText === undefined) return document
+    return JSON.stringify({ ...(JSON.parse(document) as object), recordText })
+  })
+}
+
+/** The same, as objects with their details. */
+export async function readRowDetails(
+  reader: Reader,
+  run: number,
+  ordinals: readonly number[],
+  sealer: Sealer,
+): Promise<PublishedFinding[]> {
+  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf", detail')
+  const texts = await readTexts(reader, run, rows, sealer)
+  return rows.map((row) => {
+    const { ordinal, detail, textOf } = row
+    const entry = JSON.parse(openDocument(run, row, sealer)) as ValidationEntry
+    const recordText = texts.get(textOf ?? -1)
+    const context = detailContext(entryContext(run, ordinal))
+    const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, context)) as PublishedFinding)
+    return { ...entry, ...(recordText !== undefined && { recordText }), ...rest }
+  })
+}
+
+/** The texts of records, by the ordinal of the first finding of each, that other findings refer to. */
+async function readTexts(
+  reader: Reader,
+  run: number,
+  rows: readonly EntryRow[],
+  sealer: Sealer,
+): Promise<ReadonlyMap<number, string | undefined>> {
+  const wanted = new Set(rows.flatMap(({ textOf }) => textOf ?? []))
+  const sources = await readRows(reader, run, [...wanted], 'document')
+  return new Map(
+    sources.map((row) => {
+      const { recordText } = JSON.parse(openDocument(run, row, sealer)) as ValidationEntry
+      return [row.ordinal, recordText]
+    }),
+  )
+}
+
+interface EntryRow {
+  readonly ordinal: number
+  readonly document: Utf8
+  readonly detail?: string | null
+  /** The ordinal of the finding with the text of the record, if this one lacks it. */
+  readonly textOf?: number | null
+}
+
+function openDocument(run: number, { ordinal, document }: EntryRow, sealer: Sealer): string {
+  return sealer.openText(toBuffer(document).toString('utf8'), entryContext(run, ordinal))
+}
+
+async function readRows(reader: Reader, run: number, ordinals: readonly number[], columns: string) {
+  if (ordinals.length === 0) return []
+  const rows = await reader.all<EntryRow>(
+    // As a join, SQLite would compare every entry of the run with every ordinal.
+    `select ordinal, ${columns} from result_entry where run = $1 and ordinal in
+       (select cast(wanted.value as bigint) from ${reader.dialect.elements('$2', 'wanted')}) order by ordinal`,
+    [run, JSON.stringify(ordinals)],
+  )
+  if (rows.length !== ordinals.length) throw new StateMissing()
+  return rows
+}

@@ -1,0 +1,130 @@
+import fc from 'fast-check'
+import { expect, onTestFinished, test } from 'vitest'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { reencryptRuns } from '../src/submissions/encryption/reencrypt-findings.ts'
+import { packTexts, Unpacked } from '../src/submissions/findings/blocks.ts'
+import { readEntries } from '../src/submissions/findings/queries.ts'
+import { readDetails, readJoined } from '../src/submissions/findings/read-findings.ts'
+import { cases } from './support/properties.ts'
+import { Service } from './support/service.ts'
+import { storeInRows } from './support/stored-findings.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+
+test('blocks give back any of their texts, in any number of blocks', () => {
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constant(''), fc.constant('ā"\\,'.repeat(300)))
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(text, { minLength: 1, maxLength: 20 }), { minLength: 1, maxLength: 5 }),
+      fc.nat(),
+      (blocks, seed) => {
+        const all = blocks.flat()
+        const unpacked = new Unpacked(blocks.map(packTexts))
+        expect(unpacked.count).toBe(all.length)
+        expect(all.map((_, index) => unpacked.text(index))).toEqual(all)
+        const some = all.flatMap((_, index) => ((seed >> (index % 31)) & 1 ? [index] : []))
+        expect(unpacked.join(some)?.toString()).toBe(
+          some.length === 0 ? undefined : some.map((index) => all[index]).join(),
+        )
+      },
+    ),
+    cases(50),
+  )
+})
+
+test('a block that was changed is not taken for findings', () => {
+  const packed = packTexts(['{"localId":"1"}', '{"localId":"2"}'])
+  const short = Buffer.from(packed.subarray(0, -3))
+  expect(() => new Unpacked([short])).toThrow()
+  packed[1] = 3
+  expect(() => new Unpacked([packed])).toThrow()
+})
+
+/** A return in which nearly every record has a fault, as the check writes it. */
+const findings = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    localId: `E${1_000_000 + index}`,
+    errorCode: `ENR-${10 + (index % 7)}-pattern`,
+    errorDescription: `eftsMonth0${index % 7} is "${index}.5", but must have the form [0-9]{1,2}.`,
+    errorType: index % 3 === 0 ? 'Warning' : 'Error',
+    fileType: 'Enrolment',
+    courseCode: `C${index % 40}`,
+    studentId: `S${index % 500}`,
+    recordText: `E${1_000_000 + index},S${index % 500},C${index % 40},24022025,04072025,,G1,685.00,FT,0.0417,0.0417,${index}.5,0.0417,0.0417,0.0417,0.0417`,
+    file: 'enrolments.csv',
+    line: index + 2,
+    field: `eftsMonth0${index % 7}`,
+    value: `${index}.5`,
+    findingKey: Buffer.from(`${index * 7919}-${index}`)
+      .toString('base64url')
+      .padEnd(22, 'x'),
+    cause: `column:enrolments.eftsMonth0${index % 7}`,
+  }))
+
+const KEY = { id: 'k1', key: Buffer.alloc(32, 3) }
+
+test('a run in rows, as an older version stores it, and one in blocks read alike, and blocks take less than a third', async () => {
+  const service = await Service.start()
+  const entries = findings(2_000)
+  const { submissionToken: token, runId: blocks } = await service.publish(entries)
+  await storeInRows(service.database)
+  const { runId: rows } = await service.publish(entries, { token })
+  const sizeOf = async (sql: string, run: number) => {
+    const row = await service.database.get<{ bytes: number }>(sql, [run])
+    return Number(row?.bytes)
+  }
+  const inBlocks = await sizeOf(
+    'select sum(length(content)) as bytes from result_block where run = $1',
+    blocks,
+  )
+  const inRows = await sizeOf(
+    'select sum(length(document) + length(detail)) as bytes from result_entry where run = $1',
+    rows,
+  )
+  expect(await sizeOf('select count(*) as bytes from result_block where run = $1', rows)).toBe(0)
+  expect(inBlocks).toBeLessThan(inRows / 3)
+
+  const sealer = new Sealer()
+  const read = (run: number, wanted: readonly number[]) =>
+    Promise.all([
+      readJoined(service.database, run, wanted, sealer).then((documents) => documents?.toString()),
+      readDetails(service.database, { run }, wanted, sealer),
+    ])
+  for (const wanted of [
+    [0],
+    [19, 20],
+    [3, 700, 701, 1999],
+    Array.from({ length: 130 }, (_, at) => 1_870 + at),
+  ])
+    expect(await read(rows, wanted)).toEqual(await read(blocks, wanted))
+  // The run in rows, the current one, over HTTP.
+  const path = `/v1/submissions/${token}/validation-results`
+  const page = await service.get(`${path}?page=20&pageSize=100`, { eid: '1001' })
+  expect(page.json().results).toHaveLength(100)
+  const changes = await service.get(`${path}/changes?from=1`, { eid: '1001' })
+  expect(changes.json()).toMatchObject({ newCount: 0, fixedCount: 0, openCount: 2_000 })
+})
+
+test.each(['blocks', 'rows'])(
+  'findings in %s are encrypted again, and read alike before and after',
+  async (form) => {
+    const database = await openDatabase(temporaryDatabaseUrl())
+    onTestFinished(() => database.close())
+    if (form === 'rows') await storeInRows(database)
+    const { publishResults } = await import('../src/submissions/findings/publish.ts')
+    const { sourceOf } = await import('./support/source.ts')
+    const { runId: run, totalCount } = await publishResults(database, sourceOf(findings(1_050)), {
+      eid: '1001',
+      returnId: 'R1',
+      token: 'encrypted-again',
+    })
+    const read = async (sealer: Sealer) =>
+      (await readEntries(database, { run, totalCount }, { page: 11, pageSize: 100 }, sealer))?.toString()
+    const before = await read(new Sealer())
+    const sealer = new Sealer([KEY])
+    expect(await reencryptRuns(database, sealer)).toBe(1)
+    expect(await read(sealer)).toBe(before)
+    await expect(read(new Sealer())).rejects.toThrow('"k1"')
+    expect(await reencryptRuns(database, sealer)).toBe(0)
+  },
+)
