@@ -86,3 +86,53 @@ export function openMiniSearch(documents: readonly SearchDocument[]): Find | und
       .slice(0, limit)
       .map(({ id }) => id)
 }
+
+/** Character n-grams: the cosine of TF-IDF vectors of 3- and 4-grams, of the query and of the best name. */
+export function openNgrams(documents: readonly SearchDocument[]): Find {
+  const postings = new Map<string, { name: number; count: number }[]>()
+  const owners: string[] = []
+  for (const { code, names } of documents) {
+    for (const { text } of names) {
+      const name = owners.push(code) - 1
+      for (const [gram, count] of countGrams(text)) {
+        const list = postings.get(gram) ?? []
+        list.push({ name, count })
+        postings.set(gram, list)
+      }
+    }
+  }
+  const rarity = (gram: string) => Math.log(1 + owners.length / (postings.get(gram)?.length ?? 1))
+  const lengths = new Float64Array(owners.length)
+  for (const [gram, list] of postings) {
+    for (const { name, count } of list) lengths[name] = (lengths[name] ?? 0) + (count * rarity(gram)) ** 2
+  }
+  return (query, limit) => {
+    const scores = new Map<number, number>()
+    for (const [gram, count] of countGrams(query)) {
+      const weight = count * rarity(gram) ** 2
+      for (const { name, count: other } of postings.get(gram) ?? [])
+        scores.set(name, (scores.get(name) ?? 0) + weight * other)
+    }
+    const best = new Map<string, number>()
+    for (const [name, score] of scores) {
+      const code = owners[name] ?? ''
+      best.set(code, Math.max(best.get(code) ?? 0, score / Math.sqrt(lengths[name] ?? 1)))
+    }
+    return [...best]
+      .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
+      .slice(0, limit)
+      .map(([code]) => code)
+  }
+}
+
+function countGrams(text: string): Map<string, number> {
+  const line = ` ${fold(text)} `
+  const counts = new Map<string, number>()
+  for (const size of [3, 4]) {
+    for (let at = 0; at + size <= line.length; at++) {
+      const gram = line.slice(at, at + size)
+      counts.set(gram, (counts.get(gram) ?? 0) + 1)
+    }
+  }
+  return counts
+}

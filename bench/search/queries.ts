@@ -47,7 +47,12 @@ export async function drawQueries(folder: string, wages: string, count: number, 
     const half = text.slice(0, Math.max(3, Math.ceil(text.length * 0.6)))
     return { text, typo: slip(text, random), half, codes: [...codes] }
   })
-  return { queries, documents: (await readDocuments(rest, wages)).map(({ document }) => document) }
+  return { queries, documents: await readCatalogue(rest, wages) }
+}
+
+/** The whole catalogue with all its names. */
+export async function readCatalogue(folder: string, wages: string): Promise<SearchDocument[]> {
+  return (await readDocuments(folder, wages)).map(({ document }) => document)
 }
 
 async function readDocuments(folder: string, wages: string) {
