@@ -1,5 +1,6 @@
 import type { WeighedOwners } from './classifier.ts'
 import type { SparseRows } from './sparse.ts'
+import { compileKernels, LANES, type VectorKernels } from './vector-kernels.ts'
 
 /** Features and occupations as vectors: the inner product of two shows how well they fit. */
 export interface Embedding {
@@ -26,6 +27,8 @@ const TRAINING: EmbeddingTraining = { rate: 0.1, epochs: 5, examples: 250_000, d
 const FIRST_SQUARE = 1e-3
 /** Examples between two calls of `onStep`. */
 const STEP = 1_000
+/** Inner products this far below the best do not change a vector. */
+const FAR = 9
 /** Smaller errors of a probability do not change a vector. */
 const NEGLIGIBLE = 1e-3
 
@@ -41,20 +44,25 @@ const NEGLIGIBLE = 1e-3
  * @param onStep called often; what it throws ends the training
  */
 export function trainEmbedding(
-  { dimensions, features, occupations }: Embedding,
+  embedding: Embedding,
   examples: SparseRows,
   { owners, importance }: WeighedOwners,
   holders: SparseRows,
   onStep: () => void,
   training: EmbeddingTraining = TRAINING,
 ): void {
-  const count = occupations.length / dimensions
-  const embedded = features.length / dimensions
+  const { dimensions } = embedding
+  const count = embedding.occupations.length / dimensions
+  const embedded = embedding.features.length / dimensions
+  const longest = owners.reduce(
+    (most, _, at) => Math.max(most, (examples.start[at + 1] as number) - (examples.start[at] as number)),
+    0,
+  )
+  const vectors = new TrainedVectors(embedding, longest)
+  const { name, change, rivals, moved, errors, used, factors } = vectors
   const featureSquares = new Float64Array(embedded).fill(FIRST_SQUARE)
   const occupationSquares = new Float64Array(count).fill(FIRST_SQUARE)
-  const [name, change] = [new Float64Array(dimensions), new Float64Array(dimensions)]
-  const [rivals, seen] = [new Uint32Array(count), new Uint32Array(count)]
-  const parts = new Float64Array(count)
+  const seen = new Uint32Array(count)
   const total = Math.min(training.examples, training.epochs * owners.length)
   let state = 1
   const draw = (below: number) => {
@@ -64,97 +72,209 @@ export function trainEmbedding(
   for (let visit = 1; visit <= total; visit++) {
     if (visit % STEP === 0) onStep()
     const example = draw(owners.length)
-    const [first, end] = [examples.start[example] as number, examples.start[example + 1] as number]
-    const weight = importance[example] as number
-    const length = addFeatures(name.fill(0), features, examples, first, end)
-    if (length === 0) continue
+    const owner = owners[example] as number
+    const features = vectors.readName(examples, example)
+    if (features === 0) continue
     let known = 0
     const compete = (occupation: number) => {
       if (seen[occupation] === visit) return
       seen[occupation] = visit
       rivals[known++] = occupation
     }
-    compete(owners[example] as number)
-    for (let at = first; at < end; at++) {
-      const feature = examples.column[at] as number
-      if (feature >= embedded) continue
+    compete(owner)
+    for (let at = 0; at < features; at++) {
+      const feature = used[at] as number
       const from = holders.start[feature] as number
       compete(holders.column[from + draw((holders.start[feature + 1] as number) - from)] as number)
     }
     for (let drawn = 0; drawn < training.draws; drawn++) compete(owners[draw(owners.length)] as number)
-    let best = Number.NEGATIVE_INFINITY
-    for (let index = 0; index < known; index++) {
-      parts[index] = multiply(name, occupations, (rivals[index] as number) * dimensions)
-      best = Math.max(best, parts[index] as number)
-    }
-    let sum = 0
-    for (let index = 0; index < known; index++) {
-      parts[index] = Math.exp((parts[index] as number) - best)
-      sum += parts[index] as number
-    }
+    vectors.compare(known)
+    const weight = importance[example] as number
+    const moving = toErrors(vectors, known, owner, weight)
     const rate = training.rate * (1 - visit / (total + 1))
-    const nameSquare = multiply(name, name, 0) / dimensions
-    change.fill(0)
-    for (let index = 0; index < known; index++) {
-      const error = weight * ((parts[index] as number) / sum - (index === 0 ? 1 : 0))
-      if (Math.abs(error) < NEGLIGIBLE) continue
-      const occupation = rivals[index] as number
-      const square = (occupationSquares[occupation] as number) + error * error * nameSquare
-      occupationSquares[occupation] = square
-      const step = (rate * error) / Math.sqrt(square)
-      for (let d = 0, at = occupation * dimensions; d < dimensions; d++, at++) {
-        const value = occupations[at] as number
-        change[d] = (change[d] as number) + error * value
-        occupations[at] = value - step * (name[d] as number)
-      }
-    }
-    const changeSquare = multiply(change, change, 0) / dimensions
-    for (let at = first; at < end; at++) {
-      const feature = examples.column[at] as number
-      if (feature >= embedded) continue
-      const x = (examples.value[at] as number) / length
-      const square = (featureSquares[feature] as number) + x * x * changeSquare
-      featureSquares[feature] = square
-      const step = (rate * x) / Math.sqrt(square)
-      for (let d = 0, to = feature * dimensions; d < dimensions; d++, to++) {
-        features[to] = (features[to] as number) - step * (change[d] as number)
-      }
-    }
+    vectors.sumErrors(moving)
+    const nameSquare = meanSquare(name)
+    for (let at = 0; at < moving; at++)
+      errors[at] = takeStep(occupationSquares, moved[at] as number, errors[at] as number, nameSquare, rate)
+    vectors.moveOccupations(moving)
+    const changeSquare = meanSquare(change)
+    for (let at = 0; at < features; at++)
+      factors[at] = takeStep(featureSquares, used[at] as number, factors[at] as number, changeSquare, rate)
+    vectors.moveFeatures(features)
   }
+  vectors.finish()
 }
 
-/** Adds the vectors of a name's features, and divides by the length of their weights, which is returned. */
-function addFeatures(
-  name: Float64Array,
-  features: Float32Array,
-  examples: SparseRows,
-  first: number,
-  end: number,
+/** AdaGrad's step for a gradient of `factor` times a vector with this mean square. */
+function takeStep(
+  squares: Float64Array,
+  row: number,
+  factor: number,
+  meanSquare: number,
+  rate: number,
 ): number {
-  const size = name.length
-  let square = 0
-  for (let at = first; at < end; at++) {
-    const from = (examples.column[at] as number) * size
-    if (from >= features.length) continue
-    const x = examples.value[at] as number
-    square += x * x
-    for (let d = 0; d < size; d++) name[d] = (name[d] as number) + x * (features[from + d] as number)
-  }
-  const length = Math.sqrt(square)
-  if (length > 0) for (let d = 0; d < size; d++) name[d] = (name[d] as number) / length
-  return length
+  const square = (squares[row] as number) + factor * factor * meanSquare
+  squares[row] = square
+  return (-rate * factor) / Math.sqrt(square)
 }
 
-/** The inner product with a row. Four sums, because each addition to one would wait for the one before. */
-function multiply(one: Float64Array, rows: Float32Array | Float64Array, from: number): number {
-  let [a, b, c, d] = [0, 0, 0, 0]
-  const whole = one.length & ~3
-  for (let at = 0, other = from; at < whole; at += 4, other += 4) {
-    a += (one[at] as number) * (rows[other] as number)
-    b += (one[at + 1] as number) * (rows[other + 1] as number)
-    c += (one[at + 2] as number) * (rows[other + 2] as number)
-    d += (one[at + 3] as number) * (rows[other + 3] as number)
+/** Lists the occupations whose probability is wrong by more than a negligible error; returns their number. */
+function toErrors(
+  { rivals, fits, moved, errors }: TrainedVectors,
+  known: number,
+  owner: number,
+  weight: number,
+): number {
+  let best = Number.NEGATIVE_INFINITY
+  for (let at = 0; at < known; at++) if ((fits[at] as number) > best) best = fits[at] as number
+  const least = best - FAR
+  let [count, sum] = [0, 0]
+  for (let at = 0; at < known; at++) {
+    const fit = fits[at] as number
+    const occupation = rivals[at] as number
+    if (fit < least && occupation !== owner) continue
+    const part = Math.exp(fit - best)
+    moved[count] = occupation
+    errors[count++] = part
+    sum += part
   }
-  for (let at = whole; at < one.length; at++) a += (one[at] as number) * (rows[from + at] as number)
-  return a + b + (c + d)
+  let kept = 0
+  for (let at = 0; at < count; at++) {
+    const occupation = moved[at] as number
+    const error = weight * ((errors[at] as number) / sum - (occupation === owner ? 1 : 0))
+    if (Math.abs(error) < NEGLIGIBLE) continue
+    moved[kept] = occupation
+    errors[kept++] = error
+  }
+  return kept
+}
+
+/** The vectors while they are trained, and lists of them, in the memory of the kernels. */
+class TrainedVectors {
+  readonly name: Float32Array
+  readonly change: Float32Array
+  /** The occupations that an example is compared with, and how well they fit it. */
+  readonly rivals: Uint32Array
+  readonly fits: Float32Array
+  /** Those that move, and their errors or steps. */
+  readonly moved: Uint32Array
+  readonly errors: Float32Array
+  /** The features of an example, and their weights or steps. */
+  readonly used: Uint32Array
+  readonly factors: Float32Array
+  readonly #embedding: Embedding
+  readonly #kernels: VectorKernels
+  readonly #features: Float32Array
+  readonly #occupations: Float32Array
+  readonly #size: number
+
+  constructor(embedding: Embedding, longest: number) {
+    const { dimensions, features, occupations } = embedding
+    const count = occupations.length / dimensions
+    const size = Math.ceil(dimensions / LANES) * LANES
+    const embedded = features.length / dimensions
+    const numbers = (embedded + count + 2) * size + 4 * count + 2 * longest
+    const memory = new WebAssembly.Memory({ initial: Math.ceil((numbers * 4 + 64) / 65536) })
+    let offset = 0
+    const floats = (length: number) => {
+      offset += length * 4
+      return new Float32Array(memory.buffer, offset - length * 4, length)
+    }
+    const integers = (length: number) => {
+      offset += length * 4
+      return new Uint32Array(memory.buffer, offset - length * 4, length)
+    }
+    this.#embedding = embedding
+    this.#kernels = compileKernels(memory)
+    this.#size = size
+    this.#features = floats(embedded * size)
+    this.#occupations = floats(count * size)
+    this.name = floats(size)
+    this.change = floats(size)
+    this.rivals = integers(count)
+    this.fits = floats(count)
+    this.moved = integers(count)
+    this.errors = floats(count)
+    this.used = integers(longest)
+    this.factors = floats(longest)
+    copyRows(features, dimensions, this.#features, size)
+    copyRows(occupations, dimensions, this.#occupations, size)
+  }
+
+  /** Sets `name` to the sum of an example's features, of length 1 by their weights; returns their number. */
+  readName({ start, column, value }: SparseRows, example: number): number {
+    const { used, factors } = this
+    const embedded = this.#features.length / this.#size
+    let [count, square] = [0, 0]
+    for (let at = start[example] as number; at < (start[example + 1] as number); at++) {
+      const feature = column[at] as number
+      if (feature >= embedded) continue
+      const x = value[at] as number
+      used[count] = feature
+      factors[count++] = x
+      square += x * x
+    }
+    const length = Math.sqrt(square)
+    for (let at = 0; at < count; at++) factors[at] = (factors[at] as number) / length
+    this.name.fill(0)
+    this.#run('addRows', used, factors, count, this.#features, this.name)
+    return count
+  }
+
+  /** Sets how well the first rivals fit the name. */
+  compare(count: number): void {
+    this.#run('multiply', this.rivals, this.fits, count, this.#occupations, this.name)
+  }
+
+  /** Sets `change` to the sum of the occupations that move, by their errors. */
+  sumErrors(count: number): void {
+    this.change.fill(0)
+    this.#run('addRows', this.moved, this.errors, count, this.#occupations, this.change)
+  }
+
+  moveOccupations(count: number): void {
+    this.#run('addToRows', this.moved, this.errors, count, this.#occupations, this.name)
+  }
+
+  moveFeatures(count: number): void {
+    this.#run('addToRows', this.used, this.factors, count, this.#features, this.change)
+  }
+
+  /** Writes the vectors back. */
+  finish(): void {
+    const { dimensions, features, occupations } = this.#embedding
+    copyRows(this.#features, this.#size, features, dimensions)
+    copyRows(this.#occupations, this.#size, occupations, dimensions)
+  }
+
+  #run(
+    kernel: keyof VectorKernels,
+    list: Uint32Array,
+    factors: Float32Array,
+    count: number,
+    rows: Float32Array,
+    vector: Float32Array,
+  ): void {
+    this.#kernels[kernel](
+      list.byteOffset,
+      factors.byteOffset,
+      count,
+      rows.byteOffset,
+      this.#size * 4,
+      vector.byteOffset,
+    )
+  }
+}
+
+/** Copies rows of one length to rows of another, as far as they go. */
+function copyRows(from: Float32Array, fromSize: number, to: Float32Array, toSize: number): void {
+  const size = Math.min(fromSize, toSize)
+  for (let row = 0; row * fromSize < from.length; row++)
+    to.set(from.subarray(row * fromSize, row * fromSize + size), row * toSize)
+}
+
+function meanSquare(vector: Float32Array): number {
+  let sum = 0
+  for (let at = 0; at < vector.length; at++) sum += (vector[at] as number) * (vector[at] as number)
+  return sum / vector.length
 }
