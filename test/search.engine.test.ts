@@ -269,6 +269,33 @@ describe('a coding', () => {
     expect(unsure.group?.code).toBeTypeOf('string')
   })
 
+  test('has neither a code nor a group for words that nothing in the catalogue has', () => {
+    expect(codeTitle(search, { id: '1', title: 'zzzzqq' })).toEqual({ id: '1', certainty: 0, candidates: [] })
+    // A rank alone is no occupation.
+    expect(codeTitle(search, { title: 'Senior' })).toEqual({ certainty: 0, candidates: [] })
+  })
+
+  test.each(['Senior X', 'Lead X', 'X (Full Time)', 'X - Night Shift', 'X II'])(
+    'of a title stays the same with what only qualifies it: %s',
+    (pattern) => {
+      const changed = titles.filter(({ title }) => {
+        const plain = codeTitle(search, { title }).candidates[0]?.occupationCode
+        const added = pattern.replace('X', title)
+        return codeTitle(search, { title: added }).candidates[0]?.occupationCode !== plain
+      })
+      expect(changed).toEqual([])
+    },
+  )
+
+  test('prefers the title to another name, in the singular and the plural', () => {
+    const engine = searchIn([
+      { occupationCode: 'A', titleEnglish: 'Paediatric Surgeon', altJobTitlesEnglish: ['Dermatologist'] },
+      { occupationCode: 'B', titleEnglish: 'Dermatologists' },
+    ])
+    expect(codeTitle(engine, { title: 'Dermatologist' }).code).toBe('B')
+    expect(first('dermatologist', engine)?.occupationCode).toBe('B')
+  })
+
   test('has no code for a title without words', () => {
     expect(codeTitle(search, { title: '…' })).toEqual({ certainty: 0, candidates: [] })
   })
@@ -368,4 +395,21 @@ test('the example in docs/search.md is what the sample catalogue gives', () => {
   const document = readFileSync(new URL('../docs/search.md', import.meta.url), 'utf8')
   const example = /```json\n(.*?)```/s.exec(document)?.[1] ?? ''
   expect(JSON.parse(example)).toEqual(search.search({ query: 'kohungahunga', limit: 1 }))
+})
+
+test('words that look right are not corrected', () => {
+  const engine = searchIn([
+    { occupationCode: 'A', titleEnglish: 'Logger' },
+    { occupationCode: 'B', titleEnglish: 'Community Act Manager' },
+    { occupationCode: 'C', titleEnglish: 'Accountant', titleMaori: 'Kaikaute' },
+  ])
+  for (const query of ['vlogger', 'acct mgr', 'kaihautū'])
+    expect(engine.search({ query, limit: 1 }), query).not.toHaveProperty('didYouMean')
+  expect(engine.search({ query: 'loger', limit: 1 }).didYouMean).toBe('logger')
+  expect(engine.search({ query: 'acountent', limit: 1 }).didYouMean).toBe('accountant')
+})
+
+test('one letter is completed, and one word finds what has it', () => {
+  expect(search.suggest({ query: 'k', limit: 3 }).map(({ text }) => text[0])).toEqual(['K', 'K', 'K'])
+  expect(search.search({ query: 'kohungahunga', limit: 5 }).totalCount).toBe(1)
 })

@@ -2,11 +2,11 @@ import { hashText, KIND } from './features.ts'
 import { undouble, type Word } from './fold.ts'
 import type { IndexHeader } from './index-data.ts'
 import type { Scorer } from './score.ts'
-import { STOP_WORDS, singular } from './stem.ts'
+import { findModifier, STOP_WORDS, singular } from './stem.ts'
 import { Synonyms } from './synonyms.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-type Change = 'typed' | 'respelt' | 'corrected' | 'completed' | 'joined' | 'split' | 'synonym'
+type Change = 'typed' | 'respelt' | 'corrected' | 'completed' | 'joined' | 'split' | 'synonym' | 'omitted'
 
 /** A word of an expansion: the words of the query that it replaces, and how. */
 export interface ExpandedWord {
@@ -46,6 +46,14 @@ export interface Likelihood {
   readonly joined: number
   /** A synonym, relative to a phrase of weight 1. */
   readonly synonym: number
+  /** A word such as `Senior` says nothing about the occupation. */
+  readonly omitted: number
+  /** A word of four letters is mistyped rather than new, relative to a longer one. */
+  readonly short: number
+  /** A slip in the first letter, relative to others. */
+  readonly first: number
+  /** Two slips in a word of eight letters or fewer, relative to a longer one. */
+  readonly dense: number
 }
 
 const LIKELIHOOD: Likelihood = {
@@ -57,12 +65,18 @@ const LIKELIHOOD: Likelihood = {
   frequency: 0.5,
   joined: 0.5,
   synonym: 0.7,
+  omitted: 0.8,
+  short: 0.8,
+  first: 0.2,
+  dense: 0.3,
 }
 
 const READINGS = 8
 /** Less likely expansions are not scored. */
 const LEAST = 0.02
 const CORRECTIONS = 4
+/** Shorter words are neither corrected nor corrections. */
+const MIN_CORRECTED = 4
 const COMPLETIONS = 8
 
 /** Finds the possible meanings of a query with misspelt, incomplete, joined or split words, most likely first. */
@@ -132,13 +146,17 @@ export class Expander {
     const one = (word: string, change: Change, weight: number, to = at + 1): Alternative => {
       return { words: [{ term: word, change, from: at, to }], weight, to }
     }
+    const omitted = this.#omit(terms, at)
     const joined = [
       ...this.#join(terms, at).map((word) => one(word, 'joined', this.#likelihood.joined, at + 2)),
       ...this.#replace(terms, at),
     ]
     const known = this.#vocabulary.has(term)
+    if (omitted.length > 0) return [one(term, 'typed', 1 - this.#likelihood.omitted), ...omitted]
     if (known && !last) return [one(term, 'typed', 1), ...joined]
-    const completions = last ? this.#complete(words[at]?.word ?? term) : []
+    const prefix = words[at]?.word ?? term
+    // One letter is the beginning of too many words to be one if the catalogue has it as a word.
+    const completions = last && (!known || prefix.length > 1) ? this.#complete(prefix) : []
     if (known) {
       const share = completions.length > 0 ? this.#likelihood.whole : 1
       return [
@@ -147,17 +165,20 @@ export class Expander {
         ...completions.map(({ word, share: part }) => one(word, 'completed', (1 - share) * part)),
       ]
     }
+    const { corrections, plausible } = this.#correct(term)
+    const split = this.#split(term, at)
     const others = [
-      ...this.#correct(term).map(({ word, share }) =>
+      ...corrections.map(({ word, share }) =>
         one(word, undouble(word) === undouble(term) ? 'respelt' : 'corrected', share),
       ),
-      ...this.#split(term, at),
+      ...split,
     ]
     const whole = completions.length > 0 ? this.#likelihood.unknownWhole : 1
+    const mistyped = (1 - this.#likelihood.unknown) * (split.length > 0 ? 1 : plausible)
     return [
-      one(term, 'typed', whole * (others.length > 0 ? this.#likelihood.unknown : 1)),
+      one(term, 'typed', whole * (1 - mistyped)),
       ...joined,
-      ...others.map((other) => ({ ...other, weight: other.weight * whole * (1 - this.#likelihood.unknown) })),
+      ...others.map((other) => ({ ...other, weight: other.weight * whole * mistyped })),
       ...completions.map(({ word, share }) => one(word, 'completed', (1 - whole) * share)),
     ]
   }
@@ -168,6 +189,18 @@ export class Expander {
     if (one === undefined || other === undefined) return []
     const word = one + other
     return word.length > 4 && this.#vocabulary.has(word) ? [word] : []
+  }
+
+  /** Leaves out words that only qualify an occupation, if others remain. */
+  #omit(terms: readonly string[], at: number): Alternative[] {
+    const length = findModifier(terms, at)
+    if (length === 0) return []
+    const words = terms
+      .slice(at, at + length)
+      .map(
+        (term, offset): ExpandedWord => ({ term, change: 'omitted', from: at + offset, to: at + offset + 1 }),
+      )
+    return [{ words, weight: this.#likelihood.omitted, to: at + length }]
   }
 
   #replace(terms: readonly string[], at: number): Alternative[] {
@@ -194,19 +227,27 @@ export class Expander {
     return [{ words, weight: 0.5, to: at + 1 }]
   }
 
-  #correct(term: string): { word: string; share: number }[] {
+  /** The words that an unknown one may stand for, and how plausible the best of them is, from 0 to 1. */
+  #correct(term: string): { corrections: { word: string; share: number }[]; plausible: number } {
     const vocabulary = this.#vocabulary
+    const { slip, short, first, dense } = this.#likelihood
     const doubled = vocabulary.findUndoubled(term)
-    if (doubled.length > 0) return this.#share(doubled.map((id) => ({ id, weight: 1 })))
-    if (term.length < 4) return []
-    const similar = vocabulary.findSimilar(term, term.length < 7 ? 1 : 2)
-    return this.#share(
-      similar.map(({ id, slips }) => ({ id, weight: this.#likelihood.slip ** (slips - 1) })),
-    ).slice(0, CORRECTIONS)
+    if (doubled.length > 0)
+      return { corrections: this.#share(doubled.map((id) => ({ id, weight: 1 }))), plausible: 1 }
+    if (term.length < MIN_CORRECTED) return { corrections: [], plausible: 0 }
+    let plausible = 0
+    const similar = vocabulary.findSimilar(term, term.length < 7 ? 1 : 2).flatMap(({ id, slips }) => {
+      const word = vocabulary.word(id)
+      if (word.length < MIN_CORRECTED) return []
+      const length = (term.length === MIN_CORRECTED ? short : 1) * (slips > 1 && term.length < 9 ? dense : 1)
+      const begin = word[0] === term[0] ? 1 : first
+      plausible = Math.max(plausible, length * begin)
+      return [{ id, weight: slip ** (slips - 1) * begin }]
+    })
+    return { corrections: this.#share(similar).slice(0, CORRECTIONS), plausible }
   }
 
   #complete(prefix: string): { word: string; share: number }[] {
-    if (prefix.length < 2) return []
     const ids = this.#vocabulary.complete(prefix, COMPLETIONS)
     return this.#share(ids.map((id) => ({ id, weight: 1 })))
   }

@@ -1,3 +1,5 @@
+import { singular } from './stem.ts'
+
 /** A folded word of a text, and its position (UTF-16 code units, end exclusive). */
 export interface Word {
   readonly word: string
@@ -69,10 +71,11 @@ export function fold(text: string): string {
 
 /**
  * A key that is equal for spelling variants of a name: without spaces, and with doubled vowels, which replace macrons
- * (`Maaori`), as single ones. `kai ako` and `Kaiako` have the same key.
+ * (`Maaori`), as single ones, and in the singular. `kai ako` and `Kaiako` have the same key, and so have `Cook` and
+ * `Cooks`.
  */
 export function looseKey(folded: string): string {
-  return undouble(folded.replaceAll(' ', ''))
+  return undouble(singular(folded.replaceAll(' ', '')))
 }
 
 /** A folded word with its doubled vowels as single ones. */

@@ -1,7 +1,7 @@
 import type { IndexData, IndexHeader } from './index-data.ts'
 
 /** Incremented whenever the format or the computation of the index changes. */
-export const INDEX_FORMAT = 5
+export const INDEX_FORMAT = 6
 
 const MAGIC = 0x3253484d // "MHS2"
 /** The magic number, the bytes of the head, and those of everything as two 32-bit numbers. */

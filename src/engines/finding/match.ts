@@ -16,7 +16,40 @@ export interface MatchedName {
 }
 
 /** The quality of an exact match: titles before other names, the same letters before the same loose key. */
-const EXACT = { title: 4, looseTitle: 3, name: 2, looseName: 1 }
+export const EXACT = { title: 4, looseTitle: 3, name: 2, looseName: 1 }
+
+/** The share of a query's weight that a name inside must cover; one that covers less is one among others. */
+const MOST = 0.75
+
+/** The most words of a name that is looked for inside a query. */
+const MAX_SPAN = 6
+
+/**
+ * The occupations with a name that is a part of the query, and the greatest share of the query's weight that such a
+ * name covers.
+ *
+ * @param weights of the words; those without weight may be missing from the name
+ */
+export function findInside(
+  index: IndexData,
+  words: readonly string[],
+  weights: readonly number[],
+): Map<number, number> {
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  const inside = new Map<number, number>()
+  if (total === 0) return inside
+  for (let from = 0; from < words.length; from++) {
+    let covered = 0
+    for (let to = from; to < Math.min(words.length, from + MAX_SPAN); to++) {
+      covered += weights[to] as number
+      const whole = from === 0 && to === words.length - 1
+      if (whole || covered < total * MOST) continue
+      for (const holder of findExact(index, words.slice(from, to + 1).join(' '), undefined).keys())
+        inside.set(holder, Math.max(inside.get(holder) ?? 0, covered / total))
+    }
+  }
+  return inside
+}
 
 /** The occupations with the query as a name, and the quality of the match. */
 export function findExact(
@@ -83,6 +116,7 @@ export class Matcher {
     const best = expansions[0]?.weight ?? 1
     for (const { words, weight } of expansions) {
       for (const { term, change, from } of words) {
+        if (change === 'omitted') continue
         const word = STOP_WORDS.has(term) ? -1 : vocabulary.find(term)
         if (word < 0) continue
         const share = Math.sqrt(weight / best) * (change === 'typed' ? 1 : 0.9)

@@ -1,10 +1,10 @@
 import type { Language, NameField } from './document.ts'
-import { Expander, type Expansion } from './expansion.ts'
+import { type ExpandedWord, Expander, type Expansion } from './expansion.ts'
 import { fold, splitWords, type Word } from './fold.ts'
 import { type GroupName, type IndexData, isAsciiText, readKind, readText } from './index-data.ts'
-import { findExact, Matcher } from './match.ts'
+import { EXACT, findExact, findInside, Matcher } from './match.ts'
 import { FAR, findBest, Scorer } from './score.ts'
-import { STOP_WORDS, singular } from './stem.ts'
+import { findModifier, isModifier, STOP_WORDS, singular } from './stem.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 /** The longest query that is read, in UTF-16 code units and in words; the rest is ignored. */
@@ -134,22 +134,21 @@ export class OccupationSearch {
       .map(({ score: _, ...suggestion }) => suggestion)
   }
 
-  /** The probability of each occupation for a title with optional tasks, and the occupations with that name. */
-  estimate(title: string, tasks = ''): { probability: Float64Array; named: ReadonlySet<number> } {
-    const { probability } = this.#understand(title, { open: false, tasks })
+  /**
+   * The probability of each occupation for a title with optional tasks, and whether the catalogue has a word of it that
+   * says what somebody does.
+   */
+  estimate(title: string, tasks = ''): { probability: Float64Array; known: boolean } {
+    const { probability, expansions } = this.#understand(title, { open: false, tasks })
     const exact = findExact(this.index, title.slice(0, MAX_LENGTH), undefined)
-    if (exact.size === 0) return { probability, named: new Set() }
-    // A name in the catalogue nearly always means one of the occupations with that name.
-    const best = Math.max(...exact.values())
-    const holders = [...exact].filter(([, rank]) => rank >= Math.min(best, 2)).map(([holder]) => holder)
-    const held = holders.reduce((sum, holder) => sum + (probability[holder] as number), 0)
-    const share = Math.max(held, EXACT_CERTAINTY)
-    const named = new Set(holders)
-    const raised = probability.map((value, occupation) => {
-      if (!named.has(occupation)) return held < 1 ? (value * (1 - share)) / (1 - held) : 0
-      return held > 0 ? (value * share) / held : share / holders.length
-    })
-    return { probability: raised, named }
+    const bonus = (rank: number) => (rank >= EXACT.looseTitle ? TITLE_BONUS : NAME_BONUS)
+    addBonus(probability, new Map([...exact].map(([holder, rank]) => [holder, bonus(rank)])))
+    const known = exact.size > 0 || expansions.some(({ words }) => words.some((word) => this.#saysWhat(word)))
+    return { probability, known }
+  }
+
+  #saysWhat({ term, change }: ExpandedWord): boolean {
+    return change !== 'omitted' && !STOP_WORDS.has(term) && !isModifier(term) && this.#vocabulary.has(term)
   }
 
   code(occupation: number): string {
@@ -176,11 +175,32 @@ export class OccupationSearch {
     const last = words.at(-1)
     const read = last === undefined ? '' : query.slice(0, last.to)
     for (const expansion of expansions) {
-      const terms = expansion.words.map(({ term }) => term)
+      const terms = expansion.words.flatMap(({ term, change }) => (change === 'omitted' ? [] : [term]))
       const text = expansion.words.every(({ change }) => change === 'typed') ? read : terms.join(' ')
       addProbability(this.#scorer.score(text, terms, context), expansion.weight, probability)
     }
+    this.#preferNames(words, probability)
     return { words, expansions, probability }
+  }
+
+  /** Raises the occupations with a name that is a part of the query, by how much of the query it covers. */
+  #preferNames(words: readonly Word[], probability: Float64Array): void {
+    if (words.length < 2) return
+    const terms = words.map(({ word }) => singular(word))
+    const weights = terms.map((term) =>
+      STOP_WORDS.has(term) ? 0 : this.#scorer.weigh(this.#vocabulary.find(term)),
+    )
+    for (let at = 0; at < terms.length; ) {
+      const length = findModifier(terms, at)
+      weights.fill(0, at, at + length)
+      at += length || 1
+    }
+    const inside = findInside(
+      this.index,
+      words.map(({ word }) => word),
+      weights,
+    )
+    addBonus(probability, new Map([...inside].map(([holder, covered]) => [holder, INSIDE * covered])))
   }
 
   #match({ expansions, words }: Understood): Matcher {
@@ -196,8 +216,8 @@ export class OccupationSearch {
     let known = exact.size > 0
     for (const { words, weight } of expansions) {
       if (weight < 0.02) continue
-      for (const { term } of words) {
-        const word = STOP_WORDS.has(term) ? -1 : this.#vocabulary.find(term)
+      for (const { term, change } of words) {
+        const word = change === 'omitted' || STOP_WORDS.has(term) ? -1 : this.#vocabulary.find(term)
         if (word < 0) continue
         known = true
         for (let p = texts.start[word] as number; p < (texts.start[word + 1] as number); p++) {
@@ -364,15 +384,30 @@ export class OccupationSearch {
   }
 }
 
-/** The probability that a name in the catalogue means one of the occupations with that name. */
-const EXACT_CERTAINTY = 0.97
+/** The bonus to the logit of an occupation with the query as a title, or as another name, and with a part of it. */
+const TITLE_BONUS = 3
+const NAME_BONUS = 1
+const INSIDE = 1.5
 /** More than an exact name without its macrons adds to the score of a suggestion. */
 const MARKED = 8
+/** The probability of an occupation with a name, before its bonus, is at least this. */
+const LEAST = 1e-4
 /** The minimum probability of an occupation that is only similar to the query. */
 const SIMILAR = 0.05
 /** How many times more probable than average an occupation without any of the words must be. */
 const LIKELY = 1
 const CORRECTIONS: ReadonlySet<string> = new Set(['corrected', 'joined', 'split'])
+
+/** Adds bonuses to the logits of probabilities. */
+function addBonus(probability: Float64Array, bonus: ReadonlyMap<number, number>): void {
+  if (bonus.size === 0) return
+  let total = 0
+  for (const [occupation, logit] of bonus)
+    probability[occupation] = Math.max(probability[occupation] as number, LEAST) * Math.exp(logit)
+  for (const value of probability) total += value
+  if (total === 0) return
+  for (let at = 0; at < probability.length; at++) probability[at] = (probability[at] as number) / total
+}
 
 /** Adds the weighted softmax of logits, which are overwritten. */
 function addProbability(logits: Float32Array, weight: number, probability: Float64Array): void {

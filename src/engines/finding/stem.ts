@@ -3,6 +3,44 @@ export const STOP_WORDS: ReadonlySet<string> = new Set(
   'and of the a an in for to or with all other except te nga o he i ki'.split(' '),
 )
 
+/**
+ * Phrases that say for whom, when or at which rank somebody works, and not what they do. They keep the order of their
+ * words; the longest come first.
+ */
+const MODIFIERS: readonly (readonly string[])[] = [
+  'full time',
+  'part time',
+  'night shift',
+  'day shift',
+  'evening shift',
+  'weekend shift',
+  'fixed term',
+  'entry level',
+  'mid level',
+  ...'senior sr junior jr lead principal ii iii iv trainee casual temporary permanent fulltime parttime remote'.split(
+    ' ',
+  ),
+].map((phrase) => phrase.split(' '))
+
+/** The number of words of the modifier at a place in a query; 0 if there is none, or if nothing else remains. */
+export function findModifier(terms: readonly string[], at: number): number {
+  const length = matchModifier(terms, at)
+  if (length === 0) return 0
+  for (let other = 0; other < terms.length; other += matchModifier(terms, other) || 1) {
+    if (matchModifier(terms, other) === 0 && !STOP_WORDS.has(terms[other] as string)) return length
+  }
+  return 0
+}
+
+/** Whether a word alone is a modifier. */
+export function isModifier(term: string): boolean {
+  return matchModifier([term], 0) === 1
+}
+
+function matchModifier(terms: readonly string[], at: number): number {
+  return MODIFIERS.find((phrase) => phrase.every((word, offset) => terms[at + offset] === word))?.length ?? 0
+}
+
 /** The singular of a folded word by the regular English plurals: `nurse` for `nurses`, `party` for `parties`. */
 export function singular(word: string): string {
   if (!word.endsWith('s')) return word
