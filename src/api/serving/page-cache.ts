@@ -1,19 +1,28 @@
-import { RequestCounts } from './request-counts.ts'
+/**
+ * How many values the cache remembers to have been offered. Measured: pages that are kept and never asked for again make
+ * V8 collect its garbage more often, which costs a walk through all pages more than the cache could save.
+ */
+const OFFERS = 128
 
 /**
- * Caches the most requested values up to a total weight. Once it is full, a new value replaces the least recently
- * used ones only if it was requested more often than each of them. Callers that read everything once therefore evict
- * nothing (TinyLFU, https://arxiv.org/abs/1512.00727).
+ * Caches values up to a total weight. One that is offered while there is no room is kept only if it was offered not
+ * long before, so callers that read everything once evict nothing. What was not used for long makes room (CLOCK).
  */
 export class PageCache<Value extends { readonly weight: number }> {
-  readonly #entries = new Map<string, { readonly value: Value; readonly weight: number }>()
-  readonly #counts = new RequestCounts()
+  readonly #kept = new Map<string, Entry<Value>>()
+  /** The keys of values that were offered and not kept, the oldest first. */
+  readonly #offered = new Set<string>()
   readonly #capacity: number
+  readonly #always: boolean
   #weight = 0
 
-  /** @param capacity in bytes; 0 keeps nothing */
-  constructor(capacity: number) {
+  /**
+   * @param capacity in bytes; 0 keeps nothing
+   * @param always whether a value is kept when it is first offered, as long as there is room
+   */
+  constructor(capacity: number, always = true) {
     this.#capacity = capacity
+    this.#always = always
   }
 
   /** The total weight in bytes. */
@@ -21,57 +30,72 @@ export class PageCache<Value extends { readonly weight: number }> {
     return this.#weight
   }
 
-  /** Counts a request for a value, and returns it if it is cached. */
+  /** The value, if it is cached. */
   get(key: string): Value | undefined {
-    if (this.#capacity === 0) return undefined
-    this.#counts.add(key)
-    const entry = this.#entries.get(key)
+    const entry = this.#kept.get(key)
     if (entry === undefined) return undefined
-    // A Map lists its keys in the order of their insertion, so the least recently used is the first.
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
+    entry.used = true
     return entry.value
   }
 
-  /** Offers a new value, or a cached one whose weight has changed. */
+  /** Offers a new value. */
   set(key: string, value: Value): void {
     const weight = value.weight + 2 * key.length
     const wasKept = this.delete(key)
     if (weight > this.#capacity) return
-    if (!wasKept && !this.#deservesRoom(key, weight)) return
-    this.#entries.set(key, { value, weight })
-    this.#weight += weight
-    for (const oldest of this.#entries.keys()) {
-      if (this.#weight <= this.#capacity) break
-      this.delete(oldest)
+    const hasRoom = this.#always && this.#weight + weight <= this.#capacity
+    if (!wasKept && !hasRoom && !this.#offered.delete(key)) {
+      this.#remember(key)
+      return
     }
+    this.#kept.set(key, { value, weight, used: true })
+    this.#weight += weight
+    if (this.#weight > this.#capacity) this.#makeRoom()
+  }
+
+  /** Weighs a value again that has changed, if it is cached. */
+  reweigh(key: string, value: Value): void {
+    if (this.get(key) === value) this.set(key, value)
   }
 
   /** Returns whether the value was cached. */
   delete(key: string): boolean {
-    const entry = this.#entries.get(key)
+    const entry = this.#kept.get(key)
     if (entry === undefined) return false
-    this.#entries.delete(key)
     this.#weight -= entry.weight
-    return true
+    return this.#kept.delete(key)
   }
 
-  /** Keeps the counts, because the same pages are popular after an import. */
   clear(): void {
-    this.#entries.clear()
+    this.#kept.clear()
     this.#weight = 0
   }
 
-  /** Whether a value was requested more often than every value that it would replace. */
-  #deservesRoom(key: string, weight: number): boolean {
-    let missing = this.#weight + weight - this.#capacity
-    if (missing <= 0) return true
-    const count = this.#counts.of(key)
-    for (const [oldest, entry] of this.#entries) {
-      if (this.#counts.of(oldest) >= count) return false
-      missing -= entry.weight
-      if (missing <= 0) break
+  #remember(key: string): void {
+    this.#offered.add(key)
+    if (this.#offered.size <= OFFERS) return
+    for (const oldest of this.#offered) {
+      this.#offered.delete(oldest)
+      break
     }
-    return true
   }
+
+  /** Deletes values that were not used since they were last passed over. */
+  #makeRoom(): void {
+    // A Map lists its keys in the order of their insertion, and those that are added meanwhile as well.
+    for (const [key, entry] of this.#kept) {
+      if (this.#weight <= this.#capacity) return
+      this.#kept.delete(key)
+      if (entry.used) {
+        entry.used = false
+        this.#kept.set(key, entry)
+      } else this.#weight -= entry.weight
+    }
+  }
+}
+
+interface Entry<Value> {
+  readonly value: Value
+  readonly weight: number
+  used: boolean
 }

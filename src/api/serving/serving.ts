@@ -193,7 +193,7 @@ export async function createServing(
     versions,
     budgets,
     createCache: () => {
-      const cache = new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / CACHES)
+      const cache = new PageCache<Page>((settings.PAGE_CACHE_MB * 2 ** 20) / CACHES, false)
       caches.push(cache)
       return cache
     },

@@ -180,7 +180,7 @@ export class Catalogue {
 
   /** Called when a page has been compressed, which increases its weight. */
   reweigh({ key }: DocumentName, page: Page): void {
-    for (const cache of [this.#pages, this.#lasting]) if (cache.get(key) === page) cache.set(key, page)
+    for (const cache of [this.#pages, this.#lasting]) cache.reweigh(key, page)
   }
 
   async #read(query: OccupationQuery, reader: Reader): Promise<OccupationRows> {

@@ -45,11 +45,11 @@ export function answer(
     const etag = makeEtag(`s${format}-${revision}`, digest)
     if (isFresh(etag)) return notModified(etag)
     const kept = pages.get(key)
-    if (kept !== undefined && kept.etag === etag) return page(kept, () => pages.set(key, kept))
+    if (kept !== undefined && kept.etag === etag) return page(kept, () => pages.reweigh(key, kept))
     const { body, link } = make(search)
     const made = new Page([Buffer.from(JSON.stringify(body))], etag, link)
     pages.set(key, made)
-    return page(made, () => pages.set(key, made))
+    return page(made, () => pages.reweigh(key, made))
   })
 }
 

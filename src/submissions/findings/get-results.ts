@@ -113,7 +113,7 @@ export function getValidationResults({
       const read = () => readResultsPage(servers, matching, selected, query, etag, sealer)
       const found = kept ?? (await readings.get(key, callerOf(request), read))
       if (kept === undefined) pages.set(key, found)
-      return page(found, () => pages.set(key, found))
+      return page(found, () => pages.reweigh(key, found))
     }
     for (let submission = authorized; ; ) {
       try {
