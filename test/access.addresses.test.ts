@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verdict } from '../src/api/access/rate-limit.ts'
-import { normaliseAddress } from '../src/api/request/address.ts'
+import { normaliseAddress } from '../src/api/request/caller.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 

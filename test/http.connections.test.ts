@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { Connections } from '../src/api/serving/connections.ts'
 import { beginResponse, endResponse } from '../src/api/serving/last-response.ts'
-import { Pipelines } from '../src/api/serving/pipelines.ts'
+import { Pipelines } from '../src/api/serving/requests.ts'
 
 /** A server that answers every path but /wait, and at most so many connections. */
 async function serve(most: number) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createRequestId } from '../src/api/request/request-ids.ts'
+import { createRequestId } from '../src/api/serving/requests.ts'
 import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
 import { Service } from './support/service.ts'

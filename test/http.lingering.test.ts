@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { LINGERING_TIME, MOST_LINGERING } from '../src/api/serving/lingering-close.ts'
+import { LINGERING_TIME, MOST_LINGERING } from '../src/api/serving/connections.ts'
 import { listen } from './support/connection.ts'
 import { Service } from './support/service.ts'
 

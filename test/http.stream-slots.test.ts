@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { openStream } from '../src/api/serving/stream-slots.ts'
+import { openStream } from '../src/api/serving/unread-responses.ts'
 import { Budget } from '../src/foundation/budget/budget.ts'
 import { until } from './support/command.ts'
 

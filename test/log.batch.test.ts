@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { LineBatch } from '../src/api/telemetry/line-batch.ts'
+import { LineBatch } from '../src/api/telemetry/log.ts'
 
 /** What writes lines for a reader that takes them when it is told to. */
 class SlowOutput extends EventEmitter {

@@ -5,16 +5,19 @@ import { PAGE, prepareDatabase, startMahi } from '../mahi.ts'
 /** Parts of a request: the first pattern that matches a function, from the innermost outwards, says whose time it is. */
 const PARTS: readonly [string, RegExp][] = [
   ['collecting garbage', /^\(garbage collector\)/],
-  ['log line and metrics', /\/src\/telemetry\/|\/pino\/|\/sonic-boom\/|\/prom-client\//],
-  ['key', /\/src\/access\/(?:admit|keys|remembered|verify)\./],
-  ['limit', /\/src\/access\/rate-limit\./],
-  ['query', /\/src\/database\/|\/better-sqlite3\//],
-  ['joining the page', /^renderPage |\/src\/pages\/page\./],
+  ['log line and metrics', /\/src\/api\/telemetry\/|\/pino\/|\/sonic-boom\/|\/prom-client\//],
+  ['key', /\/src\/api\/access\/(?:admit|key-use|keys|remembered|verify)\./],
+  ['limit', /\/src\/api\/access\/rate-limit\./],
+  ['query', /\/src\/foundation\/database\/(?!caller\.)|\/better-sqlite3\//],
+  ['joining the page', /^renderPage |\/src\/api\/serving\/page(?:-cache)?\./],
   [
     'parameters',
-    /\/src\/http\/(?:parameters|versions)\.|\/src\/text\/remember\.|\/src\/occupations\/list-query\./,
+    /\/src\/api\/request\/|\/src\/foundation\/cache\/remember\.|\/src\/catalogue\/records\/list-query\./,
   ],
-  ['sending: headers and socket', /\/src\/pages\/|\/src\/http\/common-headers\./],
+  [
+    'sending: headers and socket',
+    /\/src\/api\/serving\/(?:headers|send|socket-buffers|unread-responses)\.|\/src\/foundation\/budget\//,
+  ],
   ['other code of Mahi', /\/src\//],
   ['Fastify and its router', /\/fastify\/|\/find-my-way\/|\/@fastify\//],
   ['Node: parser, sockets, event loop', /./],

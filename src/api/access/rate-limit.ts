@@ -1,5 +1,5 @@
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
-import type { LimitHeaders } from '../serving/common-headers.ts'
+import type { LimitHeaders } from '../serving/headers.ts'
 
 /** The number of requests allowed in each window of `seconds`. */
 export interface RateLimit {

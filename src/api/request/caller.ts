@@ -1,6 +1,18 @@
-import type { FastifyRequest } from 'fastify'
+import { isIP } from 'node:net'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Budgets } from '../../foundation/budget/budgets.ts'
 import { remember } from '../../foundation/cache/remember.ts'
-import { normaliseAddress } from './address.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    budgets: Budgets
+  }
+}
+
+/** Gives an app the budgets that its requests share. */
+export function useBudgets(app: FastifyInstance, budgets: Budgets): void {
+  app.decorate('budgets', budgets)
+}
 
 /** Identifies the caller for limits and budgets: by its credential, or else by its address. */
 export function callerOf(request: FastifyRequest): string {
@@ -15,3 +27,54 @@ export function addressOf(request: FastifyRequest): string {
 }
 
 const normalised = remember(normaliseAddress)
+
+/**
+ * Normalises the address that identifies a caller, in whichever form a proxy writes it. An IPv4 address mapped into
+ * IPv6 becomes plain IPv4. An IPv6 address becomes its /64 network, which usually belongs to one caller. Returns an
+ * empty string if the text is not an IP address.
+ *
+ * @param text from a connection or `X-Forwarded-For`
+ */
+export function normaliseAddress(text: string): string {
+  const address = withoutPort(text.trim())
+  if (isIP(address) === 4) return address
+  if (isIP(address) !== 6) return ''
+  const groups = expand(address)
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    const [high = 0, low = 0] = groups.slice(6)
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  }
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
+}
+
+/** Some proxies append the port; a zone (`%eth0`) has a meaning only on the machine that wrote it. */
+function withoutPort(text: string): string {
+  const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1]
+  const address = bracketed ?? (/^[\d.]+:\d+$/.test(text) ? text.slice(0, text.indexOf(':')) : text)
+  return address.split('%', 1)[0] ?? ''
+}
+
+/** The eight groups of an IPv6 address (RFC 4291, section 2.2). */
+function expand(address: string): number[] {
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
+  const text =
+    dotted === null
+      ? address
+      : `${dotted[1]}${join(Number(dotted[2]), Number(dotted[3]))}:${join(Number(dotted[4]), Number(dotted[5]))}`
+  const [head = '', tail] = text.split('::', 2)
+  const before = readGroups(head)
+  if (tail === undefined) return before
+  const after = readGroups(tail)
+  return [...before, ...Array<number>(Math.max(0, 8 - before.length - after.length)).fill(0), ...after]
+}
+
+function join(high: number, low: number): string {
+  return ((high << 8) | low).toString(16)
+}
+
+function readGroups(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
+}

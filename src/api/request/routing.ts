@@ -99,3 +99,51 @@ function toPattern(url: string): RegExp {
     .replace(/:[A-Za-z]+/g, '[^/]*')
   return new RegExp(`^${pattern}$`)
 }
+
+/** A host and a port (RFC 3986, section 3.2); empty where the URL has no host. */
+const HOST = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
+
+/** @throws {Problem} for requests that Node's parser accepts, or would refuse without a problem body */
+export function assertWellFormed({ url, raw: { headers, rawHeaders, httpVersion } }: FastifyRequest): void {
+  if (url.includes('#')) {
+    throw new Problem(
+      'malformed-request',
+      'The URL must not include a fragment, which begins with # (RFC 9112, section 3.2.1).',
+    )
+  }
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw new Problem('malformed-request', `The HTTP version must be 1.1 or 1.0, not ${httpVersion}.`)
+  }
+  if (headers.host === undefined && httpVersion === '1.1') {
+    throw new Problem('malformed-request', 'The Host header is missing (RFC 9112, section 3.2).')
+  }
+  if (headers.host !== undefined && !HOST.test(headers.host)) {
+    throw new Problem(
+      'malformed-request',
+      'The Host header must be a host and an optional port (RFC 9112, section 3.2).',
+    )
+  }
+  if (countHosts(rawHeaders) > 1) {
+    throw new Problem('malformed-request', 'The Host header must be given only once (RFC 9112, section 3.2).')
+  }
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && !/\bchunked *$/i.test(coding)) {
+    throw new Problem(
+      'malformed-request',
+      'The last Transfer-Encoding must be chunked (RFC 9112, section 6.3).',
+    )
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    throw new Problem('expectation-failed', 'The only supported expectation is 100-continue.')
+  }
+}
+
+/** Node keeps only the first one. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts
+}

@@ -1,18 +1,21 @@
-import { randomUUID } from 'node:crypto'
+import { randomFillSync, randomUUID } from 'node:crypto'
 import { type IncomingMessage, METHODS, type Server, ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { FastifyRequest } from 'fastify'
 import { PROBLEM_TYPE, Problem, renderProblem } from '../contract/problems.ts'
 import { breakBody, isBroken } from '../request/body.ts'
 import { VERSION_HEADERS } from '../request/versions.ts'
 import type { ResponseLog } from '../telemetry/response-log.ts'
-import { renderFields } from './headers.ts'
+import { closeInSteps, discardSlowly, isLingering, linger, lingerAfterLast } from './connections.ts'
+import { renderFields, SECURITY_HEADERS } from './headers.ts'
 import { beginResponse, isIdle, lastResponseOn } from './last-response.ts'
-import { closeInSteps, discardSlowly, isLingering, linger, lingerAfterLast } from './lingering-close.ts'
-import { allowHalfOpen, closeAfter, PARSING_STOPPED } from './node-internals.ts'
-import { Pipelines } from './pipelines.ts'
-import { isRtsp } from './rtsp.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import {
+  allowHalfOpen,
+  bytesBeingParsed,
+  closeAfter,
+  PARSING_STOPPED,
+  stopParsing,
+} from './node-internals.ts'
 
 const MALFORMED = new Problem(
   'malformed-request',
@@ -133,50 +136,169 @@ export class Requests {
   }
 }
 
-/** A host and a port (RFC 3986, section 3.2); empty where the URL has no host. */
-const HOST = /^(?:\[[\w:.%~-]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/
+/** The most requests of a process that wait for an earlier one: each takes some kilobytes. */
+const MOST = 2_500
 
-/** @throws {Problem} for requests that Node's parser accepts, or would refuse without a problem body */
-export function assertWellFormed({ url, raw: { headers, rawHeaders, httpVersion } }: FastifyRequest): void {
-  if (url.includes('#')) {
-    throw new Problem(
-      'malformed-request',
-      'The URL must not include a fragment, which begins with # (RFC 9112, section 3.2.1).',
-    )
+/** The most of one connection; it is closed after their responses. */
+const MOST_OF_ONE = 64
+
+/** Once a process has the most, a connection with more waiting requests than this is closed at once. */
+const FEW = 8
+
+/**
+ * Handles the requests of a connection one after the other. Node parses every request of a packet at once and hands all
+ * of them over, which are some hundred if a client pipelines. Handled in turn, they use the processor for one response
+ * at a time, and for none once the client has left. What follows the most waiting requests of a connection is not even
+ * parsed: its client sends it again (RFC 9112, section 9.3.2).
+ */
+export class Pipelines {
+  readonly #most: number
+  readonly #lines = new Map<Duplex, Line>()
+  #waiting = 0
+
+  constructor(most = MOST) {
+    this.#most = most
   }
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    throw new Problem('malformed-request', `The HTTP version must be 1.1 or 1.0, not ${httpVersion}.`)
+
+  /** Whether the connection had the most waiting requests, so that nothing further on it is handled. */
+  isFull(connection: Duplex): boolean {
+    return this.#lines.get(connection)?.full === true
   }
-  if (headers.host === undefined && httpVersion === '1.1') {
-    throw new Problem('malformed-request', 'The Host header is missing (RFC 9112, section 3.2).')
+
+  /** Handles a request now, or once the earlier ones on its connection have their responses. */
+  enter(request: IncomingMessage, response: ServerResponse, handle: Handle): void {
+    const { socket } = request
+    const line = this.#lineOf(socket)
+    if (line.busy && this.#waiting >= this.#most && line.waiting.length >= FEW) {
+      stopParsing(socket)
+      socket.destroy()
+      return
+    }
+    response.on('finish', line.next)
+    if (line.busy) {
+      if (!line.pipelined) abandonCheaply(socket)
+      line.pipelined = true
+      line.waiting.push(() => handle(request, response))
+      this.#waiting++
+      if (line.waiting.length < MOST_OF_ONE) return
+      line.full = true
+      closeAfter(response)
+      lingerAfterLast(socket)
+      stopParsing(socket)
+      return
+    }
+    line.busy = true
+    handle(request, response)
   }
-  if (headers.host !== undefined && !HOST.test(headers.host)) {
-    throw new Problem(
-      'malformed-request',
-      'The Host header must be a host and an optional port (RFC 9112, section 3.2).',
-    )
+
+  #lineOf(socket: Socket): Line {
+    const known = this.#lines.get(socket)
+    if (known !== undefined) return known
+    const line: Line = {
+      busy: false,
+      pipelined: false,
+      full: false,
+      waiting: [],
+      next: () => this.#next(socket, line),
+    }
+    this.#lines.set(socket, line)
+    socket.once('close', () => {
+      this.#lines.delete(socket)
+      this.#waiting -= line.waiting.length
+      line.waiting = []
+    })
+    return line
   }
-  if (countHosts(rawHeaders) > 1) {
-    throw new Problem('malformed-request', 'The Host header must be given only once (RFC 9112, section 3.2).')
-  }
-  const coding = headers['transfer-encoding']
-  if (coding !== undefined && !/\bchunked *$/i.test(coding)) {
-    throw new Problem(
-      'malformed-request',
-      'The last Transfer-Encoding must be chunked (RFC 9112, section 6.3).',
-    )
-  }
-  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new Problem('expectation-failed', 'The only supported expectation is 100-continue.')
+
+  #next(socket: Socket, line: Line): void {
+    const handle = line.waiting.shift()
+    line.busy = handle !== undefined
+    if (handle === undefined) return
+    this.#waiting--
+    // In the next turn of the event loop, in which it may turn out that the client has left.
+    setImmediate(() => {
+      if (!socket.destroyed) handle()
+    })
   }
 }
 
-/** Node keeps only the first one. */
-function countHosts(rawHeaders: readonly string[]): number {
-  let hosts = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+/**
+ * The requests of a connection: whether one is in progress or ever waited, whether the most ever waited, and what
+ * handles those that wait.
+ */
+interface Line {
+  busy: boolean
+  pipelined: boolean
+  full: boolean
+  waiting: (() => void)[]
+  /** Called when a response has been written. */
+  readonly next: () => void
+}
+
+/**
+ * When a client leaves, Node destroys each request without a response with an error of its own. Nobody reads the stack
+ * traces of these errors, which take most of the time.
+ */
+function abandonCheaply(socket: Socket): void {
+  let { stackTraceLimit } = Error
+  socket.prependOnceListener('close', () => {
+    stackTraceLimit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
+  })
+  socket.once('close', () => {
+    Error.stackTraceLimit = stackTraceLimit
+  })
+}
+
+/**
+ * Whether a request line ends with an RTSP version. Node's parser accepts one for GET, POST and OPTIONS and reports
+ * it as the same HTTP version. Only HTTP/1.0 needs the check: RTSP/1.0 exists, RTSP/1.1 does not.
+ */
+function isRtsp({ httpVersion, method, url, socket }: IncomingMessage): boolean {
+  if (httpVersion !== '1.0') return false
+  return bytesBeingParsed(socket)?.includes(`${method} ${url} RTSP/`, 0, 'latin1') === true
+}
+
+/** How many ids are rendered at once. */
+const BATCH = 512
+/** Bytes of an id, and characters of its text. */
+const SIZE = 16
+const LENGTH = 36
+
+const DIGITS = '0123456789abcdef'
+const HYPHEN = 0x2d
+
+const bytes = Buffer.alloc(BATCH * SIZE)
+const characters = Buffer.alloc(BATCH * LENGTH)
+let texts = ''
+let next = BATCH
+
+/**
+ * Creates the id of a request: a UUID of version 4 (RFC 9562, section 5.4). The text of `randomUUID` consists of twenty
+ * pieces, which are copied one by one into the header and the log line; this one is a part of a flat text.
+ */
+export function createRequestId(): string {
+  if (next === BATCH) {
+    texts = renderIds()
+    next = 0
   }
-  return hosts
+  const start = next++ * LENGTH
+  return texts.slice(start, start + LENGTH)
+}
+
+function renderIds(): string {
+  randomFillSync(bytes)
+  let end = 0
+  for (let index = 0; index < bytes.length; index++) {
+    const place = index % SIZE
+    let byte = bytes[index] as number
+    if (place === 6) byte = (byte & 0x0f) | 0x40
+    if (place === 8) byte = (byte & 0x3f) | 0x80
+    if (place === 4 || place === 6 || place === 8 || place === 10) characters[end++] = HYPHEN
+    characters[end++] = DIGITS.charCodeAt(byte >> 4)
+    characters[end++] = DIGITS.charCodeAt(byte & 0x0f)
+  }
+  return characters.toString('latin1')
 }

@@ -7,15 +7,11 @@ import { Problem } from '../contract/problems.ts'
 import type { Result } from '../contract/results.ts'
 import { callerOf } from '../request/caller.ts'
 import type { ResponseLog } from '../telemetry/response-log.ts'
-import type { CommonHeaders } from './common-headers.ts'
-import { HeaderBlock } from './headers.ts'
+import { type CommonHeaders, HeaderBlock, writeHead } from './headers.ts'
+import { markTransfer } from './last-response.ts'
 import { ENCODINGS, type Encoding, type Page } from './page.ts'
 import type { SocketBuffers } from './socket-buffers.ts'
-import { openStream } from './stream-slots.ts'
-import { markTransfer } from './transfers.ts'
-import type { Reservation, UnreadResponses } from './unread-responses.ts'
-import { writeHead } from './write-head.ts'
-import { writeTogether } from './write-together.ts'
+import { openStream, type Reservation, type UnreadResponses } from './unread-responses.ts'
 
 export interface SendOptions {
   readonly common: CommonHeaders
@@ -248,4 +244,34 @@ export function listAccepted(accepted: string | undefined): readonly Encoding[] 
 /** The preferred encoding: identity if the header is absent or excludes every available one. */
 export function chooseEncoding(accepted: string | undefined): Encoding {
   return listAccepted(accepted)[0] ?? 'identity'
+}
+
+interface Waiting {
+  readonly reply: FastifyReply
+  readonly write: () => void
+}
+
+let waiting: Waiting[] = []
+
+/**
+ * Writes a response together with those to all other requests that arrived in this turn of the event loop. A separate
+ * write wakes its client separately, which on a busy machine takes longer than finding the page.
+ */
+function writeTogether(reply: FastifyReply, write: () => void): void {
+  waiting.push({ reply, write })
+  if (waiting.length === 1) setImmediate(writeAll)
+}
+
+function writeAll(): void {
+  const now = waiting
+  waiting = []
+  for (const { reply, write } of now) {
+    try {
+      write()
+    } catch (err) {
+      // No caller would catch it.
+      reply.log.error({ id: reply.request.id, err }, 'the response could not be written')
+      reply.raw.destroy()
+    }
+  }
 }

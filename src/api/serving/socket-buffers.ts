@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Budget, Exhausted, type Holding } from '../../foundation/budget/budget.ts'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
-import { IDLE_TIMEOUT } from './common-headers.ts'
+import { IDLE_TIMEOUT } from './headers.ts'
 import { isIdle, lastResponseOn } from './last-response.ts'
 
 /** How often responses that were not counted in advance, such as streams and small ones, are counted. */

@@ -1,7 +1,6 @@
 import { Problem } from '../../api/contract/problems.ts'
 import { makeEtag, Page, surround } from '../../api/serving/page.ts'
-import { PageCache } from '../../api/serving/page-cache.ts'
-import { SharedReads } from '../../api/serving/shared-reads.ts'
+import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'

@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import type * as types from '../../../client/src/types.ts'
-import { markTransfer } from '../../api/serving/transfers.ts'
+import { markTransfer } from '../../api/serving/last-response.ts'
 import { type Api, ApiProblem, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'

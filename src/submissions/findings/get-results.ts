@@ -9,8 +9,7 @@ import { notModified, page } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { describeFaults, type ParameterFault } from '../../api/request/parameters.ts'
 import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts'
-import { PageCache } from '../../api/serving/page-cache.ts'
-import { SharedReads } from '../../api/serving/shared-reads.ts'
+import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import {
   readAtPrimary,
