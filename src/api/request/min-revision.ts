@@ -64,7 +64,7 @@ function malformed(): Problem {
  */
 export function reachWith(revisions: RevisionWatch): (least: LeastRevisions) => MaybePromise<void> {
   return (least) => {
-    if (revisions.has(least)) return
+    if (least === ANY_REVISION || revisions.has(least)) return
     return revisions.refresh().then(() => {
       if (!revisions.has(least)) throw revisionNotReached()
     })
