@@ -122,6 +122,44 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       expect(download.suggestedFilename()).toBe('coded-titles.csv')
     })
 
+    test('a list is reviewed with one key for each title, and a disagreement of two reviewers is shown', async () => {
+      const console = await start()
+      const { key } = await console.service.createKey({ client: 'schools', scopes: ['codings:confirm'] })
+      await console.service.request({
+        method: 'POST',
+        url: '/v1/confirmed-codings',
+        headers: { 'x-api-key': key },
+        payload: { items: [{ title: 'tutor of pupils', occupationCode: 'A1' }] },
+      })
+      const { page } = await console.open(browser)
+      await page.goto(`${console.url}/console/code`)
+      await page.getByLabel('Job titles').fill('Schoolteacher\nTutor of pupils\nGrower\nVibe manager')
+      await page.getByRole('button', { name: 'Find the codes' }).click()
+      await page.getByRole('radio').first().focus()
+      await page.keyboard.press('1')
+      await page.keyboard.press('c')
+      await page.keyboard.type('Z9')
+      await page.getByRole('button', { name: 'Confirm the reviewed titles' }).first().click()
+      expect(await page.getByRole('alert').textContent()).toContain(
+        'The code for “Tutor of pupils” is "Z9", which the catalogue does not have.',
+      )
+      await page.getByLabel('Other code for Tutor of pupils').fill('A2')
+      await page.getByRole('radio').last().focus()
+      await page.keyboard.press('0')
+      await page.getByRole('button', { name: 'Confirm the reviewed titles' }).first().click()
+      await page.getByRole('heading', { name: 'Confirmed titles' }).waitFor()
+      const rows = await page.locator('tbody tr').allInnerTexts()
+      expect(rows.map((text) => text.split(/\s*[\t\n]\s*/).slice(0, 2))).toEqual([
+        ['Schoolteacher', 'Confirmed'],
+        ['Tutor of pupils', 'Disputed'],
+        ['Vibe manager', 'Unknown'],
+      ])
+      await page.getByRole('link', { name: 'All confirmed titles' }).click()
+      await page.getByLabel('State').selectOption('disputed')
+      await page.getByRole('button', { name: 'Withdraw my decision about Tutor of pupils' }).click()
+      expect(await page.getByRole('status').first().textContent()).toBe('Your decision is withdrawn.')
+    })
+
     test('the URL is the state: back and forward lead to what was there', async () => {
       const console = await start()
       const { page, url } = await console.open(browser)

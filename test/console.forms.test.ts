@@ -113,7 +113,7 @@ describe('a field with nothing or with 10,000 characters', () => {
   })
 })
 
-test('a form has at most 5,000 fields', async () => {
+test('a form has at most 10,000 fields', async () => {
   const { ask } = await startConsole()
   const choices = (count: number) =>
     Object.fromEntries([
@@ -121,10 +121,10 @@ test('a form has at most 5,000 fields', async () => {
       // And the token of the session.
       ...Array.from({ length: count - 1 }, (_, index) => [`choice-${index}`, '']),
     ]) as Record<string, string>
-  expect((await ask('/code', choices(4_999))).text).toContain('The list is empty.')
-  const refused = await ask('/code', choices(5_000))
+  expect((await ask('/code', choices(9_999))).text).toContain('The list is empty.')
+  const refused = await ask('/code', choices(10_000))
   expect(refused.status).toBe(413)
-  expect(refused.text).toContain('The form has more than 5000 fields, the most that are allowed.')
+  expect(refused.text).toContain('The form has more than 10000 fields, the most that are allowed.')
 })
 
 test.skipIf(engine === 'sqlite')(

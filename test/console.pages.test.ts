@@ -29,6 +29,12 @@ const codeTitles = async (page: Page) => {
   await page.getByLabel('Job titles').fill('Kaiako\nNurse\nZzzzzz')
   await press(page, 'Find the codes')
 }
+const confirmTitles = async (page: Page) => {
+  await page.getByLabel('Job titles').fill('Kaiako')
+  await press(page, 'Find the codes')
+  await page.getByRole('checkbox').first().check()
+  await press(page, 'Confirm the reviewed titles')
+}
 const pasteKey = async (page: Page) => {
   await page.getByLabel('API key').fill('mahi_000000000000_wrong')
   await press(page, 'Sign in')
@@ -76,6 +82,21 @@ const PAGES: readonly (readonly [
   ],
   ['GET /console/code', '/code', 'Code my list', 'button Find the codes'],
   ['POST /console/code', '/code', 'Coded list', 'button Download as CSV', { send: codeTitles }],
+  ['POST /console/code', '/code', 'Confirmed titles', 'link All confirmed titles', { send: confirmTitles }],
+  ['GET /console/code/confirmed', '/code/confirmed', 'Confirmed titles', 'link Code a list'],
+  [
+    'POST /console/code/confirmed',
+    '/code',
+    'Confirmed titles',
+    'link Code a list',
+    {
+      send: async (page) => {
+        await confirmTitles(page)
+        await page.getByRole('link', { name: 'All confirmed titles' }).click()
+        await press(page, 'Withdraw')
+      },
+    },
+  ],
   ['GET /console/changes', '/changes', 'Changes of the catalogue', 'link 2'],
   ['GET /console/changes/:number', '/changes/2', 'Revision 2', 'link Open the occupation'],
   [

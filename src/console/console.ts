@@ -16,6 +16,7 @@ import { ownPath } from './links.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
 import { comparePages } from './pages/compare.ts'
+import { confirmedPages } from './pages/confirmed.ts'
 import { findingsPages } from './pages/findings.ts'
 import { occupationPages } from './pages/occupation.ts'
 import { occupationsPages } from './pages/occupations.ts'
@@ -30,6 +31,7 @@ const ROUTES: readonly Route[] = [
   ...occupationPages,
   ...comparePages,
   ...codePages,
+  ...confirmedPages,
   ...changesPages,
   ...submissionPages,
   ...findingsPages,

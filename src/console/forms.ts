@@ -6,8 +6,8 @@ import { readWhole } from '../api/request/body.ts'
 /** The largest form without files, in bytes. */
 const MAX_FORM = 1_000_000
 
-/** The most fields of a form: a list of titles has one for each choice. */
-const MAX_FIELDS = 5_000
+/** The most fields of a form: a list of titles has three for each title. */
+const MAX_FIELDS = 10_000
 
 const AMPERSAND = 38
 

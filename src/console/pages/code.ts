@@ -7,6 +7,7 @@ import { type ComponentChildren, html, type VNode } from '../html.ts'
 import { count, occupationLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
+import { CONFIRM_SCOPE, confirm, DecisionRefused, showDecided } from './confirmed.ts'
 
 /** A text coded by `/v1/codings`. */
 type Coding = Having<types.Coding, 'certainty' | 'candidates'>
@@ -16,6 +17,9 @@ interface Coded {
   readonly coding: Coding
   /** The code chosen by the user, or one with enough certainty. */
   readonly chosen: string
+  /** Another code, typed by the user; it overrides the choice. */
+  readonly other: string
+  readonly reviewed: boolean
 }
 
 /** The most texts per request. */
@@ -47,7 +51,8 @@ function showForm(titles: string, fault?: string): Shown {
   }
 }
 
-async function codeList({ api, request }: Context): Promise<Outcome> {
+async function codeList(context: Context): Promise<Outcome> {
+  const { api, request, principal } = context
   const form = await readForm(request)
   const titles = (form.get('titles') ?? '')
     .split(/\r\n|\r|\n/)
@@ -68,18 +73,37 @@ async function codeList({ api, request }: Context): Promise<Outcome> {
       body: { items: batch.map((title) => ({ title })) },
     })
     for (const [index, coding] of items.entries()) {
-      const chosen = form.get(`choice-${start + index}`) ?? coding.code ?? ''
-      coded.push({ title: batch[index] ?? '', coding, chosen })
+      const place = start + index
+      coded.push({
+        title: batch[index] ?? '',
+        coding,
+        chosen: form.get(`choice-${place}`) ?? coding.code ?? '',
+        other: form.get(`other-${place}`)?.trim() ?? '',
+        reviewed: form.has(`reviewed-${place}`),
+      })
     }
   }
-  return form.has('download') ? download(coded) : showCoded(titles, coded)
+  if (form.has('download')) return download(coded)
+  const canConfirm = principal.scopes.has(CONFIRM_SCOPE)
+  if (!form.has('confirm')) return showCoded(titles, coded, canConfirm)
+  const decisions = coded
+    .filter(({ reviewed }) => reviewed)
+    .map(({ title, chosen, other }) => ({ title, occupationCode: other || chosen || undefined }))
+  if (decisions.length === 0)
+    return showCoded(titles, coded, canConfirm, 'No title is marked as reviewed. Nothing was stored.')
+  try {
+    return showDecided(await confirm(context, decisions))
+  } catch (error) {
+    if (!(error instanceof DecisionRefused)) throw error
+    return showCoded(titles, coded, canConfirm, error.message)
+  }
 }
 
 function download(coded: readonly Coded[]): Outcome {
-  const rows = coded.map(({ title, chosen, coding }) => [
+  const rows = coded.map(({ title, chosen, other, coding }) => [
     title,
-    chosen,
-    coding.candidates.find(({ occupationCode }) => occupationCode === chosen)?.titleEnglish ?? '',
+    other || chosen,
+    coding.candidates.find(({ occupationCode }) => occupationCode === (other || chosen))?.titleEnglish ?? '',
     coding.certainty.toFixed(2),
   ])
   // A spreadsheet would execute such a cell as a formula.
@@ -93,19 +117,37 @@ function download(coded: readonly Coded[]): Outcome {
 
 const COLUMNS = ['Title', { name: 'Certainty', number: true }, 'Occupation']
 
-function showCoded(titles: readonly string[], coded: readonly Coded[]): Shown {
+function showCoded(
+  titles: readonly string[],
+  coded: readonly Coded[],
+  canConfirm: boolean,
+  fault?: string,
+): Shown {
   const certain = coded.filter(({ coding }) => coding.code !== undefined).length
+  const buttons = html`<p>
+    ${canConfirm && html`<button type="submit" name="confirm" value="reviewed">Confirm the reviewed titles</button>${' '}`}
+    <button type="submit" name="download" value="csv">Download as CSV</button>
+  </p>`
   return {
     title: 'Coded list',
     wide: true,
+    ...(fault !== undefined && { status: 400 }),
     content: html`<h1>Coded list</h1>
+      ${fault !== undefined && html`<p class="problem" role="alert">${fault}</p>`}
       <p class="verdict">${count(coded.length, 'title')}: ${certain} with a code that is certain enough, ${coded.length - certain} to choose.</p>
-      <p class="soft">Choose with the radio buttons, or in a row with the keys 1, 2 and 3; the arrow keys move between rows.</p>
+      <p class="soft">Choose with the radio buttons, or in a row with the keys 1, 2 and 3; 0 chooses none, and the arrow keys move between choices.</p>
+      ${
+        canConfirm &&
+        html`<p class="soft">Each of these keys also marks the title as reviewed; A accepts the choice that is marked, and C leads to the field for another code. Confirmed titles become names of the search. <a href="/console/code/confirmed">Confirmed titles</a></p>`
+      }
       <${PostForm} action="/console/code">
         <textarea hidden name="titles">${titles.join('\n')}</textarea>
-        <p><button type="submit" name="download" value="csv">Download as CSV</button> <a href="/console/code">Another list</a></p>
-        <${Table} region label="Titles and codes" columns=${COLUMNS} data-choices>${coded.map(showRow)}<//>
-        <p><button type="submit" name="download" value="csv">Download as CSV</button></p>
+        ${buttons}
+        <p><a href="/console/code">Another list</a></p>
+        <${Table} region label="Titles and codes" columns=${canConfirm ? [...COLUMNS, 'Review'] : COLUMNS} data-choices>
+          ${coded.map((each, index) => showRow(each, index, canConfirm))}
+        <//>
+        ${buttons}
       <//>`,
   }
 }
@@ -123,7 +165,11 @@ function Choice({ name, value, chosen, children }: ChoiceProperties): VNode {
   </label>`
 }
 
-function showRow({ title, coding, chosen }: Coded, index: number): VNode {
+function showRow(
+  { title, coding, chosen, other, reviewed }: Coded,
+  index: number,
+  canConfirm: boolean,
+): VNode {
   const group = coding.group?.nameEnglish
   const name = `choice-${index}`
   return html`<tr>
@@ -145,5 +191,14 @@ function showRow({ title, coding, chosen }: Coded, index: number): VNode {
         <//>
       </div>
     </fieldset></td>
+    ${
+      canConfirm &&
+      html`<td>
+        <label class="choice"><input type="checkbox" name=${`reviewed-${index}`} value="yes" checked=${reviewed} /> <span>Reviewed<span class="visually-hidden">: ${title}</span></span></label>
+        <label class="soft">Other code<span class="visually-hidden"> for ${title}</span>
+          <input name=${`other-${index}`} value=${other} maxlength="64" size="10" />
+        </label>
+      </td>`
+    }
   </tr>`
 }

@@ -1,0 +1,159 @@
+import type * as types from '../../../client/src/types.ts'
+import { ApiProblem, type Having } from '../api.ts'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { readForm } from '../forms.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, occupationLink, showTime } from '../links.ts'
+import { PostForm } from '../post-form.ts'
+import { Table } from '../table.ts'
+
+/** The scope of reviewers. */
+export const CONFIRM_SCOPE = 'codings:confirm'
+
+/** The most decisions per request. */
+const BATCH = 300
+
+type Reviewed = Having<types.ReviewedCoding, 'id' | 'title' | 'state' | 'decisions'>
+
+interface Decision {
+  readonly title: string
+  readonly occupationCode?: string | undefined
+}
+
+/** Decisions that were not stored; the message says why. */
+export class DecisionRefused extends Error {}
+
+export const confirmedPages: readonly Route[] = [
+  { method: 'GET', path: '/code/confirmed', handle: showConfirmed },
+  { method: 'POST', path: '/code/confirmed', handle: withdraw },
+]
+
+/**
+ * Sends the decisions of the user.
+ *
+ * @throws {DecisionRefused} for a code that the catalogue does not have, or two decisions about one title
+ */
+export async function confirm({ api }: Context, decisions: readonly Decision[]): Promise<Reviewed[]> {
+  const byTitle = new Map<string, Decision>()
+  for (const decision of decisions) {
+    const { title, occupationCode } = decision
+    const key = title.normalize('NFKC').trim().toLowerCase().replaceAll(/\s+/g, ' ')
+    const first = byTitle.get(key)
+    if (first !== undefined && first.occupationCode !== occupationCode)
+      throw new DecisionRefused(
+        `“${title}” is in the list twice with different codes: ${first.occupationCode ?? 'none'} and ${occupationCode ?? 'none'}. Nothing was stored.`,
+      )
+    byTitle.set(key, decision)
+  }
+  const all = [...byTitle.values()]
+  const reviewed: Reviewed[] = []
+  for (let start = 0; start < all.length; start += BATCH) {
+    const items = all.slice(start, start + BATCH)
+    const stored = start === 0 ? '' : ` The first ${start} decisions are stored already.`
+    try {
+      const body = { items }
+      reviewed.push(
+        ...(await api.call<{ items: Reviewed[] }>('/confirmed-codings', { method: 'POST', body })).items,
+      )
+    } catch (error) {
+      if (!(error instanceof ApiProblem) || ![400, 422].includes(error.problem.status)) throw error
+      throw new DecisionRefused(explain(error.problem.detail, items) + stored)
+    }
+  }
+  return reviewed
+}
+
+/** The API names an item by its number in the request, which the user does not see. */
+function explain(detail: string, items: readonly Decision[]): string {
+  return detail.replaceAll(/items\[(\d+)\]\.occupationCode/g, (place, index) => {
+    const title = items[Number(index)]?.title
+    return title === undefined ? place : `The code for “${title}”`
+  })
+}
+
+export function showDecided(reviewed: readonly Reviewed[]): Shown {
+  const disputed = reviewed.filter(({ state }) => state === 'disputed')
+  return {
+    title: 'Confirmed titles',
+    wide: true,
+    notice: `${count(reviewed.length, 'decision')} stored.`,
+    content: html`<h1>Confirmed titles</h1>
+      <p class="verdict">${count(reviewed.length, 'decision')} stored${
+        disputed.length > 0 && html`; other reviewers disagree about ${count(disputed.length, 'title')}`
+      }.</p>
+      <p>Confirmed titles become names of the search when the catalogue next changes.</p>
+      ${showTitles(reviewed)}
+      <p><a href="/console/code">Another list</a> · <a href="/console/code/confirmed">All confirmed titles</a></p>`,
+  }
+}
+
+const STATES = { confirmed: 'Confirmed', disputed: 'Disputed', unknown: 'Unknown' } as const
+
+async function showConfirmed({ api, query, principal }: Context): Promise<Outcome> {
+  const state = query.get('state') ?? ''
+  const page = await api.call<{ items: Reviewed[]; nextCursor?: string }>('/confirmed-codings', {
+    query: { 'Filter.State': state, Cursor: query.get('cursor') ?? '', Limit: 100 },
+  })
+  return {
+    title: 'Confirmed titles',
+    wide: true,
+    ...(query.get('withdrawn') !== null && { notice: 'Your decision is withdrawn.' }),
+    content: html`<h1>Confirmed titles</h1>
+      <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise.</p>
+      <form class="filters" data-live action="/console/code/confirmed">
+        <label>State<select name="state">
+          <option value="">All</option>
+          ${Object.entries(STATES).map(
+            ([value, label]) => html`<option value=${value} selected=${value === state}>${label}</option>`,
+          )}
+        </select></label>
+        <noscript><button type="submit">Show</button></noscript>
+      </form>
+      <div data-results>
+        ${
+          page.items.length === 0
+            ? html`<p>No titles. <a href="/console/code">Code a list</a> to review its titles.</p>`
+            : showTitles(page.items, principal.client)
+        }
+        ${
+          page.nextCursor !== undefined &&
+          html`<nav class="pager" aria-label="Pages"><a rel="next" href=${link('/console/code/confirmed', { state, cursor: page.nextCursor })}>Next</a></nav>`
+        }
+      </div>`,
+  }
+}
+
+/** @param reviewer whose decisions can be withdrawn */
+function showTitles(items: readonly Reviewed[], reviewer?: string): VNode {
+  const columns = ['Title', 'State', 'Decisions', ...(reviewer === undefined ? [] : ['Change'])]
+  return html`<${Table} region label="Titles and decisions" columns=${columns}>
+    ${items.map(
+      ({ id, title, state, decisions }) => html`<tr>
+        <th scope="row">${title}</th>
+        <td>${STATES[state]}</td>
+        <td>${decisions.map(
+          ({ reviewer, occupationCode: code, decidedDate }) => html`<div>
+            ${code ? html`<a href=${occupationLink(code)}>${code}</a>` : 'Unknown'}${' '}
+            <span class="soft">${reviewer}, ${showTime(decidedDate)}</span>
+          </div>`,
+        )}</td>
+        ${
+          reviewer !== undefined &&
+          html`<td>${
+            decisions.some((each) => each.reviewer === reviewer) &&
+            html`<${PostForm} action="/console/code/confirmed">
+              <input type="hidden" name="id" value=${id} />
+              <button type="submit" class="quiet">Withdraw<span class="visually-hidden"> my decision about ${title}</span></button>
+            <//>`
+          }</td>`
+        }
+      </tr>`,
+    )}
+  <//>`
+}
+
+async function withdraw({ api, request }: Context): Promise<Outcome> {
+  const id = (await readForm(request)).get('id') ?? ''
+  await api.call(`/confirmed-codings/${encodeURIComponent(id)}`, { method: 'DELETE' })
+  return { redirect: link('/console/code/confirmed', { withdrawn: 'yes' }) }
+}
