@@ -44,7 +44,7 @@ test('HEAD works wherever GET does, and says the same', async () => {
   const connection = await Connection.open(service)
   for (const path of [
     ...ADDRESSES,
-    '/docs/static/swagger-ui.css',
+    '/docs/static/reference.css',
     '/nowhere',
     '/v9/occupations',
     `${RESULTS}?page=0`,

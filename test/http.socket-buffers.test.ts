@@ -14,7 +14,7 @@ const MB = 2 ** 20
 /** What the operating system may hold of unread responses. */
 const CAPACITY = 64 * MB
 
-const BUNDLE = '/docs/static/swagger-ui-bundle.js'
+const BUNDLE = '/openapi.json'
 const GET = `GET ${BUNDLE} HTTP/1.1\r\nHost: a\r\n`
 
 async function open(url: string, localAddress = '127.0.0.1'): Promise<Socket> {
@@ -79,7 +79,7 @@ onLinux(
     other.write(`${GET}\r\n`)
     const { status, bytes } = await readResponse(other)
     expect(status).toBe(200)
-    expect(bytes).toBeGreaterThan(MB)
+    expect(bytes).toBeGreaterThan(MB / 8)
   },
 )
 

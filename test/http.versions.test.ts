@@ -180,7 +180,7 @@ test('every response says which versions are supported', async () => {
         '/readyz',
         '/openapi.json',
         '/docs',
-        '/docs/static/swagger-ui.css',
+        '/docs/static/reference.css',
         '/problems/not-found',
       ].map((path) => service.request({ url: path })),
     )),

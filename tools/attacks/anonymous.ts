@@ -80,7 +80,6 @@ export const ANONYMOUS: readonly Attack[] = [
     'the pages of the reference count as responses that nobody reads',
     (target, signal) => {
       const paths = [
-        '/docs/static/swagger-ui-bundle.js',
         '/openapi.json',
         '/docs',
         '/console/sign-in',
@@ -100,7 +99,7 @@ export const ANONYMOUS: readonly Attack[] = [
     'anonymous',
     'the kernel holds a bounded part of static files that nobody reads',
     (target, signal) =>
-      hold(target, signal, 4_100, () => request(target, 'GET', '/docs/static/swagger-ui-bundle.js')),
+      hold(target, signal, 4_100, () => request(target, 'GET', '/openapi.json')),
   ),
   attack('refusals', 'anonymous', 'refusing costs less than asking', (target, signal) =>
     hold(target, signal, 200, (index) =>

@@ -252,7 +252,7 @@ const UP = ['%2e%2e%2f%2e%2e%2fpackage.json', '../../package.json', '..%5c..%5cp
 
 const OTHER: readonly Other[] = [
   ...others([200, 302, 406], 'no', '/'),
-  ...others([200], 'no', '/livez', '/readyz', '/openapi.json', '/docs', '/docs/static/swagger-ui.css'),
+  ...others([200], 'no', '/livez', '/readyz', '/openapi.json', '/docs', '/docs/static/reference.css'),
   ...others([200], 'no', ...Object.keys(PROBLEMS).map((slug) => `/problems/${slug}`)),
   ...others(
     [404],

@@ -99,7 +99,7 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Outcom
     wide: true,
     ...(query.get('withdrawn') !== null && { notice: 'Your decision is withdrawn.' }),
     content: html`<h1>Confirmed titles</h1>
-      <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise.</p>
+      <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. <a href="/console/code">Code a list</a> to review more titles.</p>
       <form class="filters" data-live action="/console/code/confirmed">
         <label>State<select name="state">
           <option value="">All</option>
@@ -112,7 +112,7 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Outcom
       <div data-results>
         ${
           page.items.length === 0
-            ? html`<p>No titles. <a href="/console/code">Code a list</a> to review its titles.</p>`
+            ? html`<p>No titles.</p>`
             : showTitles(page.items, principal.client)
         }
         ${
