@@ -79,12 +79,7 @@ export const ANONYMOUS: readonly Attack[] = [
     'anonymous',
     'the pages of the reference count as responses that nobody reads',
     (target, signal) => {
-      const paths = [
-        '/openapi.json',
-        '/docs',
-        '/console/sign-in',
-        '/problems',
-      ]
+      const paths = ['/openapi.json', '/docs', '/console/sign-in', '/problems']
       return hold(target, signal, 1000, (index) =>
         Buffer.concat(
           Array.from({ length: 20 }, (_, at) =>
@@ -98,8 +93,7 @@ export const ANONYMOUS: readonly Attack[] = [
     'unread-static',
     'anonymous',
     'the kernel holds a bounded part of static files that nobody reads',
-    (target, signal) =>
-      hold(target, signal, 4_100, () => request(target, 'GET', '/openapi.json')),
+    (target, signal) => hold(target, signal, 4_100, () => request(target, 'GET', '/openapi.json')),
   ),
   attack('refusals', 'anonymous', 'refusing costs less than asking', (target, signal) =>
     hold(target, signal, 200, (index) =>

@@ -5,7 +5,7 @@ import { renderInline } from './render-text.ts'
 /** The anchor of a named schema. */
 export const schemaAnchor = (name: string): string => `schema-${name}`
 
-export const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1)
+const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1)
 
 /** A link to the section of a named schema. */
 function renderReference($ref: string): string {

@@ -110,11 +110,7 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Outcom
         <noscript><button type="submit">Show</button></noscript>
       </form>
       <div data-results>
-        ${
-          page.items.length === 0
-            ? html`<p>No titles.</p>`
-            : showTitles(page.items, principal.client)
-        }
+        ${page.items.length === 0 ? html`<p>No titles.</p>` : showTitles(page.items, principal.client)}
         ${
           page.nextCursor !== undefined &&
           html`<nav class="pager" aria-label="Pages"><a rel="next" href=${link('/console/code/confirmed', { state, cursor: page.nextCursor })}>Next</a></nav>`
