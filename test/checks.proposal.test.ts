@@ -9,10 +9,12 @@ import { checkFiles } from '../src/engines/checking/check-files.ts'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { propose } from '../src/engines/checking/proposal/propose.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
+import { Containers } from '../src/engines/checking/unpack.ts'
 import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { cases } from './support/properties.ts'
 import { temporaryFolder } from './support/temporary.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 const DESCRIPTOR = 'datapackage.yml'
@@ -24,7 +26,7 @@ interface Written {
     dialect?: object
     schema: {
       fields: { name: string; type: string; format?: string; constraints?: { enum?: string[] } }[]
-      primaryKey?: string
+      primaryKey?: string | string[]
       foreignKeys?: object[]
     }
   }[]
@@ -35,10 +37,15 @@ async function proposeAndCheck(folder: string) {
   const { unread } = await propose(folder)
   const text = readFileSync(join(folder, DESCRIPTOR), 'utf8')
   const definition = loadDefinition(folder)
-  const { files, complete } = selectFiles([folder], definition)
-  const result = await checkFiles({ definition, files, complete })
-  await result.dispose()
-  return { unread, text, written: parse(text) as Written, summary: result.summary }
+  const containers = new Containers()
+  try {
+    const { files, complete } = await containers.select([folder], definition)
+    const result = await checkFiles({ definition, files, complete })
+    await result.dispose()
+    return { unread, text, written: parse(text) as Written, summary: result.summary }
+  } finally {
+    await containers.remove()
+  }
 }
 
 /** The field of a proposal by its name. */
@@ -120,7 +127,50 @@ test('a person is asked about what the records leave open', async () => {
   expect(text).toContain('No record has a value. Which type has it?')
 })
 
+test('columns that identify a record only together are proposed as its key, as few as possible', async () => {
+  const results = (count: number) =>
+    rows(count, (index) => `S${index % 12},C${index % 5},2025-0${(index % 2) + 1}-10,${index % 3}`)
+  const header = 'studentId,courseCode,day,grade\n'
+  // Students and courses repeat together after 60 records only.
+  const two = await proposeAndCheck(writeFiles({ 'results.csv': header + results(60) }))
+  expect(two.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode'])
+  expect(two.text).toContain('60 records. No two have the same studentId, courseCode. Is that so by chance?')
+  expect(two.summary.errors).toBe(0)
+  const days = rows(120, (index) => `S${index % 12},C${index % 5},2025-0${index < 60 ? 1 : 2}-10,1`)
+  const three = await proposeAndCheck(writeFiles({ 'results.csv': header + days }))
+  expect(three.written.resources[0]?.schema.primaryKey).toEqual(['studentId', 'courseCode', 'day'])
+  const repeated = await proposeAndCheck(writeFiles({ 'results.csv': header + results(61) }))
+  expect(repeated.written.resources[0]?.schema.primaryKey).toBeUndefined()
+})
+
 describe('files as people have them', () => {
+  test('files in folders and sheets of workbooks', async () => {
+    const sheet = [
+      ['code', 'name'],
+      ['A', 'Ātea'],
+      ['B', 'Bay'],
+    ]
+    const folder = writeFiles({
+      'towns.csv': 'id,code\n1,A\n2,B\n3,A\n',
+      'data/2024/towns.csv': 'id\n1\n',
+      'data/rivers.csv': 'id;length\n1;2\n',
+      '.git/config.csv': 'id\n1\n',
+      'regions.xlsx': makeXlsx({ Sheet1: sheet }),
+      'book.xlsx': makeXlsx({ Lakes: sheet, 'Sea sides': sheet }),
+    })
+    const { unread, written, summary } = await proposeAndCheck(folder)
+    expect(written.resources.map(({ name, path }) => [name, path]).sort()).toEqual([
+      ['lakes', 'Lakes.csv'],
+      ['regions', 'regions.csv'],
+      ['rivers', 'data/rivers.csv'],
+      ['sea-sides', 'Sea sides.csv'],
+      ['towns', 'towns.csv'],
+    ])
+    expect(unread).toEqual(['data/2024/towns.csv: The folder itself has a file of this name.'])
+    expect(summary.files.map(({ state }) => state)).toEqual(Array(5).fill('checked'))
+    expect(summary.errors).toBe(0)
+  })
+
   test('names, encodings, separators and forms', async () => {
     const folder = writeFiles({
       'Quals completed FINAL.csv': 'id;name\n1;a\n2;b\n',
@@ -173,7 +223,7 @@ describe('files as people have them', () => {
       'empty.ndjson',
       'zip.csv',
     ])
-    expect(text).toContain('# Not in it: empty.csv: The file is empty.')
+    expect(text).toContain('# Not in it: empty.csv: The file is empty: it has no header.')
   })
 
   test('records that cannot be read stay findings', async () => {
@@ -309,7 +359,7 @@ test('the command says what it wrote, and what is left', async () => {
   const folder = writeFiles({ 'a.csv': 'id,name\n1,a\n2,b,c\n', 'b.csv': '' })
   const { code, stdout, stderr } = await new Installation().run(['definitions', 'init', folder])
   expect([code, stdout]).toEqual([0, `mahi check ${folder}\n`])
-  expect(stderr).toContain('Left out: b.csv: The file is empty.')
+  expect(stderr).toContain('Left out: b.csv: The file is empty: it has no header.')
   expect(stderr).toContain(
     'Wrote a proposal for 1 file. 1 error and no warnings in the file that was checked.',
   )

@@ -2,7 +2,6 @@ import type { Field, Limits } from '../definition/definition.ts'
 import { compilePattern } from '../definition/pattern.ts'
 import { countParts } from './documents.ts'
 import { EXACT_LENGTH, isSpecial } from './numbers.ts'
-import { SLOTS, slotOf } from './recent.ts'
 import { compileValues } from './values.ts'
 
 /** Reports a finding of a check, given by its position, in the current record. */
@@ -47,12 +46,7 @@ export function compileField(
     .sort(([one], [other]) => Number(isError(other)) - Number(isError(one)))
     .map(([kind, holds]) => ({ check: at(kind), holds }))
   const count = tests.length
-  // Codes, dates and amounts repeat: a cell equal to a valid one is not tested again.
-  const remembers = hasType || field.permitted !== undefined
-  const good: string[] = remembers ? new Array(SLOTS).fill('') : []
   return (cell) => {
-    const slot = remembers ? slotOf(cell) : -1
-    if (slot !== -1 && good[slot] === cell && cell !== '') return cell
     let value = cell
     const { length } = value
     if (length !== 0 && trims) {
@@ -85,7 +79,6 @@ export function compileField(
       conceal()
       return ''
     }
-    if (slot !== -1 && value === cell) good[slot] = cell
     return value
   }
 }

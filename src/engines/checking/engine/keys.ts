@@ -1,6 +1,5 @@
 import type { Definition, Resource } from '../definition/definition.ts'
 import { Interner, NumberLinks, NumberSet, PairTable, TupleTable } from './interner.ts'
-import { SLOTS, slotOf } from './recent.ts'
 import type { Values } from './record-checks.ts'
 import { compileValues } from './values.ts'
 
@@ -48,20 +47,11 @@ export class KeySpace {
     const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
     let last = ''
     let lastNumber = -1
-    const recent: string[] = new Array(SLOTS).fill('')
-    const numbers = new Int32Array(SLOTS).fill(-1)
     const reader: KeyReader = (values) => {
       const value = values[field] as string
       if (value === last) return lastNumber
       last = value
-      const slot = slotOf(value)
-      if (slot === -1) lastNumber = this.#texts.intern(toKey(value))
-      else if (recent[slot] === value) lastNumber = numbers[slot] as number
-      else {
-        lastNumber = value === '' ? -1 : this.#texts.intern(toKey(value))
-        recent[slot] = value
-        numbers[slot] = lastNumber
-      }
+      lastNumber = value === '' ? -1 : this.#texts.intern(toKey(value))
       return lastNumber
     }
     this.#readers.set(name, reader)

@@ -75,6 +75,32 @@ export class Room {
   }
 }
 
+/** Finds out whether texts repeat, as long as there is room. */
+export class Distinct {
+  readonly #room: Room
+  #seen: Interner | undefined
+
+  constructor(room: Room) {
+    this.#room = room
+    this.#seen = room.open()
+  }
+
+  /** Whether no text has repeated, and there was room for all of them. */
+  get isOpen(): boolean {
+    return this.#seen !== undefined
+  }
+
+  /** @returns whether the text has repeated */
+  add(text: string): boolean {
+    if (this.#seen === undefined) return false
+    const { size } = this.#seen
+    const hasRoom = this.#room.take(text)
+    const repeats = hasRoom && this.#seen.intern(text) < size
+    if (!hasRoom || repeats) this.#seen = undefined
+    return repeats
+  }
+}
+
 /** The values of a column, each passed once. What is kept does not depend on their number, but for possible keys. */
 export class Column {
   readonly name: string
@@ -87,7 +113,7 @@ export class Column {
   readonly #proven = new Set<Candidate>()
   #counts: Map<string, number> | undefined = new Map()
   #repeats = false
-  #seen: Interner | undefined
+  #distinct: Distinct | undefined
 
   constructor(name: string, room: Room) {
     this.name = name
@@ -101,7 +127,7 @@ export class Column {
     this.filled++
     if (this.#candidates.length > 0) this.#narrow(value)
     if (this.#counts !== undefined) this.#count(value)
-    else if (this.#seen !== undefined) this.#compare(value)
+    else if (this.#distinct?.add(value)) this.#repeats = true
   }
 
   #narrow(value: string): void {
@@ -128,18 +154,8 @@ export class Column {
     }
     this.#counts = undefined
     if (this.#repeats) return
-    this.#seen = this.#room.open()
-    for (const each of [...counts.keys(), value]) this.#compare(each)
-  }
-
-  #compare(value: string): void {
-    if (this.#seen === undefined) return
-    const { size } = this.#seen
-    if (!this.#room.take(value)) this.#seen = undefined
-    else if (this.#seen.intern(value) < size) {
-      this.#repeats = true
-      this.#seen = undefined
-    }
+    this.#distinct = new Distinct(this.#room)
+    for (const each of [...counts.keys(), value]) this.#distinct.add(each)
   }
 
   /** Whether every record has a value. */
@@ -149,7 +165,9 @@ export class Column {
 
   /** Whether no value repeats, as far as there was memory to find out. */
   get isUnique(): boolean {
-    return this.filled > 0 && !this.#repeats && (this.#counts !== undefined || this.#seen !== undefined)
+    return (
+      this.filled > 0 && !this.#repeats && (this.#counts !== undefined || this.#distinct?.isOpen === true)
+    )
   }
 
   /** Whether no value repeats, in so many records that it is hardly by chance. */

@@ -1,5 +1,6 @@
 import { plainName } from '../engine/columns.ts'
 import type { Column } from './column.ts'
+import { chooseKey, IDENTIFIER } from './key.ts'
 import type { ReadColumns } from './read-columns.ts'
 
 /** A field of the proposal, as in a Table Schema. */
@@ -24,7 +25,7 @@ export interface ProposedResource {
   readonly dialect?: { readonly delimiter: string }
   readonly schema: {
     readonly fields: readonly ProposedField[]
-    primaryKey?: string | undefined
+    primaryKey?: string | readonly string[] | undefined
     foreignKeys?: ProposedReference[] | undefined
   }
 }
@@ -37,17 +38,23 @@ export interface NamedFile extends ReadColumns {
 
 /** Describes files: what all their values have in common is proposed as a rule. */
 export function describeFiles(files: readonly NamedFile[]): ProposedResource[] {
-  const keys = files.map(chooseKey)
+  const keys = files.map(({ columns, jointKey = [] }) => {
+    const key = chooseKey(columns)
+    return key === undefined ? jointKey : [key]
+  })
   const resources = files.map((file, index): ProposedResource => {
     const { name, path, separator = ',', columns } = file
-    const key = keys[index]
+    const key = keys[index] ?? []
+    const [primaryKey] = key
     return {
       name,
       path,
       ...(separator !== ',' && { dialect: { delimiter: separator } }),
       schema: {
-        fields: columns.map((column) => describeColumn(column, column === key)),
-        ...(key !== undefined && { primaryKey: key.name }),
+        fields: columns.map((column) => describeColumn(column, key.includes(column))),
+        ...(primaryKey !== undefined && {
+          primaryKey: key.length === 1 ? primaryKey.name : key.map(({ name: each }) => each),
+        }),
       },
     }
   })
@@ -83,17 +90,6 @@ function findTarget(
     if (target !== undefined) return { file: name, column: target }
   }
   return undefined
-}
-
-/** Words with which the name of a key often ends. */
-const IDENTIFIER = /(?:id|code|key|number|identifier)$/i
-
-/** The column that probably identifies a record: the first one, or one that is named like a key. */
-function chooseKey({ columns }: NamedFile): Column | undefined {
-  const unique = columns.filter(
-    (column) => column.isComplete && column.isUnique && ['string', 'integer'].includes(column.form.type),
-  )
-  return unique.find((column) => column === columns[0]) ?? unique.find(({ name }) => IDENTIFIER.test(name))
 }
 
 function describeColumn(column: Column, isKey: boolean): ProposedField {

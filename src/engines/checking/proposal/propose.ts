@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
+import { basename, join, posix, resolve } from 'node:path'
 import { replaceFile } from '../../../foundation/command-line/output-file.ts'
 import { UserError } from '../../../foundation/faults/user-error.ts'
 import { type CheckSummary, checkFiles } from '../check-files.ts'
 import { findDescriptor } from '../definition/load.ts'
 import { DEFAULT_LIMITS } from '../process/limits.ts'
+import { Containers } from '../unpack.ts'
 import { Room } from './column.ts'
 import { describeFiles, type NamedFile, type ProposedResource } from './describe-files.ts'
 import { readColumns } from './read-columns.ts'
@@ -42,12 +43,14 @@ export async function propose(folder: string, signal?: AbortSignal): Promise<Pro
       { file: join(folder, descriptor), message: 'exists already. Rename it to get a proposal beside it' },
     ])
   const temporary = await mkdtemp(join(tmpdir(), 'mahi-init-'))
+  const containers = new Containers()
   try {
-    const { files, unread } = await readFiles(folder, temporary, signal)
+    const sources = await listSources(folder, containers)
+    const { files, unread } = await readFiles(folder, sources, temporary, signal)
     const name = toName(basename(resolve(folder))) || 'files'
     const resources = describeFiles(files)
     const render = () => renderProposal(name, resources, files, unread)
-    const summary = await adjust(resources, { folder, temporary, render, signal })
+    const summary = await adjust(resources, { sources, temporary, render, signal })
     const path = join(folder, DESCRIPTOR)
     await replaceFile(path, (append) => append(render()))
     return {
@@ -57,12 +60,52 @@ export async function propose(folder: string, signal?: AbortSignal): Promise<Pro
       summary,
     }
   } finally {
+    await containers.remove()
     await rm(temporary, { recursive: true, force: true })
   }
 }
 
+/** Where the files of records are, by their paths in the package. */
+type Sources = ReadonlyMap<string, string>
+
+/** The folders within each other that are looked at. */
+const DEEPEST = 5
+
+/** Finds the files in a folder and its folders, and the sheets of its workbooks. */
+async function listSources(folder: string, containers: Containers): Promise<Sources> {
+  const sources = new Map<string, string>()
+  const walk = (inner: string, depth: number) => {
+    const entries = readdirSync(join(folder, inner), { withFileTypes: true })
+    for (const { name } of entries)
+      if (RECORDS.test(name) && statSync(join(folder, inner, name)).isFile())
+        sources.set(posix.join(inner, name), join(folder, inner, name))
+    for (const entry of entries)
+      if (entry.isDirectory() && !/^[.~_]/.test(entry.name) && depth < DEEPEST)
+        walk(posix.join(inner, entry.name), depth + 1)
+  }
+  walk('', 1)
+  // A workbook with one sheet is a file with its name.
+  const stems = new Set(readdirSync(folder).map((name) => name.replace(/\.xls[xm]$/i, '')))
+  const [, ...opened] = await containers.openWorkbooks([folder], (name) => stems.has(name))
+  const sheets = opened.flatMap((path) =>
+    statSync(path).isDirectory() ? readdirSync(path).map((name) => join(path, name)) : [path],
+  )
+  for (const path of sheets) {
+    const other = sources.get(basename(path))
+    if (other !== undefined) refuseTwice(containers.nameOf(path) ?? path, basename(other))
+    sources.set(basename(path), path)
+  }
+  return sources
+}
+
+function refuseTwice(file: string, other: string): never {
+  const message = `has the same name as ${other}, so a check cannot tell which is meant; move one of them away`
+  throw new UserError([{ file, message }])
+}
+
 async function readFiles(
   folder: string,
+  sources: Sources,
   temporary: string,
   signal: AbortSignal | undefined,
 ): Promise<{ files: NamedFile[]; unread: string[] }> {
@@ -71,19 +114,22 @@ async function readFiles(
   const used = new Set<string>()
   const stems = new Map<string, string>()
   const room = new Room()
-  const paths = readdirSync(folder).filter(
-    (path) => RECORDS.test(path) && statSync(join(folder, path)).isFile(),
+  // Those of the folder itself first, which a check prefers.
+  const paths = [...sources.keys()].sort(
+    (one, other) => one.split('/').length - other.split('/').length || (one < other ? -1 : 1),
   )
-  for (const [number, path] of paths.sort().entries()) {
-    if (/^[.~]/.test(path)) {
+  for (const [number, path] of paths.entries()) {
+    if (/^[.~]/.test(basename(path))) {
       unread.push(`${path}: Its name cannot be the path of a resource.`)
       continue
     }
     const other = stems.get(stemOf(path))
-    if (other !== undefined) {
-      const message = `has the same name as ${other}, so a check cannot tell which is meant; move one of them away`
-      throw new UserError([{ file: join(folder, path), message }])
+    if (other !== undefined) refuseTwice(join(folder, path), other)
+    if (path.includes('/') && stems.has(stemOf(basename(path)))) {
+      unread.push(`${path}: The folder itself has a file of this name.`)
+      continue
     }
+    const source = sources.get(path) ?? join(folder, path)
     const options = {
       folder: temporary,
       name: `${number}.utf8`,
@@ -91,7 +137,7 @@ async function readFiles(
       bytes: DEFAULT_LIMITS.diskBytes,
       signal,
     }
-    const read = await readColumns(join(folder, path), options)
+    const read = await readColumns(source, options)
     await rm(join(temporary, options.name), { force: true })
     if (typeof read === 'string') unread.push(`${path}: ${read}`)
     else if (read.columns.length === 0) unread.push(`${path}: No column has a name.`)
@@ -111,7 +157,7 @@ async function readFiles(
 
 /** A name for a resource: unique, in the form that the standard recommends, and not that of another file. */
 function chooseName(path: string, used: Set<string>, stems: ReadonlyMap<string, string>): string {
-  const base = toName(path.replace(RECORDS, '')) || 'file'
+  const base = toName(basename(path).replace(RECORDS, '')) || 'file'
   const isFree = (name: string) => !used.has(name) && [undefined, path].includes(stems.get(name))
   let name = base
   for (let count = 2; !isFree(name); count++) name = `${base}-${count}`
@@ -137,13 +183,17 @@ function toName(text: string): string {
 async function adjust(
   resources: readonly ProposedResource[],
   {
-    folder,
+    sources,
     temporary,
     render,
     signal,
-  }: { folder: string; temporary: string; render: () => string; signal: AbortSignal | undefined },
+  }: { sources: Sources; temporary: string; render: () => string; signal: AbortSignal | undefined },
 ): Promise<CheckSummary> {
-  const files = resources.map(({ name, path }) => ({ resource: name, name: path, path: join(folder, path) }))
+  const files = resources.map(({ name, path }) => ({
+    resource: name,
+    name: path,
+    path: sources.get(path) ?? path,
+  }))
   for (;;) {
     await writeFile(join(temporary, DESCRIPTOR), render())
     const result = await checkFiles(

@@ -4,11 +4,14 @@ import { MARK_PREFIX } from '../engine/columns.ts'
 import { prepareFile } from '../engine/prepare-file.ts'
 import { isNdjson } from '../engine/read-file.ts'
 import { Column, type Room } from './column.ts'
+import { KeySearch, listParts } from './key.ts'
 
 /** A file, and what its columns seem to hold. */
 export interface ReadColumns {
   readonly columns: readonly Column[]
   readonly records: number
+  /** Columns that together never repeat, if none does so alone. */
+  readonly jointKey: readonly Column[] | undefined
   /** Between the values; `undefined` for NDJSON. */
   readonly separator: string | undefined
 }
@@ -52,13 +55,36 @@ export async function readColumns(
   if (!prepared.readable) return prepared.faults[0] ?? 'The file cannot be read.'
   const isJson = isNdjson(prepared.path, path)
   const names = isJson ? await listNames(prepared.path, signal) : []
+  /** Reads it again, for keys of several columns. */
+  const findJointKey = async (
+    columns: readonly Column[],
+    records: number,
+    open: (source: FileSource) => RecordReader,
+  ) => {
+    const parts = listParts(columns, records)
+    if (parts.length < 2) return undefined
+    const source = new FileSource(prepared.path)
+    try {
+      const search = new KeySearch(parts, room)
+      await readAll(open(source), columns.length, signal, (reader) => search.add(reader))
+      return search.found?.map((part) => columns[part]).filter((column) => column !== undefined)
+    } finally {
+      source.close()
+    }
+  }
   const source = new FileSource(prepared.path)
   try {
     if (isJson) {
       if (names.length === 0) return 'The file has no records.'
-      const reader = new NdjsonReader(source.read, toJsonColumns(names))
+      const open = ({ read }: FileSource) => new NdjsonReader(read, toJsonColumns(names))
       const columns = names.map((each) => new Column(each, room))
-      return { columns, records: await addAll(reader, columns, signal), separator: undefined }
+      const records = await addAll(open(source), columns, signal)
+      return {
+        columns,
+        records,
+        separator: undefined,
+        jointKey: await findJointKey(columns, records, open),
+      }
     }
     const reader = new CsvReader(source.read, { hasNul: prepared.hasNul, chunk: 1 << 18 })
     if (!reader.next()) return 'The file has no header.'
@@ -68,7 +94,12 @@ export async function readColumns(
     reader.emptyLines = header.length === 1
     const columns = header.map((each) => new Column(each, room))
     const records = await addAll(reader, columns, signal)
-    return { columns: columns.filter(isNamed), records, separator }
+    const jointKey = await findJointKey(columns, records, ({ read }) => {
+      const again = new CsvReader(read, { hasNul: prepared.hasNul, chunk: 1 << 18 })
+      again.next()
+      return again
+    })
+    return { columns: columns.filter(isNamed), records, separator, jointKey }
   } finally {
     source.close()
   }
@@ -85,12 +116,23 @@ async function addAll(
   columns: readonly Column[],
   signal: AbortSignal | undefined,
 ): Promise<number> {
+  return await readAll(reader, columns.length, signal, ({ cells }) => {
+    for (const [index, column] of columns.entries()) column.add(cells[index] ?? '')
+  })
+}
+
+/** @returns the number of records */
+async function readAll(
+  reader: RecordReader,
+  width: number,
+  signal: AbortSignal | undefined,
+  add: (reader: RecordReader) => void,
+): Promise<number> {
   let records = 0
   while (reader.next()) {
     if (++records % TURN === 0) await giveTurn(signal)
     // A record that cannot be read says nothing about its columns.
-    if (reader.fault !== undefined || reader.count !== columns.length) continue
-    for (const [index, column] of columns.entries()) column.add(reader.cells[index] ?? '')
+    if (reader.fault === undefined && reader.count === width) add(reader)
   }
   return records
 }

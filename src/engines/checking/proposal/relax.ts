@@ -29,7 +29,8 @@ function relaxOne(resources: readonly ProposedResource[], { file, fields, kind }
   const schema = resources.find(({ name }) => name === file)?.schema
   if (schema === undefined) return false
   const [name] = fields
-  if (schema.primaryKey !== undefined && schema.primaryKey === name && ['key', 'required'].includes(kind)) {
+  const key = [schema.primaryKey ?? []].flat()
+  if (name !== undefined && key.includes(name) && ['key', 'required'].includes(kind)) {
     schema.primaryKey = undefined
     return true
   }

@@ -35,6 +35,8 @@ function describeResource({ primaryKey }: ProposedResource['schema'], file: Name
   const records = `${(file?.records ?? 0).toLocaleString('en-NZ')} ${file?.records === 1 ? 'record' : 'records'}`
   if (primaryKey === undefined)
     return `${records}. No column was recognised as the key. Which fields identify a record?`
+  if (typeof primaryKey !== 'string')
+    return `${records}. No two have the same ${primaryKey.join(', ')}. Is that so by chance?`
   const others = (file?.columns ?? []).filter(
     ({ name, isUnique, isComplete }) => name !== primaryKey && isUnique && isComplete,
   )
