@@ -73,7 +73,7 @@ const { operation } = contract, { document } = results, { withScope } = access_r
       ({ stdout }: { stdout: string }) => stdout,
     )
     rmSync(folder, { recursive: true })
-  })
+  }, 180_000)
   const saidOf = (index: number) =>
     output
       .split(/\n(?=\S)/)
