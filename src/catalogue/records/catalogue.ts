@@ -171,7 +171,7 @@ export class Catalogue {
     { revision, parts, link, differs }: RenderedPage,
   ): Page {
     if (revision.number > this.#revision.number) this.advance(revision)
-    const page = new Page(parts, makeEtag(nameRevision(revision), differs ?? digest), link)
+    const page = new Page(parts, makeEtag(nameRevision(revision), differs ?? digest), { link })
     if (differs === undefined && this.#current && isSameRevision(revision, this.#revision))
       cache.set(key, page)
     return page

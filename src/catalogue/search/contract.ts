@@ -47,7 +47,7 @@ export function answer(
     const kept = pages.get(key)
     if (kept !== undefined && kept.etag === etag) return page(kept, () => pages.reweigh(key, kept))
     const { body, link } = make(search)
-    const made = new Page([Buffer.from(JSON.stringify(body))], etag, link)
+    const made = new Page([Buffer.from(JSON.stringify(body))], etag, { link })
     pages.set(key, made)
     return page(made, () => pages.reweigh(key, made))
   })

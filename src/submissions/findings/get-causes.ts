@@ -1,12 +1,11 @@
 import Type, { type TSchema } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, text } from '../../api/contract/fields.ts'
-import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
-import { readAtPrimary } from '../../foundation/database/servers.ts'
 import { Cause } from './cause.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
+import { answerAboutRun } from './run-page.ts'
 import { readRun, readSummary } from './runs.ts'
 
 const ResultsCauses = Type.Object(
@@ -50,7 +49,8 @@ const EXAMPLE = {
   ],
 }
 
-export function getCauses({ servers, sealer }: ResultsOptions): Operation {
+export function getCauses(options: ResultsOptions): Operation {
+  const { servers, sealer } = options
   return operation({
     name: 'results-causes',
     id: 'getValidationResultsCauses',
@@ -68,22 +68,21 @@ export function getCauses({ servers, sealer }: ResultsOptions): Operation {
       }),
     },
     schemas: { Cause, ResultsCauses },
-    responses: { 200: describeDocument(ResultsCauses, 'The causes.', EXAMPLE, REVISION_HEADER) },
+    responses: {
+      200: describePage(ResultsCauses, 'The causes.', EXAMPLE, REVISION_HEADER),
+      304: NOT_MODIFIED,
+    },
     problems: FINDINGS_PROBLEMS,
-  }).handle(async ({ authorized: submission }) => {
+  }).handle(async ({ authorized: submission, ...input }) => {
     assertThere(submission)
-    const causes = await readAtPrimary(servers, async (reader) => {
+    return await answerAboutRun(options, 'causes', submission, input, async (reader) => {
       const current = await readRun(reader, submission.run)
       const summary = current === undefined ? undefined : await readSummary(reader, submission.run, sealer)
-      return { runId: current?.number, causes: summary?.causes?.slice() }
-    })
-    return document(
-      {
+      return {
         submissionToken: submission.token,
-        ...(causes.runId !== undefined && { runId: causes.runId }),
-        ...(causes.causes !== undefined && { causes: causes.causes }),
-      },
-      revisionOf(submission),
-    )
+        ...(current !== undefined && { runId: current.number }),
+        ...(summary?.causes !== undefined && { causes: summary.causes }),
+      }
+    })
   })
 }

@@ -190,7 +190,7 @@ async function readResultsPage(
     `],"totalCount":${submission.totalCount}}`,
   )
   const { link } = linkNextPage(findingsPath(submission.token), query, submission.totalCount)
-  return new Page(parts, etag, link)
+  return new Page(parts, etag, { link })
 }
 
 /** The filters of a query in a fixed order; an empty string without filters. */

@@ -1,14 +1,13 @@
 import Type, { type TSchema } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, text } from '../../api/contract/fields.ts'
-import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { readAtPrimary } from '../../foundation/database/servers.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
+import { answerAboutRun } from './run-page.ts'
 import { isPartial, readRun, readSummary } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
 
@@ -81,7 +80,8 @@ const EXAMPLE = {
   notRun: [],
 }
 
-export function getSummary({ servers, sealer }: ResultsOptions): Operation {
+export function getSummary(options: ResultsOptions): Operation {
+  const { servers, sealer } = options
   return operation({
     name: 'results-summary',
     id: 'getValidationResultsSummary',
@@ -98,12 +98,16 @@ export function getSummary({ servers, sealer }: ResultsOptions): Operation {
       }),
     },
     schemas: { ValidationEntry, ResultsSummary },
-    responses: { 200: describeDocument(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER) },
+    responses: {
+      200: describePage(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER),
+      304: NOT_MODIFIED,
+    },
     problems: FINDINGS_PROBLEMS,
-  }).handle(async ({ authorized: submission }) => {
+  }).handle(async ({ authorized: submission, ...input }) => {
     assertThere(submission)
-    const summary = await readAtPrimary(servers, (reader) => summarise(reader, submission, sealer))
-    return document(summary, revisionOf(submission))
+    return await answerAboutRun(options, 'summary', submission, input, (reader) =>
+      summarise(reader, submission, sealer),
+    )
   })
 }
 
