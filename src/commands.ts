@@ -18,13 +18,19 @@ import { askService, openClient } from './remote/service.ts'
 import { addSubmissionCommands, addSubmitCommand } from './remote/submissions.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
 import { indexMemoryOf, listSettings, readSettings } from './settings.ts'
+import { completeEnvironment, readSettingsFile, sayDatabase } from './settings-file.ts'
 import { addAuditCommands } from './submissions/accesses/commands.ts'
 import { openSealer } from './submissions/encryption/open-sealer.ts'
 import { addResultsCommands } from './submissions/findings/commands.ts'
 import { recordErasuresIn } from './submissions/retention/erasures.ts'
 
+/** Also the settings that the installation has in a file. */
+const environment = () => completeEnvironment(process.env)
+
 const withDatabase: WithDatabase = async (work, options) => {
-  const database = await openDatabase(readSettings(process.env).DATABASE_URL, options)
+  const { DATABASE_URL: url } = readSettings(environment())
+  sayDatabase(process.env, url)
+  const database = await openDatabase(url, options)
   try {
     return await work(database)
   } finally {
@@ -56,7 +62,13 @@ export function addCommands(program: Command): void {
         const { startServer } = await import('./server.ts')
         const server = await startServer(settings, {
           demo,
-          workerEnvironment: { LOG_LEVEL: 'warn', ...process.env, DATABASE_URL: DEMO_DATABASE_URL },
+          // Nothing of an installed service.
+          workerEnvironment: {
+            LOG_LEVEL: 'warn',
+            ...process.env,
+            DATABASE_URL: DEMO_DATABASE_URL,
+            MAHI_SETTINGS: '/dev/null',
+          },
         })
         server.stopOnSignal()
         await writeOut(describeDemo(demo, server.url, await createDemoLink(demo, server)))
@@ -64,25 +76,25 @@ export function addCommands(program: Command): void {
     )
 
   const retention = () => {
-    const settings = readSettings(process.env)
+    const settings = readSettings(environment())
     return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
   }
   const readIndexOptions = () => {
-    const settings = readSettings(process.env)
+    const settings = readSettings(environment())
     return { databaseUrl: settings.DATABASE_URL, memoryBytes: indexMemoryOf(settings) }
   }
   const occupations = addOccupationCommands(program, withDatabase, retention)
   addSearchCommands(occupations, withDatabase, readIndexOptions)
   addCodeCommand(occupations, withDatabase, readIndexOptions, retention)
   const results = addResultsCommands(program, withDatabase, async (database) => {
-    const settings = readSettings(process.env)
+    const settings = readSettings(environment())
     return { sealer: await openSealer(database, settings), keep: settings.RUNS_KEPT }
   })
   addSubmissionCommands(
     program,
     withDatabase,
-    (database) => openSealer(database, readSettings(process.env)),
-    () => recordErasuresIn(readSettings(process.env).ERASURE_LOG),
+    (database) => openSealer(database, readSettings(environment())),
+    () => recordErasuresIn(readSettings(environment()).ERASURE_LOG),
   )
   addSubmitCommand(program, {
     open: (url, eid) => openClient(url, eid, process.env.MAHI_API_KEY || undefined),
@@ -96,7 +108,11 @@ export function addCommands(program: Command): void {
   addDefinitionCommands(program)
   addUpkeepCommands(program, {
     withDatabase,
-    readSettings: () => readSettings(process.env),
+    readSettings: () => {
+      const settings = readSettings(environment())
+      sayDatabase(process.env, settings.DATABASE_URL)
+      return settings
+    },
     listDefaults: () => listSettings({}),
     program: [process.execPath, ...process.execArgv, realpathSync(process.argv[1] ?? '')],
   })
@@ -119,8 +135,8 @@ export function addCommands(program: Command): void {
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const settings = listSettings(process.env)
-        const failure = findFailure(() => readSettings(process.env))
+        const settings = listSettings(process.env, readSettingsFile(process.env)?.values)
+        const failure = findFailure(() => readSettings(environment()))
         if (flags.json) {
           const faults = failure === undefined ? {} : { faults: describeFailure(failure) }
           await writeOut(`${JSON.stringify({ settings, ...faults })}\n`)
@@ -128,7 +144,7 @@ export function addCommands(program: Command): void {
           return
         }
         for (const { name, value, source, meaning } of settings) {
-          await writeOut(`${name.padEnd(30)} ${value.padEnd(24)} ${source.padEnd(11)}  ${meaning}\n`)
+          await writeOut(`${name.padEnd(30)} ${value.padEnd(24)} ${source.padEnd(13)}  ${meaning}\n`)
         }
         if (failure !== undefined) await reportFailure(failure, false)
       }),

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { action } from './foundation/command-line/command.ts'
 import { say } from './foundation/command-line/terminal.ts'
 import { readSettings } from './settings.ts'
+import { completeEnvironment } from './settings-file.ts'
 
 /** Adds `mahi serve`. */
 export function addServeCommand(program: Command): void {
@@ -12,14 +13,15 @@ export function addServeCommand(program: Command): void {
     .option('--port <number>', 'port to listen on (PORT)')
     .action(
       action(async ({ host, port }: { host?: string; port?: string }) => {
+        const environment = completeEnvironment(process.env)
         const settings = readSettings({
-          ...process.env,
+          ...environment,
           ...(host && { HOST: host }),
           ...(port && { PORT: port }),
         })
         // Imported on demand, because the server is most of the code.
         const { startServer } = await import('./server.ts')
-        const server = await startServer(settings, { workerEnvironment: process.env })
+        const server = await startServer(settings, { workerEnvironment: environment })
         server.stopOnSignal()
         // For programs, the log contains the same information.
         if (process.stdout.isTTY) {
@@ -38,7 +40,7 @@ export function addWorkCommand(program: Command): void {
     .action(
       action(async () => {
         const { startWork } = await import('./worker.ts')
-        await startWork(readSettings(process.env))
+        await startWork(readSettings(completeEnvironment(process.env)))
       }),
     )
 }

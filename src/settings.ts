@@ -450,11 +450,22 @@ export function indexMemoryOf({
   return (own ?? Math.min(INDEX_MEMORY_MB, Math.floor(all / 3))) * 2 ** 20
 }
 
-/** The settings from the environment for display, with redacted secrets. */
+/**
+ * The settings from the environment for display, with redacted secrets.
+ *
+ * @param installed the settings in the file of the installation
+ */
 export function listSettings(
   given: Environment,
-): { name: string; value: string; source: 'environment' | 'file' | 'default'; meaning: string }[] {
-  const environment = readSecretFiles(given, [])
+  installed: Environment = {},
+): {
+  name: string
+  value: string
+  source: 'environment' | 'settings file' | 'file' | 'default'
+  meaning: string
+}[] {
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value?.trim()))
+  const environment = readSecretFiles({ ...installed, ...set }, [])
   return Object.entries<Definition<unknown>>(SETTINGS).map(
     ([name, { default: fallback, meaning, secret }]) => {
       const text = environment[name]?.trim()
@@ -462,7 +473,13 @@ export function listSettings(
       return {
         name,
         value: secret === 'whole' && value !== '' ? '***' : secret ? hidePassword(value) : value,
-        source: given[name]?.trim() ? 'environment' : text ? 'file' : 'default',
+        source: given[name]?.trim()
+          ? 'environment'
+          : installed[name]?.trim()
+            ? 'settings file'
+            : text
+              ? 'file'
+              : 'default',
         meaning,
       }
     },

@@ -40,7 +40,7 @@ export function addUpkeepCommands(program: Command, options: UpkeepOptions): voi
           `sudo install -m 644 ${[UNIT_FILE, WORKER_UNIT_FILE, BACKUP_UNIT_FILE, BACKUP_TIMER_FILE, FAILURE_UNIT_FILE].join(' ')} /etc/systemd/system/`,
           `sudo systemctl enable --now mahi ${BACKUP_TIMER_FILE}`,
         ]
-        const text = `Wrote ${files.map((file) => resolve(file)).join(', ')}. Read the settings, then run:\n\n${next.join('\n')}`
+        const text = `Wrote ${files.map((file) => resolve(file)).join(', ')}. Read the settings, then run:\n\n${next.join('\n')}\n\nCommands use the same settings: run them with sudo, such as "sudo mahi keys create --client NAME".`
         const hidden = findHidden(options.program)
         if (hidden.length > 0)
           say(

@@ -1,0 +1,84 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { Installation } from './support/command.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { testOnSqlite } from './support/test-where.ts'
+
+const test = testOnSqlite('the settings file of an installation, which knows of no database')
+
+/** No setting of the database in the environment, as in the shell of an operator. */
+const SHELL = { DATABASE_URL: '' }
+
+/** What `mahi init` writes, with the database of the service, and a shell that finds it. */
+async function install(url: string) {
+  const mahi = new Installation()
+  await mahi.runJson(['init'])
+  const file = join(mahi.folder, 'mahi.env')
+  const settings = readFileSync(file, 'utf8')
+  writeFileSync(file, settings.replace(/^DATABASE_URL=.*$/m, `DATABASE_URL="${url}"`))
+  return { mahi, file, environment: { ...SHELL, MAHI_SETTINGS: file } }
+}
+
+test('after mahi init, commands use the database of the service, and say so', async () => {
+  const url = temporaryDatabaseUrl()
+  const { mahi, file, environment } = await install(url)
+  const input = '{"occupationCode":"A1"}\n'
+  const imported = await mahi.run(['occupations', 'import', '-'], { input, environment })
+  expect([imported.code, imported.stderr]).toEqual([
+    0,
+    expect.stringContaining(`Using the settings in ${file}.`),
+  ])
+  await mahi.runJson(['keys', 'create', '--client', 'docs'], { environment })
+  expect(existsSync(join(mahi.folder, 'var'))).toBe(false)
+  // As the service sees it, whose settings systemd reads from the same file.
+  const service = { ...SHELL, DATABASE_URL: url }
+  expect((await mahi.runJson(['status'], { environment: service })) as object).toMatchObject({
+    occupations: 1,
+    keys: { valid: 1 },
+  })
+  const { settings } = (await mahi.runJson(['config'], { environment })) as {
+    settings: { name: string; value: string; source: string }[]
+  }
+  expect(settings.find(({ name }) => name === 'DATABASE_URL')).toMatchObject({
+    value: url,
+    source: 'settings file',
+  })
+  // The environment decides, such as for a trial of a backup.
+  const trial = { ...environment, DATABASE_URL: temporaryDatabaseUrl() }
+  const other = await mahi.run(['keys', 'list', '--json'], { environment: trial })
+  expect(other.stderr + other.stdout).not.toContain('docs')
+})
+
+test('without a settings file, commands name the database of the folder', async () => {
+  const mahi = new Installation()
+  const created = await mahi.run(['keys', 'create', '--client', 'docs'], { environment: SHELL })
+  expect(created.stderr).toContain(
+    `Using ${join(mahi.folder, 'var/mahi.db')}, the default database of this folder. DATABASE_URL selects another one.`,
+  )
+  expect((await mahi.run(['keys', 'list'])).stderr).not.toContain('Using')
+})
+
+test('a settings file that cannot be used ends the command, and nothing is written elsewhere', async () => {
+  const { mahi, file, environment } = await install(temporaryDatabaseUrl())
+  const create = ['keys', 'create', '--client', 'docs']
+  writeFileSync(file, 'DATABASE_URL=sqlite:mahi.db\nexport PORT=1\n')
+  expect((await mahi.run(create, { environment })).stderr).toContain(
+    `${file}:2: must be NAME=VALUE, or begin with #`,
+  )
+  const missing = { ...SHELL, MAHI_SETTINGS: join(mahi.folder, 'none.env') }
+  expect((await mahi.run(create, { environment: missing })).stderr).toMatch(
+    /none\.env, which cannot be read \(ENOENT\)\. Correct MAHI_SETTINGS$/m,
+  )
+  if (process.getuid?.() === 0) {
+    chmodSync(mahi.folder, 0o755)
+    const refused = await mahi.run(create, { environment, user: 65534 })
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      `The settings of this installation are in ${file}, which this user may not read. Run the command with sudo, or set DATABASE_URL\n`,
+    ])
+  }
+  expect(existsSync(join(mahi.folder, 'var'))).toBe(false)
+  // A check of files needs no settings.
+  expect((await mahi.run(['check', '--sample', 'sample'], { environment: missing })).code).toBe(0)
+})
