@@ -125,6 +125,8 @@ describe('init', () => {
         'mahi-worker.service',
         'mahi-backup.service',
         'mahi-backup.timer',
+        'mahi-prune.service',
+        'mahi-prune.timer',
         'mahi-failure@.service',
       ].map((name) => join(mahi.folder, name)),
     )
@@ -147,7 +149,7 @@ describe('init', () => {
     const [program = '', ...parameters] = start.split(' ')
     expect(spawnSync(program, [...parameters, '--version'], { encoding: 'utf8' }).stdout).toMatch(/^\d/)
 
-    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service'])
+    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service', 'mahi-prune.service'])
       expect(readFileSync(join(mahi.folder, name), 'utf8').split('\n'), name).toContain(
         'OnFailure=mahi-failure@%n.service',
       )
@@ -164,6 +166,10 @@ describe('init', () => {
       env: { DATABASE_URL: mahi.databaseUrl },
     })
     expect(status).toBe(0)
+    const prune = readFileSync(join(mahi.folder, 'mahi-prune.service'), 'utf8')
+    const [pruner = '', ...pruning] = /^ExecStart=(.*)$/m.exec(prune)?.[1]?.split(' ') ?? []
+    const pruned = spawnSync(pruner, pruning, { env: { DATABASE_URL: mahi.databaseUrl }, encoding: 'utf8' })
+    expect([pruned.status, pruned.stderr]).toEqual([0, expect.stringMatching(/^Deleted 0 accesses/)])
     expect(readdirSync(join(mahi.folder, 'backups'))).toEqual([expect.stringMatching(/\.backup$/)])
 
     const again = await mahi.run(['init'])
@@ -184,7 +190,14 @@ describe('init', () => {
   testUnit('systemd has nothing to say against the unit', async () => {
     const mahi = new Installation()
     await mahi.runJson(['init'])
-    for (const name of ['mahi.service', 'mahi-worker.service', 'mahi-backup.service', 'mahi-backup.timer']) {
+    for (const name of [
+      'mahi.service',
+      'mahi-worker.service',
+      'mahi-backup.service',
+      'mahi-backup.timer',
+      'mahi-prune.service',
+      'mahi-prune.timer',
+    ]) {
       const { stderr } = spawnSync('systemd-analyze', ['verify', join(mahi.folder, name)], {
         encoding: 'utf8',
       })

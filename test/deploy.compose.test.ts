@@ -24,7 +24,7 @@ interface Service {
   build?: { context: string; dockerfile: string }
   user?: string
   command?: string[]
-  env_file?: string
+  env_file?: { path: string; required: boolean }[]
   environment?: Record<string, string | number>
   read_only?: boolean
   cap_drop?: string[]
@@ -97,13 +97,33 @@ test('nothing starts without a password', () => {
     expect(() => interpolate(text, { ...given, [name]: '' })).toThrow(`${name} is missing in .env`)
     expect(example).toMatch(new RegExp(`^${name}=$`, 'm'))
   }
-  expect(readRepositoryFile('deploy/.gitignore').split('\n')).toContain('.env')
+  expect(readRepositoryFile('deploy/.gitignore').split('\n')).toEqual(
+    expect.arrayContaining(['.env', 'mahi.env']),
+  )
 })
 
-test('every name in the example of .env is a setting, or used in compose.yaml', () => {
-  const names = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name ?? '')
-  expect(names).toContain('SITE_ADDRESS')
-  for (const name of names) expect(isSetting(name) || text.includes(`\${${name}`), name).toBe(true)
+test('every name in the example of .env is used in compose.yaml, and every one of mahi.env is a setting', () => {
+  const namesIn = (source: string) => [...source.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name ?? '')
+  expect(namesIn(example)).toContain('SITE_ADDRESS')
+  for (const name of namesIn(example)) expect(text.includes(`\${${name}`), name).toBe(true)
+  const settings = namesIn(readRepositoryFile('deploy/mahi.env.example'))
+  expect(settings.length).toBeGreaterThan(0)
+  for (const name of settings) expect(isSetting(name), name).toBe(true)
+})
+
+test('each container gets only the secrets that it needs', () => {
+  const holders = (secret: string) =>
+    all
+      .filter(([, { environment = {} }]) =>
+        Object.values(environment).some((value) => `${value}`.includes(secret)),
+      )
+      .map(([name]) => name)
+      .sort()
+  expect(holders('0123abcd')).toEqual(['postgres'])
+  expect(holders('4567abcd')).toEqual(['backup', 'migrate', 'postgres'])
+  expect(holders('89ababcd')).toEqual(['cli', 'mahi-1', 'mahi-2', 'postgres', 'worker'])
+  for (const [name, { env_file = [] }] of all)
+    for (const { path } of env_file) expect([name, path]).toEqual([name, 'mahi.env'])
 })
 
 test('there are two replicas, and the proxy names them all at the port where they listen', () => {
@@ -117,7 +137,8 @@ describe.each(ours)('%s', (_, { image, build, command = [], environment = {}, en
   test('is built from the Dockerfile, as this version', () => {
     expect(image).toBe(`mahi:${VERSION}`)
     expect(existsSync(join(ROOT, 'deploy', build?.context ?? '', build?.dockerfile ?? ''))).toBe(true)
-    expect(env_file).toBe('.env')
+    // The file of the passwords is for Compose, not for a container.
+    expect(env_file).toEqual(command[0] === 'migrate' ? [] : [{ path: 'mahi.env', required: false }])
   })
 
   test('has settings that exist and are valid', () => {

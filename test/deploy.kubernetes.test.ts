@@ -106,6 +106,8 @@ const worker = read<Workload>('worker.yaml')
 const job = read<Workload>('migration-job.yaml')
 const configMap = read<Metadata & { data: Labels }>('config-map.yaml')
 const secret = read<Metadata & { stringData: Labels }>('secret.example.yaml')
+const ownerSecret = read<Metadata & { stringData: Labels }>('owner-secret.example.yaml')
+const pruneJob = read<{ spec: { jobTemplate: Workload } }>('prune-cron-job.yaml').spec.jobTemplate
 const autoscaler = read<Autoscaler>('horizontal-pod-autoscaler.yaml')
 const workerAutoscaler = read<Autoscaler>('worker-autoscaler.yaml')
 
@@ -156,7 +158,10 @@ test('every setting in the config map and the secret exists, and together they a
 })
 
 test('no value of the example of a secret could be a real one', () => {
-  for (const value of Object.values(secret.stringData)) {
+  for (const value of Object.values({
+    ...secret.stringData,
+    owner: ownerSecret.stringData.DATABASE_URL ?? '',
+  })) {
     const { password, hostname } = new URL(value)
     expect(password).toBe('not-a-real-password')
     expect(hostname).toMatch(/\.example$/)
@@ -167,6 +172,7 @@ describe.each([
   ['the deployment', deployment],
   ['the worker', worker],
   ['the migration job', job],
+  ['the job that prunes the access log', pruneJob],
 ] as const)('%s', (_, { spec }) => {
   const pod = spec.template.spec
   const [container] = pod.containers
@@ -201,10 +207,15 @@ describe.each([
   test('runs a command that exists, with the settings', async () => {
     const { stdout } = await run(process.execPath, [`${ROOT}bin/mahi.js`, ...container.args, '--help'])
     expect(stdout).toMatch(`Usage: mahi ${container.args[0]} `)
-    expect(container.envFrom).toEqual([
-      { configMapRef: { name: configMap.metadata.name } },
-      { secretRef: { name: secret.metadata.name } },
-    ])
+    // Only what changes tables, or deletes what the service may not, has their owner, and nothing but it.
+    expect(container.envFrom).toEqual(
+      spec === job.spec || spec === pruneJob.spec
+        ? [{ secretRef: { name: ownerSecret.metadata.name } }]
+        : [
+            { configMapRef: { name: configMap.metadata.name } },
+            { secretRef: { name: secret.metadata.name } },
+          ],
+    )
   })
 
   test('overrides settings that exist, and mounts volumes that it has at the folder of the image', () => {
@@ -347,8 +358,8 @@ test('the ingress leads to the service, and the backup keeps what it dumps', () 
   expect(volumes).toEqual([{ name: 'backups', persistentVolumeClaim: { claimName: claim } }])
   expect(containers[0].volumeMounts).toEqual([{ name: 'backups', mountPath: '/backups' }])
   const { name, key } = containers[0].env[0].valueFrom.secretKeyRef
-  expect([name, Object.keys(secret.stringData)]).toEqual([
-    secret.metadata.name,
+  expect([name, Object.keys(ownerSecret.stringData)]).toEqual([
+    ownerSecret.metadata.name,
     expect.arrayContaining([key]),
   ])
   // It is one of those that the network policy lets reach PostgreSQL, and none that the service sends requests to.
@@ -399,6 +410,9 @@ testDump('the script of the backup keeps fourteen dumps, and a dump restores eve
   expect(kept).toHaveLength(14)
   expect(kept[0]).toBe('mahi-20260113T023000Z.backup')
   const dump = `${backups}/${kept.at(-1)}`
+  const recorded = () =>
+    withDatabase(original, (database) => database.get('select finished, failed, reason from backup'))
+  expect(await recorded()).toMatchObject({ finished: expect.any(Number), failed: null })
 
   // As in "Restoring" of docs/operations.md: into an empty database, and over one that is in use.
   await start('pg_restore', ['--no-owner', '--exit-on-error', `--dbname=${copy}`, dump])
@@ -418,6 +432,16 @@ testDump('the script of the backup keeps fourteen dumps, and a dump restores eve
   await mahi.runJson(['backup', own], { environment })
   await start('pg_restore', ['--no-owner', '--schema=public', '--exit-on-error', `--dbname=${third}`, own])
   expect(await withDatabase(third, readState)).toEqual(before)
+
+  // A night that fails is recorded, and removes nothing.
+  const failing = script.replace(`cd ${backups}`, `cd ${backups}\n pg_dump() { return 1; }`)
+  await expect(start(shell, [...options, failing])).rejects.toThrow()
+  expect(await recorded()).toMatchObject({
+    finished: expect.any(Number),
+    failed: expect.any(Number),
+    reason: 'the backup job failed: its log says why',
+  })
+  expect(readdirSync(backups)).toContain(kept.at(-1))
 })
 
 test('the script of the backup passes the password in the environment, where nobody else can read it', async () => {
@@ -427,7 +451,8 @@ test('the script of the backup passes the password in the environment, where nob
   const folder = temporaryFolder()
   const recorded = join(folder, 'recorded')
   const program = `#!/bin/sh\nprintf '%s\\n' "$PGPASSWORD" "$@" >>${recorded}\nfor each; do case $each in --file=*) : >"\${each#--file=}";; esac; done\n`
-  for (const name of ['pg_dump', 'pg_restore']) writeFileSync(join(folder, name), program, { mode: 0o755 })
+  for (const name of ['pg_dump', 'pg_restore', 'psql'])
+    writeFileSync(join(folder, name), program, { mode: 0o755 })
   const script = (args[0] ?? '').replace('cd /backups', `cd ${folder}`)
   await run(shell, [...options, script], {
     env: {

@@ -19,7 +19,9 @@ test('every file that the guide names exists', () => {
     join('deploy', path.replace(/#.*/, '')),
   )
   const files = commands.flatMap((line) => line.match(/\bdeploy\/[\w./-]+/g) ?? [])
-  for (const path of [...links, ...files].filter((each) => each !== 'deploy/.env')) {
+  for (const path of [...links, ...files].filter(
+    (each) => each !== 'deploy/.env' && each !== 'deploy/mahi.env',
+  )) {
     // kubectl takes "deploy/NAME" for a deployment of that name.
     if (path === 'deploy/mahi') continue
     expect(existsSync(`${ROOT}${path}`), path).toBe(true)

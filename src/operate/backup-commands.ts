@@ -1,11 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
+import { openDatabase } from '../foundation/database/open.ts'
 import { createSealer } from '../foundation/database/seal-keys.ts'
+import { fail } from '../foundation/faults/user-error.ts'
 import { keepAccesses } from '../submissions/accesses/access-log.ts'
 import { findUnchecked, type KeySettings } from '../submissions/encryption/open-sealer.ts'
 import { eraseAgain } from '../submissions/retention/erasures.ts'
 import { backUp } from './backup.ts'
 import { backUpSeries } from './backup-series.ts'
+import { keepBackups, recordBackup } from './backups.ts'
 import { restore } from './restore.ts'
 
 /** Adds `backup` and `restore`. */
@@ -17,16 +20,24 @@ export function addBackupCommands(
   program
     .command('backup')
     .description('write everything that the database holds into a file, while it is in use')
-    .argument('<file>', 'the file, which is replaced once the backup is complete')
+    .argument('[file]', 'the file, which is replaced once the backup is complete')
     .option(
       '--keep <count>',
       'write into the folder <file> instead, name the backup after the time, and keep the newest <count>',
       readKeep,
     )
+    .option(
+      '--made-by <program>',
+      'make none, but record that another program has made one just now, so that its age is known',
+      readProgram,
+    )
     .addOption(jsonOption)
     .action(
-      action(async (file: string, flags: { keep?: number; json?: true }) => {
-        const { keep } = flags
+      action(async (file: string | undefined, flags: BackupFlags) => {
+        const { keep, madeBy } = flags
+        if ((file === undefined) === (madeBy === undefined))
+          fail({ field: '<file>', message: 'give the file of the backup, or --made-by PROGRAM' })
+        if (file === undefined) return await record(databaseUrl(), madeBy ?? '', flags)
         const backup = await (keep === undefined
           ? backUp(databaseUrl(), file)
           : backUpSeries(databaseUrl(), file, keep))
@@ -53,16 +64,38 @@ export function addBackupCommands(
           prepare: async (restored, replaced) => {
             await findUnchecked(restored, createSealer(settings))
             await keepAccesses(restored, replaced)
+            await keepBackups(restored, replaced)
             erased = await eraseAgain(restored, replaced, settings.ERASURE_LOG)
           },
         })
         await report(
           flags,
           { file, restored: true, erased },
-          `Restored. Submissions that were deleted after the backup, and were deleted again: ${erased}. Keys that were revoked after the backup are valid again: see "mahi keys revoke --from-audit".`,
+          `Restored. Changes since the backup are gone, also those that were made during the restore. Submissions that were deleted after the backup, and were deleted again: ${erased}. Keys that were revoked after the backup are valid again: see "mahi keys revoke --from-audit".`,
         )
       }),
     )
+}
+
+interface BackupFlags {
+  keep?: number
+  madeBy?: string
+  json?: true
+}
+
+async function record(url: string, program: string, flags: BackupFlags): Promise<void> {
+  const database = await openDatabase(url, { existing: true })
+  try {
+    await recordBackup(database, { program })
+  } finally {
+    await database.close()
+  }
+  await report(flags, { program, recorded: true }, `Recorded a backup by ${program}.`)
+}
+
+function readProgram(text: string): string {
+  if (/^[\w.-]{1,32}$/.test(text)) return text
+  throw new InvalidArgumentError('It must be a name of 1 to 32 letters, digits, dots and hyphens.')
 }
 
 function readKeep(text: string): number {

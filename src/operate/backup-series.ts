@@ -10,6 +10,13 @@ export interface SeriesBackup extends Backup {
   readonly removed: readonly string[]
 }
 
+/** One that cannot be made is reported, and recorded, as the file that cannot be written. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch {}
+}
+
 /**
  * Writes a backup with a timestamp in its name into a folder, then removes all but the newest ones of the series. A
  * failed backup removes nothing.
@@ -22,7 +29,7 @@ export async function backUpSeries(
   keep: number,
   now = new Date(),
 ): Promise<SeriesBackup> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const time = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')
   const backup = await backUp(url, join(folder, `mahi-${time}.backup`))
   const removed = readdirSync(folder)

@@ -1,8 +1,11 @@
 import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
 import { connectDatabase } from '../foundation/database/open.ts'
+import { formatTimestamp } from '../foundation/text/timestamp.ts'
+import { listBackups, recordBackup, recordFailure } from './backups.ts'
 import { runProgram } from './postgres-programs.ts'
 
 export interface Backup {
@@ -17,9 +20,10 @@ export interface Backup {
  * @throws {DatabaseUnusable}
  */
 export async function backUp(url: string, file: string): Promise<Backup> {
-  const database = await connectDatabase(url, { existing: true })
+  let database: Database | undefined
   const part = `${file}.part`
   try {
+    database = await connectDatabase(url, { existing: true })
     closeSync(openSync(part, 'w', 0o600))
     chmodSync(part, 0o600)
     if (url.startsWith('sqlite:')) {
@@ -36,13 +40,54 @@ export async function backUp(url: string, file: string): Promise<Backup> {
       await runProgram({ program: 'pg_restore', parameters: ['--list', part] })
     }
     renameSync(part, file)
+    await recordBackup(database, { program: PROGRAM, bytes: statSync(file).size }).catch(sayUnrecorded)
   } catch (error) {
-    throw explainFile(error, file)
+    throw await describeFailure(database, explainFile(error, file))
   } finally {
-    rmSync(part, { force: true })
-    await database.close()
+    removePart(part)
+    await database?.close()
   }
   return { file: resolve(file), bytes: statSync(file).size }
+}
+
+/** Its folder may be no folder. */
+function removePart(part: string): void {
+  try {
+    rmSync(part, { force: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error
+  }
+}
+
+/** The name under which Mahi records its own backups. */
+const PROGRAM = 'mahi'
+
+/** A standby, or a database of an earlier version, cannot record it. */
+function sayUnrecorded(): void {
+  say(
+    'The backup is complete, but its time could not be recorded, so mahi_backup_age_seconds does not show it.',
+  )
+}
+
+/** Records a failure, and adds what it means: no backup, and how old the newest one is. */
+async function describeFailure(database: Database | undefined, error: unknown): Promise<unknown> {
+  if (!(error instanceof DatabaseUnusable)) return error
+  const what = `${error.message}. No backup was written, and the service is unchanged`
+  const todo = 'Correct this and run the command again'
+  if (database === undefined) return new DatabaseUnusable(`${what}. ${todo}`, { cause: error })
+  await recordFailure(database, PROGRAM, error.message).catch(() => undefined)
+  const [newest] = await listBackups(database).catch(() => [])
+  const since =
+    newest?.finished == null
+      ? 'There is no earlier backup'
+      : `The newest backup is of ${formatTimestamp(newest.finished)}, ${describeAge(Date.now() - newest.finished)}`
+  return new DatabaseUnusable(`${what}. ${since}. ${todo}`, { cause: error })
+}
+
+function describeAge(milliseconds: number): string {
+  const days = Math.floor(milliseconds / 86_400_000)
+  if (days === 0) return 'less than a day ago'
+  return `${days} day${days === 1 ? '' : 's'} ago`
 }
 
 /** The file of a `sqlite:` URL. */
@@ -81,14 +126,21 @@ export function checkSqlite(file: string): void {
   try {
     const faults = backup.pragma('integrity_check') as { integrity_check: string }[]
     const tables = backup.prepare(`select 1 from sqlite_master where name = 'migration'`).all()
-    if (faults[0]?.integrity_check !== 'ok' || tables.length === 0)
-      throw new DatabaseUnusable(`${file} is damaged, or is not a backup of Mahi`)
+    if (faults[0]?.integrity_check !== 'ok' || tables.length === 0) throw damaged(file)
   } catch (error) {
     if (!(error instanceof Sqlite.SqliteError)) throw error
-    throw new DatabaseUnusable(`${file} is damaged, or is not a backup of Mahi`, { cause: error })
+    throw damaged(file, error)
   } finally {
     backup.close()
   }
+}
+
+/** A file that is cut off, altered, or something else. */
+export function damaged(file: string, cause?: unknown): DatabaseUnusable {
+  return new DatabaseUnusable(
+    `${file} is damaged, or is not a backup of Mahi: use another backup, or copy this one again`,
+    { cause },
+  )
 }
 
 const UNWRITABLE = /^SQLITE_(?:READONLY|CANTOPEN|PERM|FULL|IOERR)/
@@ -100,7 +152,14 @@ export function explainFile(error: unknown, file: string): unknown {
       `${file} cannot be written (${code}): run the command as the user of the service, with room for the file`,
       { cause: error },
     )
-  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC')
+  if (
+    code === 'EEXIST' ||
+    code === 'ENOENT' ||
+    code === 'ENOTDIR' ||
+    code === 'EACCES' ||
+    code === 'EROFS' ||
+    code === 'ENOSPC'
+  )
     return new DatabaseUnusable(`${file} cannot be written (${code})`, { cause: error })
   return error
 }

@@ -11,6 +11,8 @@ import {
   type DescribedSetting,
   FAILURE_UNIT_FILE,
   findHidden,
+  PRUNE_TIMER_FILE,
+  PRUNE_UNIT_FILE,
   SETTINGS_FILE,
   UNIT_FILE,
   WORKER_UNIT_FILE,
@@ -37,8 +39,8 @@ export function addUpkeepCommands(program: Command, options: UpkeepOptions): voi
         const files = writeFiles('.', options.listDefaults(), options.program)
         const next = [
           `sudo install -D -m 600 ${SETTINGS_FILE} /etc/mahi/${SETTINGS_FILE}`,
-          `sudo install -m 644 ${[UNIT_FILE, WORKER_UNIT_FILE, BACKUP_UNIT_FILE, BACKUP_TIMER_FILE, FAILURE_UNIT_FILE].join(' ')} /etc/systemd/system/`,
-          `sudo systemctl enable --now mahi ${BACKUP_TIMER_FILE}`,
+          `sudo install -m 644 ${[UNIT_FILE, WORKER_UNIT_FILE, BACKUP_UNIT_FILE, BACKUP_TIMER_FILE, PRUNE_UNIT_FILE, PRUNE_TIMER_FILE, FAILURE_UNIT_FILE].join(' ')} /etc/systemd/system/`,
+          `sudo systemctl enable --now mahi ${BACKUP_TIMER_FILE} ${PRUNE_TIMER_FILE}`,
         ]
         const text = `Wrote ${files.map((file) => resolve(file)).join(', ')}. Read the settings, then run:\n\n${next.join('\n')}\n\nCommands use the same settings: run them with sudo, such as "sudo mahi keys create --client NAME".`
         const hidden = findHidden(options.program)

@@ -5,6 +5,7 @@ import type { Database, Reader } from '../foundation/database/database.ts'
 import { countJobs } from '../foundation/jobs/queue.ts'
 import { countOrphans } from '../submissions/retention/orphans.ts'
 import { countEndings, type Ending, type EndingCount } from '../submissions/runs/run-counts.ts'
+import { type BackupState, readBackupState } from './backups.ts'
 import { EXPIRING_DAYS } from './status.ts'
 
 /** How long a reading is reused, in milliseconds: the gauges of one scrape share a query. */
@@ -23,10 +24,11 @@ interface State {
   readonly valid: number
   readonly expiring: number
   readonly indexFailed: number
+  readonly backup: BackupState
 }
 
 /**
- * Reports the queue, the keys and what sweeps found from the database at each scrape; all processes of a database report the same. While
+ * Reports the queue, the keys, the backups and what sweeps found from the database at each scrape; all processes of a database report the same. While
  * the database is unavailable, the values are `NaN` or absent.
  */
 export function reportState(database: Database, metrics: Metrics): void {
@@ -82,6 +84,15 @@ export function reportState(database: Database, metrics: Metrics): void {
     'Whether building the search index of the current catalogue has failed.',
     async () => (await look())?.indexFailed,
   )
+  metrics.gauge(
+    'mahi_backup_age_seconds',
+    'Seconds since the newest recorded backup, or since the database was created if there is none.',
+    async () => (await look())?.backup.age,
+  )
+  metrics.gauge('mahi_backup_failed', 'Whether the last backup of a program has failed.', async () => {
+    const backup = (await look())?.backup
+    return backup === undefined ? undefined : Number(backup.failed)
+  })
   metrics.gauge('mahi_keys_valid', 'API keys that are valid.', async () => (await look())?.valid)
   metrics.gauge(
     'mahi_keys_expiring',
@@ -110,6 +121,7 @@ async function readState(reader: Reader): Promise<State> {
     orphans: await countOrphans(reader),
     endings: await countEndings(reader),
     indexFailed: (await readIndexState(reader)).failure === undefined ? 0 : 1,
+    backup: await readBackupState(reader, now),
     valid: keys.valid,
     expiring: keys.expiring,
   }

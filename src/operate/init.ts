@@ -15,10 +15,12 @@ export const WORKER_UNIT_FILE = 'mahi-worker.service'
 export const FAILURE_UNIT_FILE = 'mahi-failure@.service'
 export const BACKUP_UNIT_FILE = 'mahi-backup.service'
 export const BACKUP_TIMER_FILE = 'mahi-backup.timer'
+export const PRUNE_UNIT_FILE = 'mahi-prune.service'
+export const PRUNE_TIMER_FILE = 'mahi-prune.timer'
 
 /**
- * Writes a commented settings file and systemd units into a folder: the service, a worker, backups with their timer,
- * and what reports a failure of these. Existing files are not changed.
+ * Writes a commented settings file and systemd units into a folder: the service, a worker, backups and the deletion of old
+ * accesses with their timers, and what reports a failure of these. Existing files are not changed.
  *
  * @param program the command line that starts Mahi, with absolute paths
  * @throws {UserError} if one of the files exists or cannot be written
@@ -33,7 +35,9 @@ export function writeFiles(
     [UNIT_FILE, renderUnit(program)],
     [WORKER_UNIT_FILE, renderWorkerUnit(program)],
     [BACKUP_UNIT_FILE, renderBackupUnit(program)],
-    [BACKUP_TIMER_FILE, BACKUP_TIMER],
+    [BACKUP_TIMER_FILE, renderTimer("Daily backup of Mahi's database", '02:30')],
+    [PRUNE_UNIT_FILE, renderPruneUnit(program)],
+    [PRUNE_TIMER_FILE, renderTimer("Daily deletion of old rows of Mahi's access log", '03:30')],
     [FAILURE_UNIT_FILE, FAILURE_UNIT],
   ]
   for (const [name, text] of files) {
@@ -114,6 +118,20 @@ IOSchedulingClass=idle
 ${hardened('mahi mahi/backups')}`
 }
 
+/** Only the owner of the tables may delete rows of the access log: with PostgreSQL, that is another user. */
+function renderPruneUnit(program: readonly string[]): string {
+  return `[Unit]
+Description=Deletes rows of Mahi's access log that are older than 400 days
+${ON_FAILURE}
+[Service]
+Type=oneshot
+ExecStart=${[...program, 'audit', 'prune', '--older-than', '400'].map(quoteUnit).join(' ')}
+EnvironmentFile=/etc/mahi/${SETTINGS_FILE}
+# With PostgreSQL: DATABASE_URL of the owner of the tables.
+EnvironmentFile=-/etc/mahi/owner.env
+${hardened('mahi')}`
+}
+
 /** Where a machine has nothing that follows failed units, the message in its log is what a person can act on. */
 const FAILURE_UNIT = `[Unit]
 Description=Reports that %i has failed
@@ -130,18 +148,20 @@ export function findHidden(program: readonly string[]): string[] {
   return program.filter((path) => /^\/(?:home|root|run\/user)\//.test(path))
 }
 
-/** Persistent: a machine that was off at that time makes the backup after it starts. */
-const BACKUP_TIMER = `[Unit]
-Description=Daily backup of Mahi's database
+/** Persistent: a machine that was off at that time does it after it starts. */
+function renderTimer(description: string, time: string): string {
+  return `[Unit]
+Description=${description}
 
 [Timer]
-OnCalendar=*-*-* 02:30
+OnCalendar=*-*-* ${time}
 RandomizedDelaySec=15min
 Persistent=yes
 
 [Install]
 WantedBy=timers.target
 `
+}
 
 /** A dedicated user, a read-only system, and one writable folder. */
 function hardened(stateDirectory: string): string {

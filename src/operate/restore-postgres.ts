@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, DatabaseUnusable, type Reader, type Writer } from '../foundation/database/database.ts'
 import { openDatabase } from '../foundation/database/open.ts'
-import { schemaOf } from './backup.ts'
+import { damaged, schemaOf } from './backup.ts'
 import { moveDump } from './move-dump.ts'
 import { pipePrograms, runProgram } from './postgres-programs.ts'
 
@@ -69,7 +69,7 @@ const PSQL = [
 async function findSchema(file: string): Promise<string> {
   const list = await runProgram({ program: 'pg_restore', parameters: ['--list', file] })
   const [, schema] = / TABLE (\S+) migration /.exec(list) ?? []
-  if (schema === undefined) throw new DatabaseUnusable(`${file} is damaged, or is not a backup of Mahi`)
+  if (schema === undefined) throw damaged(file)
   return schema
 }
 

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readSync, rmSync } from 'node:fs'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
+import { NewerTables } from '../foundation/database/migrate.ts'
 import { openDatabase } from '../foundation/database/open.ts'
 import { checkSqlite, copyPages, explainFile, pathOf } from './backup.ts'
 import { restorePostgres } from './restore-postgres.ts'
@@ -24,6 +25,14 @@ export interface RestoreOptions {
  * @throws {DatabaseUnusable} if this is not possible; nothing is changed then
  */
 export async function restore(url: string, file: string, options: RestoreOptions): Promise<void> {
+  try {
+    await restoreFile(url, file, options)
+  } catch (error) {
+    throw explainFailure(error, file)
+  }
+}
+
+async function restoreFile(url: string, file: string, options: RestoreOptions): Promise<void> {
   const isDump = readStart(file) === DUMP
   const toSqlite = url.startsWith('sqlite:')
   if (isDump === toSqlite) {
@@ -67,6 +76,24 @@ async function restoreSqlite(path: string, file: string, prepare: Prepare): Prom
   } finally {
     remove()
   }
+}
+
+const UNCHANGED = 'Nothing was changed'
+
+/** Says of every failure that nothing was restored. */
+function explainFailure(error: unknown, file: string): unknown {
+  if (!(error instanceof DatabaseUnusable)) return error
+  const message =
+    error instanceof NewerTables
+      ? `${file} was made by a newer version of Mahi (${error.migrations.join(', ')}): restore it with that version`
+      : error.message
+  if (message === error.message && message.includes(UNCHANGED)) return error
+  return new DatabaseUnusable(
+    `${message}. ${UNCHANGED}: nothing was restored, and the service can continue`,
+    {
+      cause: error,
+    },
+  )
 }
 
 async function holdsData(database: Database): Promise<boolean> {

@@ -9,6 +9,7 @@ import { VERSION } from '../foundation/package/root.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { countByKey } from '../submissions/encryption/reencrypt.ts'
 import { countRuns } from '../submissions/findings/runs.ts'
+import { type BackupRecord, listBackups } from './backups.ts'
 import { listTables } from './tables.ts'
 
 const DAY = 86_400_000
@@ -31,6 +32,14 @@ export interface Status {
   readonly workers: number
   /** Files and runs by the key that encrypts them; those with `null` are not, or not completely. */
   readonly encryption: readonly { readonly id: string | null; readonly count: number }[]
+  /** The last backup that each program has recorded, and its last failure since. */
+  readonly backups: readonly {
+    readonly program: string
+    readonly finished: string | null
+    readonly bytes: number | null
+    readonly failed: string | null
+    readonly reason: string | null
+  }[]
   readonly keys: {
     readonly valid: number
     readonly expired: number
@@ -70,9 +79,15 @@ export async function readStatus(database: Database, now = Date.now()): Promise<
       },
       ...(tables.has('job') ? await readQueue(reader, now) : NO_QUEUE),
       encryption: tables.has('file_version') ? await countByKey(reader) : [],
+      backups: tables.has('backup') ? (await listBackups(reader)).map(describeBackup) : [],
       keys: await readKeys(reader, now),
     }
   })
+}
+
+function describeBackup({ program, finished, bytes, failed, reason }: BackupRecord) {
+  const show = (time: number | null) => (time === null ? null : formatTimestamp(time))
+  return { program, finished: show(finished), bytes, failed: show(failed), reason }
 }
 
 const NO_QUEUE = { queue: { waiting: 0, running: 0, oldest: null }, workers: 0 }
@@ -135,7 +150,7 @@ async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
 
 /** The status as text, with one item per line. */
 export function describeStatus(status: Status): string {
-  const { submissions, queue, encryption, keys } = status
+  const { submissions, queue, encryption, backups, keys } = status
   const states = Object.entries(submissions.byState).map(([state, count]) => `${count} ${state}`)
   const encrypted = encryption.map(({ id, count }) => `${count} ${id === null ? 'not' : `with ${id}`}`)
   const lines: [string, string][] = [
@@ -150,6 +165,9 @@ export function describeStatus(status: Status): string {
       `${queue.waiting} waiting, ${queue.running} running${queue.running === 0 ? '' : ` on ${status.workers} workers`}`,
     ],
     ['Encryption', `files and runs: ${encrypted.join(', ') || 'none'}`],
+    ...(backups.length === 0
+      ? ([['Backup', 'none recorded: see "Backups" in docs/operations.md']] as [string, string][])
+      : backups.map((backup) => ['Backup', showBackup(backup)] as [string, string])),
     ['Keys', `${keys.valid} valid, ${keys.expired} expired, ${keys.revoked} revoked`],
     ...keys.expiring.map(
       ({ id, clientId, expires }) =>
@@ -157,6 +175,11 @@ export function describeStatus(status: Status): string {
     ),
   ]
   return lines.map(([name, text]) => `${name.padEnd(13)} ${text}\n`).join('')
+}
+
+function showBackup({ program, finished, bytes, failed, reason }: Status['backups'][number]): string {
+  const made = finished === null ? 'never' : `${finished}${bytes === null ? '' : `, ${formatBytes(bytes)}`}`
+  return `${made}, by ${program}${failed === null ? '' : `; failed on ${failed}: ${reason}`}`
 }
 
 function describeIndex({ state, bytes, failed, reason }: SearchIndexStatus): string {

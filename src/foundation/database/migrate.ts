@@ -22,6 +22,19 @@ import { findingBlocks } from './migrations/0022-finding-blocks.ts'
 import { confirmedCodings } from './migrations/0025-confirmed-codings.ts'
 import type { Migration } from './migrations/migration.ts'
 
+/** A newer version of Mahi has changed the tables. */
+export class NewerTables extends DatabaseUnusable {
+  /** @param migrations the names of those that this version does not know */
+  readonly migrations: readonly string[]
+
+  constructor(migrations: readonly string[]) {
+    super(
+      `This database was changed by a newer version of Mahi (${migrations.join(', ')}). Run that version, or restore a backup`,
+    )
+    this.migrations = migrations
+  }
+}
+
 /** All migrations, oldest first. A released migration is never changed or removed. */
 const MIGRATIONS: readonly Migration[] = [
   initial,
@@ -97,15 +110,18 @@ export async function hasTables(reader: Reader): Promise<boolean> {
   return tables.some(({ name }) => name === 'migration')
 }
 
+/** When the tables were created, in milliseconds since 1970. */
+export async function firstMigration(reader: Reader): Promise<number> {
+  return (await reader.get<{ time: number }>('select min(applied) as time from migration'))?.time ?? 0
+}
+
 async function pending(reader: Reader): Promise<Migration[]> {
   if (!(await hasTables(reader))) return [...MIGRATIONS]
 
   const applied = (await reader.all<{ name: string }>('select name from migration')).map(({ name }) => name)
   const unknown = applied.filter((name) => !MIGRATIONS.some((migration) => migration.name === name))
   if (unknown.length > 0) {
-    throw new DatabaseUnusable(
-      `This database was changed by a newer version of Mahi (${unknown.join(', ')}). Run that version, or restore a backup`,
-    )
+    throw new NewerTables(unknown)
   }
   return MIGRATIONS.filter(({ name }) => !applied.includes(name))
 }

@@ -1,0 +1,284 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { importOccupations } from '../src/catalogue/import/import.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { AccessLog, readAccesses } from '../src/submissions/accesses/access-log.ts'
+import { Installation, until } from './support/command.ts'
+import { readYaml } from './support/deploy.ts'
+import { fillDatabase, withDatabase } from './support/filled-database.ts'
+import { findFreePort } from './support/free-port.ts'
+import { ask } from './support/load.ts'
+import { sourceOf } from './support/service.ts'
+import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
+import { readState } from './support/state.ts'
+import { engine, temporaryFolder } from './support/temporary.ts'
+import { testWhere } from './support/test-where.ts'
+
+const DAY = 86_400_000
+
+interface Rules {
+  groups: { rules: { alert: string; expr: string }[] }[]
+}
+
+/** The seconds that an alert compares a metric with. */
+function limitOf(alert: string): number {
+  const rules = readYaml<Rules>('deploy/monitoring/alerts.yaml').groups.flatMap((group) => group.rules)
+  const [, hours] = / > (\d+) \* 3600$/.exec(rules.find((rule) => rule.alert === alert)?.expr ?? '') ?? []
+  return Number(hours) * 3600
+}
+
+/** A service, and how old its newest backup is by its metrics. */
+async function serveWithMetrics(mahi: Installation, environment: Record<string, string> = {}) {
+  const port = await findFreePort()
+  const { url, command } = await mahi.serve({ METRICS_PORT: `${port}`, ...environment })
+  onTestFinished(() => command.kill('SIGTERM'))
+  const read = async (name: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+  }
+  return { url, read }
+}
+
+describe('the age of the newest backup', () => {
+  test('is a metric, from the creation of the database on, and mahi status shows it', async () => {
+    const mahi = await new Installation().migrate()
+    const { read } = await serveWithMetrics(mahi)
+    const unprotected = await read('mahi_backup_age_seconds')
+    expect(unprotected).toBeGreaterThanOrEqual(0)
+    expect(unprotected).toBeLessThan(3600)
+    expect((await mahi.run(['status'])).stdout).toMatch(/^Backup +none recorded/m)
+    await withDatabase(mahi.databaseUrl, (database) =>
+      database.write('schema', (writer) =>
+        writer.run('update migration set applied = applied - $1', [9 * DAY]),
+      ),
+    )
+    await until(async () => ((await read('mahi_backup_age_seconds')) > 8 * 86_400 ? true : undefined))
+
+    await mahi.runJson(['backup', join(temporaryFolder(), 'mahi.backup')])
+    await until(async () =>
+      (await read('mahi_backup_age_seconds')) < limitOf('MahiBackupOld') ? true : undefined,
+    )
+    expect((await mahi.run(['status'])).stdout).toMatch(/^Backup +\d{4}-\S+, [\d.]+ MiB, by mahi$/m)
+    // Another program that makes backups records them.
+    await mahi.runJson(['backup', '--made-by', 'pgbackrest'])
+    const { backups } = (await mahi.runJson(['status'])) as { backups: { program: string }[] }
+    expect(backups.map(({ program }) => program)).toEqual(['pgbackrest', 'mahi'])
+    const both = await mahi.run(['backup', 'file', '--made-by', 'x'])
+    expect([both.code, both.stderr]).toEqual([
+      1,
+      expect.stringContaining('give the file of the backup, or --made-by'),
+    ])
+  })
+
+  test('grows while a schedule fails for a week, each failure says so, and the service continues', async () => {
+    const mahi = new Installation()
+    const { headers } = await fillDatabase(mahi.databaseUrl)
+    const { url, read } = await serveWithMetrics(mahi)
+    const folder = join(temporaryFolder(), 'backups')
+    const backup = ['backup', '--keep', '3', folder]
+    await mahi.runJson(backup)
+    await withDatabase(mahi.databaseUrl, (database) =>
+      database.write('job:backup', (writer) =>
+        writer.run('update backup set finished = finished - $1', [7 * DAY]),
+      ),
+    )
+    // The disk of the backups is gone: a file is in its place.
+    rmSync(folder, { recursive: true })
+    writeFileSync(folder, '')
+    for (let night = 0; night < 2; night++) {
+      const { code, stderr } = await mahi.run(backup)
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(
+          /\. No backup was written, and the service is unchanged\. The newest backup is of \S+, 7 days ago\. Correct this and run the command again\n$/,
+        ),
+      ])
+    }
+    expect((await mahi.run(['status'])).stdout).toMatch(
+      /^Backup +\S+, [\d.]+ MiB, by mahi; failed on \S+: .*cannot be written/m,
+    )
+    await until(async () => ((await read('mahi_backup_failed')) === 1 ? true : undefined))
+    expect(await read('mahi_backup_age_seconds')).toBeGreaterThan(limitOf('MahiBackupOld'))
+    expect((await ask(`${url}/v1/occupations`, headers)).status).toBe(200)
+    // The disk is back.
+    rmSync(folder)
+    await mahi.runJson(backup)
+    await until(async () => ((await read('mahi_backup_failed')) === 0 ? true : undefined))
+  })
+})
+
+/** A backup in a folder, of a database that was changed since. */
+async function makeBackup(environment: Record<string, string> = {}) {
+  const mahi = new Installation()
+  const { headers } = await fillDatabase(mahi.databaseUrl)
+  const folder = temporaryFolder()
+  const file = join(folder, 'mahi.backup')
+  if (environment.ENCRYPTION_KEYS !== undefined)
+    await mahi.runJson(['submissions', 'reencrypt'], { environment })
+  await mahi.runJson(['backup', file], { environment })
+  await mahi.runJson(['occupations', 'import', '-'], { input: '{"occupationCode":"LATER"}\n', environment })
+  return { mahi, headers, file, folder }
+}
+
+/** Everything but when the keys were used. */
+async function readContent(database: Database) {
+  const { keys, ...content } = await readState(database)
+  return { ...content, keys: [...keys.keys()] }
+}
+
+const UNCHANGED = /Nothing was changed: nothing was restored, and the service can continue\n$/
+
+describe('a backup that cannot be restored ends in a sentence, and the service is as it was', () => {
+  /** Tries to restore a file while a service runs. */
+  async function refuse(
+    { mahi, headers }: Pick<Awaited<ReturnType<typeof makeBackup>>, 'mahi' | 'headers'>,
+    file: string,
+    says: RegExp,
+    {
+      service = {},
+      command = service,
+    }: { service?: Record<string, string>; command?: Record<string, string> } = {},
+  ) {
+    const before = await withDatabase(mahi.databaseUrl, readContent)
+    const { url, command: server } = await mahi.serve(service)
+    const { code, stderr } = await mahi.run(['restore', '--replace', file], { environment: command })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(says)])
+    expect(stderr).toMatch(UNCHANGED)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect((await ask(`${url}/v1/occupations/LATER`, headers)).status).toBe(200)
+    server.kill('SIGTERM')
+    await server.ended
+    expect(await withDatabase(mahi.databaseUrl, readContent)).toEqual(before)
+  }
+
+  test('because a newer version made it', async () => {
+    const made = await makeBackup()
+    const newer = new Installation()
+    await newer.migrate()
+    await withDatabase(newer.databaseUrl, (database) =>
+      database.write('schema', (writer) =>
+        writer.run(`insert into migration (name, applied) values ('9999-later', 0)`),
+      ),
+    )
+    const file = join(made.folder, 'newer.backup')
+    await newer.runJson(['backup', file])
+    await refuse(
+      made,
+      file,
+      /newer\.backup was made by a newer version of Mahi \(9999-later\): restore it with that version\. /,
+    )
+  })
+
+  test('because it is of the other engine', async () => {
+    const made = await makeBackup()
+    const file = join(made.folder, 'other')
+    writeFileSync(file, engine === 'sqlite' ? 'PGDMP\x01\x0e' : 'SQLite format 3\0')
+    await refuse(
+      made,
+      file,
+      /other is a backup of (PostgreSQL|SQLite), and DATABASE_URL names (a SQLite file|PostgreSQL): restore it to \1, then use "mahi copy"\. /,
+    )
+  })
+
+  test('because it is cut off', async () => {
+    const made = await makeBackup()
+    const file = join(made.folder, 'cut.backup')
+    writeFileSync(file, readFileSync(made.file).subarray(0, statSync(made.file).size / 2))
+    await refuse(
+      made,
+      file,
+      /(?:cut\.backup is damaged, or is not a backup of Mahi: use another backup|pg_restore failed)/,
+    )
+  })
+
+  test('because its data is encrypted with another key', async () => {
+    const key = (byte: number) => `k1:${Buffer.alloc(32, byte).toString('base64')}`
+    const service = { ENCRYPTION_KEYS: key(1) }
+    const made = await makeBackup(service)
+    await refuse(
+      made,
+      made.file,
+      /the key "k1" in ENCRYPTION_KEYS is not the key of this name.* Set the original key/,
+      {
+        service,
+        command: { ENCRYPTION_KEYS: key(2) },
+      },
+    )
+    await refuse(made, made.file, /ENCRYPTION_KEYS is not set\. Set it/, { service, command: {} })
+  })
+})
+
+const testDisk = testWhere(
+  hasSmallDisk && engine === 'sqlite',
+  'a full disk: making one takes root, mkfs.ext4 and a loop device; with PostgreSQL, pg_dump writes the file',
+)
+
+testDisk(
+  'an archive without room: no backup is written, earlier ones stay, and a restore changes nothing',
+  async () => {
+    const disk = SmallDisk.create(48)
+    const mahi = new Installation()
+    const environment = { DATABASE_URL: `sqlite:${disk.folder}/mahi.db` }
+    const records = Array.from({ length: 3000 }, (_, index) => ({
+      occupationCode: `X${index}`,
+      descriptionEnglish: `${index} `.repeat(400).slice(0, 1999),
+    }))
+    await withDatabase(environment.DATABASE_URL, (database) => importOccupations(database, sourceOf(records)))
+    const whole = join(temporaryFolder(), 'mahi.backup')
+    await mahi.runJson(['backup', whole], { environment })
+    const folder = join(disk.folder, 'backups')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'mahi-20260101T000000Z.backup'), 'kept')
+    const before = await withDatabase(environment.DATABASE_URL, readState)
+    // Enough to open the database, and less than a copy of it takes.
+    disk.fill(3_000_000)
+    const backup = await mahi.run(['backup', '--keep', '1', folder], { environment })
+    expect([backup.code, backup.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /cannot be written \(\w+\).* with room for the file\. No backup was written, and the service is unchanged\. The newest backup is of \S+, less than a day ago\./,
+      ),
+    ])
+    expect(readdirSync(folder)).toEqual(['mahi-20260101T000000Z.backup'])
+    const restored = await mahi.run(['restore', '--replace', whole], { environment })
+    expect([restored.code, restored.stderr]).toEqual([1, expect.stringMatching(UNCHANGED)])
+    expect(await withDatabase(environment.DATABASE_URL, readState)).toEqual(before)
+    expect(readdirSync(disk.folder).filter((name) => name.includes('.restore'))).toEqual([])
+  },
+)
+
+test('a restore keeps the rows of the access log that were stored after the backup', async () => {
+  const { mahi, file } = await makeBackup()
+  const database = await openDatabase(mahi.databaseUrl)
+  const log = new AccessLog(database)
+  const access = { request: 'r', credential: 'mahi_000000000000', operation: 'get-submission', token: 't' }
+  log.record({ ...access, eid: '1001', change: false })
+  await log.record({ ...access, eid: '1002', change: true, operation: 'put-file' })
+  await log.stop()
+  const read = async () => {
+    const rows: unknown[] = []
+    for await (const { id: _, ...row } of readAccesses(database, { since: 0 })) rows.push(row)
+    return rows
+  }
+  const before = await read()
+  expect(before).toHaveLength(2)
+  await database.close()
+  const restored = await mahi.run(['restore', '--replace', file])
+  expect([restored.code, restored.stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      /^Restored\. Changes since the backup are gone, also those that were made during the restore\. /,
+    ),
+  ])
+  const again = await openDatabase(mahi.databaseUrl)
+  onTestFinished(() => again.close())
+  const rows: unknown[] = []
+  for await (const { id: _, ...row } of readAccesses(again, { since: 0 })) rows.push(row)
+  expect(rows).toEqual(before)
+  // What is known of backups is kept as well.
+  expect(await again.all('select program from backup where finished is not null')).toEqual([
+    { program: 'mahi' },
+  ])
+})
