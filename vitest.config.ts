@@ -39,7 +39,7 @@ const long = [
   'test/input.hostile-service.test.ts',
   'test/{mirror,submissions,jobs}.{cuts,faults,history}.test.ts',
   'test/{docs,console}.browser.test.ts',
-  'test/generators.test.ts',
+  'test/{duckdb,generators}.test.ts',
   'test/console.{forgery,oidc,pages,submissions}.test.ts',
 ]
 const isShort = process.env.TEST_SUITE === 'short'

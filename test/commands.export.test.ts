@@ -162,3 +162,53 @@ test('an unknown format is refused, and the available ones are listed', async ()
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv.')
 })
+
+test('long tables have every value once, and a Data Package that mahi check accepts', async () => {
+  const mahi = await new Installation().fill([
+    ...AWKWARD,
+    {
+      occupationCode: '0110',
+      titleEnglish: 'Teacher',
+      altJobTitlesEnglish: ['Educator', 'Schoolteacher'],
+      detailedWorkActivitiesEnglish: ['Plan lessons'],
+      renumeration: { payLowerBound: 50_000, payUpperBound: 90_000 },
+      minorGroups: [
+        {
+          minorGroupRelationType: 'Primary',
+          minorGroup: {
+            code: '011',
+            majorGroups: [
+              { majorGroupRelationType: 'Primary', majorGroup: { code: '0' } },
+              { majorGroupRelationType: 'Secondary', majorGroup: { code: '1' } },
+            ],
+          },
+        },
+      ],
+    },
+  ])
+  const refused = await mahi.run(['occupations', 'export', '--format', 'tables'])
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('give a folder with --output')])
+  const { code, stderr } = await mahi.run([
+    'occupations',
+    'export',
+    '--format',
+    'tables',
+    '--output',
+    'tables',
+  ])
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^Exported 7 records from /)])
+  const rowsOf = (name: string) =>
+    readFileSync(join(mahi.folder, 'tables', `${name}.csv`), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('0110,'))
+  expect(rowsOf('names')).toEqual([
+    '0110,en,title,1,Teacher',
+    '0110,en,alternative,1,Educator',
+    '0110,en,alternative,2,Schoolteacher',
+  ])
+  expect(rowsOf('tasks')).toEqual(['0110,en,1,Plan lessons'])
+  expect(rowsOf('groups')).toEqual(['0110,1,Primary,011,,Primary,0,', '0110,2,Primary,011,,Secondary,1,'])
+  expect(rowsOf('pay')).toEqual(['0110,10,50000', '0110,90,90000'])
+  const checked = await mahi.run(['check', 'tables'])
+  expect(checked.stdout + checked.stderr).toContain('No findings in the 5 files that were checked.')
+})

@@ -17,7 +17,7 @@ const blocksOf = (text: string, language: string) =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map((match) => match[1] ?? '')
 const preludeOf = (language: string) =>
   blocksOf(cookbook, language).find((block) => /^(?:\/\/|#) prelude/.test(block)) ?? ''
-const recipes = cookbook.split(/^## /m).slice(1)
+const recipes = cookbook.split(/^## (?=\d)/m).slice(1)
 
 /** The programs besides Node that the recipes need, by a call that succeeds where they are. */
 const PROGRAMS: [string, string[]][] = [

@@ -40,7 +40,8 @@ export async function exportOccupations(
   })
 }
 
-async function* readDocuments(reader: Reader): AsyncGenerator<string[]> {
+/** The documents of all records, ordered by code, in batches. */
+export async function* readDocuments(reader: Reader): AsyncGenerator<string[]> {
   let last = ''
   for (;;) {
     const rows = await reader.all<{ code: string; document: string }>(
