@@ -160,6 +160,19 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       expect(await page.getByRole('status').first().textContent()).toBe('Your decision is withdrawn.')
     })
 
+    test('a major group leads to its minor groups, and a minor group to its occupations', async () => {
+      const console = await start()
+      const { page, url } = await console.open(browser)
+      await page.goto(`${url}/console/occupations`)
+      await page.getByRole('link', { name: 'Education' }).click()
+      await page
+        .getByRole('list', { name: 'Minor groups of Education' })
+        .getByRole('link', { name: 'Teaching' })
+        .click()
+      expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe('Teaching (3)')
+      expect(new URL(page.url()).search).toBe('?group=G1&minor=M1')
+    })
+
     test('the URL is the state: back and forward lead to what was there', async () => {
       const console = await start()
       const { page, url } = await console.open(browser)

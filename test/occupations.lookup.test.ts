@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { replaceCode } from '../src/catalogue/history/replace.ts'
 import type { OccupationPage } from './support/catalogue.ts'
 import { Service } from './support/service.ts'
 
@@ -122,12 +123,17 @@ describe('Filter.Codes', () => {
   const list = async (service: Service, query: string) =>
     (await service.get(`/v1/occupations?${query}`)).json<OccupationPage>()
 
-  test('finds the records with these codes, in any order and form, and leaves out unknown ones', async () => {
+  test('finds the records with these codes, in any order and form, and names unknown ones', async () => {
     const service = await start()
     const page = await list(service, 'Filter.Codes=A%CC%842,A0101,nothing,A0101')
     expect(page.data.map(({ occupationCode }) => occupationCode)).toEqual(['A0101', 'Ā2'])
     expect([page.totalCount, page.resultsCount]).toEqual([2, 2])
-    expect(await list(service, 'Filter.Codes=nothing')).toEqual({ totalCount: 0, data: [], resultsCount: 0 })
+    expect(await list(service, 'Filter.Codes=nothing')).toEqual({
+      totalCount: 0,
+      data: [],
+      resultsCount: 0,
+      missingCodes: [{ occupationCode: 'nothing' }],
+    })
   })
 
   test('supports a hundred codes and no more', async () => {
@@ -137,4 +143,27 @@ describe('Filter.Codes', () => {
     const refused = await service.get(`/v1/occupations?Filter.Codes=${codes(101)}`)
     expect(refused.json().detail).toBe('Filter.Codes has 101 items; at most 100 are allowed.')
   })
+})
+
+test('Filter.Codes without Limit returns every named record, and reports codes that are missing or replaced', async () => {
+  const service = await Service.start()
+  const codes = Array.from({ length: 30 }, (_, index) => `N${10 + index}`)
+  await service.import([...codes, 'OLD'].map((occupationCode) => ({ occupationCode })))
+  await service.import(
+    codes.map((occupationCode) => ({ occupationCode })),
+    { replace: true },
+  )
+  await replaceCode(service.database, 'OLD', ['N10', 'N11'])
+  await service.revisions.refresh()
+  const url = `/v1/occupations?Filter.Codes=${[...codes, 'OLD', 'NEVER'].join(',')}`
+  const page = (await service.get(url)).json()
+  expect(page).toMatchObject({ totalCount: 30, resultsCount: 30 })
+  expect(page).not.toHaveProperty('nextCursor')
+  expect(page.missingCodes).toEqual([
+    { occupationCode: 'NEVER' },
+    { occupationCode: 'OLD', removedDate: expect.stringMatching(/Z$/), replacedBy: ['N10', 'N11'] },
+  ])
+  expect((await service.get(`${url}&limit=20`)).json()).toMatchObject({ resultsCount: 20, nextCursor: 'N30' })
+  const all = (await service.get(`/v1/occupations?Filter.Codes=${codes.join(',')}`)).json()
+  expect(all).not.toHaveProperty('missingCodes')
 })

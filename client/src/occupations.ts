@@ -28,7 +28,7 @@ export interface OccupationsQuery {
   minorGroupCode?: string | undefined
   /** `Filter.GroupRelation`: `Primary` counts only Primary relations to the groups. Default `Any`. */
   groupRelation?: 'Primary' | 'Any' | undefined
-  /** `Filter.Codes`: only the records with these codes, up to 100. A code with a comma cannot be named. */
+  /** `Filter.Codes`: only the records with these codes, up to 100: without `limit`, all on one page. `missingCodes` of the page lists those that do not exist. A code with a comma cannot be named. */
   codes?: readonly string[] | undefined
   /** `Fields`: the fields that each record shows. */
   fields?: readonly (keyof OccupationRecord)[] | undefined

@@ -29,6 +29,18 @@ export interface OccupationPage {
   data?: OccupationRecord[]
   /** Number of records on this page. */
   resultsCount?: number
+  /** The codes in `Filter.Codes` that the catalogue does not have; absent if it has all of them. */
+  missingCodes?: MissingOccupation[]
+}
+
+/** A code that the catalogue does not have, and its successors. */
+export interface MissingOccupation {
+  /** The code. */
+  occupationCode?: string
+  /** When it was removed; absent if the catalogue never had it. */
+  removedDate?: string
+  /** Its successors. */
+  replacedBy?: string[]
 }
 
 /** One occupation. A field without a value is absent. */

@@ -104,6 +104,19 @@ class OccupationPage(TypedDict, total=False):
     data: List[OccupationRecord]
     #: Number of records on this page.
     resultsCount: int
+    #: The codes in `Filter.Codes` that the catalogue does not have; absent if it has all of them.
+    missingCodes: List[MissingOccupation]
+
+
+class MissingOccupation(TypedDict, total=False):
+    """A code that the catalogue does not have, and its successors."""
+
+    #: The code.
+    occupationCode: str
+    #: When it was removed; absent if the catalogue never had it.
+    removedDate: str
+    #: Its successors.
+    replacedBy: List[str]
 
 
 class OccupationRecord(TypedDict, total=False):
@@ -1378,7 +1391,8 @@ class _Operations:
         - minor_group_code: Only records of this minor group, Primary or Secondary.
         - group_relation: How the records belong to the groups of the group filters: `Any`, or only `Primary`: the
         Primary minor group, and its Primary major group.
-        - codes: Only the records with these codes: up to 100, comma-separated. Unknown codes are left out.
+        - codes: Only the records with these codes: up to 100, comma-separated. Without `Limit`, the page has all of
+        them. `missingCodes` lists those that the catalogue does not have.
         - fields: The fields that each record shows, comma-separated; all of them where it is absent.
         - last_updated_after: Only records last updated after this time, exclusive. RFC 3339; UTC where no offset is
         given.

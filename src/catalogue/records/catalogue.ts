@@ -8,11 +8,12 @@ import { remember } from '../../foundation/cache/remember.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
 import { readAtStandby, type Servers, StateMissing } from '../../foundation/database/servers.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { type NamedQuery, type OccupationQuery, writeQuery } from './list-query.ts'
 import { readListedPage } from './listed.ts'
 import { asPrimary } from './primary.ts'
 import { type PageQuery, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
-import type { OccupationRows } from './rows.ts'
+import type { MissingCode, OccupationRows } from './rows.ts'
 import { windowBetween } from './window.ts'
 
 /** Memory for cached plans of windows, in bytes: callers choose the windows, and a plan may be a list of codes. */
@@ -265,12 +266,23 @@ function renderPage({
   totalCount,
   documents,
   resultsCount,
+  missing = [],
 }: OccupationRows): Buffer[] {
   const cursors = { nextCursor, currentCursor, totalCount }
   return surround(
     `${JSON.stringify(cursors).slice(0, -1)},"data":[`,
     documents,
-    `],"resultsCount":${resultsCount}}`,
+    `],"resultsCount":${resultsCount}${missing.length === 0 ? '' : `,"missingCodes":${renderMissing(missing)}`}}`,
+  )
+}
+
+function renderMissing(missing: readonly MissingCode[]): string {
+  return JSON.stringify(
+    missing.map(({ code, removed, replacedBy }) => ({
+      occupationCode: code,
+      ...(removed !== undefined && { removedDate: formatTimestamp(removed) }),
+      ...(replacedBy.length > 0 && { replacedBy }),
+    })),
   )
 }
 

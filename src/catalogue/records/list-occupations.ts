@@ -6,13 +6,14 @@ import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import { ofCatalogue } from '../contract.ts'
 import type { OccupationOptions } from '../operations.ts'
 import { EXAMPLE_PAGE } from './example.ts'
-import { nameQuery } from './list-query.ts'
+import { type NamedQuery, nameQuery } from './list-query.ts'
 import {
   EntryRequirements,
   MajorGroup,
   MajorGroupRelation,
   MinorGroup,
   MinorGroupRelation,
+  MissingOccupation,
   OccupationPage,
   OccupationRecord,
   occupationQuery,
@@ -34,6 +35,7 @@ export function listOccupations({ catalogue, anonymous, limits }: OccupationOpti
     request: { query: occupationQuery(limits), derive: nameQuery },
     schemas: {
       OccupationPage,
+      MissingOccupation,
       OccupationRecord,
       MinorGroupRelation,
       MinorGroup,
@@ -48,7 +50,8 @@ export function listOccupations({ catalogue, anonymous, limits }: OccupationOpti
       304: NOT_MODIFIED,
     },
     problems: COMMON_PROBLEMS,
-  }).handle(({ request, query, isFresh }) => {
+  }).handle(({ request, query: given, received, isFresh }) => {
+    const query = withAllCodes(given, received, limits.max)
     // If the caller's version is known to be current, no page is read.
     const etag = catalogue.etag(query)
     if (etag !== undefined && isFresh(etag)) return notModified(etag)
@@ -56,4 +59,18 @@ export function listOccupations({ catalogue, anonymous, limits }: OccupationOpti
       page(found, () => catalogue.reweigh(query, found)),
     )
   })
+}
+
+/** Without a limit of the caller, a page has all records that it names. */
+function withAllCodes(
+  named: NamedQuery,
+  received: Readonly<Record<string, string>>,
+  most: number,
+): NamedQuery {
+  const { Limit: limit, 'Filter.Codes': codes = [] } = named.query
+  if (codes.length <= limit) return named
+  const hasLimit = Object.entries(received).some(
+    ([name, value]) => name.toLowerCase() === 'limit' && value !== '',
+  )
+  return hasLimit ? named : nameQuery({ ...named.query, Limit: Math.min(codes.length, most) })
 }

@@ -8,10 +8,14 @@ import { type OccupationRows, toRevision } from './rows.ts'
 import type { Window } from './window.ts'
 
 interface ListedRow extends Revision {
+  /** A named code; null if none is named. */
   readonly code: string | null
   readonly updated: number
   readonly filters: string
-  readonly document: string
+  /** Null if the catalogue does not have the code. */
+  readonly document: string | null
+  readonly removed: number | null
+  readonly replaced_by: string | null
 }
 
 /**
@@ -27,15 +31,15 @@ export async function readListedPage(
   window: Window | undefined,
 ): Promise<OccupationRows> {
   const rows = await reader.all<ListedRow>(
-    `select r.number, r.changed, o.code, o.updated, o.filters, o.document
-     from ${CATALOGUE_REVISION} r left join (
-       select code, updated, filters, document from occupation
-       where code in (select e.value ->> 0 from ${reader.dialect.elements('$1', 'e')})
-     ) o on true`,
-    [JSON.stringify(codes.map((code) => [code]))],
+    `select r.number, r.changed, e.value as code, o.updated, o.filters, o.document, t.removed, t.replaced_by
+     from ${CATALOGUE_REVISION} r left join ${reader.dialect.texts('$1', 'e')} on true
+     left join occupation o on o.code = e.value
+     left join occupation_removed t on t.code = e.value and o.code is null`,
+    [JSON.stringify(codes)],
   )
-  const matching = rows
-    .flatMap((row) => (row.code === null ? [] : [{ ...row, code: row.code }]))
+  const named = rows.flatMap((row) => (row.code === null ? [] : [{ ...row, code: row.code }]))
+  const matching = named
+    .flatMap((row) => (row.document === null ? [] : [{ ...row, document: row.document }]))
     .filter(({ updated }) => window === undefined || (updated >= window.from && updated <= window.to))
     .filter(({ filters }) => isPosted(filters, majorGroup, minorGroup))
     .sort((a, b) => compareCodePoints(a.code, b.code))
@@ -48,6 +52,14 @@ export async function readListedPage(
     currentCursor: shown[0]?.code,
     nextCursor: found[limit]?.code,
     documents: shown.length === 0 ? undefined : joinTexts(shown.map(({ document }) => document)),
+    missing: named
+      .filter(({ document }) => document === null)
+      .map(({ code, removed, replaced_by }) => ({
+        code,
+        removed: removed ?? undefined,
+        replacedBy: replaced_by === null ? [] : (JSON.parse(replaced_by) as string[]),
+      }))
+      .sort((a, b) => compareCodePoints(a.code, b.code)),
   }
 }
 

@@ -15,6 +15,15 @@ export interface OccupationRows {
   readonly nextCursor: string | undefined
   /** The stored documents, joined by commas; `undefined` if there are none. */
   readonly documents: Buffer | undefined
+  /** The codes that a caller has named and the catalogue does not have. */
+  readonly missing?: readonly MissingCode[]
+}
+
+export interface MissingCode {
+  readonly code: string
+  /** When it was removed, in milliseconds since 1970; `undefined` if the catalogue never had it. */
+  readonly removed: number | undefined
+  readonly replacedBy: readonly string[]
 }
 
 /** The source of a page's rows, in the order of their codes; the first ones are read. */

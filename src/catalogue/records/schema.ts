@@ -165,7 +165,22 @@ export const OccupationRecord = Type.Object(
 )
 export type OccupationRecord = Static<typeof OccupationRecord>
 
-/** Section 2.1 of the interface. */
+/** A code in `Filter.Codes` that the catalogue does not have. */
+export const MissingOccupation = Type.Object(
+  {
+    occupationCode: code('The code.'),
+    removedDate: Type.Optional(
+      Type.String({
+        description: 'When it was removed; absent if the catalogue never had it.',
+        format: 'date-time',
+      }),
+    ),
+    replacedBy: Type.Optional(Type.Array(Type.String(), { description: 'Its successors.' })),
+  },
+  { description: 'A code that the catalogue does not have, and its successors.' },
+)
+
+/** Section 2.1 of the interface. The last field comes with `Filter.Codes` only. */
 export const OccupationPage = Type.Object(
   {
     nextCursor: code('The first occupation code of the next page; absent on the last page.'),
@@ -184,6 +199,12 @@ export const OccupationPage = Type.Object(
     ),
     resultsCount: Type.Optional(
       Type.Integer({ description: 'Number of records on this page.', format: 'int32', minimum: 0 }),
+    ),
+    missingCodes: Type.Optional(
+      Type.Array(Type.Unsafe<Static<typeof MissingOccupation>>(Type.Ref('MissingOccupation#')), {
+        description:
+          'The codes in `Filter.Codes` that the catalogue does not have; absent if it has all of them.',
+      }),
     ),
   },
   { description: 'A page of the occupation catalogue.' },
@@ -234,7 +255,7 @@ export function occupationQuery(limits: { default: number; max: number }) {
     ),
     'Filter.Codes': Type.Optional(
       Type.Array(Type.String({ maxLength: MAX_CODE_LENGTH }), {
-        description: `Only the records with these codes: up to ${MAX_FILTER_CODES}, comma-separated. Unknown codes are left out.`,
+        description: `Only the records with these codes: up to ${MAX_FILTER_CODES}, comma-separated. Without \`Limit\`, the page has all of them. \`missingCodes\` lists those that the catalogue does not have.`,
         maxItems: MAX_FILTER_CODES,
         ...commaSeparated,
       }),

@@ -50,7 +50,13 @@ async function showOccupations({ api, query }: Context): Promise<Shown> {
     <button type="submit">Search</button>
   </form>`
   const shown =
-    words === '' ? await browse(api, group, query.get('cursor') ?? undefined) : await find(api, query, words)
+    words === ''
+      ? await browse(api, {
+          group,
+          minor: query.get('minor') ?? undefined,
+          cursor: query.get('cursor') ?? undefined,
+        })
+      : await find(api, query, words)
   return {
     title: words === '' ? 'Occupations' : `${words} – Occupations`,
     content: html`<h1>Occupations</h1>${search}${shown}`,
@@ -162,14 +168,22 @@ function shorten(text: string | undefined): string {
   return `${text.slice(0, text.lastIndexOf(' ', 180))} …`
 }
 
-async function browse(api: Api, group: string | undefined, cursor: string | undefined): Promise<VNode> {
-  const [groups, pays, page] = await Promise.all([
-    listGroups(api),
-    group === undefined || cursor !== undefined ? [] : readGroupPay(api, group),
+interface Browsed {
+  readonly group: string | undefined
+  /** A minor group of the group. */
+  readonly minor: string | undefined
+  readonly cursor: string | undefined
+}
+
+async function browse(api: Api, { group, minor, cursor }: Browsed): Promise<VNode> {
+  const [{ majors, minors }, pays, page] = await Promise.all([
+    listGroups(api, group),
+    group === undefined || minor !== undefined || cursor !== undefined ? [] : readGroupPay(api, group),
     api.call<OccupationPage>('/occupations', {
       query: {
         'Filter.MajorGroupCode': group,
-        'Filter.GroupRelation': group && 'Primary',
+        'Filter.MinorGroupCode': minor,
+        'Filter.GroupRelation': (group ?? minor) && 'Primary',
         Cursor: cursor,
         Limit: PAGE_SIZE,
       },
@@ -177,7 +191,7 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
   ])
   const records = page.data ?? []
   const scale = payScale(records.map(({ renumeration }) => renumeration))
-  const chosen = groups.find(({ code }) => code === group)
+  const chosen = minors.find(({ code }) => code === minor) ?? majors.find(({ code }) => code === group)
   const bands = payBands(pays)
   return html`<div class="columns">
     <section aria-labelledby="list">
@@ -201,7 +215,7 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
       ${
         page.nextCursor !== undefined &&
         html`<nav class="pager" aria-label="Pages">
-          <a rel="next" href=${link('/console/occupations', { group, cursor: page.nextCursor })}>Next page</a>
+          <a rel="next" href=${link('/console/occupations', { group, minor, cursor: page.nextCursor })}>Next page</a>
         </nav>`
       }
     </section>
@@ -209,8 +223,20 @@ async function browse(api: Api, group: string | undefined, cursor: string | unde
       <h2 id="groups">Groups</h2>
       <ul class="facets">
         ${group !== undefined && html`<li><a href="/console/occupations">All occupations</a></li>`}
-        ${groups.map((each) => showFacet(each, each.primaryCount, {}, group))}
+        ${majors.map((each) => showFacet(each, each.primaryCount, {}, minor === undefined ? group : undefined))}
       </ul>
+      ${
+        minors.length > 0 &&
+        html`<h2 id="minor-groups">Minor groups of ${majors.find(({ code }) => code === group)?.nameEnglish ?? group}</h2>
+          <ul class="facets" aria-labelledby="minor-groups">
+            ${minors.map(
+              ({ code, nameEnglish, primaryCount }) => html`<li>
+                <a href=${link('/console/occupations', { group, minor: code })} aria-current=${code === minor ? 'true' : undefined}>${nameEnglish ?? code}</a>
+                <span class="soft">${primaryCount}</span>
+              </li>`,
+            )}
+          </ul>`
+      }
     </aside>
   </div>`
 }
