@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -309,6 +318,37 @@ test('the folder of an input, existing files and one folder for two purposes are
   expect(await refusal([...base, '--fix', folder])).toContain('is the folder of the files to check')
   const other = join(folder, 'other')
   expect(await refusal([...base, '--fix', other, '--mark', other])).toContain('need different folders')
+})
+
+test('files behind links are never replaced', async () => {
+  const [mahi, real, folder] = [new Installation(), writeFiles(CLEAN), temporaryFolder()]
+  for (const name of Object.keys(CLEAN)) symlinkSync(join(real, name), join(folder, name))
+  const link = join(temporaryFolder(), 'link')
+  symlinkSync(real, link)
+  for (const to of [real, link, folder]) {
+    const command = ['check', folder, '--definition', writeDefinition(), '--fix', to, '--overwrite']
+    const { code, stderr } = await mahi.run(command)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is the folder of the files to check')])
+  }
+  expect(readFileSync(join(real, 'members.csv'), 'utf8')).toBe(MEMBERS)
+})
+
+test('a killed command leaves no copy that is not complete', async () => {
+  const mahi = new Installation()
+  const from = writeFiles({ ...CLEAN, 'book-loans.csv': LOANS + 'L9,M1,,,1.00 \n'.repeat(60_000) })
+  const to = join(temporaryFolder(), 'fixed')
+  const command = ['check', from, '--definition', writeDefinition(), '--fix', to, '--overwrite']
+  const running = mahi.start(command)
+  while (!existsSync(to) || readdirSync(to).length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  running.kill('SIGKILL')
+  await running.ended
+  const left = readdirSync(to).filter((name) => !name.endsWith('.new'))
+  const copies = left.map((name) => readFileSync(join(to, name), 'utf8'))
+  await mahi.run(command)
+  for (const [index, name] of left.entries())
+    expect(readFileSync(join(to, name), 'utf8') === copies[index], name).toBe(true)
+  expect(readdirSync(to).sort()).toEqual(['book-loans.csv', CHANGES, 'members.csv'])
 })
 
 async function fixHere(to: string, signal?: AbortSignal) {

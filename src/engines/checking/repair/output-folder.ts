@@ -25,7 +25,9 @@ export class OutputFolder {
     if (stats === undefined) return
     if (!stats.isDirectory()) throw new UserError(`${option} needs a folder; ${path} is a file`)
     const real = realpathSync(path)
-    if (inputs.some((input) => realpathSync(dirname(input)) === real))
+    // A folder that holds links is the folder of the files, as is the one to which they lead.
+    const folders = inputs.flatMap((input) => [dirname(input), dirname(realpathSync(input))])
+    if (folders.some((folder) => realpathSync(folder) === real))
       throw new UserError(`${path} is the folder of the files to check: name another one for ${option}`)
     try {
       accessSync(path, constants.W_OK | constants.X_OK)
