@@ -23,6 +23,7 @@ import { addAuditCommands } from './submissions/accesses/commands.ts'
 import { openSealer } from './submissions/encryption/open-sealer.ts'
 import { addResultsCommands } from './submissions/findings/commands.ts'
 import { recordErasuresIn } from './submissions/retention/erasures.ts'
+import { addReturnCommands } from './submissions/returns/commands.ts'
 
 /** Also the settings that the installation has in a file. */
 const environment = () => completeEnvironment(process.env)
@@ -100,6 +101,7 @@ export function addCommands(program: Command): void {
     open: (url, eid) => openClient(url, eid, process.env.MAHI_API_KEY || undefined),
     askService,
   })
+  addReturnCommands(program, withDatabase, () => readSettings(process.env))
   addKeyCommands(program, withDatabase)
   addAuditCommands(program, withDatabase)
   addOrganisationCommands(program, withDatabase)

@@ -7,6 +7,7 @@ import { readContainerLimit } from './foundation/command-line/memory.ts'
 import { readSealKeyFile, readSealKeys } from './foundation/database/seal-keys.ts'
 import { UserError } from './foundation/faults/user-error.ts'
 import { joinOr } from './foundation/text/join-or.ts'
+import { isTimeZone } from './foundation/text/zoned-time.ts'
 
 /** One or more invalid settings, with all faults. */
 export class SettingsRefused extends UserError {
@@ -154,6 +155,11 @@ export const SETTINGS = {
     default: 'sdr,gtfs',
     meaning: 'definitions of submissions, comma-separated: names or folders; the first is the default',
     read: readList,
+  }),
+  TIME_ZONE: define({
+    default: 'UTC',
+    meaning: 'time zone in which the dates of returns are read and shown, such as Pacific/Auckland',
+    read: readTimeZone,
   }),
   SUBMISSION_DAYS: define({
     default: '90',
@@ -491,6 +497,11 @@ export function hidePassword(address: string): string {
   return address
     .replace(/^([a-z]+:\/\/[^:/?#]*):.*@/i, '$1:***@')
     .replace(/([?&][a-z]*password=)[^&]*/gi, '$1***')
+}
+
+function readTimeZone(text: string): string {
+  if (isTimeZone(text)) return text
+  throw new Error('must be a time zone such as Pacific/Auckland or UTC')
 }
 
 function readText(text: string): string {

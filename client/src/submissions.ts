@@ -16,6 +16,9 @@ import type {
   ResultsCauses,
   ResultsChanges,
   ResultsSummary,
+  ReturnCauses,
+  ReturnOverview,
+  ReturnPage,
   RuleCatalogue,
   RuleOfDefinition,
   Submission,
@@ -211,6 +214,16 @@ export interface Submissions {
     query?: { page?: number; pageSize?: number },
     options?: CallOptions,
   ): Promise<ActivityPage>
+  /** The returns that the organisation is expected to submit, and how far it is with each. */
+  returns(query?: { page?: number; pageSize?: number }, options?: CallOptions): Promise<ReturnPage>
+  /** How far all organisations are with a return, for the agency. */
+  returnOverview(
+    returnId: string,
+    query?: { status?: string; page?: number; pageSize?: number },
+    options?: CallOptions,
+  ): Promise<ReturnOverview>
+  /** What most organisations have to fix in a return, for the agency: counts only. */
+  returnCauses(returnId: string, options?: CallOptions): Promise<ReturnCauses>
   /** Every check of a definition. */
   rules(query?: { definition?: string }, options?: CallOptions): Promise<RuleCatalogue>
   /** One check of a definition. */
@@ -329,6 +342,11 @@ export function createSubmissions(
       write('POST', `${at(token)}/reopen`, options, { reason, ...(until !== undefined && { until }) }),
     delete: (token, options) => write('DELETE', at(token), options),
     activity: (token, query = {}, options) => read(`${at(token)}/activity`, query, options),
+    returns: (query = {}, options) => read('/v1/returns', query, options),
+    returnOverview: (returnId, query = {}, options) =>
+      read(`/v1/returns/${encodeURIComponent(returnId)}/overview`, query, options),
+    returnCauses: (returnId, options) =>
+      read(`/v1/returns/${encodeURIComponent(returnId)}/causes`, {}, options),
     rules: (query = {}, options) => read('/v1/rules', query, options),
     rule: (code, query = {}, options) => read(`/v1/rules/${encodeURIComponent(code)}`, query, options),
     me: (options) => read('/v1/me', {}, options),

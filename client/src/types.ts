@@ -1005,6 +1005,113 @@ export interface ExplanationList {
   open?: ExplanationListOpen[]
 }
 
+/** A return, and how far an organisation is with it. */
+export interface OwnReturn {
+  /** The return. */
+  returnId?: string
+  /** Its name for people. */
+  name?: string
+  /** The definition that it is checked against. */
+  definition?: string
+  /** The version of the definition when the return was described. */
+  definitionVersion?: string
+  /** Full: all required files must be present. Indicative: some may be missing. */
+  returnType?: 'Full' | 'Indicative'
+  /** When it opens. */
+  openWindowDate?: string
+  /** When it is due. */
+  dueDate?: string
+  /** When it closes: from then on, nothing is accepted. */
+  closeWindowDate?: string
+  /** Overdue: due, but still open. */
+  window?: 'NotOpen' | 'Open' | 'Overdue' | 'Closed'
+  /** The time zone of its dates, for showing them. */
+  timeZone?: string
+  /** Notes for those who submit it. */
+  notes?: string
+  /** The organisation. */
+  eid?: string
+  /**
+   * NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready:
+   * the run that covers the files found errors, or none. Submitted: frozen.
+   */
+  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Ready' | 'Submitted'
+  /** The submission that counts: the submitted one, or else the last one. */
+  submissionToken?: string
+  /** Errors that the run found which covers its files. */
+  errorCount?: number
+  /** Warnings that it found. */
+  warningCount?: number
+  /** When the submission was created. */
+  dateCreated?: string
+  /** When it was submitted. */
+  dateSubmitted?: string
+}
+
+/** A page of the returns of an organisation. */
+export interface ReturnPage {
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The returns, the one that opens last first. */
+  results?: OwnReturn[]
+  /** All returns of the organisation. */
+  totalCount?: number
+}
+
+/** A return that the service collects. */
+export interface Return {
+  /** The return. */
+  returnId?: string
+  /** Its name for people. */
+  name?: string
+  /** The definition that it is checked against. */
+  definition?: string
+  /** The version of the definition when the return was described. */
+  definitionVersion?: string
+  /** Full: all required files must be present. Indicative: some may be missing. */
+  returnType?: 'Full' | 'Indicative'
+  /** When it opens. */
+  openWindowDate?: string
+  /** When it is due. */
+  dueDate?: string
+  /** When it closes: from then on, nothing is accepted. */
+  closeWindowDate?: string
+  /** Overdue: due, but still open. */
+  window?: 'NotOpen' | 'Open' | 'Overdue' | 'Closed'
+  /** The time zone of its dates, for showing them. */
+  timeZone?: string
+  /** Notes for those who submit it. */
+  notes?: string
+}
+
+/** How far all organisations are with a return. */
+export interface ReturnOverview {
+  /** A return that the service collects. */
+  return?: Return
+  /** The number of organisations by status. */
+  statuses?: ReturnOverviewStatuses
+  /** What changed. */
+  changes?: ReturnOverviewChanges
+  /** Page number of this page, from 1. */
+  page?: number
+  /** Page size of this page. */
+  pageSize?: number
+  /** The organisations, by EID. */
+  results?: ReturnOverviewResults[]
+  /** Organisations that are expected to submit, or have started to, with the status that was asked for. */
+  totalCount?: number
+}
+
+/** What the organisations have to fix in a return: counts only, no values. */
+export interface ReturnCauses {
+  /** The return. */
+  returnId?: string
+  /** Those of most organisations first; at most 100. */
+  causes?: ReturnCausesCauses[]
+}
+
 /** The result of a batch. */
 export interface BatchResult {
   /** The token of the submission. */
@@ -1446,6 +1553,80 @@ export interface ExplanationListOpen {
   findings?: number
   /** Findings that its explanation was given for, if it no longer holds. */
   explainedFindings?: number
+}
+
+/** The number of organisations by status. */
+export interface ReturnOverviewStatuses {
+  /** Organisations with NotStarted. */
+  NotStarted?: number
+  /** Organisations with FilesReceived. */
+  FilesReceived?: number
+  /** Organisations with Validating. */
+  Validating?: number
+  /** Organisations with HasErrors. */
+  HasErrors?: number
+  /** Organisations with Ready. */
+  Ready?: number
+  /** Organisations with Submitted. */
+  Submitted?: number
+}
+
+/** What changed. */
+export interface ReturnOverviewChanges {
+  /** Since when. */
+  since?: string
+  /** Submissions that were created. */
+  started?: number
+  /** Submissions that were submitted. */
+  submitted?: number
+  /** Submissions that were opened again. */
+  reopened?: number
+  /** Submissions that were deleted. */
+  deleted?: number
+  /** The organisations that did anything. */
+  eids?: string[]
+}
+
+/** How far an organisation is with a return. */
+export interface ReturnOverviewResults {
+  /** The organisation. */
+  eid?: string
+  /**
+   * NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready:
+   * the run that covers the files found errors, or none. Submitted: frozen.
+   */
+  returnStatus?: 'NotStarted' | 'FilesReceived' | 'Validating' | 'HasErrors' | 'Ready' | 'Submitted'
+  /** The submission that counts: the submitted one, or else the last one. */
+  submissionToken?: string
+  /** Errors that the run found which covers its files. */
+  errorCount?: number
+  /** Warnings that it found. */
+  warningCount?: number
+  /** When the submission was created. */
+  dateCreated?: string
+  /** When it was submitted. */
+  dateSubmitted?: string
+}
+
+export interface ReturnCausesCauses {
+  /** What the causes are about, as in the causes of a submission. */
+  kind?: string
+  /** `Error` or `Warning`. */
+  severity?: string
+  /** The code of their findings. */
+  code?: string
+  /** The file. */
+  file?: string
+  /** The field. */
+  field?: string
+  /** Organisations that have them. */
+  organisations?: number
+  /** Causes in all. */
+  causes?: number
+  /** Findings in all. */
+  findings?: number
+  /** Records in all. */
+  records?: number
 }
 
 export interface RecordAcknowledgement {

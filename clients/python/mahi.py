@@ -1098,6 +1098,115 @@ class ExplanationList(TypedDict, total=False):
     open: List[Dict[str, Any]]
 
 
+class OwnReturn(TypedDict, total=False):
+    """A return, and how far an organisation is with it."""
+
+    #: The return.
+    returnId: str
+    #: Its name for people.
+    name: str
+    #: The definition that it is checked against.
+    definition: str
+    #: The version of the definition when the return was described.
+    definitionVersion: str
+    #: Full: all required files must be present. Indicative: some may be missing.
+    returnType: Literal["Full", "Indicative"]
+    #: When it opens.
+    openWindowDate: str
+    #: When it is due.
+    dueDate: str
+    #: When it closes: from then on, nothing is accepted.
+    closeWindowDate: str
+    #: Overdue: due, but still open.
+    window: Literal["NotOpen", "Open", "Overdue", "Closed"]
+    #: The time zone of its dates, for showing them.
+    timeZone: str
+    #: Notes for those who submit it.
+    notes: str
+    #: The organisation.
+    eid: str
+    #: NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors,
+    #: Ready: the run that covers the files found errors, or none. Submitted: frozen.
+    returnStatus: Literal["NotStarted", "FilesReceived", "Validating", "HasErrors", "Ready", "Submitted"]
+    #: The submission that counts: the submitted one, or else the last one.
+    submissionToken: str
+    #: Errors that the run found which covers its files.
+    errorCount: int
+    #: Warnings that it found.
+    warningCount: int
+    #: When the submission was created.
+    dateCreated: str
+    #: When it was submitted.
+    dateSubmitted: str
+
+
+class ReturnPage(TypedDict, total=False):
+    """A page of the returns of an organisation."""
+
+    #: Page number of this page, from 1.
+    page: int
+    #: Page size of this page.
+    pageSize: int
+    #: The returns, the one that opens last first.
+    results: List[OwnReturn]
+    #: All returns of the organisation.
+    totalCount: int
+
+
+class Return(TypedDict, total=False):
+    """A return that the service collects."""
+
+    #: The return.
+    returnId: str
+    #: Its name for people.
+    name: str
+    #: The definition that it is checked against.
+    definition: str
+    #: The version of the definition when the return was described.
+    definitionVersion: str
+    #: Full: all required files must be present. Indicative: some may be missing.
+    returnType: Literal["Full", "Indicative"]
+    #: When it opens.
+    openWindowDate: str
+    #: When it is due.
+    dueDate: str
+    #: When it closes: from then on, nothing is accepted.
+    closeWindowDate: str
+    #: Overdue: due, but still open.
+    window: Literal["NotOpen", "Open", "Overdue", "Closed"]
+    #: The time zone of its dates, for showing them.
+    timeZone: str
+    #: Notes for those who submit it.
+    notes: str
+
+
+#: How far all organisations are with a return.
+ReturnOverview = TypedDict("ReturnOverview", {
+    "return": "Return",
+    #: The number of organisations by status.
+    "statuses": "Dict[str, Any]",
+    #: What changed.
+    "changes": "Dict[str, Any]",
+    #: Page number of this page, from 1.
+    "page": "int",
+    #: Page size of this page.
+    "pageSize": "int",
+    #: The organisations, by EID.
+    "results": "List[Dict[str, Any]]",
+    #: Organisations that are expected to submit, or have started to, with the status that was asked for.
+    "totalCount": "int",
+}, total=False)
+
+
+class ReturnCauses(TypedDict, total=False):
+    """What the organisations have to fix in a return: counts only, no values."""
+
+    #: The return.
+    returnId: str
+    #: Those of most organisations first; at most 100.
+    causes: List[Dict[str, Any]]
+
+
 class BatchResult(TypedDict, total=False):
     """The result of a batch."""
 
@@ -1952,6 +2061,59 @@ class _Operations:
         return self._call(
             "POST", _path("/v1/submissions/{}/reopen", submission_token),
             body={"reason": reason, "until": until},
+        )
+
+    def list_returns(
+        self,
+        *,
+        page: Optional[int] = None,
+        page_size: Optional[int] = None,
+    ) -> ReturnPage:
+        """List returns. The returns that the service collects from the organisation, with their dates and how far the
+        organisation is with each. Empty if the service collects every return.
+
+        - page: Page number, from 1.
+        - page_size: Entries per page, from 1 to 100.
+        """
+        return self._call(
+            "GET", "/v1/returns",
+            query={"page": page, "pageSize": page_size},
+            headers={"EID": self._organisation()},
+        )
+
+    def get_return_overview(
+        self,
+        return_id: str,
+        *,
+        status: Optional[Literal["NotStarted", "FilesReceived", "Validating", "HasErrors", "Ready", "Submitted"]] = None,
+        page: Optional[int] = None,
+        page_size: Optional[int] = None,
+    ) -> ReturnOverview:
+        """Show how far all organisations are with a return. For the collecting agency: the organisations that have
+        not started, have errors, are ready or have submitted, and what changed in the last 24 hours. Without a list
+        of organisations, those of valid keys that may submit are expected. No EID is needed.
+
+        - status: Only organisations with this status.
+        - page: Page number, from 1.
+        - page_size: Organisations per page, from 1 to 1000.
+        - return_id: The return.
+        """
+        return self._call(
+            "GET", _path("/v1/returns/{}/overview", return_id),
+            query={"status": status, "page": page, "pageSize": page_size},
+        )
+
+    def get_return_causes(
+        self,
+        return_id: str,
+    ) -> ReturnCauses:
+        """List the most frequent causes of a return. For the collecting agency: what most organisations have to fix,
+        by the current runs of their submissions. Counts only: no values, and no data of learners. No EID is needed.
+
+        - return_id: The return.
+        """
+        return self._call(
+            "GET", _path("/v1/returns/{}/causes", return_id),
         )
 
     def put_submission_file(

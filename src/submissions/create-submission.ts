@@ -12,6 +12,7 @@ import { EXAMPLE_SUBMISSION } from './example.ts'
 import { revisionOf } from './findings/own.ts'
 import type { SubmissionOptions } from './options.ts'
 import { renderState } from './render.ts'
+import { assertCollected } from './returns/assert-collected.ts'
 import type { Definitions } from './rules/definitions.ts'
 import { NewSubmission, Submission } from './schema.ts'
 import { createSubmission } from './submission.ts'
@@ -54,20 +55,22 @@ export function createNewSubmission({
       'content-too-large': 'The body is too large.',
       'unsupported-media-type': 'The body is not JSON.',
       'unprocessable-content':
-        'The definition does not exist, or the returnId does not have the form that it requires.',
+        'The definition does not exist, the returnId does not have the form that it requires, or the service does not collect this return from the organisation.',
+      conflict: 'The return is not open; the detail has its dates.',
     },
   }).handle(async ({ authorized: eid, body, principal, refuse }) => {
     const { returnId, type } = body
     if (!/^[!-~]{1,64}$/.test(returnId))
       refuse('invalid-body', 'returnId must be at most 64 visible ASCII characters without spaces.')
-    const definition = chooseDefinition(definitions, returnId, body.definition)
+    const collected = await assertCollected(database, { ...body, eid })
+    const definition = chooseDefinition(definitions, returnId, body.definition ?? collected?.definition)
     const { submission, created: isNew } = await createSubmission(database, {
       eid,
       returnId,
       definition,
       life,
       actor: actorOf(principal),
-      ...(type !== undefined && { type }),
+      type: type ?? collected?.type ?? 'Full',
     })
     const shown = renderState(definitions, submission, maxBatchRecords)
     const revision = revisionOf(submission, submission.lastRun)

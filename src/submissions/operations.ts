@@ -7,6 +7,7 @@ import { getSubmissionReceipt, reopenSubmission } from './explanations/receipt-o
 import { getSubmission } from './get-submission.ts'
 import { listOwnSubmissions } from './list-submissions.ts'
 import type { SubmissionOptions } from './options.ts'
+import { returnOperations } from './returns/operations.ts'
 import { submitSubmission } from './submit-submission.ts'
 
 export function submissionOperations(options: SubmissionOptions): readonly Operation[] {
@@ -20,5 +21,6 @@ export function submissionOperations(options: SubmissionOptions): readonly Opera
     ...explanationOperations(options),
     getSubmissionReceipt(options),
     reopenSubmission(options),
+    ...returnOperations(options),
   ]
 }

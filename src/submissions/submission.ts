@@ -1,6 +1,7 @@
 import { type Actor, SERVICE } from '../api/access/actor.ts'
 import type { Database, Reader, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
+import { showInstant } from '../foundation/text/zoned-time.ts'
 import { recordActivity } from './activity/activity.ts'
 import { carryOver } from './explanations/store.ts'
 import { changeSubmission, lockSubmission, type SubmissionWriter } from './findings/change-submission.ts'
@@ -18,7 +19,7 @@ export const SUBMISSION_STATUSES = [
 ] as const
 type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number]
 export const SUBMISSION_TYPES = ['Full', 'Indicative'] as const
-type SubmissionType = (typeof SUBMISSION_TYPES)[number]
+export type SubmissionType = (typeof SUBMISSION_TYPES)[number]
 
 /** A stored submission. */
 export interface SubmissionRow {
@@ -38,6 +39,11 @@ export interface SubmissionRow {
   /** The number of the current run; 0 or a number without a row if there is none. */
   readonly run: number
   readonly published: number
+  /** Until when a submission that was opened again can be changed, whatever its return says. */
+  readonly reopenedUntil: number | null
+  /** When its return closes, and in which time zone that is shown; `null` if the service does not know the return. */
+  readonly closes: number | null
+  readonly zone: string | null
 }
 
 /** The current state of a file. */
@@ -68,7 +74,7 @@ export interface SubmissionState extends SubmissionRow {
   readonly lastRun: Run | undefined
 }
 
-const SUBMISSION: Columns<SubmissionRow> = {
+const SUBMISSION: Columns<Omit<SubmissionRow, (typeof WINDOW)[number]>> = {
   token: 'token',
   eid: 'eid',
   returnId: 'return_id',
@@ -81,6 +87,17 @@ const SUBMISSION: Columns<SubmissionRow> = {
   revision: 'revision',
   run: 'run',
   published: 'published',
+  reopenedUntil: 'reopened_until',
+}
+
+/** What its return says about a submission. */
+const WINDOW = ['closes', 'zone'] as const
+
+function selectSubmission(table: string): string {
+  const own = WINDOW.map(
+    (name) => `(select ${name} from collected_return c where c.return_id = ${table}.return_id) as "${name}"`,
+  )
+  return [select(table, SUBMISSION), ...own].join(', ')
 }
 
 const FILE: Columns<FileState> = {
@@ -97,7 +114,7 @@ const FILE: Columns<FileState> = {
   indexed: 'indexed',
 }
 
-const COLUMNS = select('submission', SUBMISSION)
+const COLUMNS = selectSubmission('submission')
 
 /** The column for each property of a row. */
 type Columns<Row> = Readonly<Record<keyof Row & string, string>>
@@ -154,7 +171,7 @@ export async function findByToken(reader: Reader, token: string): Promise<Submis
   return found
 }
 
-const STATE = `select ${select('s', SUBMISSION)},
+const STATE = `select ${selectSubmission('s')},
     ${select('v', FILE, 'file.')},
     ${select('r', Object.fromEntries(RUN_COLUMNS.map((name) => [name, name])), 'run.')}
   from submission s
@@ -182,7 +199,7 @@ export async function findState(
   const files = rows.map((row) => pick<FileState>(row, 'file.')).filter(({ version }) => version !== null)
   const lastRun = first['run.run'] === null ? undefined : toRun(pick<RunRow>(first, 'run.'))
   const submission = Object.fromEntries(
-    Object.keys(SUBMISSION).map((name) => [name, first[name]]),
+    [...Object.keys(SUBMISSION), ...WINDOW].map((name) => [name, first[name]]),
   ) as unknown as SubmissionRow
   return { ...submission, status: statusOf(submission, lastRun), files, lastRun }
 }
@@ -198,7 +215,7 @@ export async function listFiles(reader: Reader, token: string): Promise<FileStat
 function statusOf(submission: SubmissionRow, lastRun: Run | undefined): SubmissionStatus {
   if (submission.ended !== null) return submission.ended
   if (lastRun?.status === 'Queued' || lastRun?.status === 'InProgress') return 'Validating'
-  if (isExpired(submission)) return 'Closed'
+  if (isExpired(submission) || isClosed(submission)) return 'Closed'
   const current = lastRun === undefined || lastRun.run === submission.run
   const covered = lastRun === undefined || lastRun.revision === submission.revision
   return submission.published > 0 && current && covered ? 'Validated' : 'Pending'
@@ -206,6 +223,12 @@ function statusOf(submission: SubmissionRow, lastRun: Run | undefined): Submissi
 
 function isExpired({ expires }: SubmissionRow): boolean {
   return expires !== null && expires <= Date.now()
+}
+
+/** Whether its return has closed, and the agency has not opened the submission again. */
+function isClosed({ closes, reopenedUntil }: SubmissionRow): boolean {
+  const now = Date.now()
+  return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now
 }
 
 /** @throws {Refusal} unless the files of the submission can be changed */
@@ -217,6 +240,12 @@ export function assertOpen(submission: SubmissionRow): void {
     throw new Refusal(
       'conflict',
       'The results of this submission are published by a command, so it has no files.',
+    )
+  const { closes, zone, returnId } = submission
+  if (closes !== null && isClosed(submission))
+    throw new Refusal(
+      'conflict',
+      `Return ${returnId} closed ${showInstant(closes, zone ?? 'UTC')}. Ask the agency to open the submission again.`,
     )
   if (isExpired(submission))
     throw new Refusal('conflict', 'The submission has expired. Create a new one with POST /v1/submissions.')

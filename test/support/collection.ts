@@ -6,7 +6,7 @@ import { startWorker } from './submission-worker.ts'
 import { temporaryFolder } from './temporary.ts'
 
 /** A definition of courses and learners whose warnings can be explained; one needs to be. */
-function makeCollectionDefinition(): string {
+export function makeCollectionDefinition(): string {
   const folder = join(temporaryFolder(), 'collected')
   mkdirSync(folder, { recursive: true })
   const field = (name: string, more: object = {}) => ({ name, type: 'string', ...more })

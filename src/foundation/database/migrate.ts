@@ -16,6 +16,7 @@ import { nameSources } from './migrations/0014-name-sources.ts'
 import { trimmedRuns } from './migrations/0015-trimmed-runs.ts'
 import { activity } from './migrations/0016-activity.ts'
 import { explanations } from './migrations/0017-explanations.ts'
+import { returns } from './migrations/0018-returns.ts'
 import { suspendedOrganisations } from './migrations/0020-suspended-organisations.ts'
 import { backups } from './migrations/0021-backups.ts'
 import { findingBlocks } from './migrations/0022-finding-blocks.ts'
@@ -54,6 +55,7 @@ const MIGRATIONS: readonly Migration[] = [
   trimmedRuns,
   activity,
   explanations,
+  returns,
   suspendedOrganisations,
   backups,
   findingBlocks,

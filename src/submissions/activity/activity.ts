@@ -129,6 +129,19 @@ export async function* readActivity(reader: Reader, token: string): AsyncGenerat
   }
 }
 
+/** How many activities of each kind the organisations have had for a return since a time. */
+export async function countActivities(
+  reader: Reader,
+  returnId: string,
+  since: number,
+): Promise<{ event: ActivityEvent; eid: string; total: number }[]> {
+  return await reader.all(
+    `select a.event, s.eid, count(*) as total from submission_activity a join submission s on s.token = a.token
+     where a.time > $2 and s.return_id = $1 group by a.event, s.eid`,
+    [returnId, since],
+  )
+}
+
 /** Deletes the activities of a submission whose record is deleted. */
 export async function deleteActivity(writer: SubmissionWriter, token: string): Promise<void> {
   await writer.run('delete from submission_activity where token = $1', [token])

@@ -9,6 +9,7 @@ import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema } from '../../foundation/schema/compile.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { recordActivity } from '../activity/activity.ts'
+import { deleteCauses } from '../returns/causes.ts'
 import { lockSubmission, type SubmissionWriter } from './change-submission.ts'
 import { findSubmission, type Submission } from './queries.ts'
 import {
@@ -104,6 +105,7 @@ export async function publishResults(
       if (before !== undefined && !(await hasRun(writer, before.run)))
         await deleteFindings(writer, before.run)
       await makeCurrent(writer, { token, run: runId, stored, notRun: [] }, sealer, keep)
+      await deleteCauses(writer, token)
       if (before === undefined) await recordActivity(writer, { token, event: 'Created', actor: COMMAND })
       const { errorCount, warningCount } = stored
       const detail = { runId: (await readRun(writer, runId))?.number, errorCount, warningCount }

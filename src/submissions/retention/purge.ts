@@ -10,6 +10,7 @@ import { deleteVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
 import { KEY_FIELD } from '../findings/postings.ts'
 import { deleteRun } from '../findings/runs.ts'
+import { deleteCauses } from '../returns/causes.ts'
 import { writeAudit } from '../submission.ts'
 
 /** Rows deleted per transaction: few enough not to block others for long. */
@@ -108,6 +109,7 @@ export async function detachRuns(writer: SubmissionWriter, token: string): Promi
     `select run from submission_run where token = $1 union select run from submission where token = $1 and run > 0`,
     [token],
   )
+  await deleteCauses(writer, token)
   await writer.run(
     'update submission set run = 0, total = 0, published = 0, sealed = null where token = $1',
     [token],

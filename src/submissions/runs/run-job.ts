@@ -23,6 +23,7 @@ import { makeCurrent } from '../findings/publish.ts'
 import { type Run, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
 import type { ValidationEntry } from '../findings/schema.ts'
 import { type Finding, type StoredRun, storeFindings } from '../findings/store-run.ts'
+import { storeCauses } from '../returns/causes.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { nameWorkFolder } from '../work-folder.ts'
 import { countEnding } from './run-counts.ts'
@@ -168,6 +169,7 @@ export class RunJob implements JobHandler {
         const publication = { token: run.token, run: run.run, ...summarise(stored, result.summary) }
         await makeCurrent(writer, publication, sealer, keep)
         await dropUnused(writer, run.eid, run.files)
+        await storeCauses(writer, run.token, publication.causes ?? [])
         await recordActivity(writer, {
           token: run.token,
           event: 'Checked',

@@ -1,0 +1,171 @@
+import Type, { type Static, type TSchema } from 'typebox'
+import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { SUBMISSION_TYPES } from '../submission.ts'
+import { type CollectedReturn, WINDOWS, windowOf } from './returns.ts'
+import { type OrganisationStanding, STANDINGS } from './standing.ts'
+
+const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
+
+const STATUS =
+  'NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready: the run that covers the files found errors, or none. Submitted: frozen.'
+
+const RETURN = {
+  returnId: text('The return.'),
+  name: text('Its name for people.'),
+  definition: text('The definition that it is checked against.'),
+  definitionVersion: text('The version of the definition when the return was described.'),
+  returnType: oneOf(
+    SUBMISSION_TYPES,
+    'Full: all required files must be present. Indicative: some may be missing.',
+  ),
+  openWindowDate: time('When it opens.'),
+  dueDate: time('When it is due.'),
+  closeWindowDate: time('When it closes: from then on, nothing is accepted.'),
+  window: oneOf(WINDOWS, 'Overdue: due, but still open.'),
+  timeZone: text('The time zone of its dates, for showing them.'),
+  notes: text('Notes for those who submit it.'),
+}
+
+const STANDING = {
+  returnStatus: oneOf(STANDINGS, STATUS),
+  submissionToken: text('The submission that counts: the submitted one, or else the last one.'),
+  errorCount: count('Errors that the run found which covers its files.'),
+  warningCount: count('Warnings that it found.'),
+  dateCreated: time('When the submission was created.'),
+  dateSubmitted: time('When it was submitted.'),
+}
+
+export const Return = Type.Object(RETURN, { description: 'A return that the service collects.' })
+
+export const OwnReturn = Type.Object(
+  { ...RETURN, eid: text('The organisation.'), ...STANDING },
+  { description: 'A return, and how far an organisation is with it.' },
+)
+
+export const ReturnPage = Type.Object(
+  {
+    page: count('Page number of this page, from 1.'),
+    pageSize: count('Page size of this page.'),
+    results: Type.Optional(
+      Type.Array(Type.Ref('OwnReturn#') as TSchema, {
+        description: 'The returns, the one that opens last first.',
+      }),
+    ),
+    totalCount: count('All returns of the organisation.'),
+  },
+  { description: 'A page of the returns of an organisation.' },
+)
+
+const OrganisationReturn = Type.Object(
+  { eid: text('The organisation.'), ...STANDING },
+  { description: 'How far an organisation is with a return.' },
+)
+
+export const ReturnOverview = Type.Object(
+  {
+    return: Type.Optional(Type.Unsafe<Static<typeof Return>>(Type.Ref('Return#'))),
+    statuses: Type.Optional(
+      Type.Object(Object.fromEntries(STANDINGS.map((name) => [name, count(`Organisations with ${name}.`)])), {
+        description: 'The number of organisations by status.',
+      }),
+    ),
+    changes: Type.Optional(
+      Type.Object(
+        {
+          since: time('Since when.'),
+          started: count('Submissions that were created.'),
+          submitted: count('Submissions that were submitted.'),
+          reopened: count('Submissions that were opened again.'),
+          deleted: count('Submissions that were deleted.'),
+          eids: Type.Optional(
+            Type.Array(Type.String(), { description: 'The organisations that did anything.' }),
+          ),
+        },
+        { description: 'What changed.' },
+      ),
+    ),
+    page: count('Page number of this page, from 1.'),
+    pageSize: count('Page size of this page.'),
+    results: Type.Optional(Type.Array(OrganisationReturn, { description: 'The organisations, by EID.' })),
+    totalCount: count(
+      'Organisations that are expected to submit, or have started to, with the status that was asked for.',
+    ),
+  },
+  { description: 'How far all organisations are with a return.' },
+)
+
+export const ReturnCauses = Type.Object(
+  {
+    returnId: text('The return.'),
+    causes: Type.Optional(
+      Type.Array(
+        Type.Object({
+          kind: text('What the causes are about, as in the causes of a submission.'),
+          severity: text('`Error` or `Warning`.'),
+          code: text('The code of their findings.'),
+          file: text('The file.'),
+          field: text('The field.'),
+          organisations: count('Organisations that have them.'),
+          causes: count('Causes in all.'),
+          findings: count('Findings in all.'),
+          records: count('Records in all.'),
+        }),
+        { description: 'Those of most organisations first; at most 100.' },
+      ),
+    ),
+  },
+  { description: 'What the organisations have to fix in a return: counts only, no values.' },
+)
+
+export const EXAMPLE_RETURN: Static<typeof Return> = {
+  returnId: '202512',
+  name: 'December 2025',
+  definition: 'sdr',
+  definitionVersion: '1.0.0',
+  returnType: 'Full',
+  openWindowDate: '2025-12-31T11:00:00.000Z',
+  dueDate: '2026-01-20T11:00:00.000Z',
+  closeWindowDate: '2026-01-31T04:00:00.000Z',
+  window: 'Open',
+  timeZone: 'Pacific/Auckland',
+}
+
+export const EXAMPLE_STANDING = {
+  eid: '9999',
+  returnStatus: 'HasErrors' as const,
+  submissionToken: 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA',
+  errorCount: 12,
+  warningCount: 3,
+  dateCreated: '2026-01-15T22:09:40.000Z',
+}
+
+export function renderReturn(given: CollectedReturn): Static<typeof Return> {
+  const { returnId, name, definition, version, type, opens, due, closes, notes, zone } = given
+  return {
+    returnId,
+    name,
+    definition,
+    definitionVersion: version,
+    returnType: type,
+    openWindowDate: formatTimestamp(opens),
+    dueDate: formatTimestamp(due),
+    closeWindowDate: formatTimestamp(closes),
+    window: windowOf(given),
+    timeZone: zone,
+    ...(notes !== undefined && { notes }),
+  }
+}
+
+export function renderStanding(standing: OrganisationStanding): Static<typeof OrganisationReturn> {
+  const { eid, status, token, errors, warnings, started, submitted } = standing
+  return {
+    eid,
+    returnStatus: status,
+    ...(token !== undefined && { submissionToken: token }),
+    ...(errors !== undefined && { errorCount: errors }),
+    ...(warnings !== undefined && { warningCount: warnings }),
+    ...(started !== undefined && { dateCreated: formatTimestamp(started) }),
+    ...(submitted !== undefined && { dateSubmitted: formatTimestamp(submitted) }),
+  }
+}

@@ -1,0 +1,89 @@
+import type { Reader } from '../../foundation/database/database.ts'
+
+export const STANDINGS = [
+  'NotStarted',
+  'FilesReceived',
+  'Validating',
+  'HasErrors',
+  'Ready',
+  'Submitted',
+] as const
+export type Standing = (typeof STANDINGS)[number]
+
+/** How far an organisation is with a return. */
+export interface OrganisationStanding {
+  readonly eid: string
+  readonly status: Standing
+  readonly token?: string
+  readonly errors?: number
+  readonly warnings?: number
+  readonly started?: number
+  readonly submitted?: number
+}
+
+interface Row {
+  readonly token: string
+  readonly eid: string
+  readonly created: number
+  readonly ended: string | null
+  readonly endedAt: number | null
+  readonly revision: number
+  readonly files: number
+  readonly active: number
+  readonly runRevision: number | null
+  readonly errors: number | null
+  readonly warnings: number | null
+}
+
+/** Counters of runs are read, never findings. Each lookup is by a key. */
+const SUBMISSIONS = `select s.token, s.eid, s.created, s.ended, s.ended_at as "endedAt", s.revision,
+    case when exists (select 1 from submission_file f where f.token = s.token and f.version is not null)
+      then 1 else 0 end as files,
+    case when exists (select 1 from submission_run q where q.token = s.token and q.completed is null)
+      then 1 else 0 end as active,
+    r.revision as "runRevision", r.errors, r.warnings
+  from submission s left join submission_run r on r.run = s.run
+  where s.return_id = $1 and s.eid = coalesce($2, s.eid)
+    and s.created is not null and coalesce(s.ended, '') <> 'Cancelled'
+  order by s.created desc, s.token`
+
+/**
+ * How far the organisations are that have a submission for a return: the submitted one counts, or else the last one.
+ *
+ * @param eid only this organisation
+ */
+export async function readStandings(
+  reader: Reader,
+  returnId: string,
+  eid?: string,
+): Promise<Map<string, OrganisationStanding>> {
+  const standings = new Map<string, OrganisationStanding>()
+  for (const row of await reader.all<Row>(SUBMISSIONS, [returnId, eid ?? null])) {
+    const known = standings.get(row.eid)
+    if (known === undefined || (known.status !== 'Submitted' && row.ended === 'Submitted'))
+      standings.set(row.eid, toStanding(row))
+  }
+  return standings
+}
+
+function toStanding(row: Row): OrganisationStanding {
+  const { token, eid, created, ended, endedAt, errors, warnings, revision, runRevision } = row
+  const isChecked = runRevision !== null && runRevision === revision
+  return {
+    eid,
+    token,
+    status: statusOf(row, isChecked),
+    started: created,
+    ...(isChecked && errors !== null && { errors }),
+    ...(isChecked && warnings !== null && { warnings }),
+    ...(ended === 'Submitted' && endedAt !== null && { submitted: endedAt }),
+  }
+}
+
+function statusOf({ ended, files, active, errors }: Row, isChecked: boolean): Standing {
+  if (ended === 'Submitted') return 'Submitted'
+  if (active === 1) return 'Validating'
+  if (files === 0) return 'NotStarted'
+  if (!isChecked) return 'FilesReceived'
+  return (errors ?? 0) > 0 ? 'HasErrors' : 'Ready'
+}

@@ -1,0 +1,266 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
+import { readReturns } from '../src/submissions/returns/read-returns.ts'
+import { type CollectedReturn, storeReturns } from '../src/submissions/returns/returns.ts'
+import { Definitions } from '../src/submissions/rules/definitions.ts'
+import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
+import { Installation } from './support/command.ts'
+
+const DAY = 86_400_000
+
+/** A return that is open now. */
+function makeReturn(returnId: string, more: Partial<CollectedReturn> = {}): CollectedReturn {
+  const now = Date.now()
+  return {
+    returnId,
+    name: `Return ${returnId}`,
+    definition: 'collected',
+    version: '1.2.0',
+    type: 'Full',
+    opens: now - 2 * DAY,
+    due: now + DAY,
+    closes: now + 2 * DAY,
+    zone: 'Pacific/Auckland',
+    ...more,
+  }
+}
+
+test('an installation without returns accepts every return', async () => {
+  const { provider } = await startCollection()
+  expect((await provider.ask('GET', '/returns')).body).toEqual({
+    page: 1,
+    pageSize: 20,
+    results: [],
+    totalCount: 0,
+  })
+  expect((await provider.ask('POST', '/submissions', { returnId: '202612' })).status).toBe(201)
+})
+
+test('an organisation sees its returns, their dates and how far it is with each', async () => {
+  const { provider, service } = await startCollection()
+  await storeReturns(service.database, [
+    makeReturn('202512', { eids: ['1001', '1002'], notes: 'Send all five files.' }),
+    makeReturn('202508', { opens: Date.now() - 9 * DAY, eids: ['1001'], due: Date.now() - DAY }),
+    makeReturn('202504', { eids: ['1002'] }),
+  ])
+  const list = async () => (await provider.ask('GET', '/returns')).body
+  const { results, totalCount } = await list()
+  expect(totalCount).toBe(2)
+  expect(results[0]).toMatchObject({
+    returnId: '202512',
+    definition: 'collected',
+    returnType: 'Full',
+    window: 'Open',
+    timeZone: 'Pacific/Auckland',
+    notes: 'Send all five files.',
+    eid: '1001',
+    returnStatus: 'NotStarted',
+  })
+  expect(results[1]).toMatchObject({ returnId: '202508', window: 'Overdue' })
+  const status = async () => (await list()).results[0]
+  const token = await provider.create()
+  expect(await status()).toMatchObject({ returnStatus: 'NotStarted', submissionToken: token })
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners({ faults: 2 }))
+  expect((await status()).returnStatus).toBe('FilesReceived')
+  await provider.check(token)
+  expect(await status()).toMatchObject({ returnStatus: 'HasErrors', errorCount: 2, warningCount: 0 })
+  await provider.put(token, 'learners', makeLearners({}))
+  expect((await status()).errorCount).toBeUndefined()
+  await provider.check(token)
+  expect((await status()).returnStatus).toBe('Ready')
+  await provider.ask('POST', `/submissions/${token}/submit`)
+  expect(await status()).toMatchObject({ returnStatus: 'Submitted', dateSubmitted: expect.any(String) })
+  const page = await provider.ask('GET', '/returns?pageSize=1')
+  expect(page.headers.link).toBe('</v1/returns?page=2&pageSize=1>; rel="next"')
+})
+
+test('a submission for an unknown, closed or future return is refused with the dates', async () => {
+  const { provider, service } = await startCollection()
+  const closes = Date.UTC(2026, 0, 31, 4)
+  await storeReturns(service.database, [
+    makeReturn('202512', { opens: closes - 9 * DAY, due: closes, closes }),
+    makeReturn('202612', { opens: Date.now() + DAY }),
+    makeReturn('202604'),
+    makeReturn('202608', { eids: ['1002'] }),
+  ])
+  const create = (returnId: string, more = {}) => provider.ask('POST', '/submissions', { returnId, ...more })
+  const unknown = await create('202504')
+  expect(unknown.status).toBe(422)
+  expect(unknown.body.detail).toContain('202604 opens ')
+  expect(unknown.body.detail).not.toContain('202608')
+  const closed = await create('202512')
+  expect(closed.status).toBe(409)
+  expect(closed.body.detail).toContain('31 Jan 2026, 17:00 (Pacific/Auckland; 2026-01-31T04:00:00.000Z)')
+  const early = await create('202612')
+  expect(early.status).toBe(409)
+  expect(early.body.detail).toContain('is not open yet')
+  expect((await create('202608')).status).toBe(422)
+  expect((await create('202604', { type: 'Indicative' })).status).toBe(422)
+  expect((await create('202604', { definition: 'sdr' })).status).toBe(422)
+  expect((await create('202604')).status).toBe(201)
+})
+
+test('what arrives after a return has closed is refused, until the agency opens the submission again', async () => {
+  const { provider, service, createCaller } = await startCollection()
+  await storeReturns(service.database, [makeReturn('202512')])
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners({}))
+  await provider.check(token)
+  await provider.ask('POST', `/submissions/${token}/submit`)
+  const other = await createCaller('other', ['1002'])
+  const open = await other.create()
+  await storeReturns(service.database, [
+    makeReturn('202512', { due: Date.now() - DAY, closes: Date.now() - 1 }),
+  ])
+  expect((await other.ask('GET', `/submissions/${open}`)).body.submissionStatus).toBe('Closed')
+  for (const late of [
+    await other.put(open, 'courses', COURSES),
+    await other.ask('POST', `/submissions/${open}/records/courses`, { content: [{ localId: '1' }] }),
+    await other.ask('POST', `/submissions/${open}/validation-runs`),
+    await other.ask('POST', `/submissions/${open}/submit`),
+    await other.ask('POST', '/submissions', { returnId: '202512' }),
+  ]) {
+    expect(late.status).toBe(409)
+    expect(late.body.detail).toContain('Pacific/Auckland')
+  }
+  const agency = await createCaller('agency', [], ['operate'])
+  const reopen = { reason: 'A course is missing.' }
+  expect((await agency.ask('POST', `/submissions/${token}/reopen`, reopen)).status).toBe(200)
+  expect((await provider.ask('POST', '/submissions', { returnId: '202512' })).body.submissionToken).toBe(
+    token,
+  )
+  expect((await provider.put(token, 'courses', COURSES)).status).toBe(200)
+  await provider.check(token)
+  expect((await provider.ask('POST', `/submissions/${token}/submit`)).body.receipt.receipt).toBe(2)
+})
+
+test('the agency sees who has not started, has errors or has submitted, and what changed', async () => {
+  const { provider, service, createCaller } = await startCollection()
+  await storeReturns(service.database, [makeReturn('202512', { eids: ['1001', '1002', '1003'] })])
+  const second = await createCaller('second', ['1002'])
+  for (const [caller, faults] of [
+    [provider, 0],
+    [second, 3],
+  ] as const) {
+    const token = await caller.create()
+    await caller.put(token, 'courses', COURSES)
+    await caller.put(token, 'learners', makeLearners({ faults, remarks: 1 }))
+    await caller.check(token)
+    await caller.ask('POST', `/submissions/${token}/submit`)
+  }
+  const agency = await createCaller('agency', [], ['operate'])
+  const { body } = await agency.ask('GET', '/returns/202512/overview')
+  expect(body).toMatchObject({
+    return: { returnId: '202512', window: 'Open' },
+    statuses: { NotStarted: 1, HasErrors: 1, Submitted: 1, Ready: 0, FilesReceived: 0, Validating: 0 },
+    changes: { started: 2, submitted: 1, reopened: 0, deleted: 0, eids: ['1001', '1002'] },
+    totalCount: 3,
+  })
+  expect(
+    body.results.map(({ eid, returnStatus }: { eid: string; returnStatus: string }) => [eid, returnStatus]),
+  ).toEqual([
+    ['1001', 'Submitted'],
+    ['1002', 'HasErrors'],
+    ['1003', 'NotStarted'],
+  ])
+  const late = await agency.ask('GET', '/returns/202512/overview?status=NotStarted')
+  expect(late.body.results).toEqual([{ eid: '1003', returnStatus: 'NotStarted' }])
+
+  const causes = (await agency.ask('GET', '/returns/202512/causes')).body.causes
+  expect(causes[0]).toMatchObject({ code: 'LEA-remark', severity: 'Warning', organisations: 2, findings: 2 })
+  expect(causes.find(({ severity }: { severity: string }) => severity === 'Error')).toMatchObject({
+    organisations: 1,
+    findings: 3,
+  })
+  // Counts only: neither a value nor a learner.
+  expect(JSON.stringify(causes)).not.toMatch(/K9|S0|a long/)
+  expect((await provider.ask('GET', '/returns/202512/overview')).status).toBe(401)
+  expect((await agency.ask('GET', '/returns/209912/causes')).status).toBe(404)
+})
+
+const FILE = `
+returns:
+  - id: 202512
+    name: December 2025
+    definition: collected
+    opens: 2026-01-01
+    due: 2026-01-20
+    closes: 2026-01-31 17:00
+    organisations: ["1001", "0002"]
+    notes: Send both files.
+`
+
+test('returns are imported from YAML, listed, and changed by another import', async () => {
+  const installation = new Installation()
+  const file = join(installation.folder, 'returns.yml')
+  writeFileSync(file, FILE)
+  const environment = { DEFINITIONS: makeCollectionDefinition(), TIME_ZONE: 'Pacific/Auckland' }
+  const mahi = (...args: string[]) => installation.runJson(['returns', ...args], { environment })
+  expect(await mahi('import', file)).toEqual({ created: 1, updated: 0, unchanged: 0 })
+  expect(await mahi('import', file)).toEqual({ created: 0, updated: 0, unchanged: 1 })
+  const { returns } = (await mahi('list')) as { returns: object[] }
+  expect(returns[0]).toMatchObject({
+    returnId: '202512',
+    definitionVersion: '1.2.0',
+    openWindowDate: '2025-12-31T11:00:00.000Z',
+    dueDate: '2026-01-20T11:00:00.000Z',
+    closeWindowDate: '2026-01-31T04:00:00.000Z',
+    eids: ['0002', '1001'],
+  })
+  writeFileSync(file, FILE.replace('17:00', '18:00'))
+  expect(await mahi('import', file)).toEqual({ created: 0, updated: 1, unchanged: 0 })
+  const { stdout } = await installation.run(['returns', 'list'], { environment })
+  expect(stdout).toContain('closes 31 Jan 2026, 18:00 (Pacific/Auckland')
+})
+
+test('a wrong file of returns is refused with all of its faults', () => {
+  const definitions = new Definitions([makeCollectionDefinition()])
+  const options = { file: 'returns.yml', definitions, zone: 'Pacific/Auckland' }
+  const read = (text: string) => readReturns(text, options)
+  const entry = FILE.trim().split('\n').slice(1).join('\n')
+  expect(() => read(`${FILE}${entry}\n`)).toThrow('returns[1].id: returns[0] is return "202512" too')
+  const faults = (change: (text: string) => string) => () => read(change(FILE))
+  expect(faults((text) => text.replace('2026-01-20', '2026-02-20'))).toThrow(
+    'returns[0].due: is after the return closes',
+  )
+  expect(faults((text) => text.replace('2026-01-31 17:00', '2025-12-31'))).toThrow(
+    'returns[0].closes: is not after opens',
+  )
+  expect(faults((text) => text.replace('collected', 'collect'))).toThrow(
+    'is not a definition of this service: "collect"',
+  )
+  expect(faults((text) => text.replace('202512', '2025'))).toThrow(
+    'returns[0].id: "2025" is not a return of collected',
+  )
+  expect(faults((text) => text.replace('due:', 'duo:'))).toThrow('returns[0].duo: is not a known property')
+  // Clocks in New Zealand skip this hour.
+  expect(faults((text) => text.replace('2026-01-01', '2025-09-28 02:30'))).toThrow(
+    'that exists in Pacific/Auckland',
+  )
+  expect(faults((text) => text.replace('"0002"', '"a b"'))).toThrow('returns[0].organisations[1]')
+  expect(faults((text) => text.replace('notes:', '  notes:'))).toThrow('returns.yml:')
+  expect(faults(() => '[]')).toThrow('must have a list of returns')
+})
+
+test('local times are read with the offset of their day', () => {
+  const zone = 'Pacific/Auckland'
+  const utc = (text: string, end = false) => {
+    const time = readZoned(text, zone, end)
+    return time === undefined ? undefined : new Date(time).toISOString()
+  }
+  expect(utc('2026-01-31')).toBe('2026-01-30T11:00:00.000Z')
+  expect(utc('2026-01-31', true)).toBe('2026-01-31T11:00:00.000Z')
+  expect(utc('2026-07-01 09:00')).toBe('2026-06-30T21:00:00.000Z')
+  // Clocks show this time twice; the first one counts.
+  expect(utc('2026-04-05 02:30')).toBe('2026-04-04T13:30:00.000Z')
+  expect(utc('2026-01-31T17:00:00+13:00')).toBe('2026-01-31T04:00:00.000Z')
+  for (const wrong of ['2026-02-30', '2026-01-31 25:00', '2026-01-31T17:00:00', 'tomorrow', ''])
+    expect(utc(wrong), wrong).toBeUndefined()
+  expect(showInstant(Date.UTC(2026, 0, 31, 4), zone)).toBe(
+    '31 Jan 2026, 17:00 (Pacific/Auckland; 2026-01-31T04:00:00.000Z)',
+  )
+})
