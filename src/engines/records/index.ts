@@ -13,6 +13,7 @@ export {
   findUtf32,
   Utf32Decoder,
 } from './encoding.ts'
+export { explainYaml } from './explain-yaml.ts'
 export { FileSource } from './file-source.ts'
 export {
   isTooDeep,
@@ -34,4 +35,3 @@ export { readWorkbook, type TextSheet } from './read-xlsx.ts'
 export { detectSeparator, SEPARATORS, trimName } from './separator.ts'
 export type { SourceRecord } from './source-record.ts'
 export { inTurns, PieceSource, PieceWriter, readInTurns, Turns } from './turns.ts'
-export { explainYaml } from './explain-yaml.ts'
