@@ -287,6 +287,24 @@ describe('a coding', () => {
     },
   )
 
+  test('is nearly certain of a name that a person has confirmed, against the other names', () => {
+    const documents = samples.map((record) => {
+      const { occupationCode = '' } = record
+      const confirmed = {
+        text: 'Kindy Teacher',
+        language: 'en' as const,
+        confirmed: occupationCode === 'B0102',
+      }
+      const named = ['A0101', 'A0102', 'B0102'].includes(occupationCode)
+      return toSearchDocument(record, named ? [confirmed] : [])
+    })
+    const index = openIndex(packIndex(buildIndex(documents, { revision: '1' })))
+    if (index === undefined) throw new Error('the index cannot be opened')
+    const coding = codeTitle(new OccupationSearch(index), { title: 'kindy teacher' })
+    expect(coding.code).toBe('B0102')
+    expect(coding.certainty).toBeGreaterThan(0.95)
+  })
+
   test('prefers the title to another name, in the singular and the plural', () => {
     const engine = searchIn([
       { occupationCode: 'A', titleEnglish: 'Paediatric Surgeon', altJobTitlesEnglish: ['Dermatologist'] },

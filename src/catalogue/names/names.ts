@@ -11,6 +11,8 @@ export interface SearchOnlyName {
   readonly text: string
   readonly language: SearchLanguage
   readonly weight?: number
+  /** Whether a reviewer has confirmed it. */
+  readonly confirmed?: boolean
 }
 
 /** The longest search-only name, in characters. */
@@ -204,6 +206,7 @@ export interface SearchNameRow {
   readonly name: string
   /** The largest weight of the sources that have it. */
   readonly weight: number
+  readonly confirmed: boolean
 }
 
 /** The search-only names of a range of codes, ordered by code, each once. */
@@ -211,14 +214,15 @@ export async function readSearchNames(
   reader: Reader,
   { after, upTo }: { readonly after: string; readonly upTo: string },
 ): Promise<SearchNameRow[]> {
-  const rows = await reader.all<SearchNameRow>(
-    `select n.code, n.language, n.name, max(s.weight) as weight
+  const rows = await reader.all<Omit<SearchNameRow, 'confirmed'> & { confirmed: number }>(
+    `select n.code, n.language, n.name, max(s.weight) as weight,
+       max(case when n.source = $3 then 1 else 0 end) as confirmed
      from search_name n join search_source s on s.name = n.source
      where n.code > $1 and n.code <= $2
      group by n.code, n.language, n.name order by n.code, n.language, n.name`,
-    [after, upTo],
+    [after, upTo, CONFIRMED],
   )
-  return rows.map((row) => ({ ...row, weight: row.weight / 100 }))
+  return rows.map((row) => ({ ...row, weight: row.weight / 100, confirmed: row.confirmed === 1 }))
 }
 
 /**

@@ -59,9 +59,9 @@ async function readSources(
 
 function groupNames(rows: Awaited<ReturnType<typeof readSearchNames>>): Map<string, SearchOnlyName[]> {
   const names = new Map<string, SearchOnlyName[]>()
-  for (const { code, language, name, weight } of rows) {
+  for (const { code, language, name, weight, confirmed } of rows) {
     const list = names.get(code) ?? []
-    list.push({ text: name, language, weight })
+    list.push({ text: name, language, weight, confirmed })
     names.set(code, list)
   }
   return names

@@ -1,5 +1,11 @@
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
-import type { NameField, SearchDocument, SearchGroup, SearchName } from './document.ts'
+import {
+  NAME_FIELDS,
+  type NameField,
+  type SearchDocument,
+  type SearchGroup,
+  type SearchName,
+} from './document.ts'
 import { hashText, KIND } from './features.ts'
 import { fold, looseKey, splitWords } from './fold.ts'
 import { type GroupName, type IndexData, packKind, packTexts, readText, TextWriter } from './index-data.ts'
@@ -68,19 +74,21 @@ export class IndexBuilder {
     const owner = this.#occupationNames.length - 1
     this.#codes.add(code)
     for (const { text, weight } of texts) this.#spellings.read(text, 1, weight)
-    for (const name of names) this.#addName(owner, name)
+    // Titles come first, and those that are never shown last: readers stop at the first name of another field.
+    const rank = ({ field }: SearchName) => NAME_FIELDS.indexOf(field)
+    for (const name of [...names].sort((a, b) => rank(a) - rank(b))) this.#addName(owner, name)
     this.#spellings.endOccupation()
     this.#occupationNames.push(this.#nameKind.length)
     this.#majorGroups.add(majorGroups)
     this.#minorGroups.add(minorGroups)
   }
 
-  #addName(owner: number, { text, field, language, weight = 1 }: SearchName): void {
+  #addName(owner: number, { text, field, language, weight = 1, confirmed = false }: SearchName): void {
     for (const word of this.#spellings.read(text, 5, IN_FIELD[field] * weight)) this.#nameWord.push(word)
     this.#nameWeight.push(Math.round(weight * 100))
     this.#nameWordStart.push(this.#nameWord.length)
     this.#names.add(text)
-    this.#nameKind.push(packKind(language, field))
+    this.#nameKind.push(packKind(language, field, confirmed))
     this.#nameOwner.push(owner)
     this.#nameKey.push(hashText(looseKey(fold(text)), 0))
   }

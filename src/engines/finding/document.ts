@@ -10,6 +10,8 @@ export interface SearchName {
   readonly field: NameField
   /** How much the name counts beside the others; 1 by default. */
   readonly weight?: number
+  /** Whether a person has decided that it means this occupation. */
+  readonly confirmed?: boolean
 }
 
 export interface SearchGroup {

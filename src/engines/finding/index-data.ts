@@ -27,9 +27,9 @@ export interface IndexData {
   /** BM25 of words in the names and texts of occupations, by word. */
   readonly texts: SparseRows
   readonly names: TextList
-  /** Language and field of each name, as `packKind` packs them. */
+  /** Language and field of each name, and whether a person confirmed it, as `packKind` packs them. */
   readonly nameKind: Uint8Array
-  /** The names of occupation `o` are `occupationNames[o]` to `occupationNames[o + 1] - 1`. */
+  /** The names of occupation `o`, in the order of their fields, are `occupationNames[o]` to `occupationNames[o + 1] - 1`. */
   readonly occupationNames: Uint32Array
   readonly nameWordStart: Uint32Array
   readonly nameWord: Uint32Array
@@ -102,10 +102,32 @@ export function isAsciiText({ start, bytes }: TextList, at: number): boolean {
   return true
 }
 
-export function packKind(language: Language, field: NameField): number {
-  return NAME_FIELDS.indexOf(field) * 2 + (language === 'mi' ? 1 : 0)
+export function packKind(language: Language, field: NameField, confirmed: boolean): number {
+  return NAME_FIELDS.indexOf(field) * 2 + (language === 'mi' ? 1 : 0) + (confirmed ? CONFIRMED : 0)
 }
 
-export function readKind(kind: number): { language: Language; field: NameField } {
-  return { language: kind % 2 === 1 ? 'mi' : 'en', field: NAME_FIELDS[kind >> 1] ?? 'searchOnly' }
+const CONFIRMED = 2 * NAME_FIELDS.length
+
+export function isConfirmed(kind: number): boolean {
+  return kind >= CONFIRMED
+}
+
+/** The number of a name's field, as in `NAME_FIELDS`. */
+export function readField(kind: number): number {
+  return (kind % CONFIRMED) >> 1
+}
+
+interface NameKind {
+  readonly language: Language
+  readonly field: NameField
+}
+
+/** By packed kind: a query reads the kinds of thousands of names. */
+const KINDS: readonly NameKind[] = NAME_FIELDS.flatMap((field): NameKind[] => [
+  { language: 'en', field },
+  { language: 'mi', field },
+])
+
+export function readKind(kind: number): NameKind {
+  return KINDS[kind % CONFIRMED] ?? { language: 'en', field: 'searchOnly' }
 }

@@ -1,8 +1,8 @@
-import { type Language, NAME_FIELDS, type NameField } from './document.ts'
+import type { Language, NameField } from './document.ts'
 import type { Expansion } from './expansion.ts'
 import { hashText, KIND } from './features.ts'
 import { fold, looseKey, splitWords } from './fold.ts'
-import { type IndexData, readKind, readText } from './index-data.ts'
+import { type IndexData, isConfirmed, readField, readKind, readText } from './index-data.ts'
 import type { Scorer } from './score.ts'
 import { STOP_WORDS, singular, stem } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -16,7 +16,7 @@ export interface MatchedName {
 }
 
 /** The quality of an exact match: titles before other names, the same letters before the same loose key. */
-export const EXACT = { title: 4, looseTitle: 3, name: 2, looseName: 1 }
+export const EXACT = { title: 4, looseTitle: 3, confirmed: 2.5, name: 2, looseName: 1 }
 
 /** The share of a query's weight that a name inside must cover; one that covers less is one among others. */
 const MOST = 0.75
@@ -77,7 +77,8 @@ export function findExact(
     if (looseKey(other) !== key) continue
     const same = other === folded
     const title = kind.field === 'title'
-    const rank = title ? (same ? EXACT.title : EXACT.looseTitle) : same ? EXACT.name : EXACT.looseName
+    const byName = isConfirmed(index.nameKind[name] as number) ? EXACT.confirmed : EXACT.name
+    const rank = title ? (same ? EXACT.title : EXACT.looseTitle) : same ? byName : EXACT.looseName
     const owner = findOwner(index, name)
     exact.set(owner, Math.max(exact.get(owner) ?? 0, rank))
   }
@@ -94,6 +95,12 @@ function findOwner({ occupationNames }: IndexData, name: number): number {
   return low
 }
 
+/** The share of a word that has not been looked up. */
+const UNKNOWN = -1
+
+/** What decides between names that match equally, by the number of their field. */
+const PREFERENCE = Float64Array.of(0.054, 0.003, 0.002, 0.001)
+
 /** Finds the most likely name of an occupation for a query, and the words in it to highlight. */
 export class Matcher {
   readonly #index: IndexData
@@ -103,14 +110,19 @@ export class Matcher {
   readonly #stems = new Map<number, number>()
   readonly #prefixes = new Map<number, number>()
   readonly #weight: number
+  /** By word: its share, once it has been looked up. */
+  readonly #shares: Float32Array
 
+  /** @param shares memory for a share of each word, which the next matcher uses again */
   constructor(
     index: IndexData,
     vocabulary: Vocabulary,
     scorer: Scorer,
     expansions: readonly Expansion[],
     typed: string[],
+    shares: Float32Array,
   ) {
+    this.#shares = shares.fill(UNKNOWN)
     this.#index = index
     this.#scorer = scorer
     const best = expansions[0]?.weight ?? 1
@@ -133,19 +145,25 @@ export class Matcher {
   /** The similarity of a name to the query, from 0 to 1. */
   compare(name: number): number {
     const { nameWordStart, nameWord } = this.#index
-    let [matched, total] = [0, 0]
-    for (let at = nameWordStart[name] as number; at < (nameWordStart[name + 1] as number); at++) {
+    const [from, to] = [nameWordStart[name] as number, nameWordStart[name + 1] as number]
+    let matched = 0
+    for (let at = from; at < to; at++) {
       const word = nameWord[at] as number
-      const weight = this.#scorer.weigh(word)
-      total += weight
-      matched += weight * this.#share(word)
+      const share = this.#share(word)
+      if (share > 0) matched += this.#scorer.weigh(word) * share
     }
-    return matched === 0 ? 0 : matched / Math.max(matched, this.#weight + total - matched)
+    if (matched === 0) return 0
+    let total = 0
+    for (let at = from; at < to; at++) total += this.#scorer.weigh(nameWord[at] as number)
+    return matched / Math.max(matched, this.#weight + total - matched)
   }
 
   #share(word: number): number {
-    const stemHash = this.#index.wordStem[word] as number
-    return this.#words.get(word) ?? this.#stems.get(stemHash) ?? 0
+    const known = this.#shares[word] as number
+    if (known !== UNKNOWN) return known
+    const share = this.#words.get(word) ?? this.#stems.get(this.#index.wordStem[word] as number) ?? 0
+    this.#shares[word] = share
+    return share
   }
 
   /** @param shown whether the name is displayed, which search-only names never are */
@@ -154,21 +172,22 @@ export class Matcher {
     options: { language?: Language | undefined; exact?: number },
   ): MatchedName | undefined {
     const { occupationNames, nameKind, names } = this.#index
-    let best: { name: number; score: number } | undefined
+    let [best, most] = [-1, -1]
     for (
       let name = occupationNames[occupation] as number;
       name < (occupationNames[occupation + 1] as number);
       name++
     ) {
-      const { language, field } = readKind(nameKind[name] as number)
-      if (options.language !== undefined && language !== options.language) continue
-      const preference = (NAME_FIELDS.length - NAME_FIELDS.indexOf(field)) * 1e-3
-      const score = this.compare(name) + (field === 'title' ? 0.05 : 0) + preference
-      if (best === undefined || score > best.score) best = { name, score }
+      const kind = nameKind[name] as number
+      if (options.language !== undefined && readKind(kind).language !== options.language) continue
+      const score = this.compare(name) + (PREFERENCE[readField(kind)] as number)
+      if (score <= most) continue
+      best = name
+      most = score
     }
-    if (best === undefined) return undefined
-    const text = readText(names, best.name)
-    return { text, ...readKind(nameKind[best.name] as number), highlights: this.highlight(best.name, text) }
+    if (best < 0) return undefined
+    const text = readText(names, best)
+    return { text, ...readKind(nameKind[best] as number), highlights: this.highlight(best, text) }
   }
 
   /** The positions of the query's words in a name. */

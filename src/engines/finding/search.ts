@@ -65,6 +65,7 @@ export class OccupationSearch {
   readonly #vocabulary: Vocabulary
   readonly #scorer: Scorer
   readonly #expander: Expander
+  readonly #shares: Float32Array
   /** The names with letters beyond ASCII, listed at the first query that has one. */
   #beyondAscii: readonly { readonly name: number; readonly occupation: number }[] | undefined
 
@@ -72,6 +73,7 @@ export class OccupationSearch {
     this.index = index
     this.#vocabulary = new Vocabulary(index.vocabulary)
     this.#scorer = new Scorer(index, this.#vocabulary)
+    this.#shares = new Float32Array(this.#vocabulary.size)
     this.#expander = new Expander(this.#vocabulary, this.#scorer, index.header.synonyms)
   }
 
@@ -141,7 +143,10 @@ export class OccupationSearch {
   estimate(title: string, tasks = ''): { probability: Float64Array; known: boolean } {
     const { probability, expansions } = this.#understand(title, { open: false, tasks })
     const exact = findExact(this.index, title.slice(0, MAX_LENGTH), undefined)
-    const bonus = (rank: number) => (rank >= EXACT.looseTitle ? TITLE_BONUS : NAME_BONUS)
+    const bonus = (rank: number) => {
+      if (rank === EXACT.confirmed) return CONFIRMED_BONUS
+      return rank >= EXACT.looseTitle ? TITLE_BONUS : NAME_BONUS
+    }
     addBonus(probability, new Map([...exact].map(([holder, rank]) => [holder, bonus(rank)])))
     const known = exact.size > 0 || expansions.some(({ words }) => words.some((word) => this.#saysWhat(word)))
     return { probability, known }
@@ -160,7 +165,8 @@ export class OccupationSearch {
     const end = occupationNames[occupation + 1] as number
     for (let name = occupationNames[occupation] as number; name < end; name++) {
       const kind = readKind(nameKind[name] as number)
-      if (kind.field === 'title' && kind.language === language) return readText(names, name)
+      if (kind.field !== 'title') break
+      if (kind.language === language) return readText(names, name)
     }
     return undefined
   }
@@ -205,7 +211,7 @@ export class OccupationSearch {
 
   #match({ expansions, words }: Understood): Matcher {
     const typed = words.map(({ word }) => word)
-    return new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed)
+    return new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed, this.#shares)
   }
 
   /** Occupations with a word of a likely expansion in their names or texts; if there are none, similar ones. */
@@ -331,10 +337,11 @@ export class OccupationSearch {
     const end = occupationNames[occupation + 1] as number
     for (let name = occupationNames[occupation] as number; name < end; name++) {
       const kind = readKind(nameKind[name] as number)
-      if (kind.field === 'searchOnly' || kind.field === 'pluralTitle') continue
+      if (kind.field === 'searchOnly') break
+      if (kind.field === 'pluralTitle') continue
       if (language !== undefined && kind.language !== language) continue
       const text = readText(names, name)
-      const begins = fold(text).startsWith(typed)
+      const begins = this.#mayBegin(name, typed) && fold(text).startsWith(typed)
       const score = matcher.compare(name) + (begins ? 2 : 0) + (kind.field === 'title' ? 0.1 : 0)
       if (score <= 0.1 || (best !== undefined && score <= best.score)) continue
       best = { name, text, language: kind.language, score }
@@ -349,6 +356,14 @@ export class OccupationSearch {
       highlights: matcher.highlight(best.name, best.text),
     }
     return { suggestion, score: best.score }
+  }
+
+  /** Whether the first letter of a name is that of the typed text: folding the whole name takes longer. */
+  #mayBegin(name: number, typed: string): boolean {
+    const { nameWordStart, nameWord } = this.index
+    const first = nameWordStart[name] as number
+    const empty = first === nameWordStart[name + 1]
+    return empty || this.#vocabulary.firstUnit(nameWord[first] as number) === typed.charCodeAt(0)
   }
 
   /** The occupations with a name that has every typed word with a macron or another mark as it was typed. */
@@ -386,6 +401,8 @@ export class OccupationSearch {
 
 /** The bonus to the logit of an occupation with the query as a title, or as another name, and with a part of it. */
 const TITLE_BONUS = 3
+/** A person has decided; the model only arbitrates between occupations with the same confirmed name. */
+const CONFIRMED_BONUS = 9
 const NAME_BONUS = 1
 const INSIDE = 1.5
 /** More than an exact name without its macrons adds to the score of a suggestion. */

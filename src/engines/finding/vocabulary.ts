@@ -64,6 +64,11 @@ export class Vocabulary {
     return String.fromCharCode(...wordUnits.subarray(wordStart[id], wordStart[id + 1]))
   }
 
+  /** The first UTF-16 code unit of a word. */
+  firstUnit(id: number): number {
+    return this.#data.wordUnits[this.#data.wordStart[id] as number] ?? 0
+  }
+
   count(id: number): number {
     return this.#data.wordCount[id] ?? 0
   }
