@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 import type { InjectOptions } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import type { Limits } from '../src/engines/checking/process/limits.ts'
+import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { until } from './support/command.ts'
 import { Connection } from './support/connection.ts'
 import { Service } from './support/service.ts'
@@ -484,6 +485,27 @@ test('the credential shows what is left of its limits, and looking uses up only 
   await ask('GET', '/occupations')
   await ask('GET', '/submissions')
   expect((await left()).slice(0, 2)).toEqual(['occupations 6', 'submissions 2'])
+})
+
+test('a file that is replaced and deleted once a reader has found it is read in its new state', async () => {
+  const { service, ask, create, put } = await start()
+  const token = await create()
+  await put(token, 'people', 'localId,id,group,age\n1,OLD,G1,20\n')
+  const all = service.database.all.bind(service.database)
+  const meanwhile = [
+    async () => {
+      await put(token, 'people', 'localId,id,group,age\n1,NEW,G1,20\n')
+      await purgeNow(service.database)
+    },
+  ]
+  const interrupted: typeof all = async (sql, parameters) => {
+    const rows = await all(sql, parameters)
+    if (sql.includes('from submission_file f join file_version')) await meanwhile.shift()?.()
+    return rows as never
+  }
+  Object.assign(service.database, { all: interrupted })
+  const file = await ask('GET', `/submissions/${token}/files/people`)
+  expect([file.status, file.text, meanwhile.length]).toEqual([200, expect.stringContaining('NEW'), 0])
 })
 
 test('a batch keeps the digits of every number', async () => {

@@ -14,6 +14,7 @@ import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
 import { submit } from '../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../src/submissions/files/batch.ts'
 import { readCurrentFile } from '../src/submissions/files/current-file.ts'
+import { COMPLETE } from '../src/submissions/files/file-index.ts'
 import { storeFile, type Upload } from '../src/submissions/files/upload.ts'
 import { readDetails } from '../src/submissions/findings/read-findings.ts'
 import { readRun } from '../src/submissions/findings/runs.ts'
@@ -683,6 +684,28 @@ test('files are encrypted again while batches index and change them', async () =
   // Batches after it know the same records.
   const after = await applyBatch(store.database, sealer, batch('0', '1', '3'))
   expect(after.map(({ errors }) => errors.length)).toEqual([1, 0, 1])
+})
+
+test('a second call that encrypts the same file again leaves the index that batches have built since', async () => {
+  const store = await Store.open(new Sealer([KEY]))
+  const { token, batch } = await storeMany(store)
+  const sealer = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(8) }, KEY])
+  const { database } = store
+  const all = database.all.bind(database)
+  let isLate = true
+  const listing: typeof all = async (sql, parameters) => {
+    const rows = await all(sql, parameters)
+    if (!isLate || !sql.includes('v.stored = 1')) return rows as never
+    // The first call and a batch come once this one has listed the file with its old key.
+    isLate = false
+    await reencrypt(database, sealer)
+    await applyBatch(database, sealer, batch('0'))
+    return rows as never
+  }
+  Object.assign(database, { all: listing })
+  expect(await reencrypt(database, sealer)).toMatchObject({ key: 'k2', left: 0 })
+  const [file] = await listFiles(store.database, token)
+  expect(file).toMatchObject({ sealed: 'k2', indexed: COMPLETE })
 })
 
 test('batches that change more than fits in memory are refused when the file is read, and end a run', async () => {

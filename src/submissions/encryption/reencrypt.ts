@@ -76,8 +76,12 @@ async function reencryptVersion(
   await changeSubmission(database, token, async (writer) => {
     // Batches may have added chunks since.
     while (await reencryptChunk(writer, sealer, sealing, version, ordinal)) ordinal++
-    await writer.run('update file_version set sealed = $2 where version = $1', [version, sealer.keyId])
-    await outdateIndex(writer, version)
+    // Another call may have done so, and batches may use the index that they have built since.
+    const changed = await writer.run(
+      `update file_version set sealed = $2 where version = $1 and coalesce(sealed, '') <> $2`,
+      [version, sealer.keyId],
+    )
+    if (changed === 1) await outdateIndex(writer, version)
   })
   await discardIndex(database, token, version)
 }

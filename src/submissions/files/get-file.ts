@@ -9,11 +9,12 @@ import { REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { Refusal } from '../refusal.ts'
-import { cancelled, listFiles } from '../submission.ts'
+import { cancelled, type FileState, listFiles } from '../submission.ts'
 import { assertKnown, CSV, FILE_PATH, forFile, NDJSON } from './contract.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
 import { readCurrentFile, TooManyChanges } from './current-file.ts'
 import { preferType } from './file-headers.ts'
+import { FileGone } from './file-store.ts'
 import { fileEtag } from './upload.ts'
 
 export function getFile(options: SubmissionOptions): Operation {
@@ -48,23 +49,36 @@ export function getFile(options: SubmissionOptions): Operation {
     const { submission, resource } = authorized
     if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
     assertKnown(definitions, authorized)
-    const file = (await listFiles(database, submission.token)).find((each) => each.resource === resource)
-    if (file === undefined) throw new Problem('not-found', 'The submission has no such file yet.')
-    const form = definitions.formOf(submission.definition ?? '', resource)
-    const stored = file.format === 'csv' ? CSV : NDJSON
-    const type = preferType(request.headers.accept, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
-    const takeMemory = () =>
-      request.server.budgets['batch-changes'].take(callerOf(request), 0, () => request.raw.destroy())
-    const open = () => readCurrentFile(database, sealer, file, form, takeMemory)
-    const body = type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open(), form)
-    // What cannot be sent is refused before the response begins.
-    const first = await refusing(body.next().catch(explainChanges))
-    await recordDownload(database, { token: submission.token, actor: actorOf(principal), file: resource })
-    return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
-      etag: fileEtag(file),
-      // The name comes from the definition.
-      'content-disposition': `attachment; filename="${file.resource}.${type === CSV ? 'csv' : 'ndjson'}"`,
-    })
+    const answer = async (file: FileState) => {
+      const form = definitions.formOf(submission.definition ?? '', resource)
+      const stored = file.format === 'csv' ? CSV : NDJSON
+      const type = preferType(request.headers.accept, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
+      const takeMemory = () =>
+        request.server.budgets['batch-changes'].take(callerOf(request), 0, () => request.raw.destroy())
+      const open = () => readCurrentFile(database, sealer, file, form, takeMemory)
+      const body =
+        type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open(), form)
+      // What cannot be sent is refused before the response begins.
+      const first = await refusing(body.next().catch(explainChanges))
+      await recordDownload(database, { token: submission.token, actor: actorOf(principal), file: resource })
+      return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
+        etag: fileEtag(file),
+        // The name comes from the definition.
+        'content-disposition': `attachment; filename="${file.resource}.${type === CSV ? 'csv' : 'ndjson'}"`,
+      })
+    }
+    for (let last: FileState | undefined; ; ) {
+      const files = await listFiles(database, submission.token)
+      const file = files.find((each) => each.resource === resource)
+      if (file === undefined) throw new Problem('not-found', 'The submission has no such file yet.')
+      try {
+        return await answer(file)
+      } catch (error) {
+        // It was replaced or deleted since it was found.
+        if (!(error instanceof FileGone) || file.version === last?.version) throw error
+        last = file
+      }
+    }
   })
 }
 
