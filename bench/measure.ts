@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
@@ -140,12 +140,24 @@ async function runWrk({ url }: Contender, load: Load): Promise<Raw> {
   }
 }
 
-const TICKS_PER_SECOND = 100
-
-/** User and system time of a process (Linux: proc(5), fields 14 and 15 of stat). */
+/**
+ * Processor time of all threads of a process (Linux: the first field of schedstat, in nanoseconds). The fields of stat
+ * count ticks of 10 ms.
+ */
 function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return (
+    threads.reduce((sum, thread) => sum + nanosecondsOf(`/proc/${pid}/task/${thread}/schedstat`), 0) / 1e9
+  )
+}
+
+function nanosecondsOf(file: string): number {
+  try {
+    return Number(readFileSync(file, 'utf8').split(' ', 1)[0])
+  } catch {
+    // The thread has ended.
+    return 0
+  }
 }
 
 /** The largest resident size so far, in MB. */
