@@ -144,7 +144,10 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
         'The code for “Tutor of pupils” is "Z9", which the catalogue does not have.',
       )
       await page.getByLabel('Other code for Tutor of pupils').fill('A2')
+      // A row without candidates has no first one to choose.
       await page.getByRole('radio').last().focus()
+      await page.keyboard.press('1')
+      expect(await page.getByRole('checkbox').last().isChecked()).toBe(false)
       await page.keyboard.press('0')
       await page.getByRole('button', { name: 'Confirm the reviewed titles' }).first().click()
       await page.getByRole('heading', { name: 'Confirmed titles' }).waitFor()

@@ -13,7 +13,7 @@ code,pre{font-family:ui-monospace,monospace;font-size:.9em}
 pre{background:var(--panel);border:1px solid var(--line);padding:.75rem;overflow:auto;max-height:30rem;white-space:pre-wrap}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.925rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--line)}
-tbody th{font-weight:400}td{min-width:8rem}
+tbody th{font-weight:400}tbody th code{white-space:nowrap}td{min-width:8rem}
 .soft{color:var(--soft)}.demo{background:var(--mark);color:var(--on-mark);padding:.5rem .75rem}
 details{margin:.75rem 0}summary{cursor:pointer;min-height:1.5rem;color:var(--link)}
 form div,.key{margin:.5rem 0}label{display:block;font-weight:600}

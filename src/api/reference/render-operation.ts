@@ -22,7 +22,7 @@ export function renderOperation(
 <h3 id="${escapeHtml(id)}-title"><a href="#${escapeHtml(id)}">${escapeHtml(summary)}</a></h3>
 <p class="route"><b>${method.toUpperCase()}</b> <code>${escapeHtml(path).replaceAll('/', '/<wbr>')}</code></p>
 ${renderText(description)}
-<p class="soft">${renderAccess(operation)} Client: <code>${escapeHtml(id)}</code>.</p>
+<p class="soft">${renderAccess(operation)} Operation ID: <code>${escapeHtml(id)}</code>.</p>
 ${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${renderParameters(summary, parameters)}`}
 ${bodies.length === 0 ? '' : `<h4>Body</h4>\n<p>${bodies.map(([each]) => `<code>${escapeHtml(each)}</code>`).join(' or ')}</p>\n${fields}`}
 <h4>Responses</h4>

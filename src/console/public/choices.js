@@ -21,10 +21,12 @@ export function attachChoices(table) {
     const accepts = event.key.toLowerCase() === 'a' && reviewed
     if (!/^[0-3]$/.test(event.key) && !accepts) return
     const radios = [...row.querySelectorAll('input[type="radio"]')]
+    // The last one says that none fits; a row can have fewer than three others.
+    const none = radios.pop()
     const radio = accepts
-      ? radios.find(({ checked }) => checked)
+      ? [...radios, none].find(({ checked }) => checked)
       : event.key === '0'
-        ? radios.at(-1)
+        ? none
         : radios[Number(event.key) - 1]
     if (!radio) return
     event.preventDefault()
