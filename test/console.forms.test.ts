@@ -68,9 +68,9 @@ describe('a field with nothing or with 10,000 characters', () => {
         service.request({ url: `/v1/occupations/search?q=${SHORTER}&Limit=20&Page=1`, headers }),
       ],
       [
-        ask(`/submissions/token-of-findings/findings?student=${SHORTER}`),
+        ask(`/submissions/token-of-findings/findings/records?student=${SHORTER}`),
         service.request({
-          url: `/v1/submissions/token-of-findings/validation-results?Filter.StudentId=${SHORTER}&page=1&pageSize=25`,
+          url: `/v1/submissions/token-of-findings/validation-results/findings?Filter.StudentId=${SHORTER}&page=1&pageSize=25`,
           headers,
         }),
       ],
@@ -249,9 +249,9 @@ test('findings of files with the longest header rows take no memory once they ar
     await expect
       .poll(async () => (await call('GET', `/${token}/validation-runs/${runId}`)).json(), { timeout: 60_000 })
       .toMatchObject({ status: 'Processed' })
-    const url = `/console/submissions/${token}/findings?file=Learner`
+    const url = `/console/submissions/${token}/findings/records?file=Learner`
     const page = await console.service.app.inject({ url, headers: { host: 'localhost', cookie } })
-    expect([page.statusCode, page.body.includes('class="finding"')]).toEqual([200, true])
+    expect([page.statusCode, page.body.includes('class="grid cards"')]).toEqual([200, true])
     collect()
     used.push(process.memoryUsage().heapUsed)
   }

@@ -46,38 +46,67 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       }
 
       await send('faulty')
-      await page.getByRole('link', { name: 'See the findings' }).click()
-      expect(await page.locator('.verdict').textContent()).toMatch(/^[\d,]+ errors of \d+ kinds/)
+      await page.waitForURL(/\/findings\?/, { timeout: 60_000 })
+      expect(await page.locator('.verdict').textContent()).toMatch(/[\d,]+ errors and .*warnings?\./)
       const path = new URL(page.url()).pathname
       expect(await shown.findBarriers()).toEqual([])
+      const download = async (name: string) => {
+        const [file] = await Promise.all([
+          page.waitForEvent('download'),
+          page.getByRole('link', { name }).first().click(),
+        ])
+        return readFileSync(await file.path())
+      }
+      // Both begin as ZIP archives do.
+      for (const name of ['Download marked workbook', 'Download corrected files'])
+        expect((await download(name)).subarray(0, 2).toString()).toBe('PK')
 
-      await page.getByLabel('Severity').selectOption('Warning')
-      await page.waitForURL(/type=Warning/)
-      const severities = await page.locator('details.finding summary > span:first-child').allTextContents()
-      expect(new Set(severities)).toEqual(new Set(['Warning']))
-      await page.locator('details.finding summary').first().click()
-      expect(await page.locator('details[open] td').count()).toBeGreaterThan(5)
-      const [download] = await Promise.all([
-        page.waitForEvent('download'),
-        page.getByRole('link', { name: 'Download as CSV' }).click(),
-      ])
-      const lines = readFileSync(await download.path(), 'utf8')
-        .trim()
-        .split('\n')
-      expect(lines.length).toBeGreaterThan(10)
-
-      await shown.goto(path.replace('/findings', ''))
-      await send('clean')
-      await page.getByText('No findings.').waitFor({ timeout: 60_000 })
-      expect(await page.getByRole('img', { name: /Errors and warnings of each check/ }).count()).toBe(1)
-      await page.getByRole('link', { name: 'compare with the newest' }).click()
-      expect(await page.locator('.verdict').textContent()).toMatch(/New: 0.*Fixed: \d+.*Still open: 0/)
+      // A cause opens to its records: the concerned field is marked, and the whole record one click away.
+      await page
+        .locator('.causes h2 a[href*="cause=column"], .causes h2 a[href*="cause=value"]')
+        .first()
+        .click()
+      await page.waitForURL(/findings\/records\?.*cause=/)
+      expect(await page.locator('table.grid td.fault').count()).toBeGreaterThan(0)
+      await page.locator('table.grid summary').first().click()
+      expect(await page.locator('details[open] dd').count()).toBeGreaterThan(5)
       expect(await shown.findBarriers()).toEqual([])
 
-      await shown.goto(path.replace('/findings', ''))
+      await page.getByRole('link', { name: 'All causes' }).click()
+      await page.getByRole('link', { name: 'All records' }).click()
+      await page.getByLabel('Severity').selectOption('Warning')
+      await page.waitForURL(/type=Warning/)
+      const severities = await page.locator('table.grid .tag').allTextContents()
+      expect(new Set(severities)).toEqual(new Set(['Warning']))
+      const lines = (await download('Download as CSV')).toString().trim().split('\n')
+      expect(lines.length).toBeGreaterThan(10)
+
+      await page.getByRole('link', { name: 'By learner' }).click()
+      const learner = page.locator('tbody th a').first()
+      const studentId = await learner.textContent()
+      await learner.click()
+      await page.waitForURL(/student=/)
+      expect(await page.locator('table.grid').textContent()).toContain(studentId)
+
+      await shown.goto(path.replace('/findings', '/files'))
+      await send('clean')
+      await page.getByText('No findings.').waitFor({ timeout: 60_000 })
+      await page.getByRole('link', { name: /^Check/ }).click()
+      const chart = page.getByRole('img', { name: /Errors and warnings of each check/ })
+      expect((await chart.boundingBox())?.height).toBeLessThanOrEqual(120)
+      await page.getByRole('link', { name: 'compare with the newest' }).click()
+      await page.getByText(/New: 0.*Fixed: \d+.*Still open: 0/).waitFor()
+      expect(await shown.findBarriers()).toEqual([])
+
+      await page.getByRole('link', { name: /^Submit/ }).click()
+      await page.getByText('Mahi freezes these files. It does not send them to the TEC.').waitFor()
       await page.getByRole('button', { name: 'Submit' }).click()
-      await page.getByRole('status').filter({ hasText: 'submitted' }).waitFor()
+      await page.getByRole('heading', { name: /^Submitted by adviser at \d+ \w+ \d+, \d\d:\d\d/ }).waitFor()
+      expect(await page.getByRole('button', { name: 'Submit' }).count()).toBe(0)
+      await shown.goto(path.replace('/findings', '/files'))
       expect(await page.getByRole('button', { name: 'Send the files' }).count()).toBe(0)
+      await shown.goto(path.replace('/findings', '/activity'))
+      expect(await page.locator('tbody tr').first().textContent()).toMatch(/adviser.*Submitted/)
       expect(shown.troubles).toEqual([])
       // The log says who looked at findings, and nothing of them.
       const log = console.service.log.join('')
@@ -95,7 +124,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       await page.getByRole('button', { name: 'Send the files' }).click()
       await page.getByRole('status').filter({ hasText: 'have arrived' }).waitFor()
       await page.getByRole('button', { name: 'Check the files' }).click()
-      const verdict = page.getByText('No findings.')
+      const verdict = page.locator('.verdict', { hasText: 'No findings.' })
       await expect
         .poll(
           async () => {
@@ -106,9 +135,10 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
           { timeout: 60_000, interval: 500 },
         )
         .toBe(true)
+      await page.getByRole('link', { name: /^Files/ }).click()
       await page.getByRole('link', { name: 'Delete this submission' }).click()
       await page.getByRole('button', { name: 'Delete' }).click()
-      expect(await page.locator('tbody').textContent()).toContain('Cancelled')
+      expect(await page.locator('tbody').textContent()).toContain('Deleted')
     })
 
     test('files that are dropped are recognised by name and sent, and the progress is shown', async () => {
@@ -220,22 +250,23 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       for (const file of SDR_FILES)
         await page.locator(`input[name="${file}"]`).setInputFiles(sample('faulty', file))
       await press('button', 'Send the files')
-      await press('link', 'See the findings')
-      await press('link', 'Go to the records')
+      await page.waitForURL(/\/findings\?/, { timeout: 60_000 })
+      await press('link', 'All records')
       await tabTo('combobox', 'Severity')
       await page.keyboard.press('ArrowDown')
       await page.waitForURL(/type=/)
-      await shown.goto(new URL(page.url()).pathname.replace('/findings', ''))
+      await shown.goto(new URL(page.url()).pathname.replace('/findings/records', '/files'))
       for (const file of SDR_FILES)
         await page.locator(`input[name="${file}"]`).setInputFiles(sample('clean', file))
       await press('button', 'Send the files')
       await page.getByText('No findings.').waitFor({ timeout: 60_000 })
+      await press('link', /^Check/)
       await press('link', 'compare with the newest')
       await page.getByText(/Fixed: \d+/).waitFor()
-      await page.goBack()
+      await press('link', /^Submit/)
       // A pressed key does not wait for the page that it asks for, as a click does.
       await press('button', 'Submit')
-      await page.getByRole('status').filter({ hasText: 'submitted' }).waitFor()
+      await page.getByRole('heading', { name: /^Submitted by/ }).waitFor()
       await press('button', 'Sign out')
       await page.getByRole('status').filter({ hasText: 'You have signed out.' }).waitFor()
     })
@@ -254,7 +285,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       await other.goto(`${console.url}${first}/delete`)
       await page.locator('input[name="learners"]').setInputFiles(sample('clean', 'learners'))
       await other.getByRole('button', { name: 'Delete' }).click()
-      await other.getByText('Cancelled').waitFor()
+      await other.getByText('Deleted').waitFor()
       await page.getByRole('button', { name: 'Send the files' }).click()
       await page.getByText('learners.csv was not accepted.').waitFor()
       await page
@@ -283,17 +314,18 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       const shown = await console.open(browser)
       const { page } = shown
       await shown.goto('/console/submissions/a-million-findings/findings')
+      expect(await page.locator('.verdict').textContent()).toContain('666,666 errors')
+      await shown.goto('/console/submissions/a-million-findings/findings/records')
       const sizeOf = async () => Buffer.byteLength(await page.content())
       const size = await sizeOf()
-      expect(await page.locator('.verdict').textContent()).toContain('666,666 errors')
       await page.getByRole('link', { name: 'Last' }).click()
       await page.getByText('L999999').first().waitFor()
       expect(await sizeOf()).toBeLessThan(size * 1.2)
       await shown.goto('/console/submissions/a-million-findings/findings?code=E5&type=Error')
       await page.getByRole('link', { name: 'Last' }).click()
       await page.getByText(/^83,333 findings with these filters/).waitFor()
-      await shown.goto('/console/submissions/a-million-findings/findings')
-      await page.getByLabel('Student').pressSequentially('S7')
+      await shown.goto('/console/submissions/a-million-findings/findings/records')
+      await page.getByLabel('Learner').pressSequentially('S7')
       await page.getByText(/^1,000 findings with these filters/).waitFor()
       expect(new URL(page.url()).searchParams.get('student')).toBe('S7')
       expect(shown.troubles).toEqual([])
@@ -310,7 +342,7 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       await console.service.publish(findings, { token: 'many-codes' })
       const shown = await console.open(browser)
       const rows = shown.page.locator('table tbody tr')
-      await shown.goto('/console/submissions/many-codes/findings')
+      await shown.goto('/console/submissions/many-codes/findings/codes')
       expect(await rows.count()).toBe(25)
       expect(new Set(await rows.locator('td:nth-child(3)').allTextContents())).toEqual(new Set(['2']))
       await shown.page.getByRole('link', { name: 'Show 1,975 more codes' }).click()
@@ -332,8 +364,10 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       }
       await console.service.publish([entry], { token: 'hostile-submission' })
       const shown = await console.open(browser)
-      expect(await shown.goto('/console/submissions/hostile-submission/findings')).toBe(200)
-      expect(await shown.page.locator('main img, main script, main b, [onerror]').count()).toBe(0)
+      for (const view of ['', '/codes', '/learners', '/records']) {
+        expect(await shown.goto(`/console/submissions/hostile-submission/findings${view}`)).toBe(200)
+        expect(await shown.page.locator('main img, main script, main b, [onerror]').count()).toBe(0)
+      }
       expect(shown.troubles).toEqual([])
     })
   },

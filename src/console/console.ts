@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Principal, Scope } from '../api/access/principal.ts'
 import { PROBLEMS, Problem } from '../api/contract/problems.ts'
 import { releaseBody } from '../api/request/body-memory.ts'
 import { DatabaseUnavailable } from '../foundation/database/database.ts'
@@ -11,33 +12,50 @@ import { isLoopback, isSecure, readSession } from './cookies.ts'
 import { hasToken } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
-import { renderPage } from './layout.ts'
+import { homeOf, renderPage } from './layout.ts'
 import { ownPath } from './links.ts'
+import { activityPages } from './pages/activity.ts'
 import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
 import { comparePages } from './pages/compare.ts'
 import { confirmedPages } from './pages/confirmed.ts'
-import { findingsPages } from './pages/findings.ts'
+import { filePages, registerUploads } from './pages/files.ts'
+import { fixPages } from './pages/fix.ts'
+import { recordPages } from './pages/found-records.ts'
 import { occupationPages } from './pages/occupation.ts'
 import { occupationsPages } from './pages/occupations.ts'
 import { operatorPages } from './pages/operator.ts'
 import { organisationPages } from './pages/organisations.ts'
 import { rulesPages } from './pages/rules.ts'
-import { registerUploads, submissionPages } from './pages/submissions.ts'
+import { runPages } from './pages/runs.ts'
+import { submissionPages } from './pages/submissions.ts'
+import { submitPages } from './pages/submit.ts'
+import type { Session } from './sessions.ts'
 import { registerSignIn, renderSignIn, signOut } from './sign-in.ts'
 
+const needing = (scope: Scope, routes: readonly Route[]) => routes.map((route) => ({ scope, ...route }))
+
 const ROUTES: readonly Route[] = [
-  ...occupationsPages,
-  ...occupationPages,
-  ...comparePages,
-  ...codePages,
-  ...confirmedPages,
-  ...changesPages,
-  ...submissionPages,
-  ...findingsPages,
-  ...rulesPages,
-  ...operatorPages,
-  ...organisationPages,
+  { method: 'GET', path: '', handle: ({ principal }) => openHome(principal) },
+  ...needing('occupations:read', [
+    ...occupationsPages,
+    ...occupationPages,
+    ...comparePages,
+    ...codePages,
+    ...confirmedPages,
+    ...changesPages,
+  ]),
+  ...needing('validation-results:read', [
+    ...submissionPages,
+    ...filePages,
+    ...runPages,
+    ...fixPages,
+    ...recordPages,
+    ...submitPages,
+    ...activityPages,
+    ...rulesPages,
+  ]),
+  ...needing('operate', [...operatorPages, ...organisationPages]),
   signOut,
 ]
 
@@ -66,9 +84,6 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
     await registerUploads(scope)
     registerAssets(scope)
     registerSignIn(scope, services)
-    scope.get('/console', { config: { operation: 'console' } }, (_request, reply) =>
-      reply.redirect('/console/occupations', 303),
-    )
     for (const route of ROUTES) registerRoute(scope, services, route)
     scope.get('/console/*', { config: { operation: 'console' } }, (_request, reply) =>
       sendPage(
@@ -97,6 +112,8 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
       if (method !== 'GET' && !(await hasToken(request, session.token))) return sendForged(request, reply)
 
       const { principal } = session
+      if (route.scope !== undefined && !principal.scopes.has(route.scope))
+        return sendUnscoped(services, request, reply, session, route.scope)
       const query = new URL(request.url, 'http://localhost').searchParams
       const asked = query.get('eid') ?? (hasForm(request) ? (await readForm(request)).get('eid') : undefined)
       const eid = asked ?? [...principal.eids].sort()[0]
@@ -112,7 +129,7 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
   })
 }
 
-function sendOutcome({ reply, request, session }: Context, outcome: Outcome): FastifyReply {
+function sendOutcome({ reply, request, session, services }: Context, outcome: Outcome): FastifyReply {
   if ('redirect' in outcome) return reply.redirect(outcome.redirect, 303)
   if ('data' in outcome) {
     return reply
@@ -131,7 +148,54 @@ function sendOutcome({ reply, request, session }: Context, outcome: Outcome): Fa
   return reply
     .code(status)
     .type(HTML)
-    .send(renderPage({ ...shown, path, session }, content))
+    .send(renderPage({ ...shown, path, session, timeZone: services.timeZone }, content))
+}
+
+/** The first page of somebody, or what is missing for any. */
+function openHome(principal: Principal): Outcome {
+  const home = homeOf(principal)
+  if (home !== undefined) return { redirect: home }
+  return {
+    title: 'No pages',
+    content: html`<h1>Nothing to show</h1>
+      <p>You are signed in, but your key has none of the scopes that pages of the console need, such as
+        <code>occupations:read</code> for the catalogue and <code>validation-results:read</code> for submissions.</p>
+      <p>Ask the operator of this service for a key that has them: <code>mahi keys create --scope …</code>.</p>`,
+  }
+}
+
+const PURPOSES: Partial<Record<Scope, string>> = {
+  'occupations:read': 'the catalogue',
+  'validation-results:read': 'submissions and their findings',
+  operate: 'the pages of operators',
+}
+
+/** Says which scope a page needs, and how to get it. */
+function sendUnscoped(
+  { timeZone }: ConsoleServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  session: Session,
+  scope: Scope,
+): FastifyReply {
+  const title = 'This page needs another scope'
+  const detail = `Your key lacks the scope ${scope}, which ${PURPOSES[scope] ?? 'this page'} need${scope === 'occupations:read' ? 's' : ''}.`
+  if (request.headers.accept === 'application/json')
+    return reply.code(401).type('application/json; charset=utf-8').send(JSON.stringify({ title, detail }))
+  const frame = { title, path: request.url.split('?', 1)[0] ?? '', session, timeZone }
+  return reply
+    .code(401)
+    .type(HTML)
+    .send(
+      renderPage(
+        frame,
+        html`<h1>${title}</h1>
+          <p class="problem">${detail}</p>
+          <p>Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope} …</code>. Then sign
+            out, and sign in with that key.</p>
+          <p><a href="/console">Go to your first page</a></p>`,
+      ),
+    )
 }
 
 const HTML = 'text/html; charset=utf-8'

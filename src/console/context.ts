@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../api/access/admit.ts'
 import type { Delegations } from '../api/access/delegation.ts'
-import type { Principal } from '../api/access/principal.ts'
+import type { Principal, Scope } from '../api/access/principal.ts'
 import type { Api } from './api.ts'
 import type { VNode } from './html.ts'
 import type { Frame } from './layout.ts'
@@ -17,6 +17,8 @@ export interface ConsoleServices {
   /** Sign-in with an identity provider, if configured. */
   readonly oidc: Oidc | undefined
   readonly log: FastifyBaseLogger
+  /** The zone in which pages show instants, such as `Pacific/Auckland`. */
+  readonly timeZone: string
 }
 
 /** The user and the request of a page. */
@@ -64,6 +66,8 @@ export interface Route {
   /** The path below `/console`, with `:name` for each parameter. */
   readonly path: string
   readonly handle: Handler
+  /** The scope without which the page says what is missing; others are refused by the operations that it calls. */
+  readonly scope?: Scope
   /** Whether the page shows findings, which is audited. */
   readonly personal?: boolean
 }

@@ -12,6 +12,7 @@ export interface ConsoleSettings {
   readonly OIDC_CLIENT_ID?: string | undefined
   readonly OIDC_CLIENT_SECRET?: string | undefined
   readonly JWT_EID_CLAIM: string
+  readonly TIME_ZONE?: string | undefined
 }
 
 export interface CreateConsoleOptions {
@@ -29,7 +30,8 @@ export async function createConsole(
 ): Promise<Part> {
   const sessions = new Sessions(database)
   const oidc = oidcOf(settings, keyedHash)
-  await registerConsole(app, { app, access, delegations, sessions, oidc, log })
+  const timeZone = settings.TIME_ZONE ?? 'UTC'
+  await registerConsole(app, { app, access, delegations, sessions, oidc, log, timeZone })
   return { operations: [], metrics: [], stop: () => undefined }
 }
 

@@ -1,7 +1,9 @@
+import type { Principal, Scope } from '../api/access/principal.ts'
 import { ASSETS } from './assets.ts'
 import { type ComponentChildren, html, renderDocument } from './html.ts'
 import { FormToken, PostForm } from './post-form.ts'
 import type { Session } from './sessions.ts'
+import { TimeZone } from './time.ts'
 
 /** The parts of a page around its content. */
 export interface Frame {
@@ -13,12 +15,13 @@ export interface Frame {
   /** A sentence about the last action, announced by screen readers. */
   readonly notice?: string | undefined
   readonly wide?: boolean
+  readonly timeZone?: string
 }
 
 interface Section {
   readonly path: string
   readonly label: string
-  readonly scope: string
+  readonly scope: Scope
 }
 
 const SECTIONS: readonly Section[] = [
@@ -30,12 +33,28 @@ const SECTIONS: readonly Section[] = [
   { path: '/console/operator', label: 'Operator', scope: 'operate' },
 ]
 
+/** The first page that the scopes of somebody allow; `undefined` if there is none. */
+export function homeOf({ scopes }: Principal): string | undefined {
+  return SECTIONS.find(({ scope }) => scopes.has(scope))?.path
+}
+
+/** A link to an occupation whose code is one of O*NET-SOC: its data must be attributed. */
+const FROM_ONET = /\/occupations\/\d\d-\d{4}\.\d\d/
+
+const ATTRIBUTION =
+  '<span>O*NET data is from the O*NET Database by the U.S. Department of Labor, Employment and Training Administration (CC BY 4.0).</span>'
+
 export function renderPage(frame: Frame, content: ComponentChildren): string {
-  const { title, path, session, notice } = frame
+  const page = renderFrame(frame, content)
+  return FROM_ONET.test(page) ? page.replace('</footer>', `${ATTRIBUTION}</footer>`) : page
+}
+
+function renderFrame(frame: Frame, content: ComponentChildren): string {
+  const { title, path, session, notice, timeZone = 'UTC' } = frame
   const principal = session?.principal
   const sections = SECTIONS.filter(({ scope }) => principal?.scopes.has(scope) === true)
   return renderDocument(html`
-    <${FormToken.Provider} value=${session?.token}>
+    <${TimeZone.Provider} value=${timeZone}><${FormToken.Provider} value=${session?.token}>
     <html lang="en-NZ">
       <head>
         <meta charset="utf-8" />
@@ -72,10 +91,9 @@ export function renderPage(frame: Frame, content: ComponentChildren): string {
         </main>
         <footer>
           <a href="/docs">API reference</a>
-          <span>O*NET data, where shown, is from the O*NET Database by the U.S. Department of Labor, Employment and Training Administration (CC BY 4.0).</span>
         </footer>
       </body>
     </html>
-    <//>
+    <//><//>
   `)
 }

@@ -16,12 +16,6 @@ export const occupationLink = (code: string): string => `/console/occupations/${
 export const submissionLink = (token: string, rest = ''): string =>
   `/console/submissions/${encodeURIComponent(token)}${rest}`
 
-/** Formats an instant for people, in UTC. */
-export function showTime(instant: string | undefined): string {
-  if (instant === undefined) return ''
-  return `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`
-}
-
 export const count = (number: number, noun: string, plural = `${noun}s`): string =>
   `${number.toLocaleString('en-NZ')} ${number === 1 ? noun : plural}`
 
@@ -30,5 +24,5 @@ export function ownPath(path: string | null | undefined): string {
   const base = 'http://localhost'
   const url = URL.canParse(path ?? '', base) ? new URL(path ?? '', base) : undefined
   const isOwn = url?.origin === base && /^\/console(?:\/|$)/.test(url.pathname)
-  return isOwn ? url.pathname + url.search : '/console/occupations'
+  return isOwn ? url.pathname + url.search : '/console'
 }

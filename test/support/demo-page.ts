@@ -47,12 +47,13 @@ export async function sendSamples(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/console/submissions`)
   await page.getByLabel('Return').fill('202512')
   await page.getByRole('button', { name: 'Start a submission' }).click()
+  // The demo has checked its own files before.
+  await page.getByRole('link', { name: /^Files/ }).click()
   for (const file of SDR_FILES) {
     const path = fileURLToPath(new URL(`../../samples/sdr/faulty/${file}.csv`, import.meta.url))
     await page.locator(`input[name="${file}"]`).setInputFiles(path)
   }
   await page.getByRole('button', { name: 'Send the files' }).click()
-  // The demo has checked its own files before.
-  await page.getByRole('heading', { name: 'Earlier checks' }).waitFor()
-  await page.getByRole('link', { name: 'See the findings' }).click()
+  await page.waitForURL(/\/check/)
+  await page.waitForURL(/\/findings\?/, { timeout: 120_000 })
 }

@@ -1,10 +1,11 @@
 import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, occupationLink, showTime } from '../links.ts'
+import { count, link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
 import { type Difference, type Differences, listRevisions } from '../revisions.ts'
 import { Table } from '../table.ts'
+import { Time } from '../time.ts'
 
 export const changesPages: readonly Route[] = [
   { method: 'GET', path: '/changes', handle: showRevisions },
@@ -24,7 +25,7 @@ async function showRevisions({ api }: Context): Promise<Shown> {
         ${revisions.map(
           ({ revision, stored, command, files, created, updated, removed, totalCount }) => html`<tr>
             <th scope="row"><a href=${`/console/changes/${revision}`}>${revision}</a></th>
-            <td class="when">${showTime(stored)}</td>
+            <td class="when"><${Time} at=${stored} /></td>
             <td>${command}${files.map((name) => html` <span class="soft">${name}</span>`)}</td>
             ${[created, updated, removed, totalCount].map((each) => html`<td class="number">${each}</td>`)}
           </tr>`,

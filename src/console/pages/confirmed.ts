@@ -3,9 +3,10 @@ import { ApiProblem, type Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, occupationLink, showTime } from '../links.ts'
+import { count, link, occupationLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
+import { Time } from '../time.ts'
 
 /** The scope of reviewers. */
 export const CONFIRM_SCOPE = 'codings:confirm'
@@ -130,7 +131,7 @@ function showTitles(items: readonly Reviewed[], reviewer?: string): VNode {
         <td>${decisions.map(
           ({ reviewer, occupationCode: code, decidedDate }) => html`<div>
             ${code ? html`<a href=${occupationLink(code)}>${code}</a>` : 'Unknown'}${' '}
-            <span class="soft">${reviewer}, ${showTime(decidedDate)}</span>
+            <span class="soft">${reviewer}, <${Time} at=${decidedDate} /></span>
           </div>`,
         )}</td>
         ${

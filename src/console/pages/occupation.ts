@@ -2,9 +2,10 @@ import type { RemovedOccupationProblem } from '../../../client/src/types.ts'
 import { type Api, ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, maori, type VNode } from '../html.ts'
-import { link, occupationLink, showTime } from '../links.ts'
+import { link, occupationLink } from '../links.ts'
 import { money, payChart, payScale, payTable, payText } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
+import { Time } from '../time.ts'
 
 export const occupationPages: readonly Route[] = [
   { method: 'GET', path: '/occupations/:code', handle: showOccupation },
@@ -48,7 +49,7 @@ async function showOccupation(context: Context): Promise<Shown> {
       <h2>For programs</h2>
       <dl class="pairs">
         <dt>Code</dt><dd class="mono">${record.occupationCode}</dd>
-        <dt>Last change</dt><dd>${showTime(record.lastUpdatedDate)}</dd>
+        <dt>Last change</dt><dd><${Time} at=${record.lastUpdatedDate} /></dd>
       </dl>
       <pre tabindex="0" data-copy="Copy the command">curl -H "X-API-Key: $MAHI_API_KEY" "${url}"</pre>
       <details class="no-print">

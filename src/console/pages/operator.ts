@@ -2,10 +2,11 @@ import type * as types from '../../../client/src/types.ts'
 import type { RefusalReason } from '../../api/access/audit.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
-import { html } from '../html.ts'
-import { count, showTime } from '../links.ts'
+import { html, type VNode } from '../html.ts'
+import { count } from '../links.ts'
 import { listRevisions } from '../revisions.ts'
 import { Table } from '../table.ts'
+import { Time } from '../time.ts'
 
 export const operatorPages: readonly Route[] = [{ method: 'GET', path: '/operator', handle: showOperator }]
 
@@ -74,7 +75,7 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
         ${revisions.map(
           ({ revision, stored, command, totalCount }) => html`<tr>
             <th scope="row"><a href=${`/console/changes/${revision}`}>${revision}</a></th>
-            <td class="when">${showTime(stored)}</td>
+            <td class="when"><${Time} at=${stored} /></td>
             <td>${command}</td>
             <td class="number">${totalCount}</td>
           </tr>`,
@@ -97,8 +98,8 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
   }
 }
 
-function describeWaiting(kind: string, waiting: number, oldest: string): string {
-  return `${count(waiting, `${kind} job`)}, ${waiting === 1 ? '' : 'the oldest '}waiting since ${showTime(oldest)}`
+function describeWaiting(kind: string, waiting: number, oldest: string): VNode {
+  return html`${count(waiting, `${kind} job`)}, ${waiting === 1 ? '' : 'the oldest '}waiting since <${Time} at=${oldest} />`
 }
 
 function showCounts(counts: readonly (readonly [string, number])[], noun: string) {

@@ -3,9 +3,10 @@ import type { Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html } from '../html.ts'
-import { count, link, showTime } from '../links.ts'
+import { count, link } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
+import { Time } from '../time.ts'
 
 export const organisationPages: readonly Route[] = [
   { method: 'GET', path: '/operator/organisations', handle: listOrganisations },
@@ -85,15 +86,15 @@ async function showOrganisation(context: Context): Promise<Shown> {
   const { eid, state, suspended, reason, keys, submissions, fileBytes, runs, activeRuns, findings } =
     organisation
   const { since, reads, changes } = organisation
-  const facts: readonly (readonly [string, ReturnType<typeof html> | string])[] = [
-    ['State', suspended === undefined ? state : html`${showState(state)} since ${showTime(suspended)}`],
+  const facts: readonly (readonly [ReturnType<typeof html> | string, ReturnType<typeof html> | string])[] = [
+    ['State', suspended === undefined ? state : html`${showState(state)} since <${Time} at=${suspended} />`],
     ...(reason === undefined ? [] : [['Note', reason] as const]),
     ['Valid keys', String(keys)],
     ['Submissions', String(submissions)],
     ['Files', showBytes(fileBytes)],
     ['Runs', `${runs}, of which ${activeRuns} queued or in progress`],
     ['Findings', findings.toLocaleString('en-NZ')],
-    [`Requests since ${showTime(since)}`, `${count(reads, 'read')}, ${count(changes, 'change')}`],
+    [html`Requests since <${Time} at=${since} />`, `${count(reads, 'read')}, ${count(changes, 'change')}`],
   ]
   return {
     title: `Organisation ${eid}`,

@@ -42,12 +42,12 @@ function firstCell(line) {
 // Submits filter forms as soon as a choice changes, and filters while the user types.
 for (const form of document.querySelectorAll('form[data-live]')) {
   form.addEventListener('change', (event) => {
-    if (event.target.matches('select')) form.requestSubmit()
+    if (event.target.matches('select, input[type="checkbox"]')) form.requestSubmit()
   })
   let pause
   form.addEventListener('input', (event) => {
     clearTimeout(pause)
-    if (event.target.matches('input')) pause = setTimeout(() => filter(form), 300)
+    if (event.target.matches('input:not([type="checkbox"])')) pause = setTimeout(() => filter(form), 300)
   })
 }
 
@@ -105,6 +105,7 @@ async function follow(element) {
     element.querySelector('[data-text]').textContent = text
     const bar = element.querySelector('progress')
     if (bar && done !== undefined && total) Object.assign(bar, { value: done, max: total })
+    if (state === 'Processed') return location.assign(element.dataset.done)
     if (state !== 'Queued' && state !== 'InProgress') return location.reload()
     await new Promise((resolve) => setTimeout(resolve, 500))
   }

@@ -1,0 +1,89 @@
+import type * as types from '../../../client/src/types.ts'
+import type { Context, Route, Shown } from '../context.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, submissionLink } from '../links.ts'
+import { Pager, Table } from '../table.ts'
+import { Time } from '../time.ts'
+import { pathOf, readWorkbench, showStep, tokenOf, type Workbench } from './workbench.ts'
+
+export const activityPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions/:token/activity', handle: showActivity },
+]
+
+type Activity = NonNullable<types.ActivityPage['results']>[number] & types.Activity
+
+interface Page {
+  readonly results?: readonly Activity[]
+  readonly totalCount?: number
+}
+
+const PAGE_SIZE = 50
+
+async function showActivity(context: Context): Promise<Shown> {
+  const page = Number(context.query.get('page') ?? 1)
+  const [workbench, { results = [], totalCount = 0 }] = await Promise.all([
+    readWorkbench(context),
+    context.api.call<Page>(pathOf(context, '/activity'), { query: { page, pageSize: PAGE_SIZE } }),
+  ])
+  const at = submissionLink(tokenOf(context), '/activity')
+  return showStep(context, workbench, undefined, {
+    title: 'Activity',
+    content: html`<h2>Activity</h2>
+      <${Table} region class="cards" label="Activity" columns=${['When', 'Who', 'What']}>
+        ${results.map(
+          (each) => html`<tr>
+            <td class="when" data-label="When"><${Time} at=${each.time} /></td>
+            <td data-label="Who">${each.actor?.name}</td>
+            <td data-label="What">${describe(each, workbench)}</td>
+          </tr>`,
+        )}
+      <//>
+      <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / PAGE_SIZE))}
+        to=${(number: number) => link(at, { eid: context.eid, page: number })} />`,
+  })
+}
+
+/** Who submitted the submission, and when; `undefined` if that is not recorded. */
+export async function findSubmitted(context: Context): Promise<Activity | undefined> {
+  const { results = [] } = await context.api.call<Page>(pathOf(context, '/activity'), {
+    query: { pageSize: PAGE_SIZE },
+  })
+  return results.find(({ event }) => event === 'Submitted')
+}
+
+function describe(activity: Activity, { rules }: Workbench): VNode | string {
+  const { event = '', file, records, runId, errorCount = 0, warningCount = 0, codes = [], reason } = activity
+  const title = rules?.definition.files.find((each) => each.file === file)?.title ?? file ?? ''
+  switch (event) {
+    case 'Created':
+      return 'Started the submission'
+    case 'FileUploaded':
+      return `Sent ${title}${records === undefined ? '' : `, ${count(records, 'record')}`}`
+    case 'RecordsChanged':
+      return `Changed records of ${title}`
+    case 'CheckRequested':
+      return `Requested check ${runId ?? ''}`
+    case 'CheckCancelled':
+      return `Cancelled check ${runId ?? ''}`
+    case 'Checked':
+      return `Check ${runId ?? ''}: ${count(errorCount, 'error')}, ${count(warningCount, 'warning')}`
+    case 'Explained':
+      return `Explained ${codes.join(', ')}${reason === undefined ? '' : `: ${reason}`}`
+    case 'ExplanationWithdrawn':
+      return `Withdrew the explanation of ${codes.join(', ')}`
+    case 'Submitted':
+      return 'Submitted'
+    case 'Reopened':
+      return `Reopened${reason === undefined ? '' : `: ${reason}`}`
+    case 'Deleted':
+      return 'Deleted the submission'
+    case 'Downloaded':
+      return file === 'findings' ? 'Downloaded the findings' : `Downloaded ${title}`
+    case 'Expired':
+      return 'The submission expired'
+    case 'Purged':
+      return 'The data was deleted'
+    default:
+      return event
+  }
+}

@@ -1,0 +1,324 @@
+import type * as types from '../../../client/src/types.ts'
+import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, submissionLink } from '../links.ts'
+import { type Catalogue, ruleLink, summarise } from '../rules.ts'
+import { Pager, Table } from '../table.ts'
+import { readRuns } from './runs.ts'
+import {
+  pathOf,
+  readWorkbench,
+  showStep,
+  showVerdict,
+  stepLink,
+  tokenOf,
+  type Workbench,
+} from './workbench.ts'
+
+export type Cause = Having<
+  types.Cause,
+  'key' | 'kind' | 'severity' | 'codes' | 'findings' | 'records' | 'learners' | 'sentence' | 'fix'
+>
+
+type CodeSummary = Having<types.CodeSummary, 'errorCode' | 'count'>
+
+type Summary = Omit<types.ResultsSummary, 'codes' | 'notRun'> & {
+  readonly codes?: readonly CodeSummary[]
+  readonly notRun?: readonly Complete<types.CheckNotRun>[]
+}
+
+export const fixPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions/:token/findings', handle: showCauses, personal: true },
+  { method: 'GET', path: '/submissions/:token/findings/codes', handle: showCodes, personal: true },
+  { method: 'GET', path: '/submissions/:token/findings/learners', handle: showLearners, personal: true },
+  { method: 'GET', path: '/submissions/:token/findings.csv', handle: downloadFindings, personal: true },
+  { method: 'GET', path: '/submissions/:token/marked.xlsx', handle: downloadMarked, personal: true },
+  { method: 'GET', path: '/submissions/:token/corrected.zip', handle: downloadCorrected, personal: true },
+]
+
+export const findingsOf = (context: Context, rest = ''): string =>
+  pathOf(context, `/validation-results${rest}`)
+
+/** The URL of the records with findings. */
+export const recordsLink = (
+  context: Context,
+  query: Readonly<Record<string, string | number | undefined>>,
+): string => link(submissionLink(tokenOf(context), '/findings/records'), { eid: context.eid, ...query })
+
+const VIEWS = [
+  { path: '/findings', name: 'By cause' },
+  { path: '/findings/learners', name: 'By learner' },
+  { path: '/findings/codes', name: 'By code' },
+  { path: '/findings/records', name: 'All records' },
+] as const
+
+/** The ways to look at findings. */
+export function showViews(context: Context, current: string): VNode {
+  return html`<nav aria-label="Views of the findings" class="views">
+    <ul>${VIEWS.map(
+      ({
+        path,
+        name,
+      }) => html`<li><a href=${link(submissionLink(tokenOf(context), path), { eid: context.eid })}
+        aria-current=${path === current ? 'page' : undefined}>${name}</a></li>`,
+    )}</ul>
+  </nav>`
+}
+
+/** What to do with the findings as a whole. */
+function showDownloads(context: Context): VNode {
+  const at = (rest: string) => link(submissionLink(tokenOf(context), rest), { eid: context.eid })
+  return html`<p class="actions no-print">
+    <a class="button quiet" href=${at('/marked.xlsx')} download>Download marked workbook</a>
+    <a class="button quiet" href=${at('/corrected.zip')} download>Download corrected files</a>
+    <a class="button quiet" href=${at('/findings.csv')} download>Download as CSV</a>
+  </p>`
+}
+
+/** The causes shown at first. */
+const CAUSES_SHOWN = 50
+
+async function showCauses(context: Context): Promise<Outcome> {
+  const { api, query } = context
+  // Bookmarks of earlier versions name the filters of records here.
+  const filters = ['type', 'file', 'code', 'student', 'course', 'page'].filter((name) => query.has(name))
+  if (filters.length > 0)
+    return {
+      redirect: recordsLink(
+        context,
+        Object.fromEntries(filters.map((name) => [name, query.get(name) ?? ''])),
+      ),
+    }
+  const workbench = await readWorkbench(context)
+  const run = workbench.submission.validationRun
+  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
+  const [{ causes }, summary, runs] = await Promise.all([
+    api.call<{ causes?: readonly Cause[] }>(findingsOf(context, '/causes')),
+    api.call<Summary>(findingsOf(context, '/summary')),
+    readRuns(context),
+  ])
+  const shown = query.has('all') ? causes : causes?.slice(0, CAUSES_SHOWN)
+  const rest = (causes?.length ?? 0) - (shown?.length ?? 0)
+  const errors = causes?.filter(({ severity }) => severity === 'Error').length ?? 0
+  const earlier = runs.filter(({ status }) => status === 'Processed')[1]
+  return showStep(context, workbench, 'fix', {
+    title: 'Fix',
+    content: html`
+      ${showVerdict(run)}
+      ${!workbench.isCurrent && html`<p class="problem">The files have changed since this check. <a href=${stepLink(context, 'check')}>Check them again</a> to see what is left.</p>`}
+      ${errors > 0 && html`<p>${count(errors, 'thing')} to fix. Begin at the top: what follows from a cause disappears with it.</p>`}
+      ${showPartial(summary)}
+      ${(run.errorCount ?? 0) + (run.warningCount ?? 0) > 0 && showDownloads(context)}
+      ${showViews(context, '/findings')}
+      ${
+        earlier !== undefined &&
+        html`<p class="soft"><a href=${recordsLink(context, { new: earlier.runId })}>Only findings that check ${earlier.runId} did not have</a>
+        · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: earlier.runId })}>What was fixed since</a></p>`
+      }
+      ${causes === undefined ? html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>` : ''}
+      ${shown !== undefined && shown.length > 0 && html`<ol class="causes">${shown.map((cause) => showCause(context, cause))}</ol>`}
+      ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
+      ${showNotRun(summary, workbench.rules)}`,
+  })
+}
+
+/** Before the first check, or after one that did not finish. */
+export function showUnchecked(context: Context, workbench: Workbench): Shown {
+  return showStep(context, workbench, 'fix', {
+    title: 'Fix',
+    content: html`<p>There is no finished check yet. <a href=${stepLink(context, 'check')}>Check the files</a> first.</p>`,
+  })
+}
+
+function showCause(context: Context, cause: Cause): VNode {
+  const { key, kind, severity, sentence, fix, findings, records, learners, example } = cause
+  const place = [
+    example?.file,
+    example?.line !== undefined && `line ${example.line.toLocaleString('en-NZ')}`,
+  ].filter(Boolean)
+  return html`<li>
+    <div class="what">
+      <h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
+      <p>${fix}</p>
+      ${
+        example !== undefined &&
+        records > 0 &&
+        html`<p class="example soft">${place.join(', ')}${example.field !== undefined && html`: ${example.field}`}${
+          example.value !== undefined && html` <q class="mono">${shorten(example.value)}</q>`
+        }</p>`
+      }
+    </div>
+    <p class=${`tag ${severity.toLowerCase()}`}>${severity}</p>
+    <dl class="numbers">
+      <div><dt>${records > 0 ? 'Records' : 'Findings'}</dt><dd>${(records > 0 ? records : findings).toLocaleString('en-NZ')}</dd></div>
+      <div><dt>Learners</dt><dd>${learners > 0 ? learners.toLocaleString('en-NZ') : '–'}</dd></div>
+    </dl>
+  </li>`
+}
+
+/** The longest value of an example, in characters. */
+const LONGEST = 60
+
+const shorten = (value: string): string => (value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value)
+
+/** Says which codes have more findings than the list of records. */
+function showPartial({ codes = [] }: Summary): VNode | false {
+  const partial = codes.filter(({ stored }) => stored !== undefined)
+  if (partial.length === 0) return false
+  const codesOf = count(partial.length, 'code')
+  return html`<details class="partial">
+    <summary>The records of ${codesOf} are partial: they are too many to store. The counts are complete.</summary>
+    <ul>${partial.map(
+      ({ errorCode, stored = 0, count: found }) =>
+        html`<li>${errorCode}: the first ${stored.toLocaleString('en-NZ')} of ${found.toLocaleString('en-NZ')}</li>`,
+    )}</ul>
+  </details>`
+}
+
+function showNotRun({ notRun = [] }: Summary, rules: Catalogue | undefined): VNode | false {
+  if (notRun.length === 0) return false
+  return html`<details>
+    <summary>${count(notRun.length, 'rule')} could not run, or not for all records</summary>
+    <ul>${notRun.map(({ errorCode, reason }) => html`<li>${showCode(rules, errorCode)}: ${reason}</li>`)}</ul>
+  </details>`
+}
+
+/** A code, as a link to its rule if that is known. */
+function showCode(rules: Catalogue | undefined, code: string): VNode | string {
+  if (rules?.byCode.has(code) !== true) return code
+  return html`<a href=${ruleLink(rules.definition.name, code)}>${code}</a>`
+}
+
+const CODE_COLUMNS = [
+  'Code',
+  'Severity',
+  { name: 'Findings', number: true },
+  { name: 'Learners', number: true },
+  'What is wrong',
+  'How to fix it',
+]
+
+/** The codes shown at first: a definition may have thousands. */
+const CODES_SHOWN = 25
+
+async function showCodes(context: Context): Promise<Shown> {
+  const workbench = await readWorkbench(context)
+  const run = workbench.submission.validationRun
+  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
+  const summary = await context.api.call<Summary>(findingsOf(context, '/summary'))
+  const { codes = [] } = summary
+  const ordered = codes.toSorted((a, b) => b.count - a.count || (a.errorCode < b.errorCode ? -1 : 1))
+  const shown = context.query.has('all') ? ordered : ordered.slice(0, CODES_SHOWN)
+  const rest = ordered.length - shown.length
+  const at = submissionLink(tokenOf(context), '/findings/codes')
+  return showStep(context, workbench, 'fix', {
+    title: 'Findings by code',
+    content: html`
+      ${showVerdict(run)}
+      ${showPartial(summary)}
+      ${showViews(context, '/findings/codes')}
+      <${Table} region class="cards" label="Findings by code" caption="Most frequent first" columns=${CODE_COLUMNS}>
+        ${shown.map((each) => showKind(context, each, workbench.rules))}
+      <//>
+      ${rest > 0 && html`<p><a href=${link(at, { eid: context.eid, all: 'yes' })}>Show ${count(rest, 'more code')}</a></p>`}
+      ${showNotRun(summary, workbench.rules)}`,
+  })
+}
+
+function showKind(context: Context, kind: CodeSummary, rules: Catalogue | undefined): VNode {
+  const { errorCode, errorType = '', count: number, students } = kind
+  const rule = rules?.byCode.get(errorCode)
+  return html`<tr>
+    <th scope="row">
+      <a href=${recordsLink(context, { code: errorCode })}>${errorCode}</a>
+      ${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}
+    </th>
+    <td data-label="Severity"><span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span></td>
+    <td class="number" data-label="Findings">${number.toLocaleString('en-NZ')}</td>
+    <td class="number" data-label="Learners">${students?.toLocaleString('en-NZ') ?? ''}</td>
+    <td data-label="What is wrong">${
+      rule !== undefined &&
+      html`${summarise(rule.message)} <a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>The rule</a>`
+    }</td>
+    <td data-label="How to fix it">${rule?.fix}</td>
+  </tr>`
+}
+
+const LEARNERS = 50
+
+async function showLearners(context: Context): Promise<Shown> {
+  const { api, query } = context
+  const workbench = await readWorkbench(context)
+  const run = workbench.submission.validationRun
+  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
+  const page = Number(query.get('page') ?? 1)
+  const { results = [], totalCount = 0 } = await api.call<types.LearnersPage>(
+    findingsOf(context, '/learners'),
+    {
+      query: { page, pageSize: LEARNERS },
+    },
+  )
+  const at = submissionLink(tokenOf(context), '/findings/learners')
+  return showStep(context, workbench, 'fix', {
+    title: 'Findings by learner',
+    content: html`
+      ${showVerdict(run)}
+      ${showViews(context, '/findings/learners')}
+      ${totalCount === 0 && html`<p>No finding is about a learner.</p>`}
+      ${
+        totalCount > 0 &&
+        html`<${Table} region class="narrow" label="Learners" caption=${`${count(totalCount, 'learner')}, those with most findings first`}
+          columns=${['Learner', { name: 'Findings', number: true }]}>
+          ${results.map(
+            ({ studentId = '', findings = 0 }) => html`<tr>
+              <th scope="row"><a href=${recordsLink(context, { student: studentId })}>${studentId}</a></th>
+              <td class="number">${findings.toLocaleString('en-NZ')}</td>
+            </tr>`,
+          )}
+        <//>`
+      }
+      <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / LEARNERS))}
+        to=${(number: number) => link(at, { eid: context.eid, page: number })} />`,
+  })
+}
+
+/** Passes on a file of the API. */
+async function download(
+  context: Context,
+  path: string,
+  name: string,
+  type: string,
+  call = {},
+): Promise<Outcome> {
+  const response = await context.api.stream(path, call)
+  if (response.statusCode >= 400) {
+    const body = Buffer.concat(await response.body.toArray()).toString()
+    throw new ApiProblem(readProblem({ body, statusCode: response.statusCode }))
+  }
+  return { download: name, type, body: response.body }
+}
+
+const CSV = 'text/csv'
+
+async function downloadFindings(context: Context): Promise<Outcome> {
+  const { query } = context
+  const filters = {
+    'Filter.ErrorType': query.get('type')?.trim(),
+    'Filter.FileType': query.get('file')?.trim(),
+    'Filter.ErrorCode': query.get('code')?.trim(),
+    'Filter.StudentId': query.get('student')?.trim(),
+    'Filter.CourseCode': query.get('course')?.trim(),
+  }
+  const call = { query: filters, headers: { accept: CSV } }
+  return await download(context, findingsOf(context), 'findings.csv', `${CSV}; charset=utf-8`, call)
+}
+
+function downloadMarked(context: Context): Promise<Outcome> {
+  const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+  return download(context, pathOf(context, '/marked-files'), 'marked.xlsx', type)
+}
+
+function downloadCorrected(context: Context): Promise<Outcome> {
+  return download(context, pathOf(context, '/corrected-files'), 'corrected-files.zip', 'application/zip')
+}

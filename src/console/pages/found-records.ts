@@ -1,0 +1,216 @@
+import type * as types from '../../../client/src/types.ts'
+import type { Context, Route, Shown } from '../context.ts'
+import { Select } from '../fields.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, submissionLink } from '../links.ts'
+import { readRecord } from '../record-text.ts'
+import { type Catalogue, ruleLink } from '../rules.ts'
+import { Pager } from '../table.ts'
+import { type Cause, findingsOf, recordsLink, showUnchecked, showViews } from './fix.ts'
+import { readRuns } from './runs.ts'
+import { type Run, readWorkbench, showStep, stepLink, tokenOf } from './workbench.ts'
+
+export const recordPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions/:token/findings/records', handle: showRecords, personal: true },
+]
+
+const PAGE_SIZE = 25
+
+/** The filters in the URL, with the parameters of the API. */
+const FILTERS = {
+  type: 'Filter.ErrorType',
+  file: 'Filter.FileType',
+  code: 'Filter.ErrorCode',
+  student: 'Filter.StudentId',
+  course: 'Filter.CourseCode',
+  cause: 'Filter.Cause',
+  new: 'newSince',
+} as const
+
+const NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[]
+
+async function showRecords(context: Context): Promise<Shown> {
+  const { api, query, eid } = context
+  const workbench = await readWorkbench(context)
+  const { submission, rules } = workbench
+  const run = submission.validationRun
+  if (run?.status !== 'Processed') return showUnchecked(context, workbench)
+  const page = Number(query.get('page') ?? 1)
+  const chosen = Object.fromEntries(NAMES.map((name) => [name, query.get(name)?.trim() || undefined]))
+  const filters = Object.fromEntries(NAMES.map((name) => [FILTERS[name], chosen[name]]))
+  const [found, runs, cause] = await Promise.all([
+    api.call<types.FindingsPage>(findingsOf(context, '/findings'), {
+      query: { ...filters, page, pageSize: PAGE_SIZE },
+    }),
+    readRuns(context),
+    findCause(context, chosen.cause),
+  ])
+  const { results = [], totalCount = 0 } = found as {
+    results?: readonly types.Finding[]
+    totalCount?: number
+  }
+  const columns = new Map(found.columns?.map(({ fileType, columns }) => [fileType as string, columns]))
+  const pages = Math.max(1, Math.ceil(totalCount / PAGE_SIZE))
+  const download = link(submissionLink(tokenOf(context), '/findings.csv'), {
+    eid,
+    ...chosen,
+    cause: undefined,
+    new: undefined,
+  })
+  const isExported = chosen.cause === undefined && chosen.new === undefined
+  return showStep(context, workbench, 'fix', {
+    title: cause?.sentence ?? 'Records with findings',
+    wide: true,
+    content: html`
+      ${cause === undefined && showViews(context, '/findings/records')}
+      ${cause !== undefined && showCauseHead(context, cause)}
+      ${showFilters(context, chosen, rules, runs)}
+      <p role="status" data-results>
+        ${count(totalCount, 'finding')}${NAMES.some((name) => name !== 'cause' && chosen[name] !== undefined) && ' with these filters'}.
+        ${isExported && totalCount > 0 && html` <a href=${download} download>Download as CSV</a>`}
+      </p>
+      <div data-results>
+        ${totalCount > 0 && showGrid(results, columns, rules)}
+        <${Pager} last page=${page} pages=${pages} to=${(number: number) => recordsLink(context, { ...chosen, page: number })} />
+      </div>`,
+  })
+}
+
+async function findCause(context: Context, key: string | undefined): Promise<Cause | undefined> {
+  if (key === undefined) return undefined
+  const { causes = [] } = await context.api.call<{ causes?: readonly Cause[] }>(
+    findingsOf(context, '/causes'),
+  )
+  return causes.find((each) => each.key === key)
+}
+
+function showCauseHead(context: Context, { sentence, fix, severity, records, learners }: Cause): VNode {
+  return html`<p><a href=${stepLink(context, 'fix')}>All causes</a></p>
+    <h2 class="cause-title">${sentence}</h2>
+    <p>${fix}</p>
+    <p class="facts">
+      <span class=${`tag ${severity.toLowerCase()}`}>${severity}</span>
+      ${records > 0 && html`<span>${count(records, 'record')}</span>`}
+      ${learners > 0 && html`<span>${count(learners, 'learner')}</span>`}
+    </p>`
+}
+
+type Chosen = Readonly<Record<string, string | undefined>>
+
+function showFilters(
+  context: Context,
+  chosen: Chosen,
+  rules: Catalogue | undefined,
+  runs: readonly Run[],
+): VNode {
+  const earlier = runs.filter(({ status }) => status === 'Processed')[1]
+  const files = [...new Set(rules?.definition.files.map(({ fileType }) => fileType) ?? [])]
+  const clear = recordsLink(context, { cause: chosen.cause })
+  const hidden = chosen.cause !== undefined
+  return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), '/findings/records')} data-live>
+    <input type="hidden" name="eid" value=${context.eid} />
+    ${hidden && html`<input type="hidden" name="cause" value=${chosen.cause} />`}
+    <${Select} name="type" label="Severity" all="Errors and warnings" value=${chosen.type} options=${['Error', 'Warning']} />
+    ${
+      !hidden &&
+      html`<${Select} name="file" label="File" all="All files" value=${chosen.file} options=${files} />
+      <label>Code<input name="code" value=${chosen.code ?? ''} /></label>`
+    }
+    <label>Learner<input name="student" value=${chosen.student ?? ''} /></label>
+    <label>Course<input name="course" value=${chosen.course ?? ''} /></label>
+    ${
+      earlier !== undefined &&
+      html`<label class="choice"><input type="checkbox" name="new" value=${earlier.runId} checked=${chosen.new !== undefined} />Only new since check ${earlier.runId}</label>`
+    }
+    <button type="submit">Show</button>
+    <a href=${clear}>Clear</a>
+  </form>`
+}
+
+/** The most fields of a record that the grid shows at once. */
+const MOST_FIELDS = 5
+
+/** The findings as a grid: line, key, the fields concerned, and the whole record one click away. */
+function showGrid(
+  results: readonly types.Finding[],
+  columns: ReadonlyMap<string, readonly string[]>,
+  rules: Catalogue | undefined,
+): VNode {
+  const records = results.map((finding) => ({
+    finding,
+    record: new Map(readRecord(finding.recordText ?? '', columns.get(finding.fileType ?? '')) ?? []),
+  }))
+  const fields = [...new Set(results.flatMap((finding) => fieldsOf(finding, rules)))].slice(0, MOST_FIELDS)
+  const several = new Set(results.map(({ file }) => file)).size > 1
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Records with findings">
+    <table class="grid cards">
+      <thead><tr>
+        <th scope="col" class="number">Line</th>
+        ${several && html`<th scope="col">File</th>`}
+        <th scope="col">Record</th>
+        ${fields.map((field) => html`<th scope="col" class="mono">${field}</th>`)}
+        <th scope="col">What is wrong</th>
+      </tr></thead>
+      <tbody>${records.map(({ finding, record }) => {
+        const concerned = new Set(fieldsOf(finding, rules))
+        const {
+          line,
+          file,
+          localId,
+          studentId,
+          courseCode,
+          errorCode = '',
+          errorType = 'Error',
+          errorDescription,
+          recordText,
+        } = finding
+        const rule = rules?.byCode.get(errorCode)
+        return html`<tr>
+          <td class="number" data-label="Line">${line?.toLocaleString('en-NZ')}</td>
+          ${several && html`<td data-label="File">${file}</td>`}
+          <td data-label="Record">
+            ${localId}
+            ${studentId !== undefined && studentId !== localId && html`<br /><span class="soft">learner ${studentId}</span>`}
+            ${courseCode !== undefined && html`<br /><span class="soft">course ${courseCode}</span>`}
+          </td>
+          ${fields.map((field) => {
+            const value = field === finding.field ? (finding.value ?? record.get(field)) : record.get(field)
+            const isFaulty = field === finding.field || (finding.field === undefined && concerned.has(field))
+            return html`<td class=${isFaulty ? 'fault mono' : 'mono'} data-label=${field}>${
+              isFaulty && html`<span class="visually-hidden">Concerned: </span>`
+            }${value === undefined || value === '' ? html`<span class="soft">empty</span>` : shorten(value)}</td>`
+          })}
+          <td class="wrong" data-label="What is wrong">
+            <span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span> ${errorDescription}${' '}
+            ${rule === undefined ? errorCode : html`<a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>${errorCode}</a>`}
+            ${recordText !== undefined && showWhole(recordText, record, finding.field)}
+          </td>
+        </tr>`
+      })}</tbody>
+    </table>
+  </div>`
+}
+
+/** The field of a finding, or those of its rule. */
+function fieldsOf({ field, errorCode = '' }: types.Finding, rules: Catalogue | undefined): readonly string[] {
+  return field === undefined ? (rules?.byCode.get(errorCode)?.fields ?? []) : [field]
+}
+
+/** The longest value in a cell, in characters. */
+const LONGEST = 80
+
+const shorten = (value: string): string => (value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value)
+
+/** The most fields of a record that are listed; a longer one is shown as text. */
+const MOST_LISTED = 500
+
+function showWhole(text: string, record: ReadonlyMap<string, string>, faulty: string | undefined): VNode {
+  return html`<details><summary>Whole record</summary>${
+    record.size === 0 || record.size > MOST_LISTED
+      ? html`<pre tabindex="0">${text}</pre>`
+      : html`<dl class="pairs">${[...record].map(
+          ([name, value]) =>
+            html`<dt class="mono">${name}</dt><dd>${name === faulty ? html`<mark>${value}</mark>` : value}</dd>`,
+        )}</dl>`
+  }</details>`
+}

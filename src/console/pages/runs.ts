@@ -1,0 +1,218 @@
+import type * as types from '../../../client/src/types.ts'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { readForm } from '../forms.ts'
+import { html, type VNode } from '../html.ts'
+import { link, submissionLink } from '../links.ts'
+import { PostForm } from '../post-form.ts'
+import { RunChart } from '../run-chart.ts'
+import { Table } from '../table.ts'
+import { formatTime, Time } from '../time.ts'
+import { findingsOf } from './fix.ts'
+import {
+  isGoing,
+  pathOf,
+  type Run,
+  readWorkbench,
+  type Submission,
+  showStep,
+  showVerdict,
+  stepLink,
+  tokenOf,
+  type Workbench,
+} from './workbench.ts'
+
+export const runPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions/:token/check', handle: showCheck },
+  { method: 'POST', path: '/submissions/:token/runs', handle: requestRun },
+  { method: 'GET', path: '/submissions/:token/progress', handle: followRun },
+  { method: 'POST', path: '/submissions/:token/cancel-run', handle: cancelRun },
+  { method: 'GET', path: '/submissions/:token/compare', handle: compareRuns, personal: true },
+]
+
+/** The stored runs, newest first. */
+export async function readRuns(context: Context): Promise<readonly Run[]> {
+  const { results } = await context.api.call<{ results: readonly Run[] }>(pathOf(context, '/validation-runs'))
+  return results
+}
+
+async function showCheck(context: Context): Promise<Shown> {
+  const [workbench, runs] = await Promise.all([readWorkbench(context), readRuns(context)])
+  const { submission } = workbench
+  const run = submission.validationRun
+  const done = runs.filter(({ status }) => status === 'Processed').toReversed()
+  return showStep(context, workbench, 'check', {
+    title: 'Check',
+    content: html`
+      ${run === undefined ? html`<p>The files have not been checked.</p>` : showRun(context, workbench, run)}
+      ${(run === undefined || !isGoing(run)) && showStart(context, workbench)}
+      ${runs.length > 0 && html`<h2>Checks so far</h2>`}
+      ${done.length > 1 && html`<${RunChart} runs=${done} />`}
+      ${runs.length > 0 && runTable(context, runs)}`,
+  })
+}
+
+function showStart(context: Context, { mayWrite, missing, submission, isCurrent }: Workbench): VNode | false {
+  if (!mayWrite || (submission.files ?? []).length === 0) return false
+  return html`<${PostForm} id="check" action=${submissionLink(tokenOf(context), '/runs')} eid=${context.eid}>
+    ${missing.length > 0 && html`<p>${missing.map(({ title }) => title).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing. Checks that need ${missing.length === 1 ? 'it' : 'them'} do not run.</p>`}
+    <p><button type="submit" class=${isCurrent ? 'quiet' : undefined}>${isCurrent ? 'Check the files again' : 'Check the files'}</button></p>
+  <//>`
+}
+
+function showRun(context: Context, { mayWrite, isCurrent }: Workbench, run: Run): VNode {
+  if (isGoing(run)) {
+    return html`<div data-follow=${link(submissionLink(tokenOf(context), '/progress'), { eid: context.eid })}
+      data-done=${stepLink(context, 'fix')}>
+      <p class="verdict" data-text role="status">${describeProgress(run)}</p>
+      <progress aria-label="Progress of the check"></progress>
+      <noscript><p><a href=${stepLink(context, 'check')}>Refresh</a></p></noscript>
+      ${
+        mayWrite &&
+        html`<${PostForm} action=${submissionLink(tokenOf(context), '/cancel-run')} eid=${context.eid}>
+          <input type="hidden" name="run" value=${run.runId} />
+          <button type="submit" class="quiet">Cancel the check</button>
+        <//>`
+      }
+    </div>`
+  }
+  if (run.status !== 'Processed')
+    return html`<p class="problem">The last check did not finish: ${run.status}. ${run.reason ?? ''}</p>`
+  const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
+  return html`${showVerdict(run)}
+    ${!isCurrent && html`<p>The files have changed since this check.</p>`}
+    <p>${
+      found > 0
+        ? html`<a class="button" href=${stepLink(context, 'fix')}>See the findings</a>`
+        : html`<a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a>`
+    }</p>`
+}
+
+function describeProgress(run: Run): string {
+  if (run.status === 'Queued') return 'The check is waiting for its turn.'
+  const { stage, done, total } = run.progress ?? {}
+  if (done === undefined || total === undefined) return 'The check is running.'
+  return `${stage ?? 'The check is running'}: ${done.toLocaleString('en-NZ')} of ${total.toLocaleString('en-NZ')} records.`
+}
+
+const RUN_COLUMNS = [
+  { name: 'Check', number: true },
+  'When',
+  'Status',
+  { name: 'Errors', number: true },
+  { name: 'Warnings', number: true },
+  { name: 'Comparison', hidden: true },
+]
+
+const STATUSES: Readonly<Record<string, string>> = {
+  Queued: 'Waiting',
+  InProgress: 'Running',
+  Processed: 'Finished',
+  Halted: 'Stopped at a limit',
+  Cancelled: 'Cancelled',
+  UnknownError: 'Failed',
+}
+
+function runTable(context: Context, runs: readonly Run[]): VNode {
+  return html`<${Table} label="Checks so far" class="narrow" columns=${RUN_COLUMNS}>
+    ${runs.map(({ runId, dateCompleted, dateReceived, status, errorCount, warningCount }, index) => {
+      const other = link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: runId })
+      return html`<tr>
+        <th scope="row" class="number">${runId}</th>
+        <td class="when"><${Time} at=${dateCompleted ?? dateReceived} /></td>
+        <td>${STATUSES[status] ?? status}</td>
+        <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
+        <td class="number">${warningCount?.toLocaleString('en-NZ')}</td>
+        <td>${index > 0 && status === 'Processed' && html`<a href=${other}>compare with the newest</a>`}</td>
+      </tr>`
+    })}
+  <//>`
+}
+
+async function requestRun(context: Context): Promise<Outcome> {
+  await context.api.call(pathOf(context, '/validation-runs'), { method: 'POST' })
+  return { redirect: stepLink(context, 'check') }
+}
+
+async function followRun(context: Context): Promise<Outcome> {
+  const { validationRun: run } = await context.api.call<Submission>(pathOf(context))
+  if (run === undefined) return { data: { state: 'None', text: '' } }
+  const { done, total } = run.progress ?? {}
+  return { data: { state: run.status, text: describeProgress(run), done, total } }
+}
+
+async function cancelRun(context: Context): Promise<Outcome> {
+  const run = (await readForm(context.request)).get('run') ?? ''
+  await context.api.call(pathOf(context, `/validation-runs/${encodeURIComponent(run)}`), { method: 'DELETE' })
+  return { redirect: stepLink(context, 'check') }
+}
+
+/** The most findings of each kind in the comparison. */
+const COMPARED = 50
+
+async function compareRuns(context: Context): Promise<Shown> {
+  const { api, query } = context
+  const [workbench, all] = await Promise.all([readWorkbench(context), readRuns(context)])
+  const runs = all.filter(({ status }) => status === 'Processed')
+  const from = query.get('from') ?? String(runs[1]?.runId ?? '')
+  const kinds = [
+    { status: 'new', name: 'New', style: 'error' },
+    { status: 'fixed', name: 'Fixed', style: 'good' },
+    { status: 'open', name: 'Still open', style: 'warning' },
+  ] as const
+  const shown = await Promise.all(
+    kinds.map(async (kind) => {
+      const changes = await api.call<types.ResultsChanges>(findingsOf(context, '/changes'), {
+        query: { from, status: kind.status, pageSize: COMPARED },
+      })
+      return {
+        ...kind,
+        partial: changes.partial === true,
+        number: changes[`${kind.status}Count`] ?? 0,
+        entries: changes.results ?? [],
+      }
+    }),
+  )
+  return showStep(context, workbench, 'check', {
+    title: 'Two checks compared',
+    wide: true,
+    content: html`
+      <h2>Check ${from} and the newest check</h2>
+      ${chooseRun(context, runs, from)}
+      <p class="verdict">${shown.map(
+        ({ name, style, number }, index) =>
+          html`${index > 0 && ', '}<span class=${style}>${name}: ${number.toLocaleString('en-NZ')}</span>`,
+      )}</p>
+      ${
+        shown.some(({ partial }) => partial) &&
+        html`<p>Not all findings of these checks are stored: one that only one of them stores counts as new or fixed.</p>`
+      }
+      <div class="columns-3">${shown.map(
+        ({ name, style, number, entries }) => html`<section>
+          <h2 class=${style}>${name}</h2>
+          ${entries.map(showCompared)}
+          ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${number.toLocaleString('en-NZ')}.</p>`}
+        </section>`,
+      )}</div>`,
+  })
+}
+
+function showCompared({ errorCode, errorDescription, fileType, localId }: types.ValidationEntry): VNode {
+  const place = [fileType, localId].filter(Boolean).join(' · ')
+  return html`<p><strong>${errorCode}</strong> ${errorDescription} <span class="soft">${place}</span></p>`
+}
+
+function chooseRun(context: Context, runs: readonly Run[], from: string): VNode {
+  const { timeZone } = context.services
+  return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), '/compare')} data-live>
+    <input type="hidden" name="eid" value=${context.eid} />
+    <label>Compare with check<select name="from">
+      ${runs
+        .slice(1)
+        .map(
+          ({ runId, dateCompleted = '' }) =>
+            html`<option value=${runId} selected=${String(runId) === from}>${runId}, ${formatTime(dateCompleted, timeZone)}</option>`,
+        )}
+    </select></label>
+    <button type="submit">Compare</button>
+  </form>`
+}

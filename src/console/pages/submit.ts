@@ -1,0 +1,117 @@
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, submissionLink } from '../links.ts'
+import { PostForm } from '../post-form.ts'
+import { Table } from '../table.ts'
+import { Time } from '../time.ts'
+import { findSubmitted } from './activity.ts'
+import { isGoing, pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
+
+export const submitPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions/:token/submit', handle: showSubmit },
+  { method: 'POST', path: '/submissions/:token/submit', handle: submit },
+  { method: 'GET', path: '/submissions/:token/delete', handle: confirmDelete },
+  { method: 'POST', path: '/submissions/:token/delete', handle: deleteSubmission },
+]
+
+async function showSubmit(context: Context): Promise<Shown> {
+  const workbench = await readWorkbench(context)
+  const { submissionStatus: status } = workbench.submission
+  return showStep(context, workbench, 'submit', {
+    title: 'Submit',
+    notice:
+      context.query.get('notice') === 'submitted' ? 'Submitted. It can no longer be changed.' : undefined,
+    content:
+      status === 'Submitted'
+        ? await showSubmitted(context, workbench)
+        : workbench.isOpen
+          ? showOpen(context, workbench)
+          : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`,
+  })
+}
+
+/** What must be done before the submission can be submitted. */
+function listOpen(context: Context, { submission, isCurrent }: Workbench): readonly VNode[] {
+  const { files = [], validationRun: run } = submission
+  const open: VNode[] = []
+  if (files.length === 0) open.push(html`<a href=${stepLink(context, 'files')}>Send the files</a>.`)
+  if (run !== undefined && isGoing(run))
+    open.push(html`The check is in progress. <a href=${stepLink(context, 'check')}>See how far it is</a>.`)
+  else if (!isCurrent)
+    open.push(
+      html`The newest check does not cover the current files. <a href=${stepLink(context, 'check')}>Check them</a>.`,
+    )
+  else if ((run?.errorCount ?? 0) > 0)
+    open.push(
+      html`<a href=${stepLink(context, 'fix')}>${count(run?.errorCount ?? 0, 'error')}</a> must be fixed.`,
+    )
+  return open
+}
+
+function showOpen(context: Context, workbench: Workbench): VNode {
+  const { submission, mayWrite } = workbench
+  const open = listOpen(context, workbench)
+  const warnings = submission.validationRun?.warningCount ?? 0
+  if (open.length > 0)
+    return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
+  return html`<h2>Ready to submit</h2>
+    ${showFiles(workbench)}
+    ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}.</p>`}
+    ${
+      mayWrite
+        ? html`<${PostForm} class="confirm" action=${submissionLink(tokenOf(context), '/submit')} eid=${context.eid}>
+          <p><strong>Mahi freezes these files. It does not send them to the TEC.</strong></p>
+          <button type="submit">Submit</button>
+        <//>`
+        : html`<p>Your key does not have the scope <code>submissions:write</code>, which submitting needs. The operator of this service gives it to a key.</p>`
+    }`
+}
+
+async function showSubmitted(context: Context, workbench: Workbench): Promise<VNode> {
+  const submitted = await findSubmitted(context)
+  const { validationRun: run } = workbench.submission
+  return html`<h2>Submitted${submitted !== undefined && html` by ${submitted.actor?.name} at <${Time} at=${submitted.time} />`}</h2>
+    <p>Mahi has frozen these files. It does not send them to the TEC.</p>
+    ${showFiles(workbench)}
+    ${
+      run !== undefined &&
+      html`<p>Check ${run.runId} found no errors and ${count(run.warningCount ?? 0, 'warning')}.
+      <a href=${stepLink(context, 'fix')}>See the findings</a></p>`
+    }`
+}
+
+function showFiles({ submission: { files = [] }, rules }: Workbench): VNode {
+  const titles = new Map(rules?.definition.files.map(({ file, title }) => [file, title]))
+  return html`<${Table} label="Files" class="narrow" columns=${['File', { name: 'Records', number: true }, 'SHA-256']}>
+    ${files.map(
+      ({ file, records, sha256 }) => html`<tr>
+        <th scope="row">${titles.get(file) ?? file}</th>
+        <td class="number">${records.toLocaleString('en-NZ')}</td>
+        <td class="mono digest">${sha256}</td>
+      </tr>`,
+    )}
+  <//>`
+}
+
+async function submit(context: Context): Promise<Outcome> {
+  await context.api.call(pathOf(context, '/submit'), { method: 'POST' })
+  return { redirect: stepLink(context, 'submit', { notice: 'submitted' }) }
+}
+
+async function confirmDelete(context: Context): Promise<Shown> {
+  const { submission } = await readWorkbench(context)
+  const at = submissionLink(tokenOf(context))
+  return {
+    title: 'Delete the submission',
+    content: html`<h1>Delete the submission?</h1>
+      <p>Every record and every finding of return ${submission.returnId} is deleted. This cannot be undone.</p>
+      <${PostForm} action=${`${at}/delete`} eid=${context.eid}>
+        <button type="submit" class="danger">Delete</button> <a href=${link(at, { eid: context.eid })}>Keep it</a>
+      <//>`,
+  }
+}
+
+async function deleteSubmission(context: Context): Promise<Outcome> {
+  await context.api.call(pathOf(context), { method: 'DELETE' })
+  return { redirect: link('/console/submissions', { eid: context.eid }) }
+}

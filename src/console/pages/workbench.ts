@@ -1,0 +1,182 @@
+import type * as types from '../../../client/src/types.ts'
+import type { Having } from '../api.ts'
+import type { Context, Shown } from '../context.ts'
+import { type ComponentChildren, html, type VNode } from '../html.ts'
+import { count, link, submissionLink } from '../links.ts'
+import { type Catalogue, readRules } from '../rules.ts'
+import { Time } from '../time.ts'
+
+/** A submission from `/v1/submissions/{token}`. */
+export type Submission = Having<
+  Omit<types.Submission, 'files' | 'validationRun'>,
+  'submissionToken' | 'returnId' | 'eid' | 'submissionStatus'
+> & { readonly files?: readonly SubmittedFile[]; readonly validationRun?: Run }
+
+export type SubmittedFile = Having<types.SubmissionFile, 'fileType' | 'file' | 'records'>
+
+export type Run = Having<types.ValidationRun, 'runId' | 'status'>
+
+const STEPS = ['files', 'check', 'fix', 'submit'] as const
+export type Step = (typeof STEPS)[number]
+
+const NAMES: Readonly<Record<Step, string>> = { files: 'Files', check: 'Check', fix: 'Fix', submit: 'Submit' }
+
+/** The path of each step below the submission. */
+const PATHS: Readonly<Record<Step, string>> = {
+  files: '/files',
+  check: '/check',
+  fix: '/findings',
+  submit: '/submit',
+}
+
+/** A submission and how far it has come. */
+export interface Workbench {
+  readonly submission: Submission
+  readonly rules: Catalogue | undefined
+  /** The files of the definition that have not arrived. */
+  readonly missing: readonly Catalogue['definition']['files'][number][]
+  /** Where the person should go next. */
+  readonly step: Step
+  readonly isOpen: boolean
+  readonly mayWrite: boolean
+  /** Whether the newest check covers the current files. */
+  readonly isCurrent: boolean
+}
+
+export const tokenOf = ({ request }: Context): string => (request.params as { token: string }).token
+
+/** The path of the submission in the API. */
+export const pathOf = (context: Context, rest = ''): string =>
+  `/submissions/${encodeURIComponent(tokenOf(context))}${rest}`
+
+/** The URL of a step of the submission. */
+export const stepLink = (
+  context: Context,
+  step: Step,
+  more: Record<string, string | undefined> = {},
+): string => link(submissionLink(tokenOf(context), PATHS[step]), { eid: context.eid, ...more })
+
+export const isGoing = ({ status }: Run): boolean => status === 'Queued' || status === 'InProgress'
+
+export async function readWorkbench(context: Context): Promise<Workbench> {
+  const { api, principal } = context
+  const submission = await api.call<Submission>(pathOf(context))
+  const rules = await readRules(api, submission.definition)
+  const { files = [], submissionStatus: status, validationRun: run } = submission
+  const received = new Set<string>(files.map(({ file }) => file))
+  const missing = (rules?.definition.files ?? []).filter(({ file }) => !received.has(file))
+  const isOpen = ['Pending', 'Validating', 'Validated'].includes(status)
+  return {
+    submission,
+    rules,
+    missing,
+    step: chooseStep(submission, missing.length),
+    isOpen,
+    mayWrite: isOpen && principal.scopes.has('submissions:write'),
+    isCurrent:
+      status === 'Validated' || status === 'Submitted' || status === 'Closed'
+        ? run?.status === 'Processed'
+        : false,
+  }
+}
+
+function chooseStep(
+  { files = [], submissionStatus: status, validationRun: run }: Submission,
+  missing: number,
+): Step {
+  if (status === 'Submitted') return 'submit'
+  if (run !== undefined && isGoing(run)) return 'check'
+  if (status === 'Validated' || status === 'Closed') {
+    if (run?.status !== 'Processed') return 'check'
+    const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
+    return found > 0 ? 'fix' : 'submit'
+  }
+  if (files.length === 0 || missing > 0) return run?.status === 'Processed' ? 'fix' : 'files'
+  return run !== undefined && run.status !== 'Processed' ? 'check' : 'files'
+}
+
+interface PageOptions {
+  readonly title: string
+  readonly content: ComponentChildren
+  readonly notice?: string | undefined
+  readonly wide?: boolean
+}
+
+/** A page of the workbench: what the submission is, its steps, and the content of one of them. */
+export function showStep(
+  context: Context,
+  { submission, missing, isCurrent }: Workbench,
+  current: Step | undefined,
+  { title, content, ...shown }: PageOptions,
+): Shown {
+  const { eid } = context
+  const { returnId, files = [], validationRun: run, submissionStatus: status } = submission
+  const errors = run?.status === 'Processed' ? (run.errorCount ?? 0) : undefined
+  const hints: Readonly<Record<Step, string>> = {
+    files:
+      files.length === 0
+        ? 'none yet'
+        : missing.length > 0
+          ? `${missing.length} missing`
+          : count(files.length, 'file'),
+    check:
+      run === undefined
+        ? 'not yet'
+        : isGoing(run)
+          ? 'in progress'
+          : isCurrent
+            ? 'done'
+            : run.status === 'Processed'
+              ? 'files changed'
+              : 'not finished',
+    fix: errors === undefined ? 'after the check' : errors > 0 ? count(errors, 'error') : 'no errors',
+    submit: status === 'Submitted' ? 'done' : 'open',
+  }
+  return {
+    ...shown,
+    title: `${title} – Return ${returnId}`,
+    content: html`<div class="workbench">
+      <nav class="crumbs" aria-label="Breadcrumb"><a href=${link('/console/submissions', { eid })}>Submissions</a></nav>
+      <h1>Return ${returnId}</h1>
+      <p class="facts">
+        <span>Organisation ${submission.eid}</span>
+        <span>${describeStatus(status)}</span>
+        ${status !== 'Submitted' && submission.tokenExpiry !== undefined && html`<span>Open until <${Time} at=${submission.tokenExpiry} /></span>`}
+        <a href=${link(submissionLink(tokenOf(context), '/activity'), { eid })}>Activity</a>
+      </p>
+      <nav aria-label="Steps">
+        <ol class="steps">
+          ${STEPS.map(
+            (step) => html`<li class=${step === current ? 'current' : undefined}>
+              <a href=${stepLink(context, step)} aria-current=${step === current ? 'step' : undefined}>
+                <strong>${NAMES[step]}</strong><span>${hints[step]}</span>
+              </a>
+            </li>`,
+          )}
+        </ol>
+      </nav>
+      ${content}
+    </div>`,
+  }
+}
+
+const STATUSES: Readonly<Record<string, string>> = {
+  Pending: 'Not checked',
+  Validating: 'Being checked',
+  Validated: 'Checked',
+  Submitted: 'Submitted',
+  Closed: 'Expired',
+  Cancelled: 'Deleted',
+}
+
+export const describeStatus = (status: string): string => STATUSES[status] ?? status
+
+/** The sentence of a finished check. */
+export function showVerdict({ errorCount: errors = 0, warningCount: warnings = 0 }: Run): VNode {
+  if (errors + warnings === 0) return html`<p class="verdict"><span class="good">No findings.</span></p>`
+  return html`<p class="verdict">
+    <span class=${errors > 0 ? 'error' : 'good'}>${errors > 0 ? count(errors, 'error') : 'No errors'}</span>${
+      warnings > 0 && html` and <span class="warning">${count(warnings, 'warning')}</span>`
+    }.
+  </p>`
+}

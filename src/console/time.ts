@@ -1,0 +1,43 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import { html, type VNode } from './html.ts'
+
+/** The time zone in which pages show instants. */
+export const TimeZone = createContext('UTC')
+
+interface TimeProperties {
+  /** An instant as RFC 3339; nothing is shown without one. */
+  readonly at: string | undefined
+}
+
+/** An instant for people: `23 Nov 2026, 15:12`; with its zone where that is UTC. */
+export function Time({ at }: TimeProperties): VNode | null {
+  const zone = useContext(TimeZone)
+  if (at === undefined) return null
+  return html`<time datetime=${at}>${formatTime(at, zone)}</time>`
+}
+
+export function formatTime(at: string, zone: string): string {
+  const parts = formatterOf(zone).formatToParts(new Date(at))
+  const part = (name: string) => parts.find(({ type }) => type === name)?.value ?? ''
+  const text = `${part('day')} ${part('month')} ${part('year')}, ${part('hour')}:${part('minute')}`
+  return zone === 'UTC' ? `${text} UTC` : text
+}
+
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+function formatterOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timeZone)
+  if (known !== undefined) return known
+  const formatter = new Intl.DateTimeFormat('en-GB', {
+    timeZone,
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  })
+  formatters.set(timeZone, formatter)
+  return formatter
+}
