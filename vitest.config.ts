@@ -12,7 +12,7 @@ declare module 'vitest' {
 /** Tests that open a database run once for each engine; the others know of none. */
 const withDatabase = [
   'test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts',
-  'test/console.{browser,forms,pages,sessions,submissions}.test.ts',
+  'test/console.{browser,forms,pages,process,sessions,submissions}.test.ts',
   'test/search.{commands,http,index}.test.ts',
   'test/{budgets,metrics}.test.ts',
 ]
@@ -40,7 +40,7 @@ const long = [
   'test/{mirror,submissions,jobs}.{cuts,faults,history}.test.ts',
   'test/{docs,console}.browser.test.ts',
   'test/{duckdb,generators}.test.ts',
-  'test/console.{forgery,oidc,pages,submissions}.test.ts',
+  'test/console.{forgery,oidc,pages,process,submissions}.test.ts',
 ]
 const isShort = process.env.TEST_SUITE === 'short'
 const leftOut = isShort ? long : []

@@ -127,6 +127,13 @@ const PAGES: readonly (readonly [
     'link Submit open',
   ],
   [
+    'GET /console/submissions/:token/receipt',
+    '/submissions/CHECKED/receipt',
+    'No such record',
+    'link Back',
+    { status: 404 },
+  ],
+  [
     'GET /console/submissions/:token/activity',
     '/submissions/CHECKED/activity',
     'Return 202512',
@@ -268,6 +275,9 @@ const NO_PAGES = [
   'POST /console/submissions/:token/runs',
   'POST /console/submissions/:token/cancel-run',
   'POST /console/submissions/:token/submit',
+  'POST /console/submissions/:token/explain',
+  'POST /console/submissions/:token/withdraw',
+  'POST /console/submissions/:token/reopen',
   'POST /console/submissions/:token/delete',
   'POST /console/operator/organisations/:organisation/suspend',
   'POST /console/operator/organisations/:organisation/resume',

@@ -19,6 +19,7 @@ import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
 import { comparePages } from './pages/compare.ts'
 import { confirmedPages } from './pages/confirmed.ts'
+import { explanationPages } from './pages/explanations.ts'
 import { filePages, registerUploads } from './pages/files.ts'
 import { fixPages } from './pages/fix.ts'
 import { recordPages } from './pages/found-records.ts'
@@ -26,6 +27,7 @@ import { occupationPages } from './pages/occupation.ts'
 import { occupationsPages } from './pages/occupations.ts'
 import { operatorPages } from './pages/operator.ts'
 import { organisationPages } from './pages/organisations.ts'
+import { receiptPages } from './pages/receipt.ts'
 import { rulesPages } from './pages/rules.ts'
 import { runPages } from './pages/runs.ts'
 import { submissionPages } from './pages/submissions.ts'
@@ -52,6 +54,8 @@ const ROUTES: readonly Route[] = [
     ...fixPages,
     ...recordPages,
     ...submitPages,
+    ...receiptPages,
+    ...explanationPages,
     ...activityPages,
     ...rulesPages,
   ]),

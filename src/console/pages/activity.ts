@@ -43,14 +43,6 @@ async function showActivity(context: Context): Promise<Shown> {
   })
 }
 
-/** Who submitted the submission, and when; `undefined` if that is not recorded. */
-export async function findSubmitted(context: Context): Promise<Activity | undefined> {
-  const { results = [] } = await context.api.call<Page>(pathOf(context, '/activity'), {
-    query: { pageSize: PAGE_SIZE },
-  })
-  return results.find(({ event }) => event === 'Submitted')
-}
-
 function describe(activity: Activity, { rules }: Workbench): VNode | string {
   const { event = '', file, records, runId, errorCount = 0, warningCount = 0, codes = [], reason } = activity
   const title = rules?.definition.files.find((each) => each.file === file)?.title ?? file ?? ''

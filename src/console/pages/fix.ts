@@ -5,6 +5,7 @@ import { html, type VNode } from '../html.ts'
 import { count, link, submissionLink } from '../links.ts'
 import { type Catalogue, ruleLink, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
+import { readExplanations } from './explanations.ts'
 import { readRuns } from './runs.ts'
 import {
   pathOf,
@@ -93,11 +94,13 @@ async function showCauses(context: Context): Promise<Outcome> {
   const workbench = await readWorkbench(context)
   const run = workbench.submission.validationRun
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
-  const [{ causes }, summary, runs] = await Promise.all([
+  const [{ causes }, summary, runs, { explanations = [] }] = await Promise.all([
     api.call<{ causes?: readonly Cause[] }>(findingsOf(context, '/causes')),
     api.call<Summary>(findingsOf(context, '/summary')),
     readRuns(context),
+    readExplanations(context),
   ])
+  const stateOf = new Map(explanations.map(({ target = '', state }) => [target, state]))
   const shown = query.has('all') ? causes : causes?.slice(0, CAUSES_SHOWN)
   const rest = (causes?.length ?? 0) - (shown?.length ?? 0)
   const errors = causes?.filter(({ severity }) => severity === 'Error').length ?? 0
@@ -117,7 +120,7 @@ async function showCauses(context: Context): Promise<Outcome> {
         · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: earlier.runId })}>What was fixed since</a></p>`
       }
       ${causes === undefined ? html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>` : ''}
-      ${shown !== undefined && shown.length > 0 && html`<ol class="causes">${shown.map((cause) => showCause(context, cause))}</ol>`}
+      ${shown !== undefined && shown.length > 0 && html`<ol class="causes">${shown.map((cause) => showCause(context, cause, stateOf))}</ol>`}
       ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
       ${showNotRun(summary, workbench.rules)}`,
   })
@@ -131,7 +134,8 @@ export function showUnchecked(context: Context, workbench: Workbench): Shown {
   })
 }
 
-function showCause(context: Context, cause: Cause): VNode {
+function showCause(context: Context, cause: Cause, stateOf: ReadonlyMap<string, string | undefined>): VNode {
+  const state = stateOf.get(cause.key) ?? cause.codes.map((code) => stateOf.get(code)).find(Boolean)
   const { key, kind, severity, sentence, fix, findings, records, learners, example } = cause
   const place = [
     example?.file,
@@ -149,12 +153,20 @@ function showCause(context: Context, cause: Cause): VNode {
         }</p>`
       }
     </div>
-    <p class=${`tag ${severity.toLowerCase()}`}>${severity}</p>
+    <p><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span>${
+      severity === 'Warning' &&
+      html`<br /><a href=${recordsLink(context, { cause: key })}>${describeState(state)}</a>`
+    }</p>
     <dl class="numbers">
       <div><dt>${records > 0 ? 'Records' : 'Findings'}</dt><dd>${(records > 0 ? records : findings).toLocaleString('en-NZ')}</dd></div>
       <div><dt>Learners</dt><dd>${learners > 0 ? learners.toLocaleString('en-NZ') : '–'}</dd></div>
     </dl>
   </li>`
+}
+
+function describeState(state: string | undefined): string {
+  if (state === 'Explained') return 'Explained'
+  return state === 'Reopened' ? 'Explain again' : 'Explain'
 }
 
 /** The longest value of an example, in characters. */

@@ -6,6 +6,7 @@ import { count, link, submissionLink } from '../links.ts'
 import { readRecord } from '../record-text.ts'
 import { type Catalogue, ruleLink } from '../rules.ts'
 import { Pager } from '../table.ts'
+import { readExplanations, showExplanation, type Target } from './explanations.ts'
 import { type Cause, findingsOf, recordsLink, showUnchecked, showViews } from './fix.ts'
 import { readRuns } from './runs.ts'
 import { type Run, readWorkbench, showStep, stepLink, tokenOf } from './workbench.ts'
@@ -38,18 +39,20 @@ async function showRecords(context: Context): Promise<Shown> {
   const page = Number(query.get('page') ?? 1)
   const chosen = Object.fromEntries(NAMES.map((name) => [name, query.get(name)?.trim() || undefined]))
   const filters = Object.fromEntries(NAMES.map((name) => [FILTERS[name], chosen[name]]))
-  const [found, runs, cause] = await Promise.all([
+  const [found, runs, cause, explanations] = await Promise.all([
     api.call<types.FindingsPage>(findingsOf(context, '/findings'), {
       query: { ...filters, page, pageSize: PAGE_SIZE },
     }),
     readRuns(context),
     findCause(context, chosen.cause),
+    chosen.cause === undefined && chosen.code === undefined ? {} : readExplanations(context),
   ])
   const { results = [], totalCount = 0 } = found as {
     results?: readonly types.Finding[]
     totalCount?: number
   }
   const columns = new Map(found.columns?.map(({ fileType, columns }) => [fileType as string, columns]))
+  const target = findTarget(cause, chosen.code, rules)
   const pages = Math.max(1, Math.ceil(totalCount / PAGE_SIZE))
   const download = link(submissionLink(tokenOf(context), '/findings.csv'), {
     eid,
@@ -64,6 +67,7 @@ async function showRecords(context: Context): Promise<Shown> {
     content: html`
       ${cause === undefined && showViews(context, '/findings/records')}
       ${cause !== undefined && showCauseHead(context, cause)}
+      ${target !== undefined && showExplanation(context, workbench, explanations, target)}
       ${showFilters(context, chosen, rules, runs)}
       <p role="status" data-results>
         ${count(totalCount, 'finding')}${NAMES.some((name) => name !== 'cause' && chosen[name] !== undefined) && ' with these filters'}.
@@ -74,6 +78,17 @@ async function showRecords(context: Context): Promise<Shown> {
         <${Pager} last page=${page} pages=${pages} to=${(number: number) => recordsLink(context, { ...chosen, page: number })} />
       </div>`,
   })
+}
+
+/** The warnings on the page, if they can be explained together. */
+function findTarget(
+  cause: Cause | undefined,
+  code: string | undefined,
+  rules: Catalogue | undefined,
+): Target | undefined {
+  if (cause !== undefined) return cause.severity === 'Warning' ? { kind: 'cause', key: cause.key } : undefined
+  if (code === undefined || rules?.byCode.get(code)?.severity !== 'Warning') return undefined
+  return { kind: 'code', key: code }
 }
 
 async function findCause(context: Context, key: string | undefined): Promise<Cause | undefined> {

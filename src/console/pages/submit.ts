@@ -4,7 +4,8 @@ import { count, link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
-import { findSubmitted } from './activity.ts'
+import { listUnexplained, readExplanations } from './explanations.ts'
+import { readReceipt, receiptLink, showReopen } from './receipt.ts'
 import { isGoing, pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
 
 export const submitPages: readonly Route[] = [
@@ -14,18 +15,22 @@ export const submitPages: readonly Route[] = [
   { method: 'POST', path: '/submissions/:token/delete', handle: deleteSubmission },
 ]
 
+const NOTICES: Readonly<Record<string, string>> = {
+  submitted: 'Submitted. It can no longer be changed.',
+  reopened: 'Reopened. The organisation can change it again.',
+}
+
 async function showSubmit(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { submissionStatus: status } = workbench.submission
   return showStep(context, workbench, 'submit', {
     title: 'Submit',
-    notice:
-      context.query.get('notice') === 'submitted' ? 'Submitted. It can no longer be changed.' : undefined,
+    notice: NOTICES[context.query.get('notice') ?? ''],
     content:
       status === 'Submitted'
         ? await showSubmitted(context, workbench)
         : workbench.isOpen
-          ? showOpen(context, workbench)
+          ? await showOpen(context, workbench)
           : html`<p>This submission has expired and can no longer be submitted. Start a new one for the return.</p>`,
   })
 }
@@ -48,9 +53,10 @@ function listOpen(context: Context, { submission, isCurrent }: Workbench): reado
   return open
 }
 
-function showOpen(context: Context, workbench: Workbench): VNode {
-  const { submission, mayWrite } = workbench
-  const open = listOpen(context, workbench)
+async function showOpen(context: Context, workbench: Workbench): Promise<VNode> {
+  const { submission, mayWrite, isCurrent } = workbench
+  const explanations = isCurrent ? await readExplanations(context) : {}
+  const open = [...listOpen(context, workbench), ...listUnexplained(context, explanations)]
   const warnings = submission.validationRun?.warningCount ?? 0
   if (open.length > 0)
     return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
@@ -68,16 +74,18 @@ function showOpen(context: Context, workbench: Workbench): VNode {
 }
 
 async function showSubmitted(context: Context, workbench: Workbench): Promise<VNode> {
-  const submitted = await findSubmitted(context)
+  const { submittedBy, dateSubmitted } = await readReceipt(context)
   const { validationRun: run } = workbench.submission
-  return html`<h2>Submitted${submitted !== undefined && html` by ${submitted.actor?.name} at <${Time} at=${submitted.time} />`}</h2>
+  return html`<h2>Submitted by ${submittedBy?.name} at <${Time} at=${dateSubmitted} /></h2>
     <p>Mahi has frozen these files. It does not send them to the TEC.</p>
     ${showFiles(workbench)}
     ${
       run !== undefined &&
       html`<p>Check ${run.runId} found no errors and ${count(run.warningCount ?? 0, 'warning')}.
       <a href=${stepLink(context, 'fix')}>See the findings</a></p>`
-    }`
+    }
+    <p class="actions"><a class="button" href=${receiptLink(context)}>Receipt</a></p>
+    ${showReopen(context)}`
 }
 
 function showFiles({ submission: { files = [] }, rules }: Workbench): VNode {

@@ -1,0 +1,124 @@
+import type * as types from '../../../client/src/types.ts'
+import type { Context, Outcome, Route } from '../context.ts'
+import { readForm } from '../forms.ts'
+import { html, type VNode } from '../html.ts'
+import { count, submissionLink } from '../links.ts'
+import { PostForm } from '../post-form.ts'
+import { Time } from '../time.ts'
+import { recordsLink } from './fix.ts'
+import { pathOf, stepLink, tokenOf, type Workbench } from './workbench.ts'
+
+export const explanationPages: readonly Route[] = [
+  { method: 'POST', path: '/submissions/:token/explain', handle: explain },
+  { method: 'POST', path: '/submissions/:token/withdraw', handle: withdraw },
+]
+
+type Explanation = types.Explanation
+
+interface Explanations {
+  readonly explanations?: readonly Explanation[]
+  readonly open?: readonly { readonly code?: string; readonly findings?: number }[]
+}
+
+/** What a person can say of warnings that are right. */
+const REASONS = [
+  { value: 'Verified', label: 'The records were checked and are right' },
+  { value: 'Agreed', label: 'The exception was agreed with the agency' },
+  { value: 'Later', label: 'What is missing follows in a later return' },
+  { value: 'Other', label: 'Another reason, in words' },
+] as const
+
+const describeReason = (reason: string | undefined): string =>
+  REASONS.find(({ value }) => value === reason)?.label ?? reason ?? ''
+
+export async function readExplanations(context: Context): Promise<Explanations> {
+  return await context.api.call<Explanations>(pathOf(context, '/explanations'))
+}
+
+/** A code or a cause whose findings are warnings. */
+export interface Target {
+  readonly kind: 'code' | 'cause'
+  readonly key: string
+}
+
+/** The explanation of warnings, or the form for one. */
+export function showExplanation(
+  context: Context,
+  { mayWrite }: Workbench,
+  { explanations = [] }: Explanations,
+  { kind, key }: Target,
+): VNode | false {
+  const known = explanations.find(({ target }) => target === key)
+  const at = submissionLink(tokenOf(context))
+  if (known === undefined && !mayWrite) return false
+  const fields = html`<input type="hidden" name="kind" value=${kind} /><input type="hidden" name="target" value=${key} />`
+  return html`<details class="explain" open=${known !== undefined}>
+    <summary>${known === undefined ? 'Explain' : known.state === 'Reopened' ? 'Explain again' : 'Explained'}</summary>
+    ${
+      known !== undefined &&
+      html`<p>${describeReason(known.reason)}${known.text !== undefined && html`: ${known.text}`}<br />
+        <span class="soft">${known.actor?.name}, <${Time} at=${known.time} />, for ${count(known.explainedFindings ?? 0, 'finding')}</span></p>
+        ${known.reopened !== undefined && html`<p class="problem">${known.reopened}</p>`}`
+    }
+    ${
+      mayWrite &&
+      html`<${PostForm} action=${`${at}/explain`} eid=${context.eid}>
+        ${fields}
+        <p>A warning that is right needs no correction. Say why it is right; the explanation becomes part of the receipt.</p>
+        <label>Reason<select name="reason">${REASONS.map(
+          ({ value, label }) =>
+            html`<option value=${value} selected=${value === known?.reason}>${label}</option>`,
+        )}</select></label>
+        <label>In words, without naming learners<textarea name="text" rows="3" maxlength="2000">${known?.text ?? ''}</textarea></label>
+        <p><button type="submit">Save the explanation</button></p>
+      <//>`
+    }
+    ${
+      mayWrite &&
+      known !== undefined &&
+      html`<${PostForm} action=${`${at}/withdraw`} eid=${context.eid}>${fields}<button type="submit" class="quiet">Withdraw it</button><//>`
+    }
+  </details>`
+}
+
+/** The warnings that must be explained before the submission, as links to where that is done. */
+export function listUnexplained(context: Context, { open = [] }: Explanations): readonly VNode[] {
+  return open.map(
+    ({ code = '', findings = 0 }) =>
+      html`<a href=${recordsLink(context, { code })}>Explain ${count(findings, 'warning')} of ${code}</a>.`,
+  )
+}
+
+/** The explanations as a list, for the receipt. */
+export function showExplanations(explanations: readonly Explanation[]): VNode {
+  return html`<ul>${explanations.map(
+    ({ codes = [], reason, text, actor, time, findings = 0 }) => html`<li>
+      <strong>${codes.join(', ')}</strong>, ${count(findings, 'finding')}: ${describeReason(reason)}${text !== undefined && html`: ${text}`}
+      <span class="soft"> ${actor?.name}, <${Time} at=${time} /></span>
+    </li>`,
+  )}</ul>`
+}
+
+async function explain(context: Context): Promise<Outcome> {
+  const form = await readForm(context.request)
+  const text = (form.get('text') ?? '').trim()
+  await context.api.call(pathOf(context, `/explanations/${encodeURIComponent(form.get('target') ?? '')}`), {
+    method: 'PUT',
+    body: { reason: form.get('reason') ?? '', ...(text !== '' && { text }) },
+  })
+  return { redirect: returnTo(context, form) }
+}
+
+async function withdraw(context: Context): Promise<Outcome> {
+  const form = await readForm(context.request)
+  await context.api.call(pathOf(context, `/explanations/${encodeURIComponent(form.get('target') ?? '')}`), {
+    method: 'DELETE',
+  })
+  return { redirect: returnTo(context, form) }
+}
+
+function returnTo(context: Context, form: URLSearchParams): string {
+  const target = form.get('target') ?? undefined
+  if (target === undefined) return stepLink(context, 'fix')
+  return recordsLink(context, form.get('kind') === 'cause' ? { cause: target } : { code: target })
+}

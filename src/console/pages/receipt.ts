@@ -1,0 +1,103 @@
+import type * as types from '../../../client/src/types.ts'
+import type { Context, Outcome, Route, Shown } from '../context.ts'
+import { readForm } from '../forms.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, submissionLink } from '../links.ts'
+import { PostForm } from '../post-form.ts'
+import { Table } from '../table.ts'
+import { Time } from '../time.ts'
+import { showExplanations } from './explanations.ts'
+import { pathOf, stepLink, tokenOf } from './workbench.ts'
+
+export const receiptPages: readonly Route[] = [
+  { method: 'GET', path: '/submissions/:token/receipt', handle: showReceiptPage },
+  { method: 'POST', path: '/submissions/:token/reopen', handle: reopen },
+]
+
+type Receipt = Omit<types.Receipt, 'explanations' | 'earlier'> & {
+  readonly explanations?: readonly types.Explanation[]
+  readonly earlier?: readonly types.Receipt[]
+}
+
+/** What was submitted: the newest receipt, or that with a number. */
+export async function readReceipt(context: Context, number?: string): Promise<Receipt> {
+  return await context.api.call<Receipt>(pathOf(context, '/receipt'), { query: { number } })
+}
+
+export const receiptLink = (context: Context, number?: number): string =>
+  link(submissionLink(tokenOf(context), '/receipt'), { eid: context.eid, number })
+
+async function showReceiptPage(context: Context): Promise<Shown> {
+  const receipt = await readReceipt(context, context.query.get('number') ?? undefined)
+  return {
+    title: `Receipt – Return ${receipt.returnId}`,
+    content: html`<nav class="crumbs no-print" aria-label="Breadcrumb"><a href=${stepLink(context, 'submit')}>The submission</a></nav>
+      ${showReceipt(context, receipt)}`,
+  }
+}
+
+function showReceipt(context: Context, receipt: Receipt): VNode {
+  const { files = [], explanations = [], earlier = [], definition } = receipt
+  const facts: readonly (readonly [string, VNode | string | undefined])[] = [
+    ['Organisation', receipt.eid],
+    [
+      'Return',
+      receipt.returnName === undefined ? receipt.returnId : `${receipt.returnName} (${receipt.returnId})`,
+    ],
+    ['Submitted by', receipt.submittedBy?.name],
+    ['Submitted', html`<${Time} at=${receipt.dateSubmitted} />`],
+    ['Checked with', definition && `${definition.title ?? definition.name}, version ${definition.version}`],
+    [
+      'Check',
+      receipt.runId === undefined ? undefined : html`${receipt.runId}, <${Time} at=${receipt.dateChecked} />`,
+    ],
+    ['Found', `${count(receipt.errorCount ?? 0, 'error')}, ${count(receipt.warningCount ?? 0, 'warning')}`],
+    ['Submission', html`<span class="mono">${receipt.submissionToken}</span>`],
+  ]
+  return html`<article class="receipt">
+    <h1>Receipt ${receipt.receipt} for return ${receipt.returnId}</h1>
+    ${receipt.statement !== undefined && html`<p>${receipt.statement}</p>`}
+    ${
+      receipt.dateReopened !== undefined &&
+      html`<p class="problem">Reopened by ${receipt.reopenedBy?.name}, <${Time} at=${receipt.dateReopened} />: ${receipt.reopenReason}</p>`
+    }
+    <dl class="pairs">${facts.map(([name, value]) => value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+    <h2>Files</h2>
+    <${Table} label="Files" class="cards" columns=${['File', { name: 'Records', number: true }, { name: 'Bytes', number: true }, 'SHA-256']}>
+      ${files.map(
+        ({ file, records, bytes, sha256 }) => html`<tr>
+          <th scope="row">${file}</th>
+          <td class="number" data-label="Records">${records?.toLocaleString('en-NZ')}</td>
+          <td class="number" data-label="Bytes">${bytes?.toLocaleString('en-NZ')}</td>
+          <td class="mono digest" data-label="SHA-256">${sha256}</td>
+        </tr>`,
+      )}
+    <//>
+    ${explanations.length > 0 && html`<h2>Explanations</h2>${showExplanations(explanations)}`}
+    ${
+      earlier.length > 0 &&
+      html`<h2>Earlier receipts</h2><ul>${earlier.map(
+        (each) =>
+          html`<li><a href=${receiptLink(context, each.receipt)}>Receipt ${each.receipt}</a>, <${Time} at=${each.dateSubmitted} />, ${each.submittedBy?.name}</li>`,
+      )}</ul>`
+    }
+  </article>`
+}
+
+/** The form with which the agency opens a submitted submission again. */
+export function showReopen(context: Context): VNode | false {
+  if (!context.principal.scopes.has('operate')) return false
+  return html`<details class="explain no-print"><summary>Reopen</summary>
+    <${PostForm} action=${submissionLink(tokenOf(context), '/reopen')} eid=${context.eid}>
+      <p>The organisation can then change and submit it again for seven days. It sees the reason.</p>
+      <label>Reason<textarea name="reason" rows="2" required maxlength="2000"></textarea></label>
+      <p><button type="submit">Reopen the submission</button></p>
+    <//>
+  </details>`
+}
+
+async function reopen(context: Context): Promise<Outcome> {
+  const reason = ((await readForm(context.request)).get('reason') ?? '').trim()
+  await context.api.call(pathOf(context, '/reopen'), { method: 'POST', body: { reason } })
+  return { redirect: stepLink(context, 'submit', { notice: 'reopened' }) }
+}
