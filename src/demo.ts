@@ -83,6 +83,10 @@ Open the console, signed in (the link works once; "npm start" prints a new one):
 
   ${consoleLink}
 
+Then see what to fix in the sample submission:
+
+  ${url}/console/submissions/${token}
+
 Or try the API:
 
   curl -H "X-API-Key: ${key}" "${url}/v1/occupations?Limit=2"

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { sendSamples, withDemoPage } from './demo-page.ts'
+import { withDemoPage } from './demo-page.ts'
 
 const images = fileURLToPath(new URL('../../docs/images/', import.meta.url))
 mkdirSync(images, { recursive: true })
@@ -14,6 +14,9 @@ await withDemoPage(async (page, origin) => {
   await page.goto(`${origin}/console/occupations`)
   await page.getByRole('link', { name: 'Health and Community' }).click()
   await shoot('group')
-  await sendSamples(page, origin)
+  await page.goto(`${origin}/console/submissions`)
+  await page.locator('tbody th a').first().click()
   await shoot('findings')
+  await page.locator('.causes h2 a').nth(2).click()
+  await shoot('records')
 })
