@@ -398,6 +398,34 @@ test('the operator sees health and refused credentials by reason', async () => {
   expect(body).not.toContain('Missing scope')
 })
 
+test('a key lands on the first page that its scopes allow, and another page says which scope it lacks', async () => {
+  const { send, signIn, service } = await startConsole()
+  const cases = [
+    [
+      ['occupations:read', 'operate'],
+      '/console/occupations',
+      '/console/submissions',
+      'validation-results:read',
+    ],
+    [['validation-results:read'], '/console/submissions', '/console/operator', 'operate'],
+    [['operate'], '/console/operator', '/console/occupations', 'occupations:read'],
+  ] as const
+  for (const [scopes, home, other, missing] of cases) {
+    const { key } = await service.createKey({ client: 'person', scopes, eids: ['1001'] })
+    const cookie = await signIn(key)
+    expect((await send({ url: '/console', headers: { cookie } })).headers.location).toBe(home)
+    const { statusCode, body } = await send({ url: other, headers: { cookie } })
+    expect([statusCode, body.includes(`lacks the scope ${missing}`)]).toEqual([401, true])
+    expect(body).toContain('mahi keys create --scope')
+    expect(body.slice(body.indexOf('<main'))).not.toMatch(/header|X-API-Key/i)
+    // The logo leads home.
+    expect(body).toContain('class="brand" href="/console"')
+  }
+  const { key } = await service.createKey({ client: 'writer', scopes: ['submissions:write'], eids: ['1001'] })
+  const { body } = await send({ url: '/console', headers: { cookie: await signIn(key) } })
+  expect(body).toContain('Nothing to show')
+})
+
 test('the console is not there unless it is turned on', async () => {
   const service = await Service.start()
   expect((await service.app.inject({ url: '/console' })).statusCode).toBe(404)
