@@ -129,7 +129,7 @@ const PAGES: readonly (readonly [
   [
     'GET /console/submissions/:token/receipt',
     '/submissions/CHECKED/receipt',
-    'No such record',
+    'Nothing is available at this URL',
     'link Back',
     { status: 404 },
   ],
@@ -216,6 +216,13 @@ const PAGES: readonly (readonly [
     '/rules/sdr/NONE',
     'No such rule',
     'link All rules',
+    { status: 404 },
+  ],
+  [
+    'GET /console/returns/:return',
+    '/returns/202512',
+    'Nothing is available at this URL',
+    'link Back',
     { status: 404 },
   ],
   ['GET /console/operator', '/operator', 'Operator', 'region Keys'],

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { chromiumPath, startBrowser } from './support/browser.ts'
 import { COURSES, makeCollectionDefinition, makeLearners } from './support/collection.ts'
 import { ConsoleService } from './support/console.ts'
@@ -20,6 +21,21 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
       const definition = makeCollectionDefinition()
       const console = await ConsoleService.start({ DEFINITIONS: definition })
       await startWorker(console.service.database, [definition])
+      const now = Date.now()
+      const day = 86_400_000
+      await storeReturns(console.service.database, [
+        {
+          returnId: '202512',
+          name: 'December return',
+          definition: 'collected',
+          version: '1.2.0',
+          type: 'Full',
+          opens: now - day,
+          due: now + day,
+          closes: now + 2 * day,
+          zone: 'Pacific/Auckland',
+        },
+      ])
       const shown = await console.open(browser, options)
       const { page } = shown
       const send = async (files: Record<string, string>) => {
@@ -47,8 +63,10 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
 
       // Create and upload; the check finds a fault in three records, and notes that need an explanation.
       await page.goto(`${console.url}/console/submissions`)
-      await page.getByLabel('Return').fill('202512')
-      await page.getByRole('button', { name: 'Start a submission' }).click()
+      expect(await page.getByRole('region', { name: 'Returns' }).textContent()).toMatch(
+        /December return.*\d+ \w+ \d{4}.*Not started/,
+      )
+      await page.getByRole('button', { name: 'Start' }).click()
       await page.getByText('No files yet.').waitFor()
       await send({ learners: makeLearners({ faults: 3, notes: 4 }), courses: COURSES })
       const cause = page.getByRole('link', { name: /K9/ })
@@ -111,6 +129,14 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
         expect(done.some((each) => (typeof event === 'string' ? each === event : event.test(each)))).toBe(
           true,
         )
+      // The agency sees how far everyone is.
+      await page.goto(`${console.url}/console/submissions`)
+      await page.getByRole('link', { name: 'All organisations' }).click()
+      await page.getByRole('heading', { name: 'December return' }).waitFor()
+      expect(await page.getByRole('region', { name: 'Organisations' }).textContent()).toMatch(
+        /1001.*Submitted/,
+      )
+      expect(await shown.findBarriers()).toEqual([])
       expect(shown.troubles).toEqual([])
     },
   )

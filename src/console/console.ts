@@ -28,6 +28,7 @@ import { occupationsPages } from './pages/occupations.ts'
 import { operatorPages } from './pages/operator.ts'
 import { organisationPages } from './pages/organisations.ts'
 import { receiptPages } from './pages/receipt.ts'
+import { returnPages } from './pages/returns.ts'
 import { rulesPages } from './pages/rules.ts'
 import { runPages } from './pages/runs.ts'
 import { submissionPages } from './pages/submissions.ts'
@@ -59,7 +60,7 @@ const ROUTES: readonly Route[] = [
     ...activityPages,
     ...rulesPages,
   ]),
-  ...needing('operate', [...operatorPages, ...organisationPages]),
+  ...needing('operate', [...returnPages, ...operatorPages, ...organisationPages]),
   signOut,
 ]
 

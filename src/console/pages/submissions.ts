@@ -6,6 +6,7 @@ import { count, link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
+import { showReturns } from './returns.ts'
 import { describeStatus, readWorkbench, type Submission, stepLink } from './workbench.ts'
 
 interface Page<Item> {
@@ -23,7 +24,8 @@ export const submissionPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token', handle: openSubmission },
 ]
 
-async function listSubmissions({ api, principal, query, eid }: Context): Promise<Shown> {
+async function listSubmissions(context: Context): Promise<Shown> {
+  const { api, principal, query, eid } = context
   const eids = [...principal.eids].sort()
   if (eid === undefined) {
     return {
@@ -34,7 +36,10 @@ async function listSubmissions({ api, principal, query, eid }: Context): Promise
     }
   }
   const page = Number(query.get('page') ?? 1)
-  const list = await api.call<Page<Submission>>('/submissions', { query: { page, pageSize: PAGE_SIZE } })
+  const [list, returns] = await Promise.all([
+    api.call<Page<Submission>>('/submissions', { query: { page, pageSize: PAGE_SIZE } }),
+    page === 1 && showReturns(context),
+  ])
   const pages = Math.max(1, Math.ceil(list.totalCount / PAGE_SIZE))
   const mayWrite = principal.scopes.has('submissions:write')
   return {
@@ -49,11 +54,13 @@ async function listSubmissions({ api, principal, query, eid }: Context): Promise
       }
       ${
         mayWrite &&
+        returns === false &&
         html`<${PostForm} class="row" action="/console/submissions" eid=${eid}>
         <label>Return<input name="returnId" required maxlength="64" value=${query.get('returnId') ?? ''} placeholder="202512" /></label>
         <button type="submit">Start a submission</button>
       <//>`
       }
+      ${returns}
       ${list.results.length === 0 && html`<p>Organisation ${eid} has no submissions yet.</p>`}
       ${list.results.length > 0 && showSubmissions(list, eid)}
       <${Pager} page=${page} pages=${pages} to=${(number: number) => link('/console/submissions', { eid, page: number })} />`,

@@ -1,0 +1,134 @@
+import type * as types from '../../../client/src/types.ts'
+import type { Context, Route, Shown } from '../context.ts'
+import { html, type VNode } from '../html.ts'
+import { count, link, submissionLink } from '../links.ts'
+import { PostForm } from '../post-form.ts'
+import { Pager, Table } from '../table.ts'
+import { Time } from '../time.ts'
+
+/** The pages of the collecting agency. */
+export const returnPages: readonly Route[] = [
+  { method: 'GET', path: '/returns/:return', handle: showOverview },
+]
+
+interface ReturnPage {
+  readonly results?: readonly types.OwnReturn[]
+}
+
+/** The most returns that the list of submissions begins with: those that open last. */
+const SHOWN = 20
+
+const STATUSES: Readonly<Record<string, string>> = {
+  NotStarted: 'Not started',
+  FilesReceived: 'Files received',
+  Validating: 'Being checked',
+  HasErrors: 'Has errors',
+  Ready: 'Ready to submit',
+  Submitted: 'Submitted',
+}
+
+const describe = (status = ''): string => STATUSES[status] ?? status
+
+const returnLink = (returnId: string, more: Record<string, string | number | undefined> = {}): string =>
+  link(`/console/returns/${encodeURIComponent(returnId)}`, more)
+
+const COLUMNS = ['Return', 'Due', 'State', { name: 'Errors', number: true }, { name: 'Open', hidden: true }]
+
+/** The returns that the service collects from the organisation; nothing if it collects every return. */
+export async function showReturns({ api, principal, eid }: Context): Promise<VNode | false> {
+  const { results = [] } = await api.call<ReturnPage>('/returns', { query: { pageSize: SHOWN } })
+  if (results.length === 0) return false
+  const mayWrite = principal.scopes.has('submissions:write')
+  return html`<${Table} region class="cards" label="Returns" caption=${`Returns of organisation ${eid}`} columns=${COLUMNS}>
+    ${results.map(({ returnId = '', name, dueDate, window, returnStatus, errorCount, submissionToken }) => {
+      const title = name ?? `Return ${returnId}`
+      return html`<tr>
+        <th scope="row">${submissionToken === undefined ? title : html`<a href=${link(submissionLink(submissionToken), { eid })}>${title}</a>`}</th>
+        <td class="when" data-label="Due"><${Time} at=${dueDate} />${window === 'Overdue' && html` <span class="tag error">overdue</span>`}</td>
+        <td data-label="State">${describe(returnStatus)}</td>
+        <td class="number" data-label="Errors">${errorCount?.toLocaleString('en-NZ')}</td>
+        <td>
+          ${
+            submissionToken === undefined &&
+            mayWrite &&
+            (window === 'Open' || window === 'Overdue') &&
+            html`<${PostForm} action="/console/submissions" eid=${eid}>
+              <input type="hidden" name="returnId" value=${returnId} /><button type="submit">Start</button>
+            <//>`
+          }
+          ${principal.scopes.has('operate') && html`<a href=${returnLink(returnId)}>All organisations</a>`}
+        </td>
+      </tr>`
+    })}
+  <//>`
+}
+
+const PAGE_SIZE = 100
+
+async function showOverview({ api, request, query }: Context): Promise<Shown> {
+  const { return: returnId } = request.params as { return: string }
+  const page = Number(query.get('page') ?? 1)
+  const status = query.get('status') ?? undefined
+  const path = `/returns/${encodeURIComponent(returnId)}`
+  const [overview, { causes = [] }] = await Promise.all([
+    api.call<types.ReturnOverview>(`${path}/overview`, { query: { page, pageSize: PAGE_SIZE, status } }),
+    api.call<types.ReturnCauses>(`${path}/causes`),
+  ])
+  const { return: described = {}, statuses = {}, changes = {}, results = [], totalCount = 0 } = overview
+  const title = described.name ?? `Return ${returnId}`
+  return {
+    title,
+    wide: true,
+    content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/submissions">Submissions</a></nav>
+      <h1>${title}</h1>
+      <p class="facts">
+        ${described.dueDate !== undefined && html`<span>Due <${Time} at=${described.dueDate} /></span>`}
+        ${described.closeWindowDate !== undefined && html`<span>Closes <${Time} at=${described.closeWindowDate} /></span>`}
+      </p>
+      <nav aria-label="Organisations by state" class="views"><ul>
+        <li><a href=${returnLink(returnId)} aria-current=${status === undefined ? 'page' : undefined}>All</a></li>
+        ${Object.entries(statuses).map(
+          ([name, number]) =>
+            html`<li><a href=${returnLink(returnId, { status: name })} aria-current=${name === status ? 'page' : undefined}>${describe(name)} ${number?.toLocaleString('en-NZ')}</a></li>`,
+        )}
+      </ul></nav>
+      <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} started, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
+      <${Table} region class="cards" label="Organisations" columns=${['Organisation', 'State', { name: 'Errors', number: true }, { name: 'Warnings', number: true }, 'Submitted']}>
+        ${results.map(
+          ({ eid, returnStatus, errorCount, warningCount, dateSubmitted }) => html`<tr>
+            <th scope="row">${eid}</th>
+            <td data-label="State">${describe(returnStatus)}</td>
+            <td class="number" data-label="Errors">${errorCount?.toLocaleString('en-NZ')}</td>
+            <td class="number" data-label="Warnings">${warningCount?.toLocaleString('en-NZ')}</td>
+            <td class="when" data-label="Submitted"><${Time} at=${dateSubmitted} /></td>
+          </tr>`,
+        )}
+      <//>
+      <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / PAGE_SIZE))}
+        to=${(number: number) => returnLink(returnId, { status, page: number })} />
+      ${causes.length > 0 && html`<h2>What most organisations have to fix</h2>${showCauses(causes)}`}`,
+  }
+}
+
+function showCauses(causes: NonNullable<types.ReturnCauses['causes']>): VNode {
+  const columns = [
+    'Code',
+    'Severity',
+    'File',
+    'Field',
+    { name: 'Organisations', number: true },
+    { name: 'Records', number: true },
+  ]
+  return html`<${Table} region class="cards" label="Most frequent causes" columns=${columns}>
+    ${causes.map(
+      ({ code, severity = '', file, field, organisations, records }) => html`<tr>
+        <th scope="row">${code}</th>
+        <td data-label="Severity"><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
+        <td data-label="File">${file}</td>
+        <td class="mono" data-label="Field">${field}</td>
+        <td class="number" data-label="Organisations">${organisations?.toLocaleString('en-NZ')}</td>
+        <td class="number" data-label="Records">${records?.toLocaleString('en-NZ')}</td>
+      </tr>`,
+    )}
+  <//>`
+}
