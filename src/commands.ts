@@ -101,7 +101,10 @@ export function addCommands(program: Command): void {
     open: (url, eid) => openClient(url, eid, process.env.MAHI_API_KEY || undefined),
     askService,
   })
-  addReturnCommands(program, withDatabase, () => readSettings(process.env))
+  addReturnCommands(program, withDatabase, {
+    readSettings: () => readSettings(process.env),
+    openSealer: (database) => openSealer(database, readSettings(process.env)),
+  })
   addKeyCommands(program, withDatabase)
   addAuditCommands(program, withDatabase)
   addOrganisationCommands(program, withDatabase)

@@ -90,13 +90,19 @@ export interface Reply {
 
 const PROVIDER = ['validation-results:read', 'submissions:write'] as const satisfies readonly Scope[]
 
-/** A service that collects returns of the definition above, with a worker. */
-export async function startCollection(environment: Record<string, string> = {}, url?: string) {
+/**
+ * A service that collects returns of the definition above.
+ *
+ * @param works whether it has a worker
+ */
+export async function startCollection(environment: Record<string, string> = {}, { works = true } = {}) {
   const definition = makeCollectionDefinition()
-  const service = await Service.start(
-    { RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition, ...environment },
-    url,
-  )
+  const service = await Service.start({
+    RATE_LIMIT_SUBMISSIONS: 'off',
+    RATE_LIMIT_ORGANISATION: 'off',
+    DEFINITIONS: definition,
+    ...environment,
+  })
   const createCaller = async (
     client: string,
     eids: readonly string[],
@@ -144,6 +150,6 @@ export async function startCollection(environment: Record<string, string> = {}, 
       },
     }
   }
-  await startWorker(service.database, [definition])
+  if (works) await startWorker(service.database, [definition])
   return { service, definition, createCaller, provider: await createCaller('records', ['1001']) }
 }

@@ -1,16 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
-import { writeOut } from '../../foundation/command-line/terminal.ts'
+import { say, writeOut } from '../../foundation/command-line/terminal.ts'
+import type { Database } from '../../foundation/database/database.ts'
+import type { Sealer } from '../../foundation/database/seal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import { escapeControls } from '../../foundation/text/quote.ts'
 import { showInstant } from '../../foundation/text/zoned-time.ts'
 import { Definitions } from '../rules/definitions.ts'
+import { exportReturn } from './export-return.ts'
 import { readReturns } from './read-returns.ts'
 import { listReturns, storeReturns } from './returns.ts'
 import { renderReturn } from './schema.ts'
 
-export interface ReturnSettings {
+interface ReturnCommandOptions {
+  readonly readSettings: () => ReturnSettings
+  readonly openSealer: (database: Database) => Promise<Sealer>
+}
+
+interface ReturnSettings {
   readonly DEFINITIONS: readonly string[]
   readonly TIME_ZONE: string
 }
@@ -18,12 +26,12 @@ export interface ReturnSettings {
 /** The largest file of returns, in bytes. */
 const MOST_BYTES = 2 ** 20
 
-/** Adds `returns import` and `returns list`. */
+/** Adds `returns import`, `returns list` and `returns export`. */
 export function addReturnCommands(
   program: Command,
   withDatabase: WithDatabase,
-  readSettings: () => ReturnSettings,
-): Command {
+  { readSettings, openSealer }: ReturnCommandOptions,
+): void {
   const returns = program.command('returns').description('describe the returns that are collected')
   returns
     .command('import')
@@ -68,5 +76,31 @@ export function addReturnCommands(
         }
       }),
     )
-  return returns
+  returns
+    .command('export')
+    .description('write the submitted files of all organisations, as one CSV file of each kind')
+    .argument('<id>', 'the return')
+    .requiredOption('--output <folder>', 'the folder to create')
+    .addOption(jsonOption)
+    .action(
+      action(async (returnId: string, { output, ...flags }: { output: string; json?: true }) => {
+        const definitions = new Definitions(readSettings().DEFINITIONS)
+        const onFile = (file: string, organisations: number) =>
+          flags.json ? undefined : say(`${file}: ${organisations} organisations`)
+        const exported = await withDatabase(
+          async (database) =>
+            exportReturn(database, {
+              returnId,
+              output,
+              definitions,
+              onFile,
+              sealer: await openSealer(database),
+            }),
+          { existing: true },
+        )
+        const records = exported.files.reduce((sum, file) => sum + file.records, 0)
+        const text = `Wrote ${records} records of ${exported.organisations} organisations to ${output}. The files are those that were submitted: their digests are in submitted.json.`
+        await report(flags, exported, text)
+      }),
+    )
 }

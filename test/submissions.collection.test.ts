@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { checkFiles } from '../src/engines/checking/index.ts'
+import type { Database } from '../src/foundation/database/database.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { claim } from '../src/foundation/jobs/queue.ts'
+import { exportReturn } from '../src/submissions/returns/export-return.ts'
+import { storeReturns } from '../src/submissions/returns/returns.ts'
+import { Definitions } from '../src/submissions/rules/definitions.ts'
+import { RunJob } from '../src/submissions/runs/run-job.ts'
+import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+import { Installation } from './support/command.ts'
+import { temporaryFolder } from './support/temporary.ts'
+
+const DAY = 86_400_000
+const digest = (content: string) => createHash('sha256').update(content).digest('hex')
+
+const RETURN = {
+  returnId: '202512',
+  name: 'December 2025',
+  definition: 'collected',
+  version: '1.2.0',
+  type: 'Full',
+  opens: Date.now() - DAY,
+  due: Date.now() + DAY,
+  closes: Date.now() + 2 * DAY,
+  zone: 'Pacific/Auckland',
+} as const
+
+/** Validates what waits, without a process for each: only that there is a run matters here. */
+async function checkAll(database: Database, definition: string): Promise<void> {
+  const check = (async () => ({
+    summary: {
+      definition: { name: 'collected', version: '1.2.0', title: '', notice: undefined },
+      ...{ parameters: {}, files: [], codes: [], causes: [], errors: 0, warnings: 0, notRun: [], seconds: 0 },
+    },
+    path: '',
+    async *findings() {},
+    dispose: async () => undefined,
+  })) as unknown as typeof checkFiles
+  const definitions = new Definitions([definition])
+  const handler = new RunJob({ database, sealer: new Sealer(), keep: 3, definitions, limits: {}, check })
+  const context = { describe: () => undefined, signal: new AbortController().signal }
+  for (;;) {
+    const job = await claim(database, 'test', ['run'])
+    if (job === undefined) return
+    await handler.run(job, context)
+  }
+}
+
+test('a collection goes from the list of returns to a receipt, and again after it was opened again', async () => {
+  const { provider, service, createCaller } = await startCollection()
+  await storeReturns(service.database, [RETURN])
+  const { ask } = provider
+
+  // 1. Which returns are there?
+  const [wanted] = (await ask('GET', '/returns')).body.results
+  expect(wanted).toMatchObject({ returnId: '202512', window: 'Open', returnStatus: 'NotStarted' })
+  // 2. A token for one of them; the same call returns the same.
+  const token = (await ask('POST', '/submissions', { returnId: wanted.returnId })).body.submissionToken
+  expect((await ask('POST', '/submissions', { returnId: wanted.returnId })).body.submissionToken).toBe(token)
+  // 3. The files, one with faults.
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners({ faults: 2, notes: 1 }))
+  // 4. A check, what it found, and what to fix.
+  expect(await provider.check(token)).toMatchObject({ status: 'Processed', errorCount: 2, warningCount: 1 })
+  const { causes } = (await ask('GET', `/submissions/${token}/validation-results/causes`)).body
+  expect(causes[0]).toMatchObject({ severity: 'Error', findings: 2 })
+  expect((await ask('POST', `/submissions/${token}/submit`)).status).toBe(409)
+  // 5. The fix; the warning is right, which somebody explains.
+  await provider.put(token, 'learners', makeLearners({ notes: 1 }))
+  await provider.check(token)
+  expect((await ask('POST', `/submissions/${token}/submit`)).body.detail).toContain('LEA-note')
+  await ask('PUT', `/submissions/${token}/explanations/LEA-note`, { reason: 'Verified' })
+  // 6. Submitted, with a receipt.
+  const { receipt } = (await ask('POST', `/submissions/${token}/submit`)).body
+  expect(receipt.files.map(({ sha256 }: { sha256: string }) => sha256)).toEqual([
+    digest(COURSES),
+    digest(makeLearners({ notes: 1 })),
+  ])
+  expect((await ask('GET', '/returns')).body.results[0].returnStatus).toBe('Submitted')
+  expect((await provider.put(token, 'courses', COURSES)).status).toBe(409)
+  // 7. The agency wants another file, and opens it again.
+  const agency = await createCaller('agency', [], ['operate'])
+  await agency.ask('POST', `/submissions/${token}/reopen`, { reason: 'The learners are those of 2024.' })
+  await provider.put(token, 'learners', makeLearners({ records: 21, notes: 1 }))
+  await provider.check(token)
+  const second = (await ask('POST', `/submissions/${token}/submit`)).body.receipt
+  expect(second).toMatchObject({ receipt: 2, earlier: [{ receipt: 1 }] })
+  expect(second.explanations).toHaveLength(1)
+  const { results } = (await ask('GET', `/submissions/${token}/activity?pageSize=100`)).body
+  expect(results.map(({ event }: { event: string }) => event).reverse()).toEqual([
+    ...['Created', 'FileUploaded', 'FileUploaded', 'CheckRequested', 'Checked'],
+    ...['FileUploaded', 'CheckRequested', 'Checked', 'Explained', 'Submitted'],
+    ...['Reopened', 'FileUploaded', 'CheckRequested', 'Checked', 'Submitted'],
+  ])
+})
+
+test('the export has what 64 organisations submitted, by digest, while another one submits', async () => {
+  const { service, definition, createCaller } = await startCollection({}, { works: false })
+  const eids = Array.from({ length: 64 }, (_, at) => String(2001 + at))
+  const contents = new Map<string, string>()
+  const prepare = async (eid: string, at: number) => {
+    const caller = await createCaller(`client-${eid}`, [eid])
+    const token = await caller.create()
+    const learners = makeLearners({ records: 1 + (at % 7), remarks: at % 3 })
+    contents.set(eid, learners)
+    await caller.put(token, 'courses', COURSES)
+    await caller.put(token, 'learners', learners)
+    const requested = await caller.ask('POST', `/submissions/${token}/validation-runs`)
+    expect(requested.status, requested.text).toBe(202)
+    return { caller, token }
+  }
+  const prepared: Awaited<ReturnType<typeof prepare>>[] = []
+  for (const [at, eid] of eids.entries()) prepared.push(await prepare(eid, at))
+  const late = await prepare('3001', 5)
+  await checkAll(service.database, definition)
+  for (const { caller, token } of prepared) {
+    const submitted = await caller.ask('POST', `/submissions/${token}/submit`)
+    expect(submitted.status, submitted.text).toBe(200)
+  }
+
+  const output = join(temporaryFolder(), 'december')
+  const options = { returnId: '202512', definitions: new Definitions([definition]), sealer: new Sealer() }
+  // Another organisation submits, and one is opened again and changes its file, while the files are written.
+  let meanwhile: Promise<unknown> | undefined
+  const agency = await createCaller('agency', [], ['operate'])
+  const [first] = prepared
+  const onFile = () => {
+    meanwhile ??= late.caller
+      .ask('POST', `/submissions/${late.token}/submit`)
+      .then(() => agency.ask('POST', `/submissions/${first?.token}/reopen`, { reason: 'Again' }))
+      .then(() => first?.caller.put(first.token, 'learners', makeLearners({ records: 3 })))
+  }
+  const exported = await exportReturn(service.database, { ...options, output, onFile })
+  await meanwhile
+  expect(exported).toMatchObject({ returnId: '202512', organisations: 64 })
+
+  const [header, ...rows] = readFileSync(join(output, 'learners.csv'), 'utf8').trimEnd().split('\n')
+  expect(header).toBe('EID,localId,id,course,note,remark')
+  const manifest = JSON.parse(readFileSync(join(output, 'submitted.json'), 'utf8'))
+  expect(manifest.organisations.map(({ eid }: { eid: string }) => eid)).toEqual(eids)
+  for (const { eid, files } of manifest.organisations) {
+    const own = rows.filter((row) => row.startsWith(`${eid},`)).map((row) => row.slice(eid.length + 1))
+    const content = `${header?.slice(4)}\n${own.join('\n')}\n`
+    const { sha256 } = files.find(({ file }: { file: string }) => file === 'learners')
+    expect(digest(content), eid).toBe(sha256)
+    expect(sha256).toBe(digest(contents.get(eid) ?? ''))
+  }
+  for (const { path, sha256 } of exported.files)
+    expect(digest(readFileSync(join(output, path), 'utf8'))).toBe(sha256)
+
+  // The package is one that `mahi check` accepts.
+  const { code, stdout, stderr } = await new Installation().run(['check', output])
+  expect(`${stdout}${stderr}`).toContain('No findings')
+  expect(code).toBe(0)
+
+  // A folder with files is left as it is, and nothing is left of an export that fails.
+  await expect(exportReturn(service.database, { ...options, output })).rejects.toThrow('has files')
+  const other = join(temporaryFolder(), 'none')
+  const nobody = exportReturn(service.database, { ...options, returnId: '202504', output: other })
+  await expect(nobody).rejects.toThrow('nobody has submitted the return 202504 yet')
+  expect(existsSync(other)).toBe(false)
+})
+
+test('files of other forms are merged by the columns of the definition', async () => {
+  const { service, definition, createCaller, provider } = await startCollection()
+  const learners = 'id;course;localId;remark;note\nS1;K1;L1;;\n"S;2";K1;L2;;\n'
+  const second = await createCaller('second', ['1002'])
+  for (const [caller, content, type] of [
+    [provider, learners, 'text/csv'],
+    [second, '{"localId":"L1","id":"S1","course":"K1","note":"é, ü"}\n', 'application/x-ndjson'],
+  ] as const) {
+    const token = await caller.create()
+    await caller.put(token, 'courses', COURSES)
+    await caller.ask('PUT', `/submissions/${token}/files/learners`, content, { 'content-type': type })
+    await caller.check(token)
+    const submitted = await caller.ask('POST', `/submissions/${token}/submit`)
+    expect(submitted.status, submitted.text).toBe(200)
+  }
+  const output = join(temporaryFolder(), 'merged')
+  const options = { returnId: '202512', definitions: new Definitions([definition]), sealer: new Sealer() }
+  await exportReturn(service.database, { ...options, output })
+  const lines = readFileSync(join(output, 'learners.csv'), 'utf8').split('\n')
+  expect(lines).toEqual([
+    'EID,localId,id,course,note,remark',
+    '1001,L1,S1,K1,,',
+    '1001,L2,S;2,K1,,',
+    '1002,L1,S1,K1,"é, ü",',
+    '',
+  ])
+})
