@@ -26,9 +26,9 @@ const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,
  */
 const long = [
   'test/faults.*.test.ts',
-  'test/deploy.{kubernetes,organisations,proxy,recovery,roles,rolling,runbook,stopping}.test.ts',
+  'test/deploy.{backup,kubernetes,litestream,organisations,proxy,recovery,roles,rolling,runbook,stopping}.test.ts',
   'test/access.{organisations,redis}.test.ts',
-  'test/commands.{backup,concurrency,copy,crashes,demo,import-tables,locks,memory,operations,serve,upgrade}.test.ts',
+  'test/commands.{backup,backups,concurrency,copy,crashes,demo,import-tables,locks,memory,operations,serve,upgrade}.test.ts',
   'test/cookbook.test.ts',
   'test/http.{body-memory,fuzz,lingering,streams,unread}.test.ts',
   'test/mirror.commands.test.ts',

@@ -12,7 +12,6 @@ import { findFreePort } from './support/free-port.ts'
 import { ask } from './support/load.ts'
 import { sourceOf } from './support/service.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
-import { readState } from './support/state.ts'
 import { engine, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
@@ -124,8 +123,14 @@ async function makeBackup(environment: Record<string, string> = {}) {
 
 /** Everything but when the keys were used. */
 async function readContent(database: Database) {
-  const { keys, ...content } = await readState(database)
-  return { ...content, keys: [...keys.keys()] }
+  // Findings may be encrypted.
+  return {
+    records: await database.all('select code, document from occupation order by code'),
+    submissions: await database.all('select token, eid, run, total from submission order by token'),
+    keys: await database.all('select id, revoked from api_key order by id'),
+    revisions: await database.all('select name, number from revision order by name'),
+    entries: await database.get('select count(*) as count from result_entry'),
+  }
 }
 
 const UNCHANGED = /Nothing was changed: nothing was restored, and the service can continue\n$/
@@ -231,7 +236,7 @@ testDisk(
     const folder = join(disk.folder, 'backups')
     mkdirSync(folder)
     writeFileSync(join(folder, 'mahi-20260101T000000Z.backup'), 'kept')
-    const before = await withDatabase(environment.DATABASE_URL, readState)
+    const before = await withDatabase(environment.DATABASE_URL, readContent)
     // Enough to open the database, and less than a copy of it takes.
     disk.fill(3_000_000)
     const backup = await mahi.run(['backup', '--keep', '1', folder], { environment })
@@ -244,7 +249,7 @@ testDisk(
     expect(readdirSync(folder)).toEqual(['mahi-20260101T000000Z.backup'])
     const restored = await mahi.run(['restore', '--replace', whole], { environment })
     expect([restored.code, restored.stderr]).toEqual([1, expect.stringMatching(UNCHANGED)])
-    expect(await withDatabase(environment.DATABASE_URL, readState)).toEqual(before)
+    expect(await withDatabase(environment.DATABASE_URL, readContent)).toEqual(before)
     expect(readdirSync(disk.folder).filter((name) => name.includes('.restore'))).toEqual([])
   },
 )

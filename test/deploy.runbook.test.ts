@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createKey } from '../src/api/access/keys.ts'
-import { Installation } from './support/command.ts'
+import { Installation, until } from './support/command.ts'
 import { readRepositoryFile, readYaml } from './support/deploy.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
+import { findFreePort } from './support/free-port.ts'
 
 interface Rules {
   groups: { rules: { alert: string; annotations: Record<string, string> }[] }[]
@@ -71,26 +72,79 @@ test('every command of the procedures exists, and works on a service in trouble'
   }
 })
 
-test('MahiNoWorker, MahiKeysExpire and MahiSearchBehind end by their procedures', async () => {
+/** A service in trouble, whose metrics show it, and whoever follows a procedure of the runbook, step by step. */
+async function startIncident() {
   const mahi = new Installation()
   await fillDatabase(mahi.databaseUrl)
-  const { id } = await withDatabase(mahi.databaseUrl, (database) =>
-    createKey(database, { client: 'soon', expires: Date.now() + 86_400_000 }),
-  )
-  const status = async () => await mahi.run(['status'])
-  expect((await status()).stdout).toMatch(/^Expiring .*soon/m)
-  expect((await status()).stdout).toMatch(/^Search index +not built yet/m)
+  const port = await findFreePort()
+  const { command } = await mahi.serve({ METRICS_PORT: `${port}` })
+  onTestFinished(() => command.kill('SIGTERM'))
+  const read = async (metric: string) => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${metric} `))
+        ?.split(' ')[1],
+    )
+  }
+  /** Runs the commands of a procedure in the order of its steps, literally, and returns what they printed. */
+  const follow = async (alert: string, values: Readonly<Record<string, string>> = {}) => {
+    const outputs: Record<string, string> = {}
+    for (const each of commandsIn(procedures.get(alert) ?? '')) {
+      if (LASTING.includes(each)) {
+        if (each === 'mahi work') {
+          const worker = mahi.start(['work'])
+          onTestFinished(() => worker.kill('SIGKILL'))
+        }
+        continue
+      }
+      const words = each.split(' ').slice(1)
+      const outcome = await mahi.run(words.map((word) => values[word] ?? word))
+      expect([each, outcome.code, outcome.code === 0 ? '' : outcome.stderr]).toEqual([each, 0, ''])
+      outputs[each] = outcome.stdout
+    }
+    return outputs
+  }
+  return { mahi, read, follow }
+}
 
-  // MahiKeysExpire
-  const rotated = (await mahi.runJson(['keys', 'rotate', id, '--overlap', '30'])) as { id: string }
-  await mahi.run(['keys', 'revoke', id])
-  expect(rotated.id).not.toBe(id)
-  expect((await status()).stdout).not.toMatch(/^Expiring .*soon/m)
+describe('three incidents end by the literal steps of their procedures', () => {
+  test('MahiBackupOld: no backup for nine days', async () => {
+    const { mahi, read, follow } = await startIncident()
+    await withDatabase(mahi.databaseUrl, (database) =>
+      database.write('schema', (writer) =>
+        writer.run('update migration set applied = applied - $1', [9 * 86_400_000]),
+      ),
+    )
+    await until(async () => ((await read('mahi_backup_age_seconds')) > 26 * 3600 ? true : undefined))
+    const { 'mahi status': status } = await follow('MahiBackupOld')
+    expect(status).toMatch(/^Backup +\d{4}-\S+.* by mahi$/m)
+    await until(async () => ((await read('mahi_backup_age_seconds')) < 26 * 3600 ? true : undefined))
+  })
 
-  // MahiSearchBehind, whose last step is MahiNoWorker
-  const worker = mahi.start(['work'])
-  for (let built = false; !built; ) built = /^Search index +[\d.]+ MiB/m.test((await status()).stdout)
-  worker.kill('SIGTERM')
-  expect(await worker.ended).toMatchObject({ code: 0 })
-  expect((await status()).stdout).toMatch(/^Queue +0 waiting, 0 running/m)
+  test('MahiKeysExpire: a key expires tomorrow', async () => {
+    const { mahi, read, follow } = await startIncident()
+    const { id } = await withDatabase(mahi.databaseUrl, (database) =>
+      createKey(database, { client: 'soon', expires: Date.now() + 86_400_000 }),
+    )
+    await until(async () => ((await read('mahi_keys_expiring')) === 2 ? true : undefined))
+    const outputs = await follow('MahiKeysExpire', { KEY_ID: id })
+    expect(outputs['mahi keys rotate KEY_ID --overlap 30']).toMatch(/^mahi_/)
+    // The other one is that of the service, which this test made for a day.
+    await until(async () => ((await read('mahi_keys_expiring')) === 1 ? true : undefined))
+  })
+
+  test('MahiNoWorker: jobs wait, and nobody does them', async () => {
+    const { mahi, read, follow } = await startIncident()
+    const waiting = 'mahi_jobs_waiting{kind="index"}'
+    await until(async () => ((await read(waiting)) === 1 ? true : undefined))
+    await follow('MahiNoWorker')
+    await until(async () => ((await read(waiting)) === 0 ? true : undefined))
+    // The last step.
+    await until(async () =>
+      /^Queue +0 waiting, 0 running/m.test((await mahi.run(['status'])).stdout) ? true : undefined,
+    )
+    expect((await mahi.run(['status'])).stdout).toMatch(/^Search index +[\d.]+ MiB/m)
+  })
 })
