@@ -60,7 +60,9 @@ describe('status', () => {
     })
     expect((await mahi.run(['status'])).stdout).toContain('it is too large; search is unavailable')
     const { bytes } = (await mahi.runJson(['occupations', 'index'])) as { bytes: number }
-    expect(await mahi.runJson(['status'])).toMatchObject({ searchIndex: { state: 'current', bytes } })
+    expect(await mahi.runJson(['status'])).toMatchObject({
+      searchIndex: { state: 'current', bytes, revision: expect.any(Number) },
+    })
     expect(await mahi.runJson(['status'])).toMatchObject({ queue: { waiting: 0 } })
   })
 

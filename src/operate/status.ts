@@ -53,6 +53,8 @@ interface SearchIndexStatus {
   readonly state: 'current' | 'waiting' | 'failed'
   /** Bytes of the stored index, which servers open also while it is not current; `null` if there is none. */
   readonly bytes: number | null
+  /** The revision of the catalogue that it was built from; `null` if there is none. */
+  readonly revision: number | null
   readonly failed: string | null
   readonly reason: string | null
 }
@@ -92,13 +94,20 @@ function describeBackup({ program, finished, bytes, failed, reason }: BackupReco
 
 const NO_QUEUE = { queue: { waiting: 0, running: 0, oldest: null }, workers: 0 }
 
-const NO_INDEX: SearchIndexStatus = { state: 'waiting', bytes: null, failed: null, reason: null }
+const NO_INDEX: SearchIndexStatus = {
+  state: 'waiting',
+  bytes: null,
+  revision: null,
+  failed: null,
+  reason: null,
+}
 
 async function readSearchIndex(reader: Reader): Promise<SearchIndexStatus> {
   const { stored, failure, current } = await readIndexState(reader)
   return {
     state: current ? 'current' : failure === undefined ? 'waiting' : 'failed',
     bytes: stored?.bytes ?? null,
+    revision: stored?.revision.number ?? null,
     failed: failure === undefined ? null : formatTimestamp(failure.failed),
     reason: failure?.reason ?? null,
   }
@@ -182,9 +191,9 @@ function showBackup({ program, finished, bytes, failed, reason }: Status['backup
   return `${made}, by ${program}${failed === null ? '' : `; failed on ${failed}: ${reason}`}`
 }
 
-function describeIndex({ state, bytes, failed, reason }: SearchIndexStatus): string {
-  if (state === 'current') return formatBytes(bytes ?? 0)
-  const meanwhile = bytes === null ? 'search is unavailable' : 'search uses an older one'
+function describeIndex({ state, bytes, revision, failed, reason }: SearchIndexStatus): string {
+  if (state === 'current') return `${formatBytes(bytes ?? 0)}, of revision ${revision}`
+  const meanwhile = revision === null ? 'search is unavailable' : `search uses that of revision ${revision}`
   if (state === 'waiting') return `not built yet; ${meanwhile}`
   return `could not be built on ${failed}: ${reason}; ${meanwhile}. Build it with "mahi occupations index"`
 }
