@@ -50,7 +50,7 @@ function storeRows(): void {
   for (const { run, content } of blocks) {
     if (run !== last) ordinal = 0
     last = run
-    const unpacked = new Unpacked([content.subarray(1)])
+    const unpacked = new Unpacked(content.subarray(1))
     for (let index = 0; index < unpacked.count; index++) insert.run(run, ordinal++, unpacked.text(index))
   }
 }

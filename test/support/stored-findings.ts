@@ -14,7 +14,7 @@ export async function readStored(reader: Reader, sealer = new Sealer()): Promise
     `select run, block, content from result_block where part = ${DOCUMENTS} order by run, block`,
   )
   for (const { run, block, content } of blocks) {
-    const unpacked = new Unpacked([sealer.open(content, blockContext(run, DOCUMENTS, block))])
+    const unpacked = new Unpacked(sealer.open(content, blockContext(run, DOCUMENTS, block)))
     of(run).push(...Array.from({ length: unpacked.count }, (_, index) => unpacked.text(index)))
   }
   const rows = await reader.all<{ run: number; document: string }>(

@@ -123,7 +123,7 @@ async function reencryptBlocks(
     })
     for (const { part, open } of opened) {
       if (part !== DOCUMENTS) continue
-      const unpacked = new Unpacked([open])
+      const unpacked = new Unpacked(open)
       for (let index = 0; index < unpacked.count; index++)
         note(JSON.parse(unpacked.text(index)) as ValidationEntry)
     }

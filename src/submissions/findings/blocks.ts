@@ -16,10 +16,7 @@ export function blockContext(run: number, part: Part, block: number): string {
   return `block/${run}/${part}/${block}`
 }
 
-/**
- * What ends a flushed block of DEFLATE (RFC 1951). It is not stored, but added again before reading, like in RFC 7692:
- * several blocks in sequence are then one stream, and one call decompresses them.
- */
+/** What ends a flushed block of DEFLATE (RFC 1951). It is not stored, but added again before reading, like in RFC 7692. */
 const FLUSHED = Buffer.of(0, 0, 0xff, 0xff)
 
 /**
@@ -70,32 +67,28 @@ export class BlockStore implements FindingStore {
   }
 }
 
-/** The texts of several blocks. */
+/** The texts of a block. */
 export class Unpacked {
   readonly #bytes: Buffer
   /** Where each text starts, and where the last one ends. */
   readonly #starts: readonly number[]
 
   /** @throws {Error} if the bytes are not those that were packed */
-  constructor(blocks: readonly Buffer[]) {
+  constructor(block: Buffer) {
     const starts = [0]
-    const streams: Buffer[] = []
     let end = 0
-    for (const block of blocks) {
-      let at = 1
-      for (let text = block[0] ?? 0; text > 0; text--) {
-        let length = 0
-        for (let shift = 0; ; shift += 7) {
-          const byte = block[at++] ?? 0
-          length |= (byte & 127) << shift
-          if (byte < 128) break
-        }
-        end += length
-        starts.push(end)
+    let at = 1
+    for (let text = block[0] ?? 0; text > 0; text--) {
+      let length = 0
+      for (let shift = 0; ; shift += 7) {
+        const byte = block[at++] ?? 0
+        length |= (byte & 127) << shift
+        if (byte < 128) break
       }
-      streams.push(block.subarray(at), FLUSHED)
+      end += length
+      starts.push(end)
     }
-    this.#bytes = inflateRawSync(Buffer.concat(streams), {
+    this.#bytes = inflateRawSync(Buffer.concat([block.subarray(at), FLUSHED]), {
       finishFlush: constants.Z_SYNC_FLUSH,
       chunkSize: Math.max(64, end),
       maxOutputLength: end + 1,
@@ -108,25 +101,17 @@ export class Unpacked {
     return this.#starts.length - 1
   }
 
+  /** The bytes in memory. */
+  get weight(): number {
+    return this.#bytes.length + 500
+  }
+
   text(index: number): string {
     return this.#bytes.toString('utf8', this.#starts[index], (this.#starts[index + 1] ?? 1) - 1)
   }
 
-  /** The texts at ascending positions, joined by commas; `undefined` if there are none. */
-  join(indexes: readonly number[]): Buffer | undefined {
-    const pieces: Buffer[] = []
-    let start = 0
-    let end = 0
-    for (const index of indexes) {
-      const next = this.#starts[index] ?? 0
-      if (next !== end) {
-        if (end > start) pieces.push(this.#bytes.subarray(start, end))
-        start = next
-      }
-      end = this.#starts[index + 1] ?? next
-    }
-    if (end === start) return undefined
-    pieces.push(this.#bytes.subarray(start, end - 1))
-    return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
+  /** The bytes of the texts from one index to before another, with a comma after each. */
+  slice(from: number, to: number): Buffer {
+    return this.#bytes.subarray(this.#starts[from], this.#starts[to])
   }
 }

@@ -5,7 +5,7 @@ import { count, text } from '../../api/contract/fields.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { Cause } from './cause.ts'
 import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
-import { answerAboutRun } from './run-page.ts'
+import { answerAboutRun, keepAboutRuns } from './run-page.ts'
 import { readRun, readSummary } from './runs.ts'
 
 const ResultsCauses = Type.Object(
@@ -49,8 +49,8 @@ const EXAMPLE = {
   ],
 }
 
-export function getCauses(options: ResultsOptions): Operation {
-  const { servers, sealer } = options
+export function getCauses({ servers, sealer }: ResultsOptions): Operation {
+  const kept = keepAboutRuns()
   return operation({
     name: 'results-causes',
     id: 'getValidationResultsCauses',
@@ -75,7 +75,7 @@ export function getCauses(options: ResultsOptions): Operation {
     problems: FINDINGS_PROBLEMS,
   }).handle(async ({ authorized: submission, ...input }) => {
     assertThere(submission)
-    return await answerAboutRun(options, 'causes', submission, input, async (reader) => {
+    return await answerAboutRun(servers, kept, 'causes', submission, input, async (reader) => {
       const current = await readRun(reader, submission.run)
       const summary = current === undefined ? undefined : await readSummary(reader, submission.run, sealer)
       return {

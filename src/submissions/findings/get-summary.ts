@@ -7,7 +7,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
-import { answerAboutRun } from './run-page.ts'
+import { answerAboutRun, keepAboutRuns } from './run-page.ts'
 import { isPartial, readRun, readSummary } from './runs.ts'
 import { ERROR_TYPES, FILE_TYPES, ValidationEntry } from './schema.ts'
 
@@ -80,8 +80,8 @@ const EXAMPLE = {
   notRun: [],
 }
 
-export function getSummary(options: ResultsOptions): Operation {
-  const { servers, sealer } = options
+export function getSummary({ servers, sealer }: ResultsOptions): Operation {
+  const kept = keepAboutRuns()
   return operation({
     name: 'results-summary',
     id: 'getValidationResultsSummary',
@@ -105,7 +105,7 @@ export function getSummary(options: ResultsOptions): Operation {
     problems: FINDINGS_PROBLEMS,
   }).handle(async ({ authorized: submission, ...input }) => {
     assertThere(submission)
-    return await answerAboutRun(options, 'summary', submission, input, (reader) =>
+    return await answerAboutRun(servers, kept, 'summary', submission, input, (reader) =>
       summarise(reader, submission, sealer),
     )
   })

@@ -1,3 +1,4 @@
+import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { StateMissing } from '../../foundation/database/servers.ts'
@@ -20,7 +21,7 @@ export async function readJoined(
 ): Promise<Buffer | undefined> {
   if (ordinals.length === 0) return undefined
   const blocks = await readBlocks(reader, run, ordinals, sealer, [DOCUMENTS])
-  if (blocks !== undefined) return blocks[DOCUMENTS].join(blocks.indexes)
+  if (blocks !== undefined) return join(blocks)
   return joinTexts(await readRowDocuments(reader, run, ordinals, sealer))
 }
 
@@ -34,18 +35,19 @@ export async function readDetails(
   if (ordinals.length === 0) return []
   const blocks = await readBlocks(reader, run, ordinals, sealer, [DOCUMENTS, DETAILS])
   if (blocks === undefined) return await readRowDetails(reader, run, ordinals, sealer)
-  return blocks.indexes.map((index) => {
-    const entry = JSON.parse(blocks[DOCUMENTS].text(index)) as PublishedFinding
-    const detail = blocks[DETAILS].text(index)
+  return blocks.map(({ [DOCUMENTS]: documents, [DETAILS]: details, index }) => {
+    const entry = JSON.parse(documents.text(index)) as PublishedFinding
+    const detail = details.text(index)
     return detail === '' ? entry : { ...entry, ...(JSON.parse(detail) as PublishedFinding) }
   })
 }
 
-interface Blocks {
+/** A finding in its block. */
+interface Place {
   readonly [DOCUMENTS]: Unpacked
+  /** The documents again, unless details are read. */
   readonly [DETAILS]: Unpacked
-  /** The position of each wanted finding in the blocks. */
-  readonly indexes: readonly number[]
+  readonly index: number
 }
 
 interface BlockRow {
@@ -54,36 +56,77 @@ interface BlockRow {
   readonly content: Uint8Array
 }
 
-/** The blocks with the given ordinals; `undefined` if the run has none, because its findings are stored in rows. */
+/** The findings with the given ordinals; `undefined` if the run has no blocks, because they are stored in rows. */
 async function readBlocks(
   reader: Reader,
   run: number,
   ordinals: readonly number[],
   sealer: Sealer,
   parts: readonly Part[],
-): Promise<Blocks | undefined> {
+): Promise<Place[] | undefined> {
   const wanted = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / BLOCK_FINDINGS)))]
   const rows = await selectBlocks(reader, run, wanted, parts)
   if (rows.length === 0) return undefined
   if (rows.length !== wanted.length * parts.length) throw new StateMissing()
-  const unpack = (part: Part) =>
-    new Unpacked(
-      rows
-        .filter((row) => row.part === part)
-        .map(({ block, content }) => sealer.open(content, blockContext(run, part, block))),
-    )
-  const places = new Map(wanted.map((block, place) => [block, place]))
-  const indexes = ordinals.map(
-    (ordinal) =>
-      (places.get(Math.floor(ordinal / BLOCK_FINDINGS)) ?? 0) * BLOCK_FINDINGS + (ordinal % BLOCK_FINDINGS),
-  )
-  const documents = unpack(DOCUMENTS)
-  if ((indexes.at(-1) ?? 0) >= documents.count) throw new StateMissing()
-  return {
-    [DOCUMENTS]: documents,
-    [DETAILS]: parts.includes(DETAILS) ? unpack(DETAILS) : documents,
-    indexes,
+  const blocks = {
+    [DOCUMENTS]: new Map<number, Unpacked>(),
+    [DETAILS]: new Map<number, Unpacked>(),
   }
+  for (const row of rows) blocks[row.part].set(row.block, unpack(run, row, sealer))
+  return ordinals.map((ordinal) => {
+    const block = Math.floor(ordinal / BLOCK_FINDINGS)
+    const index = ordinal % BLOCK_FINDINGS
+    const documents = blocks[DOCUMENTS].get(block)
+    if (documents === undefined || index >= documents.count) throw new StateMissing()
+    return { [DOCUMENTS]: documents, [DETAILS]: blocks[DETAILS].get(block) ?? documents, index }
+  })
+}
+
+/** Memory for unpacked blocks, in bytes: those of one page serve others, with filters and exports. */
+const KEPT = 16 * 2 ** 20
+
+interface KeptBlock {
+  readonly content: Buffer
+  readonly unpacked: Unpacked
+  readonly weight: number
+}
+
+/** By the keys that open them. */
+const keptBy = new WeakMap<Sealer, PageCache<KeptBlock>>()
+
+/** Unpacks a block, unless one with the same bytes is kept: numbers of runs can come again in a restored database. */
+function unpack(run: number, { part, block, content }: BlockRow, sealer: Sealer): Unpacked {
+  const kept = keptBy.get(sealer) ?? new PageCache<KeptBlock>(KEPT)
+  keptBy.set(sealer, kept)
+  const context = blockContext(run, part, block)
+  const known = kept.get(context)
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  if (known?.content.equals(bytes) === true) return known.unpacked
+  const unpacked = new Unpacked(sealer.open(bytes, context))
+  // A copy: the driver may return a part of a larger buffer.
+  kept.set(context, {
+    content: Buffer.from(bytes),
+    unpacked,
+    weight: unpacked.weight + bytes.length,
+  })
+  return unpacked
+}
+
+/** The documents, joined by commas. Adjacent ones are copied together. */
+function join(places: readonly Place[]): Buffer {
+  const pieces: Buffer[] = []
+  let [block, from, to]: [Unpacked | undefined, number, number] = [undefined, 0, 0]
+  for (const { [DOCUMENTS]: documents, index } of places) {
+    if (documents !== block || index !== to) {
+      if (block !== undefined) pieces.push(block.slice(from, to))
+      block = documents
+      from = index
+    }
+    to = index + 1
+  }
+  if (block !== undefined) pieces.push(block.slice(from, to))
+  const joined = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)
+  return joined.subarray(0, -1)
 }
 
 async function selectBlocks(

@@ -1,18 +1,25 @@
 import { notModified, page } from '../../api/contract/results.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
+import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { readAtPrimary } from '../../foundation/database/servers.ts'
-import { nameRun, type ResultsOptions, revisionOf } from './own.ts'
+import { readAtPrimary, type Servers } from '../../foundation/database/servers.ts'
+import { nameRun, revisionOf } from './own.ts'
 import type { Submission } from './queries.ts'
+
+/** Memory for the rendered objects of one kind, in bytes. */
+const KEPT = 4 * 2 ** 20
+
+export const keepAboutRuns = () => new PageCache<Page>(KEPT)
 
 /**
  * Responds with an object about the current run of a submission. It never changes, so it is rendered once, and its bytes
- * are kept among the pages.
+ * are kept, however few other pages are.
  *
  * @param name distinguishes the objects about a run
  */
 export async function answerAboutRun(
-  { servers, pages }: Pick<ResultsOptions, 'servers' | 'pages'>,
+  servers: Servers,
+  kept: PageCache<Page>,
   name: string,
   submission: Submission,
   { isFresh }: { isFresh(etag: string): boolean },
@@ -22,10 +29,10 @@ export async function answerAboutRun(
   const key = `${nameRun(submission)}/${submission.token}/${name}`
   const etag = makeEtag(nameRun(submission), digestQuery(key))
   if (isFresh(etag)) return notModified(etag)
-  const kept = pages.get(key)
-  const found = kept ?? (await render())
-  if (kept === undefined) pages.set(key, found)
-  return page(found, () => pages.set(key, found))
+  const known = kept.get(key)
+  const found = known ?? (await render())
+  if (known === undefined) kept.set(key, found)
+  return page(found, () => kept.set(key, found))
 
   async function render(): Promise<Page> {
     const body = await readAtPrimary(servers, read)
