@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Service } from './support/service.ts'
 
@@ -69,10 +71,10 @@ test('a body that is refused half-read gets its problem over a real connection',
   const service = await Service.start()
   const { key } = await service.createKey({ scopes: ['submissions:write'], eids: ['1001'] })
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 })
-  const send = async (path: string, method: string, type: string, body: string | Buffer) => {
+  const send = async (path: string, method: string, type: string, body: string | Buffer, coding = {}) => {
     const response = await fetch(`${url}/v1${path}`, {
       method,
-      headers: { 'x-api-key': key, eid: '1001', 'content-type': type },
+      headers: { 'x-api-key': key, eid: '1001', 'content-type': type, ...coding },
       // A stream has no Content-Length: the service finds the limit while it reads.
       body: new Blob([Buffer.from(body)]).stream(),
       duplex: 'half',
@@ -94,7 +96,8 @@ test('a body that is refused half-read gets its problem over a real connection',
   })
   const { submissionToken } = (await created.json()) as { submissionToken: string }
   const path = `/submissions/${submissionToken}/files/learners`
-  expect(await send(path, 'PUT', 'application/x-ndjson', 'no JSON\n'.repeat(400_000))).toEqual([
+  const torn = gzipSync(randomBytes(3_000_000)).fill(0, 100_000, 200_000)
+  expect(await send(path, 'PUT', 'application/x-ndjson', torn, { 'content-encoding': 'gzip' })).toEqual([
     400,
     problem,
     expect.stringContaining('/problems/'),
