@@ -1,7 +1,16 @@
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
-import { mostExplained } from '../src/submissions/explanations/explanation.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { actorOf } from '../src/api/access/actor.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
+import { type Explanation, mostExplained } from '../src/submissions/explanations/explanation.ts'
+import { readReceipt, storeReceipt } from '../src/submissions/explanations/receipt.ts'
+import { readExplanations, storeExplanation } from '../src/submissions/explanations/store.ts'
+import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
+import { createSubmission } from '../src/submissions/submission.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 type Collection = Awaited<ReturnType<typeof startCollection>>
 
@@ -217,4 +226,63 @@ test('a replacement names what it replaces, has its explanations, and prevents t
     replaces: { submissionToken: token },
     explanations: [{ target: 'LEA-note', findings: 4, explainedFindings: 2 }],
   })
+})
+
+test('explanations and receipts are encrypted, and encrypted again with a new key', async () => {
+  const keys = ['k1', 'k2'].map((id, at) => ({ id, key: new Uint8Array(32).fill(at + 1) }))
+  const [first, second] = keys
+  if (first === undefined || second === undefined) throw new Error('there are two keys')
+  const database = await openDatabase(temporaryDatabaseUrl())
+  onTestFinished(() => database.close())
+  const old = new Sealer([first])
+  const { submission } = await createSubmission(database, {
+    eid: '1001',
+    returnId: '202512',
+    definition: 'collected',
+    life: 86_400_000,
+  })
+  const { token } = submission
+  const actor = { id: 'test', name: 'Test' }
+  const explanation: Explanation = {
+    target: 'LEA-note',
+    kind: 'code',
+    codes: ['LEA-note'],
+    reason: 'Other',
+    text: 'Very private.',
+    findings: 3,
+    runId: 1,
+    actor,
+    time: 1,
+  }
+  await changeSubmission(database, token, async (writer) => {
+    await storeExplanation(writer, token, explanation, old)
+    await storeReceipt(writer, token, (receipt) => ({ receipt, returnName: 'Very private.' }), old)
+  })
+  const stored = async () =>
+    JSON.stringify([
+      await database.all('select * from submission_explanation'),
+      await database.all('select * from submission_receipt'),
+    ])
+  expect(await stored()).not.toContain('private')
+  const both = new Sealer([second, first])
+  expect(await reencrypt(database, both)).toMatchObject({ key: 'k2', left: 0 })
+  const latest = new Sealer([second])
+  expect(await readExplanations(database, token, latest)).toMatchObject([{ text: 'Very private.' }])
+  expect(await readReceipt(database, token, latest)).toMatchObject({ returnName: 'Very private.' })
+})
+
+test('an actor has the name of the identity provider, a subject, or a client', () => {
+  const principal = {
+    id: 'jwt_1',
+    client: 'app',
+    scopes: new Set<string>(),
+    eids: new Set<string>(),
+    expires: 1,
+  }
+  expect(actorOf({ ...principal, name: 'A. Analyst' })).toEqual({ id: 'jwt_1', name: 'A. Analyst' })
+  expect(actorOf({ ...principal, alias: 'subject' }).name).toBe('subject')
+  expect(actorOf(principal).name).toBe('app')
+  expect(actorOf({ ...principal, name: '\u0000\u202e' }).name).toBe('app')
+  expect(actorOf({ ...principal, name: 'x'.repeat(300) }).name).toHaveLength(200)
+  expect(actorOf(undefined).id).toBe('service')
 })
