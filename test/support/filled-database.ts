@@ -10,6 +10,7 @@ import { sourceOf } from './service.ts'
 export const UNLIMITED = {
   RATE_LIMIT_OCCUPATIONS: 'off',
   RATE_LIMIT_RESULTS: 'off',
+  RATE_LIMIT_ORGANISATION: 'off',
   RATE_LIMIT_FAILED_CREDENTIALS: 'off',
 }
 
