@@ -289,7 +289,7 @@ test(`whatever changes a submission at once has the effect of some serial order:
 }, 600_000)
 
 /** Operations that change no submission. */
-const OTHERS = ['codeTitles']
+const OTHERS = ['codeTitles', 'confirmCodings', 'withdrawCoding', 'resumeOrganisation']
 
 test('every operation, job and module that changes a submission takes part in the races', () => {
   const root = new URL('../', import.meta.url)
@@ -309,6 +309,7 @@ test('every operation, job and module that changes a submission takes part in th
   /** The modules that take the lock of a submission, and a step of the races that runs each of them. */
   const modules: Record<string, StepName> = {
     'src/submissions/activity/activity.ts': 'getSubmissionFile',
+    'src/submissions/by-organisation.ts': 'suspendOrganisation',
     'src/submissions/explanations/explain.ts': 'putExplanation',
     'src/submissions/explanations/reopen.ts': 'reopenSubmission',
     'src/submissions/explanations/submit.ts': 'submitSubmission',

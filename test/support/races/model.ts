@@ -28,8 +28,8 @@ export interface State {
   readonly hasSuccessor: boolean
   /** The runs that workers hold, by the number of their step. */
   readonly held: ReadonlyMap<number, number>
-  /** The results that expire, by the number of the step. */
-  readonly expiring: ReadonlyMap<number, readonly number[]>
+  /** The runs that a step has listed, to change them later, by the number of the step. */
+  readonly listed: ReadonlyMap<number, readonly number[]>
 }
 
 export const NEW: State = {
@@ -43,7 +43,7 @@ export const NEW: State = {
   isOld: false,
   hasSuccessor: false,
   held: new Map(),
-  expiring: new Map(),
+  listed: new Map(),
 }
 
 /** What happens at once; `response` is absent if nobody gets one. */
@@ -208,6 +208,21 @@ export const cancel: Atom = (state) => {
   return respond({ ...stopped, ended: 'Cancelled', isOld: false }, '200 Cancelled')
 }
 
+const listActive: Atom = (state, step) => {
+  const active = activeRun(state)
+  if (active === undefined) return { state }
+  return { state: { ...state, listed: new Map([...state.listed, [step, [active.number]]]) } }
+}
+
+const cancelListed: Atom = (state, step) => {
+  const active = activeRun(state)
+  if (active === undefined || state.listed.get(step)?.includes(active.number) !== true) return { state }
+  return { state: changeRun(state, active.number, { status: 'Cancelled' }) }
+}
+
+/** What the suspension of an organisation does with a submission. */
+export const SUSPENSION: readonly Atom[] = [listActive, cancelListed]
+
 /** A worker claims the run that waits, and stores its result later. */
 export const claimRun: Atom = (state, step) => {
   const active = activeRun(state)
@@ -245,13 +260,13 @@ const expireFiles: Atom = (state) => {
 const expireResults: Atom = (state, step) => {
   const isKept = state.runs.some(({ isOld, status }) => !isOld || status === 'Active')
   if (isKept) return { state }
-  const expiring = new Map([...state.expiring, [step, state.runs.map(({ number }) => number)]])
-  return { state: { ...state, expiring, current: undefined } }
+  const listed = new Map([...state.listed, [step, state.runs.map(({ number }) => number)]])
+  return { state: { ...state, listed, current: undefined } }
 }
 
 /** Expired runs are listed until their findings are deleted. */
 const forgetRuns: Atom = (state, step) => {
-  const expired = state.expiring.get(step) ?? []
+  const expired = state.listed.get(step) ?? []
   return { state: { ...state, runs: state.runs.filter(({ number }) => !expired.includes(number)) } }
 }
 

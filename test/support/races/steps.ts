@@ -2,6 +2,7 @@ import type { checkFiles } from '../../../src/engines/checking/check-files.ts'
 import { Sealer } from '../../../src/foundation/database/seal.ts'
 import type { Job } from '../../../src/foundation/jobs/queue.ts'
 import { JobLost } from '../../../src/foundation/jobs/worker.ts'
+import { cancelRunsOf } from '../../../src/submissions/by-organisation.ts'
 import { reencrypt } from '../../../src/submissions/encryption/reencrypt.ts'
 import { publishResults } from '../../../src/submissions/findings/publish.ts'
 import { sweepOrphans } from '../../../src/submissions/retention/orphans.ts'
@@ -285,6 +286,15 @@ const run: MakeStep = () => ({
   },
 })
 
+/** Requests are refused while an organisation is suspended, which would hide all other effects. */
+const suspend: MakeStep = () => ({
+  atoms: model.SUSPENSION,
+  async run({ database }, { eid }) {
+    await cancelRunsOf(database, eid)
+    return undefined
+  },
+})
+
 const purge: MakeStep = () => ({
   atoms: [],
   async run({ database }, { token, eid }) {
@@ -363,6 +373,7 @@ export const STEPS = {
   putExplanation: explain('PUT', model.explain),
   deleteExplanation: explain('DELETE', model.withdraw),
   deleteSubmission: plain('DELETE', '', model.cancel, showSubmission),
+  suspendOrganisation: suspend,
   'job run': run,
   'job purge': purge,
   'job retention': retention,
