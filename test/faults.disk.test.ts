@@ -26,13 +26,13 @@ const NO_ROOM =
 const IMPORT = ['occupations', 'import', '--replace', 'big.ndjson']
 const PUBLISH = ['results', 'publish', '--eid', '1001', '--return', 'R1', 'big-run.ndjson']
 
-/** An installation with input that takes some megabytes. */
+/** An installation with input that takes some megabytes, also compressed. */
 function installWithInput(): Installation {
   const mahi = new Installation()
   const [records, entries] = ['occupationCode', 'localId'].map((name) =>
     Array.from({ length: 3000 }, (_, index) => ({
       [name]: `X${index}`,
-      [name === 'localId' ? 'recordText' : 'descriptionEnglish']: `${index} `.repeat(400).slice(0, 1999),
+      [name === 'localId' ? 'recordText' : 'descriptionEnglish']: randomBytes(999).toString('hex'),
     })),
   )
   mahi.write('big.ndjson', toLines(records ?? []))

@@ -473,7 +473,7 @@ test('the rules of a definition and the credential itself need no EID', async ()
   expect((await ask('GET', '/rules', { headers: { 'x-api-key': key } })).status).toBe(401)
 })
 
-test('the credential shows what is left of its limits, and looking uses up only its own request', async () => {
+test('the credential shows what is left for an organisation, and looking uses up nothing of that', async () => {
   const { ask } = await start({ RATE_LIMIT_SUBMISSIONS: '5/60', RATE_LIMIT_OCCUPATIONS: '7/60' })
   const left = async () => {
     const { body } = await ask('GET', '/me')
@@ -481,10 +481,10 @@ test('the credential shows what is left of its limits, and looking uses up only 
       ({ name, remaining, reset }) => (reset >= 1 && reset <= 60 ? [`${name} ${remaining}`] : []),
     )
   }
-  expect((await left()).slice(0, 2)).toEqual(['occupations 7', 'submissions 4'])
+  expect((await left()).slice(0, 2)).toEqual(['occupations 7', 'submissions 5'])
   await ask('GET', '/occupations')
   await ask('GET', '/submissions')
-  expect((await left()).slice(0, 2)).toEqual(['occupations 6', 'submissions 2'])
+  expect((await left()).slice(0, 2)).toEqual(['occupations 6', 'submissions 4'])
 })
 
 test('a file that is replaced and deleted once a reader has found it is read in its new state', async () => {
