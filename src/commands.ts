@@ -14,8 +14,9 @@ import { openDatabase } from './foundation/database/open.ts'
 import { addUpkeepCommands } from './operate/commands.ts'
 import { addOrganisationCommands } from './operate/organisations/commands.ts'
 import { addMirrorCommands } from './remote/commands.ts'
+import { addExplanationCommands } from './remote/explanations.ts'
 import { askService, openClient } from './remote/service.ts'
-import { addSubmissionCommands, addSubmitCommand } from './remote/submissions.ts'
+import { addSubmissionCommands, addSubmitCommand, type SubmitServices } from './remote/submissions.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
 import { indexMemoryOf, listSettings, readSettings } from './settings.ts'
 import { completeEnvironment, readSettingsFile, sayDatabase } from './settings-file.ts'
@@ -91,16 +92,18 @@ export function addCommands(program: Command): void {
     const settings = readSettings(environment())
     return { sealer: await openSealer(database, settings), keep: settings.RUNS_KEPT }
   })
-  addSubmissionCommands(
+  const submissions = addSubmissionCommands(
     program,
     withDatabase,
     (database) => openSealer(database, readSettings(environment())),
     () => recordErasuresIn(readSettings(environment()).ERASURE_LOG),
   )
-  addSubmitCommand(program, {
-    open: (url, eid) => openClient(url, eid, process.env.MAHI_API_KEY || undefined),
+  const remote: SubmitServices = {
+    open: (url, eid, scope) => openClient(url, eid, process.env.MAHI_API_KEY || undefined, scope),
     askService,
-  })
+  }
+  addSubmitCommand(program, remote)
+  addExplanationCommands(submissions, remote)
   addReturnCommands(program, withDatabase, {
     readSettings: () => readSettings(process.env),
     openSealer: (database) => openSealer(database, readSettings(process.env)),

@@ -1,5 +1,6 @@
 import { MahiError } from '../../client/src/errors.ts'
 import { type Client, createClient } from '../../client/src/index.ts'
+import type { Scope } from '../api/access/principal.ts'
 import { NO_CREDENTIAL } from '../api/contract/problems.ts'
 import { say } from '../foundation/command-line/terminal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
@@ -82,10 +83,19 @@ function printable(text: string): string {
   return line.length > 500 ? `${line.slice(0, 500)}…` : line
 }
 
-/** Creates a client of the service at a URL, for one organisation. */
-export function openClient(url: string, eid: string, apiKey: string | undefined): Client {
+/**
+ * Creates a client of the service at a URL, for one organisation.
+ *
+ * @param scope the scope that the key needs
+ */
+export function openClient(
+  url: string,
+  eid: string,
+  apiKey: string | undefined,
+  scope: Scope = 'submissions:write',
+): Client {
   if (apiKey === undefined)
-    fail({ message: `${KEY_VARIABLE} is not set. Set it to a key with the scope submissions:write` })
+    fail({ message: `${KEY_VARIABLE} is not set. Set it to a key with the scope ${scope}` })
   return createClient({
     baseUrl: readUrl(url),
     apiKey: assertKey(apiKey),

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
 import type { ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
 import { COMMAND } from '../api/access/actor.ts'
+import type { Scope } from '../api/access/principal.ts'
 import type { CheckedInput } from '../engines/checking/index.ts'
 import { describePartial, tabulateCauses } from '../engines/checking/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
@@ -30,8 +31,8 @@ interface SubmitFlags {
 }
 
 export interface SubmitServices {
-  /** Creates a client of the service at a URL. */
-  readonly open: (url: string, eid: string) => Client
+  /** Creates a client of the service at a URL, with a key that has a scope: by default `submissions:write`. */
+  readonly open: (url: string, eid: string, scope?: Scope) => Client
   /** Runs work that calls the service, and explains failures to the user. */
   readonly askService: <T>(url: string, work: () => Promise<T>) => Promise<T>
 }
@@ -147,16 +148,16 @@ export function listPartial({ codes = [] }: ResultsSummary): string[] {
   )
 }
 
-/** Adds the commands for submissions that access the database directly. */
+/** Adds the commands for submissions that access the database directly, and returns their group. */
 export function addSubmissionCommands(
   program: Command,
   withDatabase: WithDatabase,
   openSealer: (database: Database) => Promise<Sealer>,
   recordErasure: () => RecordErasure,
-): void {
+): Command {
   const submissions = program
     .command('submissions')
-    .description('list, show, delete, purge and encrypt submissions')
+    .description('list, show, delete, purge, encrypt, explain and submit submissions')
 
   submissions
     .command('list')
@@ -263,6 +264,7 @@ export function addSubmissionCommands(
         await report(flags, summary, done + (left === 0 ? 'everything.' : rest))
       }),
     )
+  return submissions
 }
 
 function describe({ token, eid, returnId, status, created, published }: SubmissionState) {

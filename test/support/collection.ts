@@ -133,6 +133,7 @@ export async function startCollection(environment: Record<string, string> = {}, 
     }
     return {
       id,
+      key,
       eid: eids[0] ?? '',
       ask,
       create: async (returnId = '202512') =>

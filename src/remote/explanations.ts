@@ -1,0 +1,129 @@
+import { type Command, Option } from 'commander'
+import type { Explanation, ExplanationList, Receipt } from '../../client/src/types.ts'
+import type { Scope } from '../api/access/principal.ts'
+import { action, jsonOption, report } from '../foundation/command-line/command.ts'
+import { say, writeOut } from '../foundation/command-line/terminal.ts'
+import { UserError } from '../foundation/faults/user-error.ts'
+import { escapeControls } from '../foundation/text/quote.ts'
+import { EXPLANATION_REASONS } from '../submissions/explanations/explanation.ts'
+import type { SubmitServices } from './submissions.ts'
+
+interface Flags {
+  url: string
+  eid: string
+  json?: true
+}
+
+interface ExplainFlags extends Flags {
+  reason: (typeof EXPLANATION_REASONS)[number]
+  text?: string
+}
+
+/** Adds the commands that explain warnings and submit, over HTTP, to those of `submissions`. */
+export function addExplanationCommands(submissions: Command, { open, askService }: SubmitServices): void {
+  const add = (name: string, description: string) =>
+    submissions
+      .command(name)
+      .description(`${description}; the key comes from MAHI_API_KEY`)
+      .argument('<token>', 'the token of the submission')
+      .requiredOption('--url <url>', 'the URL of the service, such as https://careers.example')
+      .requiredOption('--eid <eid>', 'the identifier of the organisation')
+      .addOption(jsonOption)
+  type Work<T> = (client: ReturnType<typeof open>['submissions']) => Promise<T>
+  const withScope =
+    (scope: Scope) =>
+    <T>({ url, eid }: Flags, work: Work<T>) => {
+      const { submissions: client } = open(url, eid, scope)
+      return askService(url, () => work(client))
+    }
+  const read = withScope('validation-results:read')
+  const change = withScope('submissions:write')
+  const target = ['<code or cause>', 'a code such as ENR-203, or the key of a cause'] as const
+
+  add('explanations', 'list the explanations of a submission, and the warnings that still need one').action(
+    action(async (token: string, flags: Flags) => {
+      await showList(await read(flags, (client) => client.explanations(token)), flags)
+    }),
+  )
+  add('explain', 'explain the warnings with a code, or of a cause')
+    .argument(...target)
+    .addOption(
+      new Option('--reason <reason>', 'why they are right')
+        .choices(EXPLANATION_REASONS)
+        .makeOptionMandatory(),
+    )
+    .option('--text <text>', 'the reason in words, without names of learners; required for Other')
+    .action(
+      action(async (token: string, explained: string, { reason, text, ...flags }: ExplainFlags) => {
+        if (reason === 'Other' && !text?.trim())
+          throw new UserError('The reason Other needs --text, which says why the findings are right.')
+        const stored = await change(flags, (client) =>
+          client.explain(token, explained, { reason, ...(text !== undefined && { text }) }),
+        )
+        await report(flags, stored, escapeControls(describe(stored)))
+      }),
+    )
+  add('withdraw', 'withdraw an explanation')
+    .argument(...target)
+    .action(
+      action(async (token: string, explained: string, flags: Flags) => {
+        const left = await change(flags, (client) => client.withdrawExplanation(token, explained))
+        if (!flags.json) say(`Withdrawn: ${escapeControls(explained)}.`)
+        await showList(left, flags)
+      }),
+    )
+  add('submit', 'freeze a checked submission, and print its receipt').action(
+    action(async (token: string, flags: Flags) => {
+      const { receipt } = await change(flags, (client) => client.submit(token))
+      if (flags.json) return writeOut(`${JSON.stringify(receipt ?? {})}\n`)
+      say('Submitted. It can no longer be changed.')
+      if (receipt !== undefined) await showReceipt(receipt)
+    }),
+  )
+  add('receipt', 'print what was submitted, by whom and when').action(
+    action(async (token: string, flags: Flags) => {
+      const receipt = await read(flags, (client) => client.receipt(token))
+      if (flags.json) return writeOut(`${JSON.stringify(receipt)}\n`)
+      await showReceipt(receipt)
+    }),
+  )
+}
+
+async function showList(list: ExplanationList, flags: { json?: true }): Promise<void> {
+  if (flags.json) return writeOut(`${JSON.stringify(list)}\n`)
+  const { explanations = [], open = [] } = list
+  for (const each of explanations) await writeLine(describe(each))
+  for (const { code = '', findings = 0, explainedFindings } of open) {
+    const before = explainedFindings === undefined ? '' : `, ${explainedFindings} when it was explained`
+    await writeLine(`${code}  Open: needs an explanation (${findings} findings${before})`)
+  }
+  if (explanations.length === 0) say('There are no explanations.')
+  say(
+    open.length === 0
+      ? 'No warning needs an explanation before the submission.'
+      : `${open.length === 1 ? '1 code needs' : `${open.length} codes need`} an explanation before the submission.`,
+  )
+}
+
+function describe({ target = '', state, reason, text, findings = 0, actor, reopened }: Explanation): string {
+  const words = text === undefined ? '' : `: ${text}`
+  const by = actor?.name === undefined ? '' : ` by ${actor.name}`
+  const why = reopened === undefined ? '' : ` ${reopened}`
+  return `${target}  ${state} (${findings} findings)${by}, ${reason}${words}${why}`
+}
+
+async function showReceipt(receipt: Receipt): Promise<void> {
+  const { definition, submittedBy, files = [], explanations = [], errorCount = 0, warningCount = 0 } = receipt
+  const checked = definition === undefined ? '' : ` with ${definition.name} ${definition.version}`
+  await writeLine(`Receipt ${receipt.receipt} for return ${receipt.returnId} of organisation ${receipt.eid}`)
+  await writeLine(`Submitted by ${submittedBy?.name ?? 'unknown'} at ${receipt.dateSubmitted}`)
+  await writeLine(`Check ${receipt.runId}${checked}: ${errorCount} errors and ${warningCount} warnings`)
+  for (const { file, records, sha256 } of files) await writeLine(`${file}  ${records} records  ${sha256}`)
+  for (const each of explanations) await writeLine(describe(each))
+  if (receipt.statement !== undefined) await writeLine(receipt.statement)
+}
+
+/** Texts of a service and of other people are on one line each. */
+async function writeLine(text: string): Promise<void> {
+  await writeOut(`${escapeControls(text)}\n`)
+}
