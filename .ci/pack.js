@@ -1,0 +1,84 @@
+// `npm run package`: packs Mahi into one file that installs without a network. It contains the production packages in
+// the versions of package-lock.json, which `npm ci` has installed here, without the files that Mahi never loads.
+// `npm run package -- FOLDER` puts it into another folder than this one.
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+
+/** Declarations, sources and their maps. Node.js refuses to run TypeScript in `node_modules`. */
+const UNUSED_NAMES = /\.(?:map|[cm]?ts)$/
+/** Builds that `import` in Node.js does not choose, sources in C, and test data. */
+const UNUSED_FOLDERS = [
+  '@cj-tech-master/excelts/dist/browser',
+  '@cj-tech-master/excelts/dist/cjs',
+  '@cj-tech-master/excelts/dist/iife',
+  '@cj-tech-master/excelts/dist/types',
+  'better-sqlite3/deps',
+  'better-sqlite3/src',
+  'better-sqlite3/binding.gyp',
+  'bintrees/test',
+].map((path) => join('node_modules', path))
+
+const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
+// On Windows, npm is a script of the shell.
+const npm = (args, cwd) =>
+  execFileSync('npm', args, {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 64 * 2 ** 20,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    shell: process.platform === 'win32',
+  })
+const pack = (args, cwd) =>
+  Object.values(
+    JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--workspaces=false', ...args], cwd)),
+  )[0]
+
+const { packages } = readJson('package-lock.json')
+const production = Object.entries(packages).filter(
+  ([path, { dev, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !devOptional && !link,
+)
+
+const destination = resolve(process.argv[2] ?? '.')
+const stage = mkdtempSync(join(tmpdir(), 'mahi-package-'))
+try {
+  npm(['run', '--silent', 'build'], '.')
+  for (const { path } of pack(['--dry-run'], '.').files) cpSync(path, join(stage, path))
+  for (const path of UNUSED_FOLDERS) {
+    if (!existsSync(path))
+      throw new Error(`${path} is no longer there: correct UNUSED_FOLDERS in .ci/pack.js.`)
+  }
+  for (const [path, { version, optional }] of production) copyPackage(path, version, optional)
+  writeFileSync(join(stage, 'package.json'), `${JSON.stringify(describe(), null, 2)}\n`)
+  const { filename, size, unpackedSize, bundled } = pack(['--pack-destination', destination], stage)
+  process.stdout.write(
+    `${filename}: ${bundled.length} bundled packages, ${megabytes(size)} packed, ${megabytes(unpackedSize)} installed\n`,
+  )
+} finally {
+  rmSync(stage, { recursive: true, force: true })
+}
+
+/** Copies one package, but for the packages within it, which the lock file lists separately. */
+function copyPackage(path, version, optional) {
+  if (optional && !existsSync(path)) return
+  const installed = existsSync(path) ? readJson(join(path, 'package.json')).version : 'nothing'
+  if (installed !== version) throw new Error(`${path} has ${installed}, not ${version}: run npm ci.`)
+  cpSync(path, join(stage, path), {
+    recursive: true,
+    filter: (source) =>
+      !UNUSED_FOLDERS.includes(source) && !UNUSED_NAMES.test(source) && basename(source) !== 'node_modules',
+  })
+}
+
+/** The package.json of the package: exact versions, all of them bundled, and nothing that only a checkout needs. */
+function describe() {
+  const { scripts, devDependencies, workspaces, allowScripts, ...kept } = readJson('package.json')
+  const names = Object.keys(kept.dependencies)
+  const exact = names.map((name) => [name, packages[`node_modules/${name}`].version])
+  return { ...kept, dependencies: Object.fromEntries(exact), bundleDependencies: names }
+}
+
+function megabytes(bytes) {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
