@@ -68,6 +68,10 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
       )
       await page.getByRole('button', { name: 'Start' }).click()
       await page.getByText('No files yet.').waitFor()
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toMatch(
+        /^December return due \d+ \w+ \d{4}, \d\d:\d\d/,
+      )
+      expect(await page.title()).toContain('December return')
       await send({ learners: makeLearners({ faults: 3, notes: 4 }), courses: COURSES })
       const cause = page.getByRole('link', { name: /K9/ })
       await cause.click()

@@ -76,6 +76,11 @@ test('a collection goes from the list of returns to a receipt, and again after i
   await ask('PUT', `/submissions/${token}/explanations/LEA-note`, { reason: 'Verified' })
   // 6. Submitted, with a receipt.
   const { receipt } = (await ask('POST', `/submissions/${token}/submit`)).body
+  expect(receipt.returnName).toBe(RETURN.name)
+  expect((await ask('GET', `/submissions/${token}`)).body).toMatchObject({
+    returnName: RETURN.name,
+    dueDate: new Date(RETURN.due).toISOString(),
+  })
   expect(receipt.files.map(({ sha256 }: { sha256: string }) => sha256)).toEqual([
     digest(COURSES),
     digest(makeLearners({ notes: 1 })),

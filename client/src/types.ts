@@ -743,6 +743,10 @@ export interface Submission {
   tokenExpiry?: string
   /** The return of the submission. */
   returnId?: string
+  /** The name of the return; absent if the service has no such return. */
+  returnName?: string
+  /** When the return is due. */
+  dueDate?: string
   /** The organisation of the submission. */
   eid?: string
   /** The definition that the submission is checked against. */
@@ -924,6 +928,10 @@ export interface SubmittedSubmission {
   tokenExpiry?: string
   /** The return of the submission. */
   returnId?: string
+  /** The name of the return; absent if the service has no such return. */
+  returnName?: string
+  /** When the return is due. */
+  dueDate?: string
   /** The organisation of the submission. */
   eid?: string
   /** The definition that the submission is checked against. */

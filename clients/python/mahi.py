@@ -843,6 +843,10 @@ class Submission(TypedDict, total=False):
     tokenExpiry: str
     #: The return of the submission.
     returnId: str
+    #: The name of the return; absent if the service has no such return.
+    returnName: str
+    #: When the return is due.
+    dueDate: str
     #: The organisation of the submission.
     eid: str
     #: The definition that the submission is checked against.
@@ -1019,6 +1023,10 @@ class SubmittedSubmission(TypedDict, total=False):
     tokenExpiry: str
     #: The return of the submission.
     returnId: str
+    #: The name of the return; absent if the service has no such return.
+    returnName: str
+    #: When the return is due.
+    dueDate: str
     #: The organisation of the submission.
     eid: str
     #: The definition that the submission is checked against.

@@ -62,6 +62,8 @@ export function renderState(
     submissionToken: state.token,
     tokenExpiry: at(state.expires),
     returnId: state.returnId,
+    returnName: state.returnName,
+    dueDate: at(state.due),
     eid: state.eid,
     definition: state.definition,
     submissionType: state.type,

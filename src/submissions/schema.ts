@@ -71,6 +71,8 @@ export const Submission = Type.Object(
     submissionToken: text('The token of the submission.'),
     tokenExpiry: time('When the submission can no longer be changed.'),
     returnId: text('The return of the submission.'),
+    returnName: text('The name of the return; absent if the service has no such return.'),
+    dueDate: time('When the return is due.'),
     eid: text('The organisation of the submission.'),
     definition: text('The definition that the submission is checked against.'),
     submissionType: oneOf(

@@ -44,6 +44,9 @@ export interface SubmissionRow {
   /** When its return closes, and in which time zone that is shown; `null` if the service does not know the return. */
   readonly closes: number | null
   readonly zone: string | null
+  /** The name of its return, and when that is due; `null` if the service does not know the return. */
+  readonly returnName: string | null
+  readonly due: number | null
 }
 
 /** The current state of a file. */
@@ -74,7 +77,7 @@ export interface SubmissionState extends SubmissionRow {
   readonly lastRun: Run | undefined
 }
 
-const SUBMISSION: Columns<Omit<SubmissionRow, (typeof WINDOW)[number]>> = {
+const SUBMISSION: Columns<Omit<SubmissionRow, keyof typeof RETURN>> = {
   token: 'token',
   eid: 'eid',
   returnId: 'return_id',
@@ -91,11 +94,12 @@ const SUBMISSION: Columns<Omit<SubmissionRow, (typeof WINDOW)[number]>> = {
 }
 
 /** What its return says about a submission. */
-const WINDOW = ['closes', 'zone'] as const
+const RETURN = { closes: 'closes', zone: 'zone', returnName: 'name', due: 'due' } as const
 
 function selectSubmission(table: string): string {
-  const own = WINDOW.map(
-    (name) => `(select ${name} from collected_return c where c.return_id = ${table}.return_id) as "${name}"`,
+  const own = Object.entries(RETURN).map(
+    ([name, column]) =>
+      `(select ${column} from collected_return c where c.return_id = ${table}.return_id) as "${name}"`,
   )
   return [select(table, SUBMISSION), ...own].join(', ')
 }
@@ -199,7 +203,7 @@ export async function findState(
   const files = rows.map((row) => pick<FileState>(row, 'file.')).filter(({ version }) => version !== null)
   const lastRun = first['run.run'] === null ? undefined : toRun(pick<RunRow>(first, 'run.'))
   const submission = Object.fromEntries(
-    [...Object.keys(SUBMISSION), ...WINDOW].map((name) => [name, first[name]]),
+    Object.keys({ ...SUBMISSION, ...RETURN }).map((name) => [name, first[name]]),
   ) as unknown as SubmissionRow
   return { ...submission, status: statusOf(submission, lastRun), files, lastRun }
 }

@@ -7,7 +7,7 @@ import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { showExplanations } from './explanations.ts'
-import { pathOf, stepLink, tokenOf } from './workbench.ts'
+import { nameReturn, pathOf, stepLink, tokenOf } from './workbench.ts'
 
 export const receiptPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/receipt', handle: showReceiptPage },
@@ -30,7 +30,7 @@ export const receiptLink = (context: Context, number?: number): string =>
 async function showReceiptPage(context: Context): Promise<Shown> {
   const receipt = await readReceipt(context, context.query.get('number') ?? undefined)
   return {
-    title: `Receipt – Return ${receipt.returnId}`,
+    title: `Receipt – ${nameReturn(receipt)}`,
     content: html`<nav class="crumbs no-print" aria-label="Breadcrumb"><a href=${stepLink(context, 'submit')}>The submission</a></nav>
       ${showReceipt(context, receipt)}`,
   }

@@ -7,7 +7,7 @@ import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { showReturns } from './returns.ts'
-import { describeStatus, readWorkbench, type Submission, stepLink } from './workbench.ts'
+import { describeStatus, nameReturn, readWorkbench, type Submission, stepLink } from './workbench.ts'
 
 interface Page<Item> {
   readonly page: number
@@ -79,10 +79,11 @@ const SUBMISSION_COLUMNS = [
 function showSubmissions({ results, totalCount }: Page<Submission>, eid: string): VNode {
   const caption = `${count(totalCount, 'submission')} of organisation ${eid}`
   return html`<${Table} region class="cards" label="Submissions" caption=${caption} columns=${SUBMISSION_COLUMNS}>
-    ${results.map(({ submissionToken, returnId, submissionStatus, dateCreated, validationRun: run }) => {
+    ${results.map((submission) => {
+      const { submissionToken, submissionStatus, dateCreated, validationRun: run } = submission
       const at = link(submissionLink(submissionToken), { eid })
       return html`<tr>
-        <th scope="row"><a href=${at}>Return ${returnId}</a></th>
+        <th scope="row"><a href=${at}>${nameReturn(submission)}</a></th>
         <td data-label="Status">${describeStatus(submissionStatus)}</td>
         <td class="number" data-label="Errors">${run?.errorCount?.toLocaleString('en-NZ')}</td>
         <td class="number" data-label="Warnings">${run?.warningCount?.toLocaleString('en-NZ')}</td>

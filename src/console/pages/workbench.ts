@@ -95,6 +95,12 @@ function chooseStep(
   return run !== undefined && run.status !== 'Processed' ? 'check' : 'files'
 }
 
+/** The name of the return of a submission, or its id if the service has no such return. */
+export const nameReturn = ({
+  returnName,
+  returnId,
+}: Pick<types.Submission, 'returnName' | 'returnId'>): string => returnName ?? `Return ${returnId}`
+
 interface PageOptions {
   readonly title: string
   readonly content: ComponentChildren
@@ -110,7 +116,7 @@ export function showStep(
   { title, content, ...shown }: PageOptions,
 ): Shown {
   const { eid } = context
-  const { returnId, files = [], validationRun: run, submissionStatus: status } = submission
+  const { returnId, dueDate, files = [], validationRun: run, submissionStatus: status } = submission
   const errors = run?.status === 'Processed' ? (run.errorCount ?? 0) : undefined
   const hints: Readonly<Record<Step, string>> = {
     files:
@@ -134,11 +140,12 @@ export function showStep(
   }
   return {
     ...shown,
-    title: `${title} – Return ${returnId}`,
+    title: `${title} – ${nameReturn(submission)}`,
     content: html`<div class="workbench">
       <nav class="crumbs" aria-label="Breadcrumb"><a href=${link('/console/submissions', { eid })}>Submissions</a></nav>
-      <h1>Return ${returnId}</h1>
+      <h1>${nameReturn(submission)}${dueDate !== undefined && html` <span class="soft">due <${Time} at=${dueDate} /></span>`}</h1>
       <p class="facts">
+        ${submission.returnName !== undefined && html`<span>Return ${returnId}</span>`}
         <span>Organisation ${submission.eid}</span>
         <span>${describeStatus(status)}</span>
         ${status !== 'Submitted' && submission.tokenExpiry !== undefined && html`<span>Open until <${Time} at=${submission.tokenExpiry} /></span>`}

@@ -130,7 +130,7 @@ function assertExplained(open: readonly OpenWarning[]): void {
 }
 
 function describeSubmission(
-  { token, eid, returnId, type }: SubmissionState,
+  { token, eid, returnId, returnName, type }: SubmissionState,
   run: Run,
   summary: RunSummary | undefined,
   explanations: readonly Explanation[],
@@ -140,6 +140,7 @@ function describeSubmission(
     submissionToken: token,
     eid,
     returnId,
+    ...(returnName !== null && { returnName }),
     ...(type !== null && { submissionType: type }),
     statement: STATEMENT,
     ...(name !== undefined && {
