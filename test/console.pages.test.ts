@@ -149,7 +149,7 @@ const PAGES: readonly (readonly [
   [
     'GET /console/submissions/:token',
     '/submissions/none',
-    'The request is not authorised',
+    'No such submission',
     'link Back',
     { status: 401 },
   ],

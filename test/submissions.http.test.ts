@@ -135,6 +135,7 @@ test('a submission goes from nothing to zero errors', async () => {
   ])
   const summary = await ask('GET', `/submissions/${token}/validation-results/summary`)
   expect(summary.body).toMatchObject({ runId: 1, errorCount: 3, totalCount: 3, notRun: [] })
+  expect(summary.body.undecided).toEqual([])
   expect(summary.body.codes[0]).toMatchObject({
     errorCode: 'PER-04-range',
     count: 2,

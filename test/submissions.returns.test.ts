@@ -62,6 +62,9 @@ test('an organisation sees its returns, their dates and how far it is with each'
   const status = async () => (await list()).results[0]
   const token = await provider.create()
   expect(await status()).toMatchObject({ returnStatus: 'NotStarted', submissionToken: token })
+  // The return closes before the submission would expire.
+  const { tokenExpiry } = (await provider.ask('GET', `/submissions/${token}`)).body
+  expect(tokenExpiry).toBe(results[0].closeWindowDate)
   await provider.put(token, 'courses', COURSES)
   await provider.put(token, 'learners', makeLearners({ faults: 2 }))
   expect((await status()).returnStatus).toBe('FilesReceived')

@@ -601,6 +601,11 @@ export interface ResultsSummary {
   codes?: CodeSummary[]
   /** Checks that could not run. */
   notRun?: CheckNotRun[]
+  /**
+   * Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be
+   * read. Absent from runs of earlier versions.
+   */
+  undecided?: ResultsSummaryUndecided[]
 }
 
 /** What to fix, with the findings that disappear when it is fixed. */
@@ -739,7 +744,7 @@ export interface LearnersPage {
 export interface Submission {
   /** The token of the submission. */
   submissionToken?: string
-  /** When the submission can no longer be changed. */
+  /** When the submission can no longer be changed: it expires, or its return closes. */
   tokenExpiry?: string
   /** The return of the submission. */
   returnId?: string
@@ -924,7 +929,7 @@ export interface Receipt {
 export interface SubmittedSubmission {
   /** The token of the submission. */
   submissionToken?: string
-  /** When the submission can no longer be changed. */
+  /** When the submission can no longer be changed: it expires, or its return closes. */
   tokenExpiry?: string
   /** The return of the submission. */
   returnId?: string
@@ -1435,6 +1440,17 @@ export interface CheckNotRun {
   errorCode?: string
   /** Why it did not run. */
   reason?: string
+}
+
+export interface ResultsSummaryUndecided {
+  /** The code. */
+  errorCode?: string
+  /** The file of the field. */
+  file?: string
+  /** The field whose value is unknown. */
+  field?: string
+  /** Records for which the check did not run. */
+  records?: number
 }
 
 /** The first of its findings. */

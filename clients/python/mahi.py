@@ -699,6 +699,9 @@ class ResultsSummary(TypedDict, total=False):
     codes: List[Dict[str, Any]]
     #: Checks that could not run.
     notRun: List[Dict[str, Any]]
+    #: Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be
+    #: read. Absent from runs of earlier versions.
+    undecided: List[Dict[str, Any]]
 
 
 class Cause(TypedDict, total=False):
@@ -839,7 +842,7 @@ class Submission(TypedDict, total=False):
 
     #: The token of the submission.
     submissionToken: str
-    #: When the submission can no longer be changed.
+    #: When the submission can no longer be changed: it expires, or its return closes.
     tokenExpiry: str
     #: The return of the submission.
     returnId: str
@@ -1019,7 +1022,7 @@ class SubmittedSubmission(TypedDict, total=False):
 
     #: The token of the submission.
     submissionToken: str
-    #: When the submission can no longer be changed.
+    #: When the submission can no longer be changed: it expires, or its return closes.
     tokenExpiry: str
     #: The return of the submission.
     returnId: str

@@ -250,8 +250,21 @@ async function sendError(
   return reply.code(problem.status).type(HTML).send(renderPage(frame, content))
 }
 
-function describe(error: unknown, { id }: FastifyRequest): ProblemShown {
-  if (error instanceof ApiProblem) return error.problem
+/** What somebody sees who may read submissions, but not this one: the same whether it exists or not. */
+const NO_SUBMISSION = {
+  title: 'No such submission',
+  detail:
+    'No submission of your organisations has this address, or it is not visible to you. Compare the address with the one that you were given.',
+}
+
+function describe(error: unknown, { id, method, params }: FastifyRequest): ProblemShown {
+  if (error instanceof ApiProblem) {
+    const { problem } = error
+    const isSubmission = method === 'GET' && Object.hasOwn(params as object, 'token')
+    // That an organisation is suspended is said only to those whose credential covers it.
+    const isHidden = problem.status === 401 && !problem.detail.includes('is suspended')
+    return isSubmission && isHidden ? { ...problem, ...NO_SUBMISSION } : problem
+  }
   if (error instanceof Problem) {
     return { status: error.status, title: PROBLEMS[error.slug].title, detail: error.detail }
   }

@@ -66,7 +66,7 @@ const PERCENTILES = [
 export function payTable(rows: readonly { readonly name: string; readonly pay: Pay | undefined }[]): VNode {
   const cell = (amount: number | undefined) =>
     html`<td class="number">${amount === undefined ? 'not known' : money(amount)}</td>`
-  return html`<${Table} label="Annual pay" caption="Annual pay by percentile" columns=${PERCENTILES}>
+  return html`<${Table} class="cards" label="Annual pay" caption="Annual pay by percentile" columns=${PERCENTILES}>
     ${rows.map(({ name, pay = {} }) => {
       const amounts = [pay.payLowerBound, pay.payMidLowerBound, pay.payMidUpperBound, pay.payUpperBound]
       return html`<tr><th scope="row">${name}</th>${amounts.map(cell)}</tr>`

@@ -1,5 +1,6 @@
 import type * as types from '../../client/src/types.ts'
 import type { Api, Having } from './api.ts'
+import { html, type VNode } from './html.ts'
 
 /** A revision from `/v1/occupation-revisions`. */
 type Revision = Having<
@@ -17,6 +18,11 @@ export type Difference = Omit<types.OccupationDifference, 'fields'> & {
 export interface Differences {
   readonly differences: readonly Difference[]
   readonly complete: boolean
+}
+
+/** Its number, as a link to its changes if there is a revision before it. */
+export function showRevisionNumber({ revision }: Pick<Revision, 'revision'>): VNode | number {
+  return revision === 0 ? revision : html`<a href=${`/console/changes/${revision}`}>${revision}</a>`
 }
 
 export function listRevisions(api: Api, limit: number): Promise<{ readonly revisions: readonly Revision[] }> {

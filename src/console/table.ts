@@ -1,3 +1,4 @@
+import { cloneElement, isValidElement, toChildArray } from 'preact'
 import { type ComponentChildren, html, type VNode } from './html.ts'
 
 /** The heading of a column: its name, or the name with what is special about it. */
@@ -22,7 +23,10 @@ interface TableProperties {
   readonly children?: ComponentChildren
 }
 
-/** A table that scrolls sideways on a narrow screen, also with the keyboard. */
+/**
+ * A table that scrolls sideways on a narrow screen, also with the keyboard. With the class `cards`, its rows become
+ * cards there, in which each cell has the name of its column.
+ */
 export function Table({
   label,
   columns,
@@ -35,9 +39,24 @@ export function Table({
     <table ...${attributes}>
       ${caption !== undefined && html`<caption>${caption}</caption>`}
       <thead><tr>${columns.map(showColumn)}</tr></thead>
-      <tbody>${children}</tbody>
+      <tbody>${/\bcards\b/.test(attributes.class ?? '') ? nameCells(children, columns) : children}</tbody>
     </table>
   </div>`
+}
+
+function nameCells(rows: ComponentChildren, columns: readonly Column[]): ComponentChildren {
+  return toChildArray(rows).map((row) => {
+    if (!isValidElement(row)) return row
+    const { children } = row.props as { children?: ComponentChildren }
+    const cells = toChildArray(children).filter((cell) => isValidElement(cell))
+    const named = cells.map((cell, index) => {
+      const { name, hidden } = Object(columns[index])
+      const label = typeof columns[index] === 'string' ? columns[index] : hidden === true ? undefined : name
+      if (cell.type !== 'td' || typeof label !== 'string') return cell
+      return cloneElement(cell, { 'data-label': label, ...cell.props } as object)
+    })
+    return cloneElement(row, {}, named)
+  })
 }
 
 function showColumn(column: Column): VNode {

@@ -17,6 +17,23 @@ export function Time({ at }: TimeProperties): VNode | null {
   return html`<time datetime=${at}>${formatTime(at, zone)}</time>`
 }
 
+interface UntilProperties extends TimeProperties {
+  /** The zone of the date; by default that of the pages. */
+  readonly zone?: string | undefined
+}
+
+const DAY = 86_400_000
+
+/** The end of a period: the last day of it if it ends at midnight, and otherwise the instant. */
+export function Until({ at, zone }: UntilProperties): VNode | null {
+  const pages = useContext(TimeZone)
+  if (at === undefined) return null
+  const [, time = ''] = formatTime(at, zone ?? pages).split(', ')
+  if (!time.startsWith('00:00')) return html`<${Time} at=${at} />`
+  const [day] = formatTime(new Date(Date.parse(at) - DAY / 2).toISOString(), zone ?? pages).split(', ')
+  return html`<time datetime=${at}>${day}</time>`
+}
+
 export function formatTime(at: string, zone: string): string {
   const parts = formatterOf(zone).formatToParts(new Date(at))
   const part = (name: string) => parts.find(({ type }) => type === name)?.value ?? ''

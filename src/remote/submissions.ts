@@ -129,6 +129,10 @@ async function reportRun(
   for (const line of lines) await writeOut(`${escapeControls(line)}\n`)
   for (const each of listPartial(summary)) say(each)
   for (const { errorCode = '', reason = '' } of summary.notRun ?? []) say(`Not run: ${errorCode}: ${reason}`)
+  for (const { errorCode = '', file = '', field = '', records = 0 } of summary.undecided ?? [])
+    say(
+      `Not run for ${records} ${records === 1 ? 'record' : 'records'}: ${errorCode}: ${field} of ${file} is unknown there.`,
+    )
   say(`Submission ${token}, run ${run.runId}: ${errorCount} errors and ${warningCount} warnings.`)
   if (page !== undefined) say(`Console: ${page}`)
 }

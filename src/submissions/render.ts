@@ -3,7 +3,7 @@ import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { isPartial, type Run } from './findings/runs.ts'
 import type { Definitions } from './rules/definitions.ts'
 import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
-import type { FileState, SubmissionState } from './submission.ts'
+import { changeableUntil, type FileState, type SubmissionState } from './submission.ts'
 
 const at = (time: number | null | undefined) =>
   time == null || time === 0 ? undefined : formatTimestamp(time)
@@ -60,7 +60,7 @@ export function renderState(
   const shown = state.ended !== 'Cancelled'
   return compact({
     submissionToken: state.token,
-    tokenExpiry: at(state.expires),
+    tokenExpiry: at(changeableUntil(state)),
     returnId: state.returnId,
     returnName: state.returnName,
     dueDate: at(state.due),

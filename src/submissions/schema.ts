@@ -69,7 +69,7 @@ export const SubmissionFile = Type.Object(
 export const Submission = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
-    tokenExpiry: time('When the submission can no longer be changed.'),
+    tokenExpiry: time('When the submission can no longer be changed: it expires, or its return closes.'),
     returnId: text('The return of the submission.'),
     returnName: text('The name of the return; absent if the service has no such return.'),
     dueDate: time('When the return is due.'),

@@ -235,6 +235,12 @@ function isClosed({ closes, reopenedUntil }: SubmissionRow): boolean {
   return closes !== null && closes <= now && (reopenedUntil ?? 0) <= now
 }
 
+/** When it can no longer be changed: when its return closes or it expires, whichever comes first. */
+export function changeableUntil({ expires, closes, reopenedUntil }: SubmissionRow): number | null {
+  if (closes === null || expires === null) return expires
+  return Math.min(expires, Math.max(closes, reopenedUntil ?? 0))
+}
+
 /** @throws {Refusal} unless the files of the submission can be changed */
 export function assertOpen(submission: SubmissionRow): void {
   if (submission.ended === 'Cancelled') throw cancelled()

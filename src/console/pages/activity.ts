@@ -32,9 +32,9 @@ async function showActivity(context: Context): Promise<Shown> {
       <${Table} region class="cards" label="Activity" columns=${['When', 'Who', 'What']}>
         ${results.map(
           (each) => html`<tr>
-            <td class="when" data-label="When"><${Time} at=${each.time} /></td>
-            <td data-label="Who">${each.actor?.name}</td>
-            <td data-label="What">${describe(each, workbench)}</td>
+            <td class="when"><${Time} at=${each.time} /></td>
+            <td>${each.actor?.name}</td>
+            <td>${describe(each, workbench)}</td>
           </tr>`,
         )}
       <//>

@@ -3,7 +3,7 @@ import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
-import { type Difference, type Differences, listRevisions } from '../revisions.ts'
+import { type Difference, type Differences, listRevisions, showRevisionNumber } from '../revisions.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 
@@ -21,10 +21,10 @@ async function showRevisions({ api }: Context): Promise<Shown> {
     title: 'Changes',
     content: html`<h1>Changes of the catalogue</h1>
       ${revisions.length === 0 && html`<p>Nothing has been imported yet.</p>`}
-      <${Table} region label="Revisions" columns=${REVISION_COLUMNS}>
+      <${Table} region class="cards" label="Revisions" columns=${REVISION_COLUMNS}>
         ${revisions.map(
           ({ revision, stored, command, files, created, updated, removed, totalCount }) => html`<tr>
-            <th scope="row"><a href=${`/console/changes/${revision}`}>${revision}</a></th>
+            <th scope="row">${showRevisionNumber({ revision })}</th>
             <td class="when"><${Time} at=${stored} /></td>
             <td>${command}${files.map((name) => html` <span class="soft">${name}</span>`)}</td>
             ${[created, updated, removed, totalCount].map((each) => html`<td class="number">${each}</td>`)}
@@ -113,7 +113,7 @@ function showSuccessors(codes: readonly string[] = []): VNode | false {
 }
 
 function showFields(fields: Difference['fields']): VNode {
-  return html`<${Table} label="Changed fields" columns=${['Field', 'Before', 'After']}>
+  return html`<${Table} class="cards" label="Changed fields" columns=${['Field', 'Before', 'After']}>
     ${fields.map(
       ({ field, before, after }) => html`<tr>
         <th scope="row">${field}</th>

@@ -144,7 +144,7 @@ function showCoded(
         <textarea hidden name="titles">${titles.join('\n')}</textarea>
         ${buttons}
         <p><a href="/console/code">Another list</a></p>
-        <${Table} region label="Titles and codes" columns=${canConfirm ? [...COLUMNS, 'Review'] : COLUMNS} data-choices>
+        <${Table} region class="cards" label="Titles and codes" columns=${canConfirm ? [...COLUMNS, 'Review'] : COLUMNS} data-choices>
           ${coded.map((each, index) => showRow(each, index, canConfirm))}
         <//>
         ${buttons}

@@ -39,6 +39,7 @@ async function compare({ api, query }: Context): Promise<Shown> {
   const byCode = new Map((page.data ?? []).map((record) => [record.occupationCode, record]))
   const records = codes.flatMap((code) => byCode.get(code) ?? [])
   const missing = codes.filter((code) => !byCode.has(code))
+  const names = records.map(nameOf)
   const pays = records.map(({ renumeration }) => renumeration)
   const scale = payScale(pays)
   const columns = [
@@ -53,24 +54,24 @@ async function compare({ api, query }: Context): Promise<Shown> {
   }).filter(({ cells }) => cells.some((cell) => cell !== undefined))
   const ordered = [...rows.filter(({ differs }) => differs), ...rows.filter(({ differs }) => !differs)]
   return {
-    title: `Compare ${records.map(nameOf).join(', ')}`,
+    title: `Compare ${names.join(', ')}`,
     wide: true,
     content: html`<h1>Compare occupations</h1>${form}
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${
         records.length > 0 &&
-        html`<${Table} region label="Comparison" caption="Rows that differ come first." columns=${columns}>
+        html`<${Table} region class="cards" label="Comparison" caption="Rows that differ come first." columns=${columns}>
           ${
             pays.some((pay) => pay !== undefined) &&
             html`<tr class="differs">
               <th scope="row">Pay</th>
-              ${pays.map((pay) => html`<td>${pay === undefined ? 'not known' : payChart(pay, scale)}</td>`)}
+              ${pays.map((pay, index) => html`<td data-label=${names[index]}>${pay === undefined ? 'not known' : payChart(pay, scale)}</td>`)}
             </tr>`
           }
           ${ordered.map(
             ({ label, language, cells, differs }) => html`<tr class=${differs ? 'differs' : undefined}>
               <th scope="row">${label}</th>
-              ${cells.map((cell) => html`<td lang=${language}>${showCell(cell)}</td>`)}
+              ${cells.map((cell, index) => html`<td lang=${language} data-label=${names[index]}>${showCell(cell)}</td>`)}
             </tr>`,
           )}
         <//>

@@ -123,7 +123,7 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Outcom
 /** @param reviewer whose decisions can be withdrawn */
 function showTitles(items: readonly Reviewed[], reviewer?: string): VNode {
   const columns = ['Title', 'State', 'Decisions', ...(reviewer === undefined ? [] : ['Change'])]
-  return html`<${Table} region label="Titles and decisions" columns=${columns}>
+  return html`<${Table} region class="cards" label="Titles and decisions" columns=${columns}>
     ${items.map(
       ({ id, title, state, decisions }) => html`<tr>
         <th scope="row">${title}</th>

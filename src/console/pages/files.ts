@@ -9,6 +9,7 @@ import { count, link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
+import { readNotes } from './returns.ts'
 import {
   pathOf,
   readWorkbench,
@@ -37,10 +38,12 @@ async function showFiles(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { missing, submission, mayWrite } = workbench
   const received = submission.files?.length ?? 0
+  const notes = await readNotes(context, submission.returnId)
   return showStep(context, workbench, 'files', {
     title: 'Files',
     notice: context.query.get('notice') === 'received' ? 'The files have arrived.' : undefined,
     content: html`
+      ${notes !== undefined && html`<p>${notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>All ${count(received, 'file')} are here.</p>`}
       ${mayWrite ? showForm(context, workbench) : showTable(context, workbench)}`,
@@ -84,11 +87,11 @@ function showTable(context: Context, { submission, rules, mayWrite }: Workbench)
       const file = received.get(resource.file)
       return html`<tr>
       <th scope="row">${resource.title}</th>
-      <td class="number" data-label="Records">${file === undefined ? html`<span class="soft">missing</span>` : file.records.toLocaleString('en-NZ')}</td>
-      <td class="when" data-label="Received"><${Time} at=${file?.received} /></td>
+      <td class="number">${file === undefined ? html`<span class="soft">missing</span>` : file.records.toLocaleString('en-NZ')}</td>
+      <td class="when"><${Time} at=${file?.received} /></td>
       ${
         mayWrite &&
-        html`<td data-label=${file === undefined ? 'Choose' : 'Replace'}><input type="file" name=${resource.file} aria-label=${`File for ${resource.title}`}
+        html`<td><input type="file" name=${resource.file} aria-label=${`File for ${resource.title}`}
           accept=".csv,.tsv,.txt,.ndjson,.gz" data-received=${file === undefined ? undefined : 'yes'} data-put=${link(`${at}/files/${resource.file}`, { eid: context.eid })}
           data-names=${[resource.file, ...resource.fileNames].join(' ').toLowerCase()} /></td>`
       }

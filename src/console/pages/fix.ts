@@ -9,6 +9,7 @@ import { readExplanations } from './explanations.ts'
 import { readRuns } from './runs.ts'
 import {
   pathOf,
+  type Run,
   readWorkbench,
   showStep,
   showVerdict,
@@ -24,9 +25,10 @@ export type Cause = Having<
 
 type CodeSummary = Having<types.CodeSummary, 'errorCode' | 'count'>
 
-type Summary = Omit<types.ResultsSummary, 'codes' | 'notRun'> & {
+type Summary = Omit<types.ResultsSummary, 'codes' | 'notRun' | 'undecided'> & {
   readonly codes?: readonly CodeSummary[]
   readonly notRun?: readonly Complete<types.CheckNotRun>[]
+  readonly undecided?: readonly Complete<types.ResultsSummaryUndecided>[]
 }
 
 export const fixPages: readonly Route[] = [
@@ -105,15 +107,16 @@ async function showCauses(context: Context): Promise<Outcome> {
   const rest = (causes?.length ?? 0) - (shown?.length ?? 0)
   const errors = causes?.filter(({ severity }) => severity === 'Error').length ?? 0
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
+  const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
   return showStep(context, workbench, 'fix', {
     title: 'Fix',
     content: html`
-      ${showVerdict(run)}
-      ${!workbench.isCurrent && html`<p class="problem">The files have changed since this check. <a href=${stepLink(context, 'check')}>Check them again</a> to see what is left.</p>`}
+      ${showChecked(context, workbench, run)}
+      ${found === 0 && workbench.isOpen && workbench.isCurrent && html`<p>Nothing is left to fix. <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
       ${errors > 0 && html`<p>${count(errors, 'thing')} to fix. Begin at the top: what follows from a cause disappears with it.</p>`}
       ${showPartial(summary)}
-      ${(run.errorCount ?? 0) + (run.warningCount ?? 0) > 0 && showDownloads(context)}
-      ${showViews(context, '/findings')}
+      ${found > 0 && showDownloads(context)}
+      ${found > 0 && showViews(context, '/findings')}
       ${
         earlier !== undefined &&
         html`<p class="soft"><a href=${recordsLink(context, { new: earlier.runId })}>Only findings that check ${earlier.runId} did not have</a>
@@ -124,6 +127,16 @@ async function showCauses(context: Context): Promise<Outcome> {
       ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
       ${showNotRun(summary, workbench.rules)}`,
   })
+}
+
+/** What the check found, and whether the files are still those that it read. */
+function showChecked(context: Context, workbench: Workbench, run: Run): (VNode | false)[] {
+  return [showVerdict(run), showStale(context, workbench)]
+}
+
+export function showStale(context: Context, { isCurrent, isOpen }: Workbench): VNode | false {
+  if (isCurrent || !isOpen) return false
+  return html`<p class="problem">The files have changed since this check. <a href=${stepLink(context, 'check')}>Check them again</a> to see what is left.</p>`
 }
 
 /** Before the first check, or after one that did not finish. */
@@ -188,13 +201,37 @@ function showPartial({ codes = [] }: Summary): VNode | false {
   </details>`
 }
 
-function showNotRun({ notRun = [] }: Summary, rules: Catalogue | undefined): VNode | false {
-  if (notRun.length === 0) return false
-  return html`<details>
-    <summary>${count(notRun.length, 'rule')} could not run, or not for all records</summary>
-    <ul>${notRun.map(({ errorCode, reason }) => html`<li>${showCode(rules, errorCode)}: ${reason}</li>`)}</ul>
-  </details>`
+function showNotRun({ notRun = [], undecided = [] }: Summary, rules: Catalogue | undefined): VNode[] {
+  const partly = new Set(undecided.map(({ errorCode }) => errorCode)).size
+  const list = (summary: string, items: readonly VNode[]) =>
+    html`<details><summary>${summary}</summary><ul>${items}</ul></details>`
+  const whole = notRun.map(({ errorCode, reason }) => html`<li>${showCode(rules, errorCode)}: ${reason}</li>`)
+  const byField = [...Map.groupBy(undecided, ({ file, field }) => `${file}\n${field}`).values()]
+  const unknown = byField
+    .toSorted((one, other) => mostRecords(other) - mostRecords(one))
+    .map((group) => showUnknown(group, rules))
+  return [
+    ...(notRun.length > 0 ? [list(`${count(notRun.length, 'rule')} could not run`, whole)] : []),
+    ...(partly > 0 ? [list(`${count(partly, 'rule')} did not run for some records`, unknown)] : []),
+  ]
 }
+
+type Undecided = NonNullable<Summary['undecided']>
+
+const mostRecords = (group: Undecided): number => Math.max(...group.map(({ records }) => records))
+
+/** The rules that a field kept from running, as one sentence: it can be many. */
+function showUnknown(group: Undecided, rules: Catalogue | undefined): VNode {
+  const [first] = group
+  const codes = group.map(
+    ({ errorCode, records }, index) =>
+      html`${index > 0 && ', '}${showCode(rules, errorCode)} (${count(records, 'record')})`,
+  )
+  return html`<li>${first?.field} of ${titleOf(rules, first?.file ?? '')} is unknown in some records. Not run for them: ${codes}.</li>`
+}
+
+const titleOf = (rules: Catalogue | undefined, file: string): string =>
+  rules?.definition.files.find((each) => each.file === file)?.title ?? file
 
 /** A code, as a link to its rule if that is known. */
 function showCode(rules: Catalogue | undefined, code: string): VNode | string {
@@ -227,7 +264,7 @@ async function showCodes(context: Context): Promise<Shown> {
   return showStep(context, workbench, 'fix', {
     title: 'Findings by code',
     content: html`
-      ${showVerdict(run)}
+      ${showChecked(context, workbench, run)}
       ${showPartial(summary)}
       ${showViews(context, '/findings/codes')}
       <${Table} region class="cards" label="Findings by code" caption="Most frequent first" columns=${CODE_COLUMNS}>
@@ -246,14 +283,14 @@ function showKind(context: Context, kind: CodeSummary, rules: Catalogue | undefi
       <a href=${recordsLink(context, { code: errorCode })}>${errorCode}</a>
       ${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}
     </th>
-    <td data-label="Severity"><span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span></td>
-    <td class="number" data-label="Findings">${number.toLocaleString('en-NZ')}</td>
-    <td class="number" data-label="Learners">${students?.toLocaleString('en-NZ') ?? ''}</td>
-    <td data-label="What is wrong">${
+    <td><span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span></td>
+    <td class="number">${number.toLocaleString('en-NZ')}</td>
+    <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td>
+    <td>${
       rule !== undefined &&
       html`${summarise(rule.message)} <a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>The rule</a>`
     }</td>
-    <td data-label="How to fix it">${rule?.fix}</td>
+    <td>${rule?.fix}</td>
   </tr>`
 }
 
@@ -275,7 +312,7 @@ async function showLearners(context: Context): Promise<Shown> {
   return showStep(context, workbench, 'fix', {
     title: 'Findings by learner',
     content: html`
-      ${showVerdict(run)}
+      ${showChecked(context, workbench, run)}
       ${showViews(context, '/findings/learners')}
       ${totalCount === 0 && html`<p>No finding is about a learner.</p>`}
       ${

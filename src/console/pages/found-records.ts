@@ -7,7 +7,7 @@ import { readRecord } from '../record-text.ts'
 import { type Catalogue, ruleLink } from '../rules.ts'
 import { Pager } from '../table.ts'
 import { readExplanations, showExplanation, type Target } from './explanations.ts'
-import { type Cause, findingsOf, recordsLink, showUnchecked, showViews } from './fix.ts'
+import { type Cause, findingsOf, recordsLink, showStale, showUnchecked, showViews } from './fix.ts'
 import { readRuns } from './runs.ts'
 import { type Run, readWorkbench, showStep, stepLink, tokenOf } from './workbench.ts'
 
@@ -67,6 +67,7 @@ async function showRecords(context: Context): Promise<Shown> {
     content: html`
       ${cause === undefined && showViews(context, '/findings/records')}
       ${cause !== undefined && showCauseHead(context, cause)}
+      ${showStale(context, workbench)}
       ${target !== undefined && showExplanation(context, workbench, explanations, target)}
       ${showFilters(context, chosen, rules, runs)}
       <p role="status" data-results>

@@ -165,7 +165,7 @@ function showAuthority({ registrationAuthority: authority }: Occupation): VNode 
   const website = isLink ? html`<a href=${websiteUrl} rel="noreferrer">${websiteUrl}</a>` : websiteUrl
   return html`<h2>Registration</h2><dl class="pairs">
     ${nameEnglish !== undefined && html`<dt>Authority</dt><dd>${nameEnglish}</dd>`}
-    ${nameMaori !== undefined && html`<dt>Authority</dt><dd>${maori(nameMaori)}</dd>`}
+    ${nameMaori !== undefined && html`<dt>Authority in te reo Māori</dt><dd>${maori(nameMaori)}</dd>`}
     ${email !== undefined && html`<dt>E-mail</dt><dd>${email}</dd>`}
     ${telephone !== undefined && html`<dt>Telephone</dt><dd>${telephone}</dd>`}
     ${websiteUrl !== undefined && html`<dt>Website</dt><dd>${website}</dd>`}

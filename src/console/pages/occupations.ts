@@ -221,6 +221,7 @@ async function browse(api: Api, { group, minor, cursor }: Browsed): Promise<VNod
     </section>
     <aside aria-labelledby="groups">
       <h2 id="groups">Groups</h2>
+      <p class="soft">Each occupation is listed and counted in its primary group.</p>
       <ul class="facets">
         ${group !== undefined && html`<li><a href="/console/occupations">All occupations</a></li>`}
         ${majors.map((each) => showFacet(each, each.primaryCount, {}, minor === undefined ? group : undefined))}

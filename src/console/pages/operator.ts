@@ -4,7 +4,7 @@ import { type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { count } from '../links.ts'
-import { listRevisions } from '../revisions.ts'
+import { listRevisions, showRevisionNumber } from '../revisions.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 
@@ -71,10 +71,10 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
         <dt>Health</dt><dd>${health}</dd>
       </dl>
       <h2>Catalogue</h2>
-      <${Table} region label="Revisions" columns=${REVISION_COLUMNS}>
+      <${Table} region class="cards" label="Revisions" columns=${REVISION_COLUMNS}>
         ${revisions.map(
           ({ revision, stored, command, totalCount }) => html`<tr>
-            <th scope="row"><a href=${`/console/changes/${revision}`}>${revision}</a></th>
+            <th scope="row">${showRevisionNumber({ revision })}</th>
             <td class="when"><${Time} at=${stored} /></td>
             <td>${command}</td>
             <td class="number">${totalCount}</td>
@@ -91,7 +91,7 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
       <p><a href="/console/operator/organisations">What each organisation uses, and suspending one</a></p>
       <h2>Keys</h2>
       <p>${count(live.length, 'valid key')}${warning}.</p>
-      <${Table} region label="Keys" columns=${KEY_COLUMNS}>${keys.map((key) => showKey(key, now))}<//>
+      <${Table} region class="cards" label="Keys" columns=${KEY_COLUMNS}>${keys.map((key) => showKey(key, now))}<//>
       <h2>Refused credentials</h2>
       <p class="soft">Since this process started. The log names the caller of each.</p>
       ${showCounts(refused, 'refused credentials')}`,

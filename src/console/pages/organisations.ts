@@ -39,7 +39,7 @@ const COLUMNS = [
   { name: 'Findings', number: true },
 ]
 
-const organisationLink = (eid: string, rest = '') => `${HOME}/${encodeURIComponent(eid)}${rest}`
+export const organisationLink = (eid: string, rest = '') => `${HOME}/${encodeURIComponent(eid)}${rest}`
 const eidOf = ({ request }: Context) => (request.params as { organisation: string }).organisation
 const pathOf = (context: Context, rest = '') => `/organisations/${encodeURIComponent(eidOf(context))}${rest}`
 
@@ -52,9 +52,9 @@ async function listOrganisations({ api, query }: Context): Promise<Shown> {
     title: 'Organisations',
     wide: true,
     content: html`<h1>Organisations</h1>
-      <p>${count(totalCount, 'organisation')} that a key covers, that ${totalCount === 1 ? 'has' : 'have'} submissions, or that
+      <p>${count(totalCount, 'organisation')} that a key covers, that ${totalCount === 1 ? 'has' : 'have'} submissions, or that${' '}
         ${totalCount === 1 ? 'is' : 'are'} suspended. <a href="/console/operator">Operator</a></p>
-      <${Table} region label="Organisations" columns=${COLUMNS}>${results.map(showRow)}<//>
+      <${Table} region class="cards" label="Organisations" columns=${COLUMNS}>${results.map(showRow)}<//>
       <${Pager} page=${page} pages=${Math.ceil(totalCount / PAGE_SIZE)} to=${(each: number) => link(HOME, { page: each })} />`,
   }
 }

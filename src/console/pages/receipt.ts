@@ -4,6 +4,7 @@ import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
+import { readRules } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { showExplanations } from './explanations.ts'
@@ -29,14 +30,16 @@ export const receiptLink = (context: Context, number?: number): string =>
 
 async function showReceiptPage(context: Context): Promise<Shown> {
   const receipt = await readReceipt(context, context.query.get('number') ?? undefined)
+  const rules = await readRules(context.api, receipt.definition?.name)
+  const titles = new Map(rules?.definition.files.map(({ file, title }) => [file, title]))
   return {
     title: `Receipt – ${nameReturn(receipt)}`,
     content: html`<nav class="crumbs no-print" aria-label="Breadcrumb"><a href=${stepLink(context, 'submit')}>The submission</a></nav>
-      ${showReceipt(context, receipt)}`,
+      ${showReceipt(context, receipt, titles)}`,
   }
 }
 
-function showReceipt(context: Context, receipt: Receipt): VNode {
+function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<string, string>): VNode {
   const { files = [], explanations = [], earlier = [], definition } = receipt
   const facts: readonly (readonly [string, VNode | string | undefined])[] = [
     ['Organisation', receipt.eid],
@@ -66,10 +69,10 @@ function showReceipt(context: Context, receipt: Receipt): VNode {
     <${Table} label="Files" class="cards" columns=${['File', { name: 'Records', number: true }, { name: 'Bytes', number: true }, 'SHA-256']}>
       ${files.map(
         ({ file, records, bytes, sha256 }) => html`<tr>
-          <th scope="row">${file}</th>
-          <td class="number" data-label="Records">${records?.toLocaleString('en-NZ')}</td>
-          <td class="number" data-label="Bytes">${bytes?.toLocaleString('en-NZ')}</td>
-          <td class="mono digest" data-label="SHA-256">${sha256}</td>
+          <th scope="row">${titles.get(file ?? '') ?? file}</th>
+          <td class="number">${records?.toLocaleString('en-NZ')}</td>
+          <td class="number">${bytes?.toLocaleString('en-NZ')}</td>
+          <td class="mono digest">${sha256}</td>
         </tr>`,
       )}
     <//>

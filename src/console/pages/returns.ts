@@ -1,10 +1,13 @@
 import type * as types from '../../../client/src/types.ts'
+import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { count, link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
+import { type Catalogue, readRules, ruleLink, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { Time, Until } from '../time.ts'
+import { organisationLink } from './organisations.ts'
 
 /** The pages of the collecting agency. */
 export const returnPages: readonly Route[] = [
@@ -40,13 +43,15 @@ export async function showReturns({ api, principal, eid }: Context): Promise<VNo
   if (results.length === 0) return false
   const mayWrite = principal.scopes.has('submissions:write')
   return html`<${Table} region class="cards" label="Returns" caption=${`Returns of organisation ${eid}`} columns=${COLUMNS}>
-    ${results.map(({ returnId = '', name, dueDate, window, returnStatus, errorCount, submissionToken }) => {
+    ${results.map((each) => {
+      const { returnId = '', name, dueDate, timeZone, window, notes } = each
+      const { returnStatus, errorCount, submissionToken } = each
       const title = name ?? `Return ${returnId}`
       return html`<tr>
-        <th scope="row">${submissionToken === undefined ? title : html`<a href=${link(submissionLink(submissionToken), { eid })}>${title}</a>`}</th>
-        <td class="when" data-label="Due"><${Time} at=${dueDate} />${window === 'Overdue' && html` <span class="tag error">overdue</span>`}</td>
-        <td data-label="State">${describe(returnStatus)}</td>
-        <td class="number" data-label="Errors">${errorCount?.toLocaleString('en-NZ')}</td>
+        <th scope="row">${submissionToken === undefined ? title : html`<a href=${link(submissionLink(submissionToken), { eid })}>${title}</a>`}${notes !== undefined && html`<br /><span class="soft note">${notes}</span>`}</th>
+        <td class="when"><${Until} at=${dueDate} zone=${timeZone} />${window === 'Overdue' && html` <span class="tag error">overdue</span>`}</td>
+        <td>${describe(returnStatus)}</td>
+        <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
         <td>
           ${
             submissionToken === undefined &&
@@ -76,15 +81,17 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
   ])
   const { return: described = {}, statuses = {}, changes = {}, results = [], totalCount = 0 } = overview
   const title = described.name ?? `Return ${returnId}`
+  const rules = await readRules(api, described.definition).catch(unlessRefused)
   return {
     title,
     wide: true,
     content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/submissions">Submissions</a></nav>
       <h1>${title}</h1>
       <p class="facts">
-        ${described.dueDate !== undefined && html`<span>Due <${Time} at=${described.dueDate} /></span>`}
-        ${described.closeWindowDate !== undefined && html`<span>Closes <${Time} at=${described.closeWindowDate} /></span>`}
+        ${described.dueDate !== undefined && html`<span>Due <${Until} at=${described.dueDate} zone=${described.timeZone} /></span>`}
+        ${described.closeWindowDate !== undefined && html`<span>Closes <${Until} at=${described.closeWindowDate} zone=${described.timeZone} /></span>`}
       </p>
+      ${described.notes !== undefined && html`<p>${described.notes}</p>`}
       <nav aria-label="Organisations by state" class="views"><ul>
         <li><a href=${returnLink(returnId)} aria-current=${status === undefined ? 'page' : undefined}>All</a></li>
         ${Object.entries(statuses).map(
@@ -96,23 +103,29 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
       <${Table} region class="cards" label="Organisations" columns=${['Organisation', 'State', { name: 'Errors', number: true }, { name: 'Warnings', number: true }, 'Submitted']}>
         ${results.map(
           ({ eid, returnStatus, errorCount, warningCount, dateSubmitted }) => html`<tr>
-            <th scope="row">${eid}</th>
-            <td data-label="State">${describe(returnStatus)}</td>
-            <td class="number" data-label="Errors">${errorCount?.toLocaleString('en-NZ')}</td>
-            <td class="number" data-label="Warnings">${warningCount?.toLocaleString('en-NZ')}</td>
-            <td class="when" data-label="Submitted"><${Time} at=${dateSubmitted} /></td>
+            <th scope="row"><a href=${organisationLink(eid ?? '')}>${eid}</a></th>
+            <td>${describe(returnStatus)}</td>
+            <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
+            <td class="number">${warningCount?.toLocaleString('en-NZ')}</td>
+            <td class="when"><${Time} at=${dateSubmitted} /></td>
           </tr>`,
         )}
       <//>
       <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / PAGE_SIZE))}
         to=${(number: number) => returnLink(returnId, { status, page: number })} />
-      ${causes.length > 0 && html`<h2>What most organisations have to fix</h2>${showCauses(causes)}`}`,
+      ${causes.length > 0 && html`<h2>What organisations have to fix</h2>${showCauses(causes, rules)}`}`,
   }
 }
 
-function showCauses(causes: NonNullable<types.ReturnCauses['causes']>): VNode {
+/** An operator may lack the scope for rules, and then sees their codes. */
+function unlessRefused(error: unknown): undefined {
+  if (!(error instanceof ApiProblem)) throw error
+}
+
+function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Catalogue | undefined): VNode {
   const columns = [
     'Code',
+    'What is wrong',
     'Severity',
     'File',
     'Field',
@@ -122,13 +135,25 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>): VNode {
   return html`<${Table} region class="cards" label="Most frequent causes" columns=${columns}>
     ${causes.map(
       ({ code, severity = '', file, field, organisations, records }) => html`<tr>
-        <th scope="row">${code}</th>
-        <td data-label="Severity"><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
-        <td data-label="File">${file}</td>
-        <td class="mono" data-label="Field">${field}</td>
-        <td class="number" data-label="Organisations">${organisations?.toLocaleString('en-NZ')}</td>
-        <td class="number" data-label="Records">${records?.toLocaleString('en-NZ')}</td>
+        <th scope="row">${showCode(code, rules)}</th>
+        <td>${summarise(rules?.byCode.get(code ?? '')?.message ?? '')}</td>
+        <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
+        <td>${file}</td>
+        <td class="mono">${field}</td>
+        <td class="number">${organisations?.toLocaleString('en-NZ')}</td>
+        <td class="number">${records?.toLocaleString('en-NZ')}</td>
       </tr>`,
     )}
   <//>`
+}
+
+function showCode(code = '', rules: Catalogue | undefined): VNode | string {
+  if (rules?.byCode.has(code) !== true) return code
+  return html`<a href=${ruleLink(rules.definition.name, code)}>${code}</a>`
+}
+
+/** The notes of the return of a submission for those who submit it. */
+export async function readNotes({ api }: Context, returnId: string): Promise<string | undefined> {
+  const { results = [] } = await api.call<ReturnPage>('/returns', { query: { pageSize: SHOWN } })
+  return results.find((each) => each.returnId === returnId)?.notes
 }

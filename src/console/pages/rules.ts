@@ -38,7 +38,7 @@ async function showRules({ api, query }: Context): Promise<Shown> {
       </form>
       <p role="status" data-results>${count(found.length, 'rule')}.</p>
       <div data-results>
-        <${Table} region label="Rules" columns=${['Code', 'Severity', 'File', 'What it finds', 'How to fix it']}>
+        <${Table} region class="cards" label="Rules" columns=${['Code', 'Severity', 'File', 'What it finds', 'How to fix it']}>
           ${shown.map((rule) => showRow(name, rule))}
         <//>
         ${found.length > shown.length && html`<p><a href=${all}>Show ${count(found.length - shown.length, 'more rule')}</a></p>`}
@@ -91,7 +91,7 @@ async function showRule({ api, request }: Context): Promise<Shown> {
     title: `Rule ${code}`,
     content: html`<p class="soft"><a href=${link('/console/rules', { definition: name })}>Rules</a></p>
       <h1>${code}</h1>
-      <p class="verdict">${message}</p>
+      <p class="verdict">${summarise(message)}</p>
       ${why !== undefined && html`<h2>Why it matters</h2><p>${why}</p>`}
       ${fix !== undefined && html`<h2>How to fix it</h2><p>${fix}</p>`}
       <dl class="pairs">

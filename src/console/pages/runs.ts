@@ -113,7 +113,7 @@ const STATUSES: Readonly<Record<string, string>> = {
 }
 
 function runTable(context: Context, runs: readonly Run[]): VNode {
-  return html`<${Table} label="Checks so far" class="narrow" columns=${RUN_COLUMNS}>
+  return html`<${Table} label="Checks so far" class="narrow cards" columns=${RUN_COLUMNS}>
     ${runs.map(({ runId, dateCompleted, dateReceived, status, errorCount, warningCount }, index) => {
       const other = link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: runId })
       return html`<tr>

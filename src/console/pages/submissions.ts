@@ -84,11 +84,11 @@ function showSubmissions({ results, totalCount }: Page<Submission>, eid: string)
       const at = link(submissionLink(submissionToken), { eid })
       return html`<tr>
         <th scope="row"><a href=${at}>${nameReturn(submission)}</a></th>
-        <td data-label="Status">${describeStatus(submissionStatus)}</td>
-        <td class="number" data-label="Errors">${run?.errorCount?.toLocaleString('en-NZ')}</td>
-        <td class="number" data-label="Warnings">${run?.warningCount?.toLocaleString('en-NZ')}</td>
-        <td class="when" data-label="Started"><${Time} at=${dateCreated} /></td>
-        <td class="when" data-label="Checked"><${Time} at=${run?.dateCompleted} /></td>
+        <td>${describeStatus(submissionStatus)}</td>
+        <td class="number">${run?.errorCount?.toLocaleString('en-NZ')}</td>
+        <td class="number">${run?.warningCount?.toLocaleString('en-NZ')}</td>
+        <td class="when"><${Time} at=${dateCreated} /></td>
+        <td class="when"><${Time} at=${run?.dateCompleted} /></td>
       </tr>`
     })}
   <//>`

@@ -36,7 +36,7 @@ async function showSubmit(context: Context): Promise<Shown> {
 }
 
 /** What must be done before the submission can be submitted. */
-function listOpen(context: Context, { submission, isCurrent }: Workbench): readonly VNode[] {
+function listOpen(context: Context, { submission, missing, isCurrent }: Workbench): readonly VNode[] {
   const { files = [], validationRun: run } = submission
   const open: VNode[] = []
   if (files.length === 0) open.push(html`<a href=${stepLink(context, 'files')}>Send the files</a>.`)
@@ -46,10 +46,13 @@ function listOpen(context: Context, { submission, isCurrent }: Workbench): reado
     open.push(
       html`The newest check does not cover the current files. <a href=${stepLink(context, 'check')}>Check them</a>.`,
     )
-  else if ((run?.errorCount ?? 0) > 0)
+  else if ((run?.errorCount ?? 0) > 0) {
+    for (const { title } of missing)
+      open.push(html`${title} is missing. <a href=${stepLink(context, 'files')}>Send it</a>.`)
     open.push(
       html`<a href=${stepLink(context, 'fix')}>${count(run?.errorCount ?? 0, 'error')}</a> must be fixed.`,
     )
+  }
   return open
 }
 
@@ -81,8 +84,9 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
     ${showFiles(workbench)}
     ${
       run !== undefined &&
-      html`<p>Check ${run.runId} found no errors and ${count(run.warningCount ?? 0, 'warning')}.
-      <a href=${stepLink(context, 'fix')}>See the findings</a></p>`
+      html`<p>Check ${run.runId} found no errors and ${count(run.warningCount ?? 0, 'warning')}.${
+        (run.warningCount ?? 0) > 0 && html` <a href=${stepLink(context, 'fix')}>See the findings</a>`
+      }</p>`
     }
     <p class="actions"><a class="button" href=${receiptLink(context)}>Receipt</a></p>
     ${showReopen(context)}`
@@ -90,7 +94,7 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
 
 function showFiles({ submission: { files = [] }, rules }: Workbench): VNode {
   const titles = new Map(rules?.definition.files.map(({ file, title }) => [file, title]))
-  return html`<${Table} label="Files" class="narrow" columns=${['File', { name: 'Records', number: true }, 'SHA-256']}>
+  return html`<${Table} label="Files" class="narrow cards" columns=${['File', { name: 'Records', number: true }, 'SHA-256']}>
     ${files.map(
       ({ file, records, sha256 }) => html`<tr>
         <th scope="row">${titles.get(file) ?? file}</th>

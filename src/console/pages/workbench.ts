@@ -4,7 +4,7 @@ import type { Context, Shown } from '../context.ts'
 import { type ComponentChildren, html, type VNode } from '../html.ts'
 import { count, link, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
-import { Time } from '../time.ts'
+import { Until } from '../time.ts'
 
 /** A submission from `/v1/submissions/{token}`. */
 export type Submission = Having<
@@ -111,7 +111,7 @@ interface PageOptions {
 /** A page of the workbench: what the submission is, its steps, and the content of one of them. */
 export function showStep(
   context: Context,
-  { submission, missing, isCurrent }: Workbench,
+  { submission, missing, isOpen, isCurrent }: Workbench,
   current: Step | undefined,
   { title, content, ...shown }: PageOptions,
 ): Shown {
@@ -143,12 +143,12 @@ export function showStep(
     title: `${title} – ${nameReturn(submission)}`,
     content: html`<div class="workbench">
       <nav class="crumbs" aria-label="Breadcrumb"><a href=${link('/console/submissions', { eid })}>Submissions</a></nav>
-      <h1>${nameReturn(submission)}${dueDate !== undefined && html` <span class="soft">due <${Time} at=${dueDate} /></span>`}</h1>
+      <h1>${nameReturn(submission)}${dueDate !== undefined && html` <span class="soft">due <${Until} at=${dueDate} /></span>`}</h1>
       <p class="facts">
         ${submission.returnName !== undefined && html`<span>Return ${returnId}</span>`}
         <span>Organisation ${submission.eid}</span>
         <span>${describeStatus(status)}</span>
-        ${status !== 'Submitted' && submission.tokenExpiry !== undefined && html`<span>Open until <${Time} at=${submission.tokenExpiry} /></span>`}
+        ${isOpen && submission.tokenExpiry !== undefined && html`<span>Open until <${Until} at=${submission.tokenExpiry} /></span>`}
         <a href=${link(submissionLink(tokenOf(context), '/activity'), { eid })}>Activity</a>
       </p>
       <nav aria-label="Steps">

@@ -54,6 +54,20 @@ const ResultsSummary = Type.Object(
         description: 'Checks that could not run.',
       }),
     ),
+    undecided: Type.Optional(
+      Type.Array(
+        Type.Object({
+          errorCode: text('The code.'),
+          file: text('The file of the field.'),
+          field: text('The field whose value is unknown.'),
+          records: count('Records for which the check did not run.'),
+        }),
+        {
+          description:
+            'Checks that did not run for some records, because a value that they need is unknown, such as one that cannot be read. Absent from runs of earlier versions.',
+        },
+      ),
+    ),
   },
   { description: 'What the current run of a submission found, by code.' },
 )
@@ -78,6 +92,7 @@ const EXAMPLE = {
     },
   ],
   notRun: [],
+  undecided: [{ errorCode: 'CCO-201', file: 'learner', field: 'dateOfBirth', records: 12 }],
 }
 
 export function getSummary({ servers, sealer }: ResultsOptions): Operation {
@@ -133,5 +148,6 @@ async function summarise(reader: Reader, submission: Submission, sealer: Sealer)
       return { ...code, ...(of > 0 && { share: Math.round((code.count / of) * 1e6) / 1e6 }) }
     }),
     notRun: summary.notRun.map(({ code, reason }) => ({ errorCode: code, reason })),
+    undecided: summary.undecided?.map(({ code, ...rest }) => ({ errorCode: code, ...rest })),
   }
 }

@@ -47,10 +47,19 @@ interface NotRun {
   readonly reason: string
 }
 
+interface Undecided {
+  readonly code: string
+  readonly file: string
+  readonly field: string
+  readonly records: number
+}
+
 /** The results of a run besides its findings; they may contain personal data. */
 export interface RunSummary {
   readonly codes: readonly CodeCount[]
   readonly notRun: readonly NotRun[]
+  /** For how many records a check did not run, by the field that is unknown; absent from runs of earlier versions. */
+  readonly undecided?: readonly Undecided[]
   readonly definition?: {
     readonly name: string
     readonly version: string
