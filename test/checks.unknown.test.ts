@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -67,6 +67,27 @@ describe('an unknown value', () => {
     })
     const references = findings.filter(({ errorCode }) => errorCode === 'ENR-00-reference1')
     expect(references.map(({ value }) => value)).toEqual(['S7654321'])
+  })
+
+  test.each([
+    ['learners', (cells: string[]) => cells.with(3, 'Broken "x" y')],
+    ['courses', (cells: string[]) => cells.with(2, 'Broken "x" y')],
+    ['courses', (cells: string[]) => cells.toSpliced(2, 0, 'one too many')],
+    ['enrolments', (cells: string[]) => cells.with(-1, 'Broken "x" y')],
+    ['course-completions', (cells: string[]) => cells.slice(0, -1)],
+  ] as const)('of a record of %s that cannot be read is not taken for absent', async (file, change) => {
+    const { place } = await checkAfter(() => undefined)
+    const path = join(place, `${file}.csv`)
+    const lines = readFileSync(path, 'utf8').split('\n')
+    for (const line of [1, 4, 9]) lines[line] = change((lines[line] ?? '').split(',')).join(',')
+    writeFileSync(path, lines.join('\n'))
+    const { findings, summary } = await checkFolder(place, 'sdr')
+    expect(findings.map(({ errorCode, line }) => [errorCode.slice(3), line])).toEqual([
+      ['-00-record', 2],
+      ['-00-record', 5],
+      ['-00-record', 10],
+    ])
+    expect(summary.undecided.filter((each) => each.file === file)).not.toEqual([])
   })
 
   test('is unknown whatever codes are checked', async () => {

@@ -291,10 +291,16 @@ export class Causes {
         absence.own.length === 0 ? toPlainForm(readKey(cell, absence.ownKey)) : readKey(cell, absence.own)
       const value = absence.suspects.get(key)
       // Only a key that is written differently takes the place of another one.
-      if (value !== undefined && this.#alike.get(absence.key.check.code)?.has(toPlainForm(value)) === true)
+      if (value !== undefined && this.#findAlike(absence.key.check, value) !== undefined)
         return { check: absence.key.check, value }
     }
     return undefined
+  }
+
+  /** The key of another spelling that a reference probably means. */
+  #findAlike({ code }: Check, value: string): string | undefined {
+    const alike = this.#alike.get(code)?.get(toPlainForm(value))
+    return alike === value ? undefined : alike
   }
 
   #find(finding: SeenFinding): Building {
@@ -390,7 +396,7 @@ export class Causes {
     const target = this.#context.definition.resources.find(({ name }) => name === key.resource)
     const file = target?.path ?? key.resource
     const fix = describeCheck(this.#context.definition, from, check).fix
-    const alike = this.#alike.get(check.code)?.get(toPlainForm(value))
+    const alike = this.#findAlike(check, value)
     if (alike !== undefined) {
       const describe = () =>
         `${names} of ${from.path} is written differently from ${file}, such as ${shorten(value)} instead of ${shorten(alike)}.`

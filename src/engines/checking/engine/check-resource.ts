@@ -1,5 +1,6 @@
 import type { Check, Condition, Field, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
+import { compileBroken, readBroken } from './broken-record.ts'
 import { compileField, type FieldCheck } from './field-checks.ts'
 import type { Found } from './found.ts'
 import { NumberList } from './interner.ts'
@@ -83,7 +84,12 @@ export function checkResource(run: ResourceRun): RecordIndex {
   const recordFault = position(resource.recordCheck)
   const { cells } = reader
   const { positions, width } = columns
-  const unknown = new Unknown(resource.fields.length, (field) => cells[positions[field] ?? -1] ?? '')
+  const unknown = new Unknown(resource.fields.length, (field) => {
+    const position = positions[field] ?? -1
+    return (unknown.isWhole ? unknown.broken : cells)[position] ?? ''
+  })
+  const separator = file.format.kind === 'csv' ? file.format.separator : undefined
+  const readValues = compileBroken(resource)
   const { fieldChecks, recordTests, setRecord } = compileChecks(run, unknown)
   const count = fieldChecks.length
   const isTable = file.format.kind === 'csv'
@@ -96,11 +102,11 @@ export function checkResource(run: ResourceRun): RecordIndex {
       if (index.faults.size < MOST_FAULT_TEXTS) index.faults.set(record, fault)
       if (recordFault !== -1) found.add(recordFault, record)
       if (fault === EMPTY) continue
-      // What the record would say about others is unknown.
+      // What the record would say about others is unknown, but it may be the one that they mean.
       values.fill('')
-      unknown.markAll()
+      unknown.markAll(separator === undefined ? [] : readBroken(reader, separator))
       for (let step = 0; step < steps.length; step++) (steps[step] as RecordStep)(values, record, unknown)
-      store?.(record, values, unknown)
+      store?.(record, readValues(unknown.cellOf), unknown)
       continue
     }
     setRecord(record)

@@ -1,4 +1,5 @@
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
+import { readCell } from './broken-record.ts'
 import type { Found } from './found.ts'
 import { NumberList, NumberSet } from './interner.ts'
 import { type KeyReader, type KeySpace, ReferencedKeys } from './keys.ts'
@@ -22,13 +23,16 @@ interface Link {
 
 /**
  * References to no record. A record of the other file whose key is unknown may be the one that is meant: certainly if
- * the two differ only in case, spaces, punctuation or leading zeros, and possibly each if at least half of the keys
- * are unknown. Then nothing is said about the reference.
+ * the two differ only in case, spaces, punctuation or leading zeros, or if a record that cannot be read contains the
+ * key, and possibly each if at least half of the keys are unknown. Then nothing is said about the reference.
  */
 class Misses {
   readonly #resource: string
   readonly #fields: readonly number[]
   readonly #forms = new Set<string>()
+  /** Keys that records contain which cannot be read. */
+  readonly #broken = new NumberSet()
+  #brokenCount = 0
   #known = 0
   #unknown = 0
   #field = -1
@@ -41,8 +45,12 @@ class Misses {
     this.#fields = fields
   }
 
-  /** Notes the key of a record to which others may refer. */
-  note(isKnown: boolean, values: Values, unknown: Unknown): void {
+  /**
+   * Notes the key of a record to which others may refer.
+   *
+   * @param readBroken the keys that a record contains which cannot be read
+   */
+  note(isKnown: boolean, values: Values, unknown: Unknown, readBroken: BrokenReader): void {
     if (isKnown) {
       this.#known++
       return
@@ -51,14 +59,18 @@ class Misses {
     if (field === -1) return
     this.#unknown++
     if (this.#field === -1) this.#field = field
-    if (unknown.isWhole || this.#forms.size >= MOST_FORMS) return
+    if (unknown.isWhole && this.#brokenCount < MOST_FORMS) {
+      for (const key of readBroken(unknown)) if (this.#broken.add(key)) this.#brokenCount++
+    }
+    if (this.#forms.size >= MOST_FORMS) return
     const form = toForm(this.#fields, (each) => values[each] || unknown.cellOf(each))
     if (form !== '') this.#forms.add(form)
   }
 
   /** @param form of the reference, if its values are still there */
-  add(record: number, form: (() => string) | undefined): void {
-    if (form !== undefined && this.#forms.size > 0 && this.#forms.has(form())) this.#hidden++
+  add(record: number, key: number, form: (() => string) | undefined): void {
+    if (this.#broken.has(key)) this.#hidden++
+    else if (form !== undefined && this.#forms.size > 0 && this.#forms.has(form())) this.#hidden++
     else this.#records.push(record)
   }
 
@@ -78,6 +90,23 @@ const MOST_FORMS = 200_000
 function toForm(fields: readonly number[], read: (field: number) => string): string {
   const parts = fields.map((field) => toPlainForm(read(field)))
   return parts.includes('') ? '' : parts.join('\n')
+}
+
+/** The keys that a record which cannot be read contains: one value may be in any cell, several are where they belong. */
+type BrokenReader = (unknown: Unknown) => number[]
+
+function compileBrokenKeys(space: KeySpace, resource: Resource, fields: readonly number[]): BrokenReader {
+  const readKey = space.compile(resource, fields)
+  const [only = -1] = fields
+  const values: string[] = new Array(resource.fields.length).fill('')
+  const readers = resource.fields.map((field) => compileValues(field).read)
+  const toKey = (cellOf: (field: number) => string): number[] => {
+    for (const field of fields) values[field] = readCell(readers[field] ?? String, cellOf(field))
+    const key = readKey(values)
+    return key === -1 ? [] : [key]
+  }
+  return ({ broken, cellOf }) =>
+    fields.length === 1 && only !== -1 ? broken.flatMap((cell) => toKey(() => cell)) : toKey(cellOf)
 }
 
 /** The destination of a check's findings, or why it does not run. */
@@ -225,10 +254,11 @@ export class References {
   /** Collects the keys of a file that another file refers to. */
   #collect({ key, target, misses }: Link, resource: Resource): RecordStep {
     const read = this.#space.compile(resource, key.references)
+    const readBroken = compileBrokenKeys(this.#space, resource, key.references)
     const others = key.matches.map(({ reference }) => this.#space.compile(resource, [reference]))
     return (values, _record, unknown) => {
       const number = read(values)
-      misses.note(number !== -1, values, unknown)
+      misses.note(number !== -1, values, unknown, readBroken)
       if (number === -1) return
       target.keys.add(number)
       for (let index = 0; index < others.length; index++)
@@ -251,6 +281,7 @@ export class References {
         if (target.keys.has(number)) return
         misses.add(
           record,
+          number,
           values === undefined ? undefined : () => toForm(key.fields, (field) => values[field] ?? ''),
         )
       })
@@ -332,9 +363,10 @@ export class References {
         for (const by of each.by) {
           if (by.resource !== resource.name) continue
           const read = this.#space.compile(resource, by.fields)
+          const readBroken = compileBrokenKeys(this.#space, resource, by.fields)
           steps.push((values, _record, unknown) => {
             const key = read(values)
-            used.misses.note(key !== -1, values, unknown)
+            used.misses.note(key !== -1, values, unknown, readBroken)
             if (key !== -1) used.keys.add(key)
           })
         }
@@ -344,7 +376,7 @@ export class References {
         if (position === -1) continue
         const read = this.#space.compile(target, each.fields)
         const step = this.#whenRead(true, read, undefined, (key, _value, record) => {
-          if (!used.keys.has(key)) used.misses.add(record, undefined)
+          if (!used.keys.has(key)) used.misses.add(record, key, undefined)
         })
         steps.push(this.#whenKnown(each.check, target, each.fields, step))
       }

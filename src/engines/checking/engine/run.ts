@@ -496,6 +496,8 @@ class Run {
     const file = openFile(prepared, input.name, resource, this.#input.chunk ?? CHUNK)
     const { reader, columns } = file
     while (reader.next()) {
+      // What cannot be read is no key.
+      if (reader.fault !== undefined || reader.count !== columns.width) continue
       const parts = fields.map((field) => (reader.cells[columns.positions[field] ?? -1] ?? '').trim())
       const key = parts.join(' ')
       const form = toPlainForm(key)

@@ -173,8 +173,9 @@ export class UnknownRows {
       const field = this.#firstField(resource, pattern) ?? this.#firstSeen(resource, bits) ?? 0
       const known = pairs.filter(({ other }) => !this.#has(resource, pattern, other))
       // The first field that relates two records says most about which ones; without it, two others must agree.
-      if (known.length === 0 || (known[0] !== pairs[0] && known.length < 2)) return []
-      const equal = known.map(
+      if (pairs.length === 0 || (known.length > 0 && known[0] !== pairs[0] && known.length < 2)) return []
+      // Only a record that cannot be read as a whole has values although they are unknown.
+      const equal = (known.length === 0 ? pairs : known).map(
         ({ own: name, other }) => `other."${resource.fields[other]?.column}" = own."${name}"`,
       )
       const same = columns.map((_, index) => `(${masked[index]}) = ${pattern[index]}`)

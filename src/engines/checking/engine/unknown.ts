@@ -11,6 +11,8 @@ export class Unknown {
   count = 0
   /** Whether the record itself cannot be read, which is a finding of its own. */
   isWhole = false
+  /** What the cells of such a record probably are. */
+  broken: readonly string[] = []
 
   /** The value of a field as the file has it. */
   readonly cellOf: (field: number) => string
@@ -26,10 +28,12 @@ export class Unknown {
     this.count++
   }
 
-  markAll(): void {
+  /** @param cells what the cells of a record that cannot be read probably are */
+  markAll(cells: readonly string[]): void {
     this.flags.fill(1)
     this.count = this.flags.length
     this.isWhole = true
+    this.broken = cells
   }
 
   clear(): void {
@@ -37,6 +41,7 @@ export class Unknown {
     this.flags.fill(0)
     this.count = 0
     this.isWhole = false
+    this.broken = []
   }
 
   /** The first of some fields that is unknown, or -1. */
