@@ -225,6 +225,7 @@ const PAGES: readonly (readonly [
     'link Back',
     { status: 404 },
   ],
+  ['GET /console/operator/returns', '/operator/returns', 'Describe a return', 'button Save the return'],
   ['GET /console/operator', '/operator', 'Operator', 'region Keys'],
   ['GET /console/operator/organisations', '/operator/organisations', 'Organisations', 'region Organisations'],
   [
@@ -286,6 +287,7 @@ const NO_PAGES = [
   'POST /console/submissions/:token/withdraw',
   'POST /console/submissions/:token/reopen',
   'POST /console/submissions/:token/delete',
+  'POST /console/operator/returns',
   'POST /console/operator/organisations/:organisation/suspend',
   'POST /console/operator/organisations/:organisation/resume',
 ]

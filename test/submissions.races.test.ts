@@ -289,7 +289,7 @@ test(`whatever changes a submission at once has the effect of some serial order:
 }, 600_000)
 
 /** Operations that change no submission. */
-const OTHERS = ['codeTitles', 'confirmCodings', 'withdrawCoding', 'resumeOrganisation']
+const OTHERS = ['codeTitles', 'confirmCodings', 'withdrawCoding', 'resumeOrganisation', 'putReturn']
 
 test('every operation, job and module that changes a submission takes part in the races', () => {
   const root = new URL('../', import.meta.url)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
-import { type CollectedReturn, storeReturns } from '../src/submissions/returns/returns.ts'
+import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
 import { Installation } from './support/command.ts'
@@ -218,6 +218,76 @@ test('returns are imported from YAML, listed, and changed by another import', as
   expect(await mahi('import', file)).toEqual({ created: 0, updated: 1, unchanged: 0 })
   const { stdout } = await installation.run(['returns', 'list'], { environment })
   expect(stdout).toContain('closes 31 Jan 2026, 18:00 (Pacific/Auckland')
+})
+
+test('the agency adds and changes a return over HTTP, and nothing is stored of a wrong one', async () => {
+  const { provider, service, createCaller } = await startCollection({ TIME_ZONE: 'Pacific/Auckland' })
+  const agency = await createCaller('agency', [], ['operate'])
+  const described = {
+    name: 'December 2025',
+    definition: 'collected',
+    opens: '2026-01-01',
+    due: '2026-01-20',
+    closes: '2026-01-31 17:00',
+    organisations: ['1001', '0002'],
+    notes: 'Send both files.',
+  }
+  const put = (body: object, returnId = '202512') => agency.ask('PUT', `/returns/${returnId}`, body)
+  const list = () => listReturns(service.database)
+
+  const wrong = {
+    name: 'A\u202eB',
+    opens: '2025-09-28 02:30',
+    due: '2026-02-20',
+    organisations: ['1', '1', 'a b'],
+  }
+  const refused = await put({ ...described, ...wrong, definition: 'none' }, '2025')
+  expect([refused.status, refused.body.type]).toEqual([400, '/problems/invalid-body'])
+  for (const fault of [
+    'name must not contain control characters',
+    'definition is not a definition of this service: "none"',
+    'opens must be a date, a time such as 2026-01-31 17:00 that exists in Pacific/Auckland',
+    'due is after the return closes',
+    'organisations[1] repeats "1". organisations[2] must be',
+  ])
+    expect(refused.body.detail).toContain(fault)
+  expect((await put(described, '2025')).body.detail).toContain('returnId "2025" is not a return of collected')
+  expect((await provider.ask('PUT', '/returns/202512', described)).status).toBe(401)
+  expect(
+    (await put({ ...described, organisations: Array(30_000).fill('1000') })).body.detail.length,
+  ).toBeLessThan(10_000)
+  expect((await put({ ...described, notes: 'x'.repeat(300_000) })).status).toBe(413)
+  expect(await list()).toEqual([])
+
+  const stored = await put(described)
+  expect(stored.status).toBe(200)
+  expect(stored.body).toMatchObject({
+    returnId: '202512',
+    name: 'December 2025',
+    definitionVersion: '1.2.0',
+    openWindowDate: '2025-12-31T11:00:00.000Z',
+    dueDate: '2026-01-20T11:00:00.000Z',
+    closeWindowDate: '2026-01-31T04:00:00.000Z',
+    organisations: ['0002', '1001'],
+  })
+  // The same as from a file.
+  const options = { file: 'returns.yml', definitions: new Definitions([makeCollectionDefinition()]) }
+  const [fromFile] = readReturns(FILE, { ...options, zone: 'Pacific/Auckland' })
+  expect(await list()).toEqual([fromFile])
+  await put(described)
+  expect((await put({ ...described, closes: '2026-01-31T18:00:00+13:00' })).body.closeWindowDate).toBe(
+    '2026-01-31T05:00:00.000Z',
+  )
+  const lines = service.log.map((line) => JSON.parse(line)).filter(({ audit }) => audit?.startsWith('return'))
+  expect(lines).toMatchObject(
+    ['return-created', 'return-updated'].map((audit) => {
+      return { audit, return: '202512', key: agency.id, client: 'agency' }
+    }),
+  )
+  // Organisations do not see who else is expected.
+  const [own] = (await provider.ask('GET', '/returns')).body.results
+  expect(own).toMatchObject({ returnId: '202512', window: 'Closed' })
+  expect(own.organisations).toBeUndefined()
 })
 
 test('a wrong file of returns is refused with all of its faults', () => {

@@ -30,6 +30,7 @@ export type {
   FindingsQuery,
   NewExplanation,
   NewReopening,
+  NewReturn,
   NewSubmission,
   PutFileOptions,
   Submissions,

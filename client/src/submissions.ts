@@ -16,6 +16,7 @@ import type {
   ResultsCauses,
   ResultsChanges,
   ResultsSummary,
+  Return,
   ReturnCauses,
   ReturnOverview,
   ReturnPage,
@@ -111,6 +112,28 @@ export interface NewReopening {
   reason: string
   /** Until when it can be changed, as RFC 3339; defaults to seven days from now. */
   until?: string | undefined
+}
+
+/** A return to collect. Dates are local times of the service, such as `2026-01-31 17:00`, or have an offset. */
+export interface NewReturn {
+  /** Its name for people. */
+  name: string
+  /** The definition that it is checked against. */
+  definition: string
+  /** The version of the definition that the service must have. */
+  version?: string | undefined
+  /** Defaults to `Full`. */
+  type?: 'Full' | 'Indicative' | undefined
+  /** When it opens. */
+  opens: string
+  /** When it is due; defaults to when it closes. */
+  due?: string | undefined
+  /** When it closes. */
+  closes: string
+  /** The organisations that are expected to submit it; all by default. */
+  organisations?: readonly string[] | undefined
+  /** Notes for those who submit it. */
+  notes?: string | undefined
 }
 
 /** How to wait for a run. */
@@ -216,6 +239,8 @@ export interface Submissions {
   ): Promise<ActivityPage>
   /** The returns that the organisation is expected to submit, and how far it is with each. */
   returns(query?: { page?: number; pageSize?: number }, options?: CallOptions): Promise<ReturnPage>
+  /** Adds a return, or replaces the one with this id, for the agency. */
+  describeReturn(returnId: string, described: NewReturn, options?: CallOptions): Promise<Return>
   /** How far all organisations are with a return, for the agency. */
   returnOverview(
     returnId: string,
@@ -343,6 +368,8 @@ export function createSubmissions(
     delete: (token, options) => write('DELETE', at(token), options),
     activity: (token, query = {}, options) => read(`${at(token)}/activity`, query, options),
     returns: (query = {}, options) => read('/v1/returns', query, options),
+    describeReturn: (returnId, described, options) =>
+      write('PUT', `/v1/returns/${encodeURIComponent(returnId)}`, options, described),
     returnOverview: (returnId, query = {}, options) =>
       read(`/v1/returns/${encodeURIComponent(returnId)}/overview`, query, options),
     returnCauses: (returnId, options) =>

@@ -1073,7 +1073,7 @@ export interface ReturnPage {
   totalCount?: number
 }
 
-/** A return that the service collects. */
+/** A return that the service collects, for the agency. */
 export interface Return {
   /** The return. */
   returnId?: string
@@ -1097,11 +1097,13 @@ export interface Return {
   timeZone?: string
   /** Notes for those who submit it. */
   notes?: string
+  /** The organisations that are expected to submit it; absent if all are. */
+  organisations?: string[]
 }
 
 /** How far all organisations are with a return. */
 export interface ReturnOverview {
-  /** A return that the service collects. */
+  /** A return that the service collects, for the agency. */
   return?: Return
   /** The number of organisations by status. */
   statuses?: ReturnOverviewStatuses

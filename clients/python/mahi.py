@@ -1165,7 +1165,7 @@ class ReturnPage(TypedDict, total=False):
 
 
 class Return(TypedDict, total=False):
-    """A return that the service collects."""
+    """A return that the service collects, for the agency."""
 
     #: The return.
     returnId: str
@@ -1189,6 +1189,8 @@ class Return(TypedDict, total=False):
     timeZone: str
     #: Notes for those who submit it.
     notes: str
+    #: The organisations that are expected to submit it; absent if all are.
+    organisations: List[str]
 
 
 #: How far all organisations are with a return.
@@ -2125,6 +2127,43 @@ class _Operations:
         """
         return self._call(
             "GET", _path("/v1/returns/{}/causes", return_id),
+        )
+
+    def put_return(
+        self,
+        return_id: str,
+        name: str,
+        definition: str,
+        opens: str,
+        closes: str,
+        *,
+        version: Optional[str] = None,
+        type: Optional[Literal["Full", "Indicative"]] = None,
+        due: Optional[str] = None,
+        organisations: Optional[Sequence[Mapping[str, Any]]] = None,
+        notes: Optional[str] = None,
+    ) -> Return:
+        """Describe a return. For the collecting agency: adds a return, or replaces the one with this id, after the
+        checks of `mahi returns import`. If anything is wrong, the detail names all mistakes, and nothing is stored.
+        No EID is needed.
+
+        - return_id: The return.
+        - name: Its name for people.
+        - definition: The definition that it is checked against.
+        - version: The version of the definition that the service must have.
+        - type: Full (default): all required files must be present. Indicative: some may be missing.
+        - opens: When it opens. A date, a local time such as `2026-01-31 17:00` in the time zone of the service, or a
+        date-time with an offset.
+        - due: When it is due; by default when it closes. A date, a local time such as `2026-01-31 17:00` in the time
+        zone of the service, or a date-time with an offset.
+        - closes: When it closes. A date, a local time such as `2026-01-31 17:00` in the time zone of the service, or
+        a date-time with an offset.
+        - organisations: The organisations that are expected to submit it; all by default.
+        - notes: Notes for those who submit it.
+        """
+        return self._call(
+            "PUT", _path("/v1/returns/{}", return_id),
+            body={"name": name, "definition": definition, "version": version, "type": type, "opens": opens, "due": due, "closes": closes, "organisations": organisations, "notes": notes},
         )
 
     def put_submission_file(

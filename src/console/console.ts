@@ -19,6 +19,7 @@ import { changesPages } from './pages/changes.ts'
 import { codePages } from './pages/code.ts'
 import { comparePages } from './pages/compare.ts'
 import { confirmedPages } from './pages/confirmed.ts'
+import { describeReturnPages } from './pages/describe-return.ts'
 import { explanationPages } from './pages/explanations.ts'
 import { filePages, registerUploads } from './pages/files.ts'
 import { fixPages } from './pages/fix.ts'
@@ -60,7 +61,7 @@ const ROUTES: readonly Route[] = [
     ...activityPages,
     ...rulesPages,
   ]),
-  ...needing('operate', [...returnPages, ...operatorPages, ...organisationPages]),
+  ...needing('operate', [...describeReturnPages, ...returnPages, ...operatorPages, ...organisationPages]),
   signOut,
 ]
 

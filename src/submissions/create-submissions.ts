@@ -23,6 +23,7 @@ import { runOperations } from './runs/operations.ts'
 export interface SubmissionSettings extends KeySettings, CheckSettings {
   readonly CHECK_FOLDER?: string | undefined
   readonly DEFINITIONS: readonly string[]
+  readonly TIME_ZONE?: string | undefined
   readonly SUBMISSION_DAYS: number
   readonly UPLOAD_MAX_MB: number
   readonly UPLOAD_MIN_RATE: Rate | 'off'
@@ -64,6 +65,7 @@ export async function createSubmissions(
     database,
     sealer,
     definitions,
+    timeZone: settings.TIME_ZONE ?? 'UTC',
     life: settings.SUBMISSION_DAYS * 86_400_000,
     maxUploadBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
     minUploadRate: settings.UPLOAD_MIN_RATE === 'off' ? undefined : settings.UPLOAD_MIN_RATE,

@@ -12,6 +12,8 @@ export interface SubmissionOptions {
   readonly database: Database
   readonly sealer: Sealer
   readonly definitions: Definitions
+  /** The time zone of the dates of returns. */
+  readonly timeZone: string
   /** Milliseconds after which a new submission expires. */
   readonly life: number
   readonly maxUploadBytes: number

@@ -96,6 +96,8 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   getSubmissionReceipt: ({ submissions }) => submissions.receipt('a'),
   reopenSubmission: ({ submissions }) => submissions.reopen('a', { reason: 'a' }),
   listReturns: ({ submissions }) => submissions.returns(),
+  putReturn: ({ submissions }) =>
+    submissions.describeReturn('a', { name: 'a', definition: 'a', opens: 'a', closes: 'a' }),
   getReturnOverview: ({ submissions }) => submissions.returnOverview('a'),
   getReturnCauses: ({ submissions }) => submissions.returnCauses('a'),
   putSubmissionFile: ({ submissions }) => submissions.putFile('a', 'a', ''),

@@ -47,15 +47,24 @@ export interface SuspensionChange {
   readonly eid: string
 }
 
+/** A return that was added or changed over HTTP. */
+interface ReturnChange {
+  readonly audit: 'return-created' | 'return-updated'
+  readonly return: string
+  /** The id of the credential. */
+  readonly key: string
+  readonly client: string
+}
+
 /** How long similar refusals are counted before they are reported again, in milliseconds. */
 const WINDOW = 60_000
 /** The most kinds of refusals reported per window: the rest share one line at its end. */
 const MOST = 200
 
 /**
- * Writes a line for each key that is created, revoked or refused, and each organisation that is suspended or resumed. Among similar refusals, the first is written at
- * once and the others are counted, so a flood results in one line a minute for each kind, and in a limited number of
- * lines.
+ * Writes a line for each key that is created, revoked or refused, each organisation that is suspended or resumed, and
+ * each return that is added or changed. Among similar refusals, the first is written at once and the others are counted,
+ * so a flood results in one line a minute for each kind, and in a limited number of lines.
  */
 export class Audit {
   /** Refusals by reason since the process started. */
@@ -87,7 +96,7 @@ export class Audit {
     }
   }
 
-  changed(change: KeyChange | SuspensionChange): void {
+  changed(change: KeyChange | SuspensionChange | ReturnChange): void {
     this.#log.warn(change)
   }
 

@@ -7,6 +7,7 @@ import { PostForm } from '../post-form.ts'
 import { type Catalogue, readRules, ruleLink, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { Time, Until } from '../time.ts'
+import { describeReturnLink } from './describe-return.ts'
 import { organisationLink } from './organisations.ts'
 
 /** The pages of the collecting agency. */
@@ -85,11 +86,13 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
   return {
     title,
     wide: true,
+    notice: query.get('notice') === 'saved' ? 'The return is saved.' : undefined,
     content: html`<nav class="crumbs" aria-label="Breadcrumb"><a href="/console/submissions">Submissions</a></nav>
       <h1>${title}</h1>
       <p class="facts">
         ${described.dueDate !== undefined && html`<span>Due <${Until} at=${described.dueDate} zone=${described.timeZone} /></span>`}
         ${described.closeWindowDate !== undefined && html`<span>Closes <${Until} at=${described.closeWindowDate} zone=${described.timeZone} /></span>`}
+        <a href=${describeReturnLink(returnId)}>Change the return</a>
       </p>
       ${described.notes !== undefined && html`<p>${described.notes}</p>`}
       <nav aria-label="Organisations by state" class="views"><ul>

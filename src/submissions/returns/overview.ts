@@ -18,7 +18,7 @@ import {
   Return,
   ReturnCauses,
   ReturnOverview,
-  renderReturn,
+  renderForAgency,
   renderStanding,
 } from './schema.ts'
 import { type OrganisationStanding, readStandings, STANDINGS, type Standing } from './standing.ts'
@@ -105,7 +105,7 @@ export function getReturnOverview({ database }: SubmissionOptions): Operation {
     const { status, page, pageSize } = query
     const wanted = standings.filter((each) => status === undefined || each.status === status)
     const overview: Static<typeof ReturnOverview> = {
-      return: renderReturn(found),
+      return: renderForAgency(found),
       statuses,
       changes: await readChanges(database, returnId),
       page,

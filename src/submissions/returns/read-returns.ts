@@ -8,6 +8,7 @@ import { joinOr } from '../../foundation/text/join-or.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { readZoned, showInstant } from '../../foundation/text/zoned-time.ts'
+import { hidesText } from '../read-line.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import type { CollectedReturn } from './returns.ts'
@@ -67,6 +68,18 @@ export function readReturns(text: string, { file, definitions, zone }: Options):
   return read.map(({ one }) => one)
 }
 
+/**
+ * Checks one return with the properties of such a file.
+ *
+ * @throws {InputRefused} with all faults
+ */
+export function checkReturn(given: object, options: Omit<Options, 'file'>): CollectedReturn {
+  const faults = new FaultList()
+  const read = readReturn(given, options, (field, message) => faults.add([{ field, message }]))
+  faults.throwIfFound()
+  return read ?? refuse({ message: 'is not a return' })
+}
+
 function parseFile(text: string, file: string): unknown[] {
   let parsed: unknown
   try {
@@ -102,7 +115,7 @@ function readReturn(
       if (required) add(name, 'is missing')
       return undefined
     }
-    if (typeof value === 'string') return value.trim()
+    if (typeof value === 'string') return value.replaceAll('\r\n', '\n').trim()
     add(name, 'must be a text')
     return undefined
   }
@@ -122,9 +135,13 @@ function readReturn(
     add('id', 'must be at most 64 visible ASCII characters without spaces')
   const name = text('name', true)
   const notes = text('notes', false)
-  for (const [field, value] of Object.entries({ name, notes }))
-    if (value !== undefined && value.length > LONGEST[field as keyof typeof LONGEST])
+  for (const [field, value] of Object.entries({ name, notes })) {
+    if (value === undefined) continue
+    if (value.length > LONGEST[field as keyof typeof LONGEST])
       add(field, `must be at most ${LONGEST[field as keyof typeof LONGEST]} characters`)
+    if (hidesText(value))
+      add(field, 'must not contain control characters, or characters that change the direction of text')
+  }
   const definition = readDefinition(
     text('definition', true),
     text('version', false),
@@ -199,10 +216,12 @@ function readOrganisations(
     return undefined
   }
   const eids = given as string[]
+  const known = new Set<string>()
   for (const [at, eid] of eids.entries()) {
     if (!EID.test(eid))
       add(`organisations[${at}]`, 'must be 1 to 64 visible ASCII characters without a comma')
-    else if (eids.indexOf(eid) !== at) add(`organisations[${at}]`, `repeats ${quote(eid)}`)
+    else if (known.has(eid)) add(`organisations[${at}]`, `repeats ${quote(eid)}`)
+    known.add(eid)
   }
   return [...eids].sort()
 }

@@ -36,7 +36,17 @@ const STANDING = {
   dateSubmitted: time('When it was submitted.'),
 }
 
-export const Return = Type.Object(RETURN, { description: 'A return that the service collects.' })
+export const Return = Type.Object(
+  {
+    ...RETURN,
+    organisations: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'The organisations that are expected to submit it; absent if all are.',
+      }),
+    ),
+  },
+  { description: 'A return that the service collects, for the agency.' },
+)
 
 export const OwnReturn = Type.Object(
   { ...RETURN, eid: text('The organisation.'), ...STANDING },
@@ -140,7 +150,13 @@ export const EXAMPLE_STANDING = {
   dateCreated: '2026-01-15T22:09:40.000Z',
 }
 
-export function renderReturn(given: CollectedReturn): Static<typeof Return> {
+/** A return with the organisations that are expected, which only the agency sees. */
+export function renderForAgency(given: CollectedReturn): Static<typeof Return> {
+  const { eids } = given
+  return { ...renderReturn(given), ...(eids !== undefined && { organisations: [...eids] }) }
+}
+
+export function renderReturn(given: CollectedReturn): Omit<Static<typeof Return>, 'organisations'> {
   const { returnId, name, definition, version, type, opens, due, closes, notes, zone } = given
   return {
     returnId,

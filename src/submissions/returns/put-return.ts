@@ -1,0 +1,100 @@
+import Type from 'typebox'
+import { withScope } from '../../api/contract/access-rules.ts'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
+import { document } from '../../api/contract/results.ts'
+import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { SUBMISSION_TYPES } from '../submission.ts'
+import { checkReturn } from './read-returns.ts'
+import { storeReturns } from './returns.ts'
+import { EXAMPLE_RETURN, Return, renderForAgency } from './schema.ts'
+
+const date = (what: string) =>
+  `${what} A date, a local time such as \`2026-01-31 17:00\` in the time zone of the service, or a date-time with an offset.`
+
+const NewReturn = Type.Object(
+  {
+    name: Type.String({ description: 'Its name for people.' }),
+    definition: Type.String({ description: 'The definition that it is checked against.' }),
+    version: Type.Optional(
+      Type.String({ description: 'The version of the definition that the service must have.' }),
+    ),
+    type: Type.Optional(
+      Type.Unsafe<(typeof SUBMISSION_TYPES)[number]>({
+        type: 'string',
+        enum: [...SUBMISSION_TYPES],
+        description: 'Full (default): all required files must be present. Indicative: some may be missing.',
+      }),
+    ),
+    opens: Type.String({ description: date('When it opens.') }),
+    due: Type.Optional(Type.String({ description: date('When it is due; by default when it closes.') })),
+    closes: Type.String({ description: date('When it closes.') }),
+    organisations: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'The organisations that are expected to submit it; all by default.',
+      }),
+    ),
+    notes: Type.Optional(Type.String({ description: 'Notes for those who submit it.' })),
+  },
+  { description: 'A return to collect.' },
+)
+
+export function putReturn({ database, definitions, timeZone, access }: SubmissionOptions): Operation {
+  return operation({
+    name: 'put-return',
+    id: 'putReturn',
+    summary: 'Describe a return',
+    description:
+      'For the collecting agency: adds a return, or replaces the one with this id, after the checks of `mahi returns import`. If anything is wrong, the detail names all mistakes, and nothing is stored. No EID is needed.',
+    tag: 'Returns',
+    method: 'PUT',
+    path: '/returns/{returnId}',
+    access: withScope('operate'),
+    limit: 'submissions',
+    request: {
+      path: Type.Object({
+        returnId: Type.String({ description: 'The return.', maxLength: 64 }),
+      }),
+      body: { json: NewReturn, maxBytes: 262_144 },
+    },
+    schemas: { Return },
+    responses: {
+      200: describeDocument(Return, 'The return as it is now.', EXAMPLE_RETURN),
+    },
+    problems: {
+      ...COMMON_PROBLEMS,
+      unauthorized: 'There is no valid credential, or it lacks the scope operate.',
+      'invalid-body': 'The return has mistakes; the detail names them.',
+      'malformed-body': 'The body is not one JSON object.',
+      'content-too-large': 'The body is too large.',
+      'unsupported-media-type': 'The body is not JSON.',
+    },
+  }).handle(async ({ path: { returnId }, body, principal, refuse }) => {
+    const read = tryToRead({ ...body, id: returnId })
+    if ('faults' in read) return refuse('invalid-body', read.faults)
+    const { created, updated } = await storeReturns(database, [read.described])
+    if (created + updated > 0 && principal !== undefined)
+      access.audit.changed({
+        audit: created > 0 ? 'return-created' : 'return-updated',
+        return: returnId,
+        key: principal.id,
+        client: principal.client,
+      })
+    return document(renderForAgency(read.described))
+  })
+
+  function tryToRead(given: object) {
+    try {
+      return { described: checkReturn(given, { definitions, zone: timeZone }) }
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error
+      return { faults: error.faults.map(describeFault).join(' ') }
+    }
+  }
+}
+
+/** One sentence; the id is in the path. */
+function describeFault({ field, message }: Fault): string {
+  return `${field === 'id' ? 'returnId' : field} ${message}.`
+}
