@@ -51,12 +51,12 @@ async function runShell(mahi: Installation, commands: string, environment = {}):
   return outcome
 }
 
-/** Every table with its count and digest, but for those that a process which serves makes of the others. */
+/** Every table with its count and digest, but for those that a serving process makes of the others, and the record of backups, which a restore keeps. */
 async function describeAll(url: string) {
   return await withDatabase(url, async (database) => {
     const described: Record<string, unknown> = {}
     for (const table of await listTables(database))
-      if (!/^(?:search_index|job|worker)/.test(table.name))
+      if (!/^(?:search_index|job|worker|backup$)/.test(table.name))
         described[table.name] = await digest(database, table)
     return described
   })

@@ -103,8 +103,10 @@ describe('the reference', () => {
 
     const links = [...page.body.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, link = '']) => link)
     expect(links.length).toBeGreaterThan(3)
-    for (const link of links.filter((each) => each !== 'data:,')) {
-      expect(link).toMatch(/^\/(?:docs\/|openapi\.json$)/)
+    for (const link of links.filter((each) => each.startsWith('#')))
+      expect(page.body).toContain(`id="${link.slice(1)}"`)
+    for (const link of links.filter((each) => each !== 'data:,' && !each.startsWith('#'))) {
+      expect(link).toMatch(/^\/(?!\/)/)
       expect([link, (await service.request({ url: link })).statusCode]).toEqual([link, 200])
     }
   })
