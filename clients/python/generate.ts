@@ -196,8 +196,11 @@ function writeOperation(method: string, path: string, operation: Operation): str
     all
       .filter((argument) => argument.where === where)
       .map(({ wire, name }) => `${JSON.stringify(wire)}: ${name}`)
+  const organisation = operation.parameters?.find(({ name }) => name === 'EID')
   const headers = [
-    ...(operation.parameters?.some(({ name }) => name === 'EID') ? ['"EID": self._organisation()'] : []),
+    ...(organisation === undefined
+      ? []
+      : [`"EID": self.${organisation.required ? '_organisation()' : '_eid'}`]),
     ...all
       .filter(({ where }) => where === 'header')
       .map(({ wire, name }) =>

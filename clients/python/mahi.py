@@ -2387,7 +2387,7 @@ class _Operations:
         """
         return self._call(
             "GET", "/v1/me",
-            headers={"EID": self._organisation()},
+            headers={"EID": self._eid},
         )
 
     def get_overview(
