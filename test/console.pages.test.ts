@@ -4,6 +4,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import { readOnet } from '../src/catalogue/onet/import.ts'
+import { html, renderDocument } from '../src/console/html.ts'
+import { Table } from '../src/console/table.ts'
+import { Until } from '../src/console/time.ts'
 import { chromiumPath, startBrowser } from './support/browser.ts'
 import { type ConsolePage, ConsoleService, listRoutes } from './support/console.ts'
 import { findRealData } from './support/real-data.ts'
@@ -357,6 +360,13 @@ async function start(): Promise<{ console: ConsoleService; tokens: Record<string
   const checked = await create('202512')
   await put(checked, 'faulty', SDR_FILES)
   await check(checked)
+  const { undecided } = await ask('GET', `/${checked}/validation-results/summary`)
+  expect(undecided).toContainEqual({
+    errorCode: 'LEA-102',
+    file: 'learners',
+    field: 'lastYearAtSchool',
+    records: 2,
+  })
   await put(checked, 'clean', SDR_FILES.slice(0, 1))
   await check(checked)
   await worker.stop()
@@ -399,6 +409,25 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
     }
     expect(faults).toEqual([])
   })
+})
+
+test('a period that ends at midnight is shown with its last day, in its own zone', () => {
+  const show = (at: string, zone?: string) =>
+    renderDocument(html`<${Until} at=${at} zone=${zone} />`).replaceAll(/<.*?>/g, '').trim()
+  expect(show('2026-12-21T00:00:00.000Z')).toBe('20 Dec 2026')
+  expect(show('2026-12-20T11:00:00.000Z', 'Pacific/Auckland')).toBe('20 Dec 2026')
+  expect(show('2027-01-31T17:00:00.000Z')).toBe('31 Jan 2027, 17:00 UTC')
+})
+
+test('the cells of a table of cards have the names of their columns', () => {
+  const columns = ['Code', { name: 'Records', number: true }, { name: 'Open', hidden: true }]
+  const table = renderDocument(html`<${Table} class="cards" label="Codes" columns=${columns}>
+    ${['A', 'B'].map((code) => html`<tr><th>${code}</th>${[1].map((each) => html`<td>${each}</td>`)}<td>go</td></tr>`)}
+  <//>`)
+  expect(table.match(/<tr><th>.*?<\/tr>/g)).toEqual([
+    '<tr><th>A</th><td data-label="Records">1</td><td>go</td></tr>',
+    '<tr><th>B</th><td data-label="Records">1</td><td>go</td></tr>',
+  ])
 })
 
 test.skipIf(chromiumPath === undefined)('targets that are too small are found', async () => {

@@ -49,7 +49,7 @@ export async function showReturns({ api, principal, eid }: Context): Promise<VNo
       const { returnStatus, errorCount, submissionToken } = each
       const title = name ?? `Return ${returnId}`
       return html`<tr>
-        <th scope="row">${submissionToken === undefined ? title : html`<a href=${link(submissionLink(submissionToken), { eid })}>${title}</a>`}${notes !== undefined && html`<br /><span class="soft note">${notes}</span>`}</th>
+        <th scope="row">${submissionToken === undefined ? title : html`<a href=${link(submissionLink(submissionToken), { eid })}>${title}</a>`}${notes !== undefined && html`<br /><span class="soft">${notes}</span>`}</th>
         <td class="when"><${Until} at=${dueDate} zone=${timeZone} />${window === 'Overdue' && html` <span class="tag error">overdue</span>`}</td>
         <td>${describe(returnStatus)}</td>
         <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
