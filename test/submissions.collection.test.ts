@@ -170,6 +170,38 @@ test('the export has what 64 organisations submitted, by digest, while another o
   expect(existsSync(other)).toBe(false)
 })
 
+test('mahi returns export writes what was submitted, and leaves no folder behind otherwise', async () => {
+  const mahi = new Installation()
+  const { provider, definition } = await startCollection({}, { url: mahi.databaseUrl })
+  const run = (returnId: string, ...more: string[]) =>
+    mahi.run(['returns', 'export', returnId, '--output', 'december', ...more], {
+      environment: { DEFINITIONS: definition },
+    })
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners())
+  await provider.check(token)
+  const early = await run('202512')
+  expect([early.code, early.stderr]).toEqual([
+    1,
+    expect.stringContaining('nobody has submitted the return 202512 yet'),
+  ])
+  expect(existsSync(join(mahi.folder, 'december'))).toBe(false)
+
+  await provider.ask('POST', `/submissions/${token}/submit`)
+  const { code, stderr } = await run('202512')
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining('Wrote 21 records of 1 organisations to december.'),
+  ])
+  expect(mahi.read('december/courses.csv')).toBe('EID,localId,code,title\n1001,C1,K1,First\n')
+  const { organisations } = JSON.parse(mahi.read('december/submitted.json'))
+  expect(organisations).toMatchObject([{ eid: '1001', receipt: 1 }])
+  // What is there is not replaced.
+  const again = await run('202512', '--json')
+  expect([again.code, JSON.parse(again.stdout).faults]).toEqual([1, [expect.anything()]])
+})
+
 test('files of other forms are merged by the columns of the definition', async () => {
   const { service, definition, createCaller, provider } = await startCollection()
   const learners = 'id;course;localId;remark;note\nS1;K1;L1;;\n"S;2";K1;L2;;\n'

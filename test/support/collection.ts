@@ -94,15 +94,22 @@ const PROVIDER = ['validation-results:read', 'submissions:write'] as const satis
  * A service that collects returns of the definition above.
  *
  * @param works whether it has a worker
+ * @param url of its database; by default one of its own
  */
-export async function startCollection(environment: Record<string, string> = {}, { works = true } = {}) {
+export async function startCollection(
+  environment: Record<string, string> = {},
+  { works = true, url }: { works?: boolean; url?: string } = {},
+) {
   const definition = makeCollectionDefinition()
-  const service = await Service.start({
-    RATE_LIMIT_SUBMISSIONS: 'off',
-    RATE_LIMIT_ORGANISATION: 'off',
-    DEFINITIONS: definition,
-    ...environment,
-  })
+  const service = await Service.start(
+    {
+      RATE_LIMIT_SUBMISSIONS: 'off',
+      RATE_LIMIT_ORGANISATION: 'off',
+      DEFINITIONS: definition,
+      ...environment,
+    },
+    url,
+  )
   const createCaller = async (
     client: string,
     eids: readonly string[],
