@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
@@ -288,6 +288,16 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
   const [own] = (await provider.ask('GET', '/returns')).body.results
   expect(own).toMatchObject({ returnId: '202512', window: 'Closed' })
   expect(own.organisations).toBeUndefined()
+
+test('the example in docs/returns.md is what the service reads', () => {
+  const page = readFileSync(new URL('../docs/returns.md', import.meta.url), 'utf8')
+  const [, example = ''] = /```yaml\n([^]*?)```/.exec(page) ?? []
+  const read = (text: string) =>
+    readReturns(text, { file: 'returns.yml', definitions: new Definitions(), zone: 'Pacific/Auckland' })
+  expect(read(example)).toMatchObject([{ definition: 'sdr' }])
+  expect(() => read(example.replace(/version: .*/, 'version: 1.0.0'))).toThrow(
+    'returns[0].version: is "1.0.0", but the definition sdr of this service has version 2025.12.0',
+  )
 })
 
 test('a wrong file of returns is refused with all of its faults', () => {

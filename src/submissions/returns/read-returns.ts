@@ -196,7 +196,10 @@ function readDefinition(
     return undefined
   }
   if (version !== undefined && version !== definition.version)
-    add('version', `of ${name} is ${definition.version} in this service, not ${quote(version)}`)
+    add(
+      'version',
+      `is ${quote(version)}, but the definition ${name} of this service has version ${definition.version}`,
+    )
   try {
     if (returnId !== undefined) resolveParameters(definition, { returnId })
   } catch (error) {
