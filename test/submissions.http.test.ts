@@ -279,7 +279,11 @@ test('bad uploads and batches are refused with the right problem', async () => {
     () => Promise<{ status: number; body: { type?: string; errorCode?: string; detail?: string } }>,
     object,
   ][] = [
-    [404, () => put(token, 'no-such-file', PEOPLE), {}],
+    [
+      404,
+      () => put(token, 'no-such-file', PEOPLE),
+      { detail: 'The definition has no such file. Its files are …/files/people, …/files/groups.' },
+    ],
     [415, () => put(token, 'people', PEOPLE, { 'content-type': 'application/pdf' }), {}],
     [415, () => put(token, 'people', PEOPLE, { 'content-encoding': 'br' }), {}],
     [400, () => put(token, 'people', `${PEOPLE}4,A4,G1,20\n`, { 'content-digest': digest }), {}],

@@ -177,6 +177,25 @@ test('the response to an upload notes what was guessed, and the file is stored a
   expect(await stored()).toBe(text)
 })
 
+test('the response to an upload says if its first line is not the header of this file', async () => {
+  const { create, put } = await start()
+  const token = await create()
+  const noted = async (content: Buffer | string) => {
+    const response = await put(token, Buffer.from(content))
+    expect(response.statusCode).toBe(200)
+    return response.json().notes?.[0] as string | undefined
+  }
+  const none = 'The first line has none of the expected columns, such as localId, id, group.'
+  expect(await noted(Buffer.from('89504e470d0a1a0a0000000d494844520000', 'hex'))).toBe(none)
+  expect(await noted('People\nlocalId,id,group,age\n1,A,G1,20\n')).toBe(
+    `${none} Line 2 has them: delete the line above it.`,
+  )
+  expect(await noted('localId,code,title\n1,G1,First\n')).toBe(
+    'The first line has 1 of the columns of people, and 3 of groups. Is this the file groups?',
+  )
+  expect(await noted('id,extra\n1,2\n')).toBeUndefined()
+})
+
 test('a large upload in Windows-1252 is converted whole, with the digest of what is stored', async () => {
   const { ask, create, put } = await start()
   const token = await create()

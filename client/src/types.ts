@@ -789,7 +789,10 @@ export interface SubmissionFile {
   received?: string
   /** Batches since the upload. */
   batches?: number
-  /** What was guessed about an upload, such as its encoding; only in the response to it. */
+  /**
+   * What was guessed about an upload, such as its encoding, and a first line that is not the header of this file; only
+   * in the response to it.
+   */
   notes?: string[]
 }
 

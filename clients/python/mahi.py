@@ -885,7 +885,8 @@ class SubmissionFile(TypedDict, total=False):
     received: str
     #: Batches since the upload.
     batches: int
-    #: What was guessed about an upload, such as its encoding; only in the response to it.
+    #: What was guessed about an upload, such as its encoding, and a first line that is not the header of this file;
+    #: only in the response to it.
     notes: List[str]
 
 
@@ -2179,8 +2180,9 @@ class _Operations:
     ) -> SubmissionFile:
         """Upload a file. Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any
         separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as
-        UTF-8; the response has `notes` about what was guessed. Faulty records become findings of the next validation
-        run. The previous file stays until the upload is complete.
+        UTF-8; the response has `notes` about what was guessed, and says if the first line is not the header of this
+        file. Faulty records become findings of the next validation run. The previous file stays until the upload is
+        complete.
 
         - submission_token: The token of the submission.
         - file_type: The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is

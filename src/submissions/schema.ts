@@ -59,7 +59,8 @@ export const SubmissionFile = Type.Object(
     batches: count('Batches since the upload.'),
     notes: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'What was guessed about an upload, such as its encoding; only in the response to it.',
+        description:
+          'What was guessed about an upload, such as its encoding, and a first line that is not the header of this file; only in the response to it.',
       }),
     ),
   },

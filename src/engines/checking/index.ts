@@ -10,6 +10,7 @@ export { findDefinition, findDescriptor, listOwnDefinitions, loadDefinition } fr
 export { assertQueries } from './engine/assert-queries.ts'
 export { nameColumns } from './engine/columns.ts'
 export { isUnusual } from './engine/dialect.ts'
+export { judgeFirstLine } from './engine/first-line.ts'
 export type { Finding } from './engine/summary.ts'
 export { describeCheck } from './explain.ts'
 export { resolveParameters } from './parameters.ts'

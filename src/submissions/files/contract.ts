@@ -42,6 +42,6 @@ export function assertKnown(definitions: Definitions, { submission, resource }: 
   if (submission.created === null) return
   const definition = definitions.find(submission.definition ?? '')
   if (definition?.resources.some(({ name }) => name === resource)) return
-  const known = definition?.resources.map(({ name }) => name).join(', ')
+  const known = definition?.resources.map(({ name }) => `…/files/${name}`).join(', ')
   throw new Problem('not-found', `The definition has no such file. Its files are ${known}.`)
 }

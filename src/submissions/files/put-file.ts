@@ -26,7 +26,7 @@ export function putFile(options: SubmissionOptions): Operation {
     id: 'putSubmissionFile',
     summary: 'Upload a file',
     description:
-      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as UTF-8; the response has `notes` about what was guessed. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
+      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as UTF-8; the response has `notes` about what was guessed, and says if the first line is not the header of this file. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
     tag: TAG,
     method: 'PUT',
     path: '/submissions/{submissionToken}/files/{fileType}',
@@ -88,6 +88,7 @@ export function putFile(options: SubmissionOptions): Operation {
         form: definitions.formOf(submission.definition ?? '', resource),
         gzip: encoding === 'gzip',
         content: bytes,
+        judgeStart: (start) => definitions.judgeStart(submission.definition ?? '', resource, start),
         maxBytes: maxUploadBytes,
         actor: actorOf(principal),
         ...(digest !== undefined && { digest }),

@@ -29,6 +29,8 @@ export interface Upload {
   /** Whether the content is said to be gzip; it may be without being said to be. */
   readonly gzip: boolean
   readonly content: AsyncIterable<Uint8Array>
+  /** Says what is wrong with the first line of a CSV file. */
+  readonly judgeStart?: (start: Buffer) => string | undefined
   /** SHA-256 of the content as sent, from `Content-Digest`. */
   readonly digest?: Uint8Array
   /** The file must have one of these ETags; `*` matches any file. */
@@ -244,6 +246,9 @@ class Storing {
   }
 }
 
+/** The bytes at the start of a file that show its header. */
+const JUDGED = 64 * 1024
+
 /** Stores the content as UTF-8, which every later reader expects. */
 async function receive(
   database: Database,
@@ -257,9 +262,11 @@ async function receive(
   const storing = new Storing(database, sealer, upload, version)
   const hashed = hashAll(content, digest === undefined ? undefined : sent)
   const wide = new WideText(await unpack(hashed, gzip))
+  let start = Buffer.alloc(0)
   for await (const piece of inTurns(wide.read())) {
     if (storing.bytes + piece.length > maxBytes) throw tooLarge(maxBytes)
     look.push(piece)
+    if (start.length < JUDGED) start = Buffer.concat([start, piece.subarray(0, JUDGED - start.length)])
     await storing.add(piece)
   }
   const stored = await storing.end()
@@ -268,7 +275,12 @@ async function receive(
   const { encoding, endsWithCr } = look.end()
   const lineEnds = endsWithCr && form.hasOwnDialect !== true
   const read = wide.encoding ?? encoding
-  const notes = [...(read === 'UTF-8' ? [] : [describeEncoding(read)]), ...(lineEnds ? [CR_NOTE] : [])]
+  const wrong = stored.format === 'csv' ? upload.judgeStart?.(start) : undefined
+  const notes = [
+    ...(wrong === undefined ? [] : [wrong]),
+    ...(read === 'UTF-8' ? [] : [describeEncoding(read)]),
+    ...(lineEnds ? [CR_NOTE] : []),
+  ]
   if (encoding === 'UTF-8' && !lineEnds) return { ...stored, notes }
   const { chunks } = stored
   const converted = await convert(database, sealer, upload, { version, chunks, encoding, lineEnds })

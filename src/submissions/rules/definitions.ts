@@ -3,6 +3,7 @@ import {
   assertQueries,
   findDefinition,
   isUnusual,
+  judgeFirstLine,
   listOwnDefinitions,
   loadDefinition,
 } from '../../engines/checking/index.ts'
@@ -64,6 +65,12 @@ export class Definitions {
     const localId = record?.localId === undefined ? undefined : fields[record.localId]?.name
     const hasOwnDialect = dialect !== undefined && isUnusual(dialect)
     return { fields, localId: localId ?? 'localId', hasOwnDialect }
+  }
+
+  /** What is wrong with the first line of a CSV file, if anything. */
+  judgeStart(name: string, resource: string, start: Buffer): string | undefined {
+    const own = this.findResource(name, resource)
+    return own && judgeFirstLine(start, own, this.find(name)?.resources ?? [])
   }
 
   findResource(name: string, resource: string): Resource | undefined {

@@ -1,14 +1,8 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import {
-  CsvReader,
-  detectSeparator,
-  FileSource,
-  NdjsonReader,
-  type RecordReader,
-  splitRecord,
-} from '../../records/index.ts'
+import { CsvReader, FileSource, NdjsonReader, type RecordReader } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { type Columns, mapColumns } from './columns.ts'
+import { describeNoColumns } from './first-line.ts'
 import type { PreparedFile } from './prepare-file.ts'
 
 /** A file whose header has been read. */
@@ -92,33 +86,11 @@ function openCsv(path: string, hasNul: boolean, resource: Resource, chunk: numbe
     return { ...common, columns: none, fault: `The header cannot be read. ${reader.fault}` }
   const columns = mapColumns(resource, reader.cells.slice(0, reader.count))
   if (columns.positions.every((position) => position === -1)) {
-    const expected = resource.fields.slice(0, 3).map(({ name }) => name)
-    const line = findHeader(path, resource)
-    const advice =
-      line === undefined
-        ? ''
-        : ` Line ${line} has them: delete the ${line === 2 ? 'line' : 'lines'} above it.`
-    const fault = `The first line has none of the expected columns, such as ${expected.join(', ')}.${advice}`
+    const fault = describeNoColumns(readStart(path), resource)
     return { ...common, columns: none, fault }
   }
   reader.emptyLines = columns.width === 1
   return { ...common, columns, fault: undefined }
-}
-
-/** The most lines above a header, such as a title and the date of an export. */
-const LINES_ABOVE = 20
-
-/** The line below the first one that is the header: most of its cells are columns of the definition. */
-function findHeader(path: string, resource: Resource): number | undefined {
-  const known = resource.fields.map(({ name }) => name)
-  const lines = readStart(path).split(/\r?\n/, LINES_ABOVE + 1)
-  const index = lines.findIndex((line) => {
-    const cells = splitRecord(line, detectSeparator(line, known)) ?? []
-    const { positions } = mapColumns(resource, cells)
-    const found = positions.filter((position) => position !== -1).length
-    return found > 0 && found * 2 > cells.length
-  })
-  return index < 1 ? undefined : index + 1
 }
 
 function readStart(path: string): string {
