@@ -314,6 +314,15 @@ describe('a coding', () => {
     expect(first('dermatologist', engine)?.occupationCode).toBe('B')
   })
 
+  test('is not certain of a title with a word that the catalogue does not have', () => {
+    for (const title of ['Truck Driver', 'Crane Driver', 'Driver Trainer of Hovercraft']) {
+      expect(codeTitle(search, { title }), title).not.toHaveProperty('code')
+    }
+    // Mistyped, it is the same word; a number is none.
+    for (const title of ['Bus Drivr', 'Bus Driver 12'])
+      expect(codeTitle(search, { title }).certainty, title).toBeGreaterThan(0.9)
+  })
+
   test('has no code for a title without words', () => {
     expect(codeTitle(search, { title: '…' })).toEqual({ certainty: 0, candidates: [] })
   })

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { OccupationSearch, openIndex } from '../../engines/finding/index.ts'
+import { OccupationSearch, openIndex, type SearchResult } from '../../engines/finding/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
@@ -70,12 +70,16 @@ export function addSearchCommands(
         const found = search.search({ query: words.join(' '), language: flags.lang, limit: flags.limit })
         if (flags.json) return await writeOut(`${JSON.stringify(found)}\n`)
         if (found.didYouMean !== undefined) say(`Did you mean "${found.didYouMean}"?`)
-        for (const { occupationCode, titleEnglish, titleMaori, matchedName, score } of found.results) {
+        const likely = dropUnlikely(found.results)
+        for (const { occupationCode, titleEnglish, titleMaori, matchedName, score } of likely) {
           const title = titleEnglish ?? titleMaori ?? ''
           const match = matchedName === title ? '' : `  (${matchedName})`
           await writeOut(`${describeScore(score)}  ${occupationCode}  ${title}${match}\n`)
         }
-        say(`${found.totalCount} ${found.totalCount === 1 ? 'occupation matches' : 'occupations match'}.`)
+        const cut = likely.length < found.results.length
+        const count = cut ? likely.length : found.totalCount
+        const others = cut ? ` ${found.totalCount - count} more are unlikely; --json has them.` : ''
+        say(`${count} ${count === 1 ? 'occupation matches' : 'occupations match'}.${others}`)
       }),
     )
 }
@@ -122,9 +126,18 @@ async function ensureIndex(
   return stored
 }
 
+/** Lower scores would be shown as 0. */
+const LEAST = 0.0005
+
+/** The results up to the last one that is likely at all: the others have a word of the query somewhere. */
+function dropUnlikely(results: readonly SearchResult[]): readonly SearchResult[] {
+  const last = results.findLastIndex(({ score }) => score >= LEAST)
+  return last < 0 ? results : results.slice(0, last + 1)
+}
+
 /** As wide for every score. */
 function describeScore(score: number): string {
-  return score < 0.0005 ? '<.001' : score.toFixed(3)
+  return score < LEAST ? '<.001' : score.toFixed(3)
 }
 
 function readCount(text: string): number {

@@ -35,11 +35,11 @@ const CALIBRATION = { slope: 0.72, offset: -0.28 }
 
 /** Finds the occupation of a job title. The certainty is the probability that the code is right. */
 export function codeTitle(search: OccupationSearch, { id, title, tasks }: CodingItem): Coding {
-  const { probability, known } = search.estimate(title, tasks)
+  const { probability, known, familiar } = search.estimate(title, tasks)
   // Words that nothing in the catalogue has mean nothing to it.
   if (!known) return { ...(id !== undefined && { id }), certainty: 0, candidates: [] }
   const best = findBest(probability, CANDIDATES)
-  const judge = (occupation: number) => round(calibrate(probability[occupation] ?? 0))
+  const judge = (occupation: number) => round(calibrate(probability[occupation] ?? 0) * familiar(occupation))
   const certainty = judge(best[0] ?? -1)
   const candidates = best.map((occupation) => {
     const titleEnglish = search.title(occupation, 'en')

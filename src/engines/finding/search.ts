@@ -66,6 +66,8 @@ export class OccupationSearch {
   readonly #scorer: Scorer
   readonly #expander: Expander
   readonly #shares: Float32Array
+  /** How likely a word that the catalogue does not have says what somebody does. */
+  #novelty: number | undefined
   /** The names with letters beyond ASCII, listed at the first query that has one. */
   #beyondAscii: readonly { readonly name: number; readonly occupation: number }[] | undefined
 
@@ -138,10 +140,15 @@ export class OccupationSearch {
 
   /**
    * The probability of each occupation for a title with optional tasks, and whether the catalogue has a word of it that
-   * says what somebody does.
+   * says what somebody does. `familiar` is the share of an occupation's probability that remains for words that the
+   * catalogue does not have: they may mean an occupation that it does not have.
    */
-  estimate(title: string, tasks = ''): { probability: Float64Array; known: boolean } {
-    const { probability, expansions } = this.#understand(title, { open: false, tasks })
+  estimate(
+    title: string,
+    tasks = '',
+  ): { probability: Float64Array; known: boolean; familiar: (occupation: number) => number } {
+    const understood = this.#understand(title, { open: false, tasks })
+    const { probability, expansions } = understood
     const exact = findExact(this.index, title.slice(0, MAX_LENGTH), undefined)
     const bonus = (rank: number) => {
       if (rank === EXACT.confirmed) return CONFIRMED_BONUS
@@ -149,7 +156,54 @@ export class OccupationSearch {
     }
     addBonus(probability, new Map([...exact].map(([holder, rank]) => [holder, bonus(rank)])))
     const known = exact.size > 0 || expansions.some(({ words }) => words.some((word) => this.#saysWhat(word)))
-    return { probability, known }
+    const familiar = (occupation: number) =>
+      exact.has(occupation) ? 1 : this.#findFamiliar(understood, occupation)
+    return { probability, known, familiar }
+  }
+
+  #findFamiliar({ words, expansions }: Understood, occupation: number): number {
+    const terms = words.map(({ word }) => singular(word))
+    let [total, strange] = [0, 0]
+    for (const [at, weight] of this.#weighTerms(terms).entries()) {
+      total += weight
+      const term = terms[at] ?? ''
+      if (weight === 0 || this.#vocabulary.has(term) || !/\p{L}/u.test(term)) continue
+      // A mistyped word is known if the occupation has what it may stand for.
+      const meant = expansions.filter((expansion) => this.#reads(expansion, at, occupation))
+      strange += weight * (1 - meant.reduce((sum, expansion) => sum + expansion.weight, 0))
+    }
+    if (strange <= 0) return 1
+    this.#novelty ??= this.#findNovelty()
+    return (1 - this.#novelty) ** (strange / total)
+  }
+
+  /** Whether an expansion reads a word of the query as one that the occupation has. */
+  #reads({ words }: Expansion, at: number, occupation: number): boolean {
+    const { start, column } = this.index.texts
+    return words.some(({ term, from, to }) => {
+      const word = from <= at && at < to ? this.#vocabulary.find(term) : -1
+      return word >= 0 && column.subarray(start[word], start[word + 1]).includes(occupation)
+    })
+  }
+
+  /**
+   * The words of names that only one occupation has tell how many the next name adds (Good and Turing). Where these are
+   * more than in the catalogue of the calibration, an unknown word is the likelier to mean another occupation.
+   */
+  #findNovelty(): number {
+    const { occupationNames, nameWordStart, nameWord } = this.index
+    const holders = new Uint32Array(this.#vocabulary.size)
+    let [total, single] = [0, 0]
+    for (let occupation = 0; occupation < occupationNames.length - 1; occupation++) {
+      const from = nameWordStart[occupationNames[occupation] as number]
+      const to = nameWordStart[occupationNames[occupation + 1] as number]
+      for (const word of new Set(nameWord.subarray(from, to))) {
+        total++
+        holders[word] = (holders[word] as number) + 1
+      }
+    }
+    for (const count of holders) if (count === 1) single++
+    return single === 0 ? 0 : Math.max(0, 1 - (CALIBRATED * total) / single)
   }
 
   #saysWhat({ term, change }: ExpandedWord): boolean {
@@ -193,6 +247,16 @@ export class OccupationSearch {
   #preferNames(words: readonly Word[], probability: Float64Array): void {
     if (words.length < 2) return
     const terms = words.map(({ word }) => singular(word))
+    const inside = findInside(
+      this.index,
+      words.map(({ word }) => word),
+      this.#weighTerms(terms),
+    )
+    addBonus(probability, new Map([...inside].map(([holder, covered]) => [holder, INSIDE * covered])))
+  }
+
+  /** The weight of each word; 0 for those that only join or qualify others. */
+  #weighTerms(terms: readonly string[]): number[] {
     const weights = terms.map((term) =>
       STOP_WORDS.has(term) ? 0 : this.#scorer.weigh(this.#vocabulary.find(term)),
     )
@@ -201,12 +265,7 @@ export class OccupationSearch {
       weights.fill(0, at, at + length)
       at += length || 1
     }
-    const inside = findInside(
-      this.index,
-      words.map(({ word }) => word),
-      weights,
-    )
-    addBonus(probability, new Map([...inside].map(([holder, covered]) => [holder, INSIDE * covered])))
+    return weights
   }
 
   #match({ expansions, words }: Understood): Matcher {
@@ -405,6 +464,8 @@ const TITLE_BONUS = 3
 const CONFIRMED_BONUS = 9
 const NAME_BONUS = 1
 const INSIDE = 1.5
+/** The share of new words in the names of O*NET 27.0: there, the calibration has learnt what unknown words mean. */
+const CALIBRATED = 0.077
 /** More than an exact name without its macrons adds to the score of a suggestion. */
 const MARKED = 8
 /** The probability of an occupation with a name, before its bonus, is at least this. */
