@@ -118,6 +118,8 @@ test('--dry-run reports what would change, and changes nothing', async () => {
   expect(code).toBe(0)
   expect(stderr).toBe(
     [
+      'Warning: 1 record has no title in English or te reo Māori:',
+      '  -:3: D1',
       '~ A1  Miller',
       '    titleEnglish: "Baker" -> "Miller"',
       '- C1  Pilot',
@@ -184,6 +186,17 @@ describe('text that was decoded with the wrong character set', () => {
         'Windows-1252 text, where this byte is ’, was probably decoded as Latin-1: export the data again as UTF-8\n',
     )
   })
+})
+
+test('a record without a title is stored, and a warning names it', async () => {
+  const mahi = new Installation()
+  const file = mahi.write(
+    'codes.csv',
+    'occupationCode,titleEnglish,titleMaori\nZ1,Baker,\nZ2,"",""\nZ3,,Kaitunu\n',
+  )
+  const { code, stderr } = await mahi.run(['occupations', 'import', file])
+  expect([code, stderr]).toEqual([0, expect.stringContaining('3 created')])
+  expect(stderr).toContain(`Warning: 1 record has no title in English or te reo Māori:\n  ${file}:3: Z2\n`)
 })
 
 test('control characters from a file never reach the terminal', async () => {

@@ -95,9 +95,19 @@ function describeGroups({ withoutGroupCode }: ImportSummary): string {
   )
 }
 
+/** Lists the records that people would see by their code only. */
+function describeUntitled({ withoutTitle }: ImportSummary): string {
+  if (withoutTitle === undefined) return ''
+  const { count, first } = withoutTitle
+  const named = first.map(({ file, line, occupationCode }) => `  ${file}:${line}: ${occupationCode}`)
+  const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
+  const records = count === 1 ? '1 record has' : `${count} records have`
+  return [`Warning: ${records} no title in English or te reo Māori${shown}:`, ...named, ''].join('\n')
+}
+
 /** The result of an import as text. */
 export function describeImport(result: ImportResult, { dryRun }: ImportFlags): string {
-  return `${describeRepairs(result.summary)}${describeGroups(result.summary)}${describeChanges(result, dryRun === true)}`
+  return `${describeRepairs(result.summary)}${describeGroups(result.summary)}${describeUntitled(result.summary)}${describeChanges(result, dryRun === true)}`
 }
 
 function describeChanges({ summary, preview }: ImportResult, dryRun: boolean): string {

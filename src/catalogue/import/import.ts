@@ -64,6 +64,8 @@ export interface ImportSummary {
   readonly repaired?: NamedRecords
   /** Records with a group that has no code; absent if there are none. */
   readonly withoutGroupCode?: NamedRecords
+  /** Records without a title in either language; absent if there are none. */
+  readonly withoutTitle?: NamedRecords
   /** The counts of search-only names, if the input contains any. */
   readonly searchNames?: NameCounts
   /** The date of the changed records; absent if there are none, or if they keep their own. */
@@ -168,6 +170,7 @@ async function importWithin(
     normalised: staging.normalised,
     ...(staging.repaired.count > 0 && { repaired: staging.repaired }),
     ...(staging.withoutGroupCode.count > 0 && { withoutGroupCode: staging.withoutGroupCode }),
+    ...(staging.withoutTitle.count > 0 && { withoutTitle: staging.withoutTitle }),
     ...(names !== undefined && { searchNames: names }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
   }
@@ -240,6 +243,7 @@ class Staging {
   readonly replacements: Replacement[] = []
   readonly repaired = { count: 0, first: [] as NamedRecord[] }
   readonly withoutGroupCode = { count: 0, first: [] as NamedRecord[] }
+  readonly withoutTitle = { count: 0, first: [] as NamedRecord[] }
   /** The first faults that count only if text was repaired, which may happen later. */
   readonly #doubts: Fault[] = []
   readonly #records: AsyncIterable<SourceRecord | Fault>
@@ -323,6 +327,8 @@ class Staging {
     if (groups.length > 0 && ++this.withoutGroupCode.count <= MOST_NAMED) {
       this.withoutGroupCode.first.push({ file, line, occupationCode: code, groups })
     }
+    if (!rendered.titled && ++this.withoutTitle.count <= MOST_NAMED)
+      this.withoutTitle.first.push({ file, line, occupationCode: code })
     const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
     return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
   }

@@ -25,6 +25,8 @@ export interface RenderedRecord {
   readonly doubts: readonly Fault[]
   /** The names of groups without a code, which no filter and no list of groups can show. */
   readonly groupsWithoutCode: readonly string[]
+  /** Whether it has a title in either language. */
+  readonly titled: boolean
 }
 
 /** The faults of a record, and its code if that is valid, to detect its repetition. */
@@ -86,6 +88,7 @@ export function renderRecord(source: SourceRecord): RenderedRecord | FaultyRecor
     repaired: reading.repaired,
     doubts: reading.doubts.map(place),
     groupsWithoutCode: listGroupsWithoutCode(record),
+    titled: record.titleEnglish !== undefined || record.titleMaori !== undefined,
   }
 }
 
