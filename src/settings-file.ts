@@ -42,16 +42,21 @@ export function completeEnvironment(environment: Environment): Environment {
   return { ...values, ...Object.fromEntries(set) }
 }
 
-/** Says which database a command uses, unless its environment says so. */
+let isSaid = false
+
+/**
+ * Says once which database a command uses, unless its environment says so. The default one is named while it is new,
+ * and where an installation has settings that name none.
+ */
 export function sayDatabase(environment: Environment, url: string): void {
-  if (hasDatabase(environment)) return
+  if (isSaid || hasDatabase(environment)) return
+  isSaid = true
   const installed = readSettingsFile(environment)
+  const path = resolve(url.replace(/^sqlite:/, ''))
   if (installed !== undefined && hasDatabase(installed.values))
     say(`Using the settings in ${installed.file}.`)
-  else
-    say(
-      `Using ${resolve(url.replace(/^sqlite:/, ''))}, the default database of this folder. DATABASE_URL selects another one.`,
-    )
+  else if (installed !== undefined || !existsSync(path))
+    say(`Using ${path}, the default database of this folder. DATABASE_URL selects another one.`)
 }
 
 function hasDatabase({ DATABASE_URL, DATABASE_URL_FILE }: Environment): boolean {

@@ -23,7 +23,7 @@ describe('keys create', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^mahi_[0-9a-f]{12}_[\w-]{43}\n$/)
     expect(stderr).toMatch(
-      /^Key mahi_[0-9a-f]{12} for sms, until 20\S+Z\. It will not be shown again:\n\{.*\}\n$/,
+      /^\{.*\}\nKey mahi_[0-9a-f]{12} for sms, until 20\S+Z\. It will not be shown again:\n$/,
     )
   })
 

@@ -56,7 +56,9 @@ test('without a settings file, commands name the database of the folder', async 
   expect(created.stderr).toContain(
     `Using ${join(mahi.folder, 'var/mahi.db')}, the default database of this folder. DATABASE_URL selects another one.`,
   )
-  expect((await mahi.run(['keys', 'list'])).stderr).not.toContain('Using')
+  // Only while it is new.
+  for (const environment of [SHELL, {}])
+    expect((await mahi.run(['keys', 'list'], { environment })).stderr).not.toContain('Using')
 })
 
 test('a settings file that cannot be used ends the command, and nothing is written elsewhere', async () => {

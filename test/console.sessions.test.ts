@@ -140,6 +140,10 @@ describe('a session', () => {
       ((await mahi.runJson(['console', ...given])) as { key: string }).key
     const first = await keyOf('--eid', '1', '2')
     expect([await keyOf('--eid', '2,1'), await keyOf('--key', first)]).toEqual([first, first])
+    expect((await mahi.run(['console', '--eid', 'māori'])).stderr).toContain('--eid: must be identifiers')
+    // The filled database has a key for a day, which somebody must renew; nobody renews that of a session.
+    const { keys } = (await mahi.runJson(['status'])) as { keys: { valid: number; expiring: object[] } }
+    expect([keys.valid, keys.expiring.length]).toEqual([2, 1])
     const none = await keyOf()
     expect(none).not.toBe(first)
     expect(await keyOf()).toBe(none)

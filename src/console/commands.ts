@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { readNames } from '../api/access/key-options.ts'
 import { listKeys } from '../api/access/keys.ts'
 import { SCOPES } from '../api/access/principal.ts'
 import { findSessionKey } from '../api/access/session-key.ts'
@@ -39,8 +40,8 @@ export function addConsoleCommand(program: Command, withDatabase: WithDatabase):
           return report(flags, { ended }, `${ended} ${ended === 1 ? 'session' : 'sessions'} ended.`)
         }
         const { base, to } = readPage(page, url)
+        const { eid: eids } = readNames(CLIENT, eid)
         const summary = await withDatabase(async (database) => {
-          const eids = eid.flatMap((each) => each.split(','))
           const wanted = { client: CLIENT, scopes: SCOPES, eids, lifetime: LONGEST, rest: IDLE }
           const keyId = key ?? (await findSessionKey(database, wanted))
           const known = (await listKeys(database)).find(({ id }) => id === keyId)

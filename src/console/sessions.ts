@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import { findValidKey } from '../api/access/keys.ts'
+import { findValidKey, SESSION_LIFETIME } from '../api/access/keys.ts'
 import type { Principal } from '../api/access/principal.ts'
 import type { Database } from '../foundation/database/database.ts'
 import { deriveToken } from './form-token.ts'
@@ -8,7 +8,7 @@ const MINUTE = 60_000
 /** An unused session ends after this time. */
 export const IDLE = 60 * MINUTE
 /** Every session ends after this time. */
-export const LONGEST = 12 * 60 * MINUTE
+export const LONGEST = SESSION_LIFETIME
 /** A one-time link expires after this time. */
 export const LINK_LIFETIME = 15 * MINUTE
 

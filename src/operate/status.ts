@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { listKeys } from '../api/access/keys.ts'
+import { listKeys, SESSION_LIFETIME } from '../api/access/keys.ts'
 import { readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
 import { readRevisions } from '../foundation/database/revisions.ts'
@@ -151,7 +151,10 @@ async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
     expired: alive.length - valid.length,
     revoked: all.length - alive.length,
     expiring: valid
-      .filter(({ expires }) => expires <= now + EXPIRING_DAYS * DAY)
+      .filter(
+        ({ created, expires }) =>
+          expires <= now + EXPIRING_DAYS * DAY && expires - created > SESSION_LIFETIME,
+      )
       .sort((a, b) => a.expires - b.expires)
       .map(({ id, client, expires }) => ({ id, clientId: client, expires: formatTimestamp(expires) })),
   }

@@ -71,12 +71,12 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           fail({ field: '<id>', message: 'names no valid key: "mahi keys list" lists them' })
         const { made, old } = rotated
         const dates = { made: formatTimestamp(made.expires), old: formatTimestamp(old.expires) }
+        reportChange({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
+        reportChange({ audit: 'changed', key: id, client: old.client, expires: dates.old })
         if (!json) {
           say(`Key ${id} for ${made.client} works until ${dates.old}.`)
           say(`Key ${made.id} replaces it, until ${dates.made}. It will not be shown again:`)
         }
-        reportChange({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
-        reportChange({ audit: 'changed', key: id, client: old.client, expires: dates.old })
         const { key, scopes, eids } = made
         const summary = {
           id: made.id,

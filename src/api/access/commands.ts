@@ -54,8 +54,8 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
           }),
         )
         const date = formatTimestamp(expires)
-        if (!json) say(`Key ${id} for ${client}, until ${date}. It will not be shown again:`)
         reportChange({ audit: 'made', key: id, client, expires: date })
+        if (!json) say(`Key ${id} for ${client}, until ${date}. It will not be shown again:`)
         const summary = { id, clientId: client, key, scopes, eids, expires: date }
         await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
       }),

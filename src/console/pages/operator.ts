@@ -1,5 +1,6 @@
 import type * as types from '../../../client/src/types.ts'
 import type { RefusalReason } from '../../api/access/audit.ts'
+import { SESSION_LIFETIME } from '../../api/access/keys.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
@@ -29,7 +30,7 @@ const REASONS: Readonly<Record<RefusalReason, string>> = {
   suspended: 'Suspended organisation',
 }
 
-type Key = Having<types.OverviewKey, 'id' | 'client' | 'scopes' | 'eids' | 'expires'>
+type Key = Having<types.OverviewKey, 'id' | 'client' | 'scopes' | 'eids' | 'created' | 'expires'>
 
 /** From `/v1/overview`. */
 type Overview = Complete<Omit<types.Overview, 'jobs' | 'keys'>> & {
@@ -56,10 +57,13 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
     oldest === undefined ? [] : [describeWaiting(kind, waiting, oldest)],
   )
   const live = keys.filter((key) => key.revoked === undefined && Date.parse(key.expires) > now)
-  const expiring = live.filter((key) => Date.parse(key.expires) < now + 30 * DAY)
+  const expiring = live.filter(({ created, expires }) => {
+    const end = Date.parse(expires)
+    return end < now + 30 * DAY && end - Date.parse(created) > SESSION_LIFETIME
+  })
   const warning =
     expiring.length > 0 &&
-    html`, <strong class="warning">${expiring.length} of them expire within 30 days</strong>`
+    html`, <strong class="warning">${expiring.length} of them ${expiring.length === 1 ? 'expires' : 'expire'} within 30 days</strong>`
   const health =
     ready.statusCode === 200 ? 'Ready' : html`<strong class="warning">${readProblem(ready).detail}</strong>`
   return {
