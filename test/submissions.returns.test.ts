@@ -288,10 +288,11 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
   const [own] = (await provider.ask('GET', '/returns')).body.results
   expect(own).toMatchObject({ returnId: '202512', window: 'Closed' })
   expect(own.organisations).toBeUndefined()
+})
 
 test('the example in docs/returns.md is what the service reads', () => {
   const page = readFileSync(new URL('../docs/returns.md', import.meta.url), 'utf8')
-  const [, example = ''] = /```yaml\n([^]*?)```/.exec(page) ?? []
+  const [, example = ''] = /```yaml\n(.*?)```/s.exec(page) ?? []
   const read = (text: string) =>
     readReturns(text, { file: 'returns.yml', definitions: new Definitions(), zone: 'Pacific/Auckland' })
   expect(read(example)).toMatchObject([{ definition: 'sdr' }])
