@@ -27,7 +27,11 @@ describe('mahi occupations find', () => {
 
 test('mahi occupations find leaves out what is unlikely', async () => {
   const mahi = new Installation()
-  await mahi.run(['occupations', 'import', new URL('../samples/occupations.ndjson', import.meta.url).pathname])
+  await mahi.run([
+    'occupations',
+    'import',
+    new URL('../samples/occupations.ndjson', import.meta.url).pathname,
+  ])
   const { stdout, stderr } = await mahi.run(['occupations', 'find', 'early', 'childhood'])
   expect(stdout).toMatch(/^1\.000 {2}A0101 {2}Early Childhood Teacher\n$/)
   expect(stderr).toBe('1 occupation matches. 4 more are unlikely; --json has them.\n')
