@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
@@ -303,6 +303,28 @@ test('the sample files are as a spreadsheet program left them, and are not writt
   const again = await mahi.run(['check', '--sample', 'mine'])
   expect(again.code).toBe(2)
   expect(again.stderr).toMatch(/mine already has course-completions\.csv/)
+})
+
+test('the surest of several files for one is read, and the others are listed with what to do', async () => {
+  const mahi = new Installation()
+  const copy = (name: string, as: string) => {
+    mkdirSync(join(mahi.folder, 'mine'), { recursive: true })
+    copyFileSync(join(import.meta.dirname, '../samples/sdr/clean', name), join(mahi.folder, 'mine', as))
+  }
+  for (const name of readdirSync(join(import.meta.dirname, '../samples/sdr/clean'))) copy(name, name)
+  copy('learners.csv', 'Learners 2025.csv')
+  writeFileSync(join(mahi.folder, 'mine/mahi-changes.csv'), 'file,line,field,before,after,why\n')
+  const { stdout, stderr } = await mahi.run(['check', 'mine'])
+  expect(stdout).toContain(
+    'Learners 2025.csv was not read: learners.csv was read in its place. Remove it, or use --file learners="Learners 2025.csv".',
+  )
+  expect(stdout + stderr).not.toContain('mahi-changes')
+  rmSync(join(mahi.folder, 'mine/learners.csv'))
+  const alone = await mahi.run(['check', 'mine'])
+  expect(alone.stdout).toMatch(/No findings in the 5 files that were checked\.\n$/)
+  expect(alone.stderr).toContain(
+    'The file Learners 2025.csv was read as learners.csv, because its name matches LEAR*.',
+  )
 })
 
 test('the README shows what a check of the sample files prints, on one screen', async () => {

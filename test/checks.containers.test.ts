@@ -45,9 +45,9 @@ test('a ZIP archive is checked like its files, in one folder or none, whatever a
     const packed = await check(mahi, 'return.zip')
     const plain = await check(mahi, join(SAMPLES, 'as-exported'))
     expect(packed.errors).toBe(plain.errors)
-    expect(packed.causes.map(({ sentence, findings }) => [sentence, findings])).toEqual(
-      plain.causes.map(({ sentence, findings }) => [sentence, findings]),
-    )
+    expect(
+      packed.causes.map(({ sentence, findings }) => [sentence.replaceAll('return.zip/', ''), findings]),
+    ).toEqual(plain.causes.map(({ sentence, findings }) => [sentence, findings]))
     const dates = packed.causes.find(({ example }) => example.value === '06/03/2025')
     expect(dates?.example).toMatchObject({ file: 'return.zip/enrolments.csv', line: 2 })
   }
@@ -119,6 +119,30 @@ test('a workbook with a sheet for each file is checked like the files', async ()
   ])
   expect(stdout).toContain('Return 2025.xlsx/Notes was not read')
   expect(stderr).toContain('The file Return 2025.xlsx/course_completions was read as course-completions.csv.')
+})
+
+test('a sheet is recognised by a title of the definition, or named with --file', async () => {
+  const mahi = new Installation()
+  const sheets = Object.fromEntries(FILES.map((file) => [file, toRows('clean', file)]))
+  const { courses = [], learners = [], ...others } = sheets
+  writeFileSync(
+    join(mahi.folder, 'return.xlsx'),
+    makeXlsx({ 'Course register': courses, 'People 2': learners, ...others }),
+  )
+  const { stderr, stdout } = await mahi.run([
+    'check',
+    'return.xlsx',
+    '--file',
+    'learners=return.xlsx/People 2',
+  ])
+  expect(stdout.trim().split('\n').at(-1)).toBe('No findings in the 5 files that were checked.')
+  expect(stderr).toContain(
+    'The file return.xlsx/Course register was read as courses.csv, because its name is the title Course register.',
+  )
+  const { causes } = await check(mahi, 'return.xlsx')
+  expect(causes[0]?.sentence).toBe(
+    'return.xlsx/People 2 looks like learners.csv: rename it, or use --file learners="return.xlsx/People 2".',
+  )
 })
 
 test('workbooks may be one for each file, in a folder beside other files', async () => {

@@ -132,8 +132,8 @@ describe('a file', () => {
     expect(describeVerdict(march.summary)).toContain('course-completions.csv is missing, so')
   })
 
-  test.each(['course-completion.csv', 'Course_Completions final.csv'])(
-    'that has almost the right name is an error that says how to rename it: %s',
+  test.each(['course-completion.csv', 'Course_Completions final.csv', 'what they finished.csv'])(
+    'that has almost the right name, or its header, is an error that says how to rename it: %s',
     async (name) => {
       const { place } = await checkAfter(() => undefined)
       renameSync(join(place, 'course-completions.csv'), join(place, name))
@@ -141,7 +141,7 @@ describe('a file', () => {
       const result = await new Installation().run(['check', place, '--json'])
       expect(result.code).toBe(1)
       expect(result.stdout).toContain(
-        `The file course-completions.csv is missing. ${name} was not read: rename it to course-completions.csv.`,
+        `${name} looks like course-completions.csv: rename it, or use --file course-completions=`,
       )
       expect(JSON.stringify(result)).not.toContain('~$')
     },

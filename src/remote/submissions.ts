@@ -6,7 +6,14 @@ import type { ResultsSummary, Submission, ValidationRun } from '../../client/src
 import { COMMAND } from '../api/access/actor.ts'
 import type { Scope } from '../api/access/principal.ts'
 import type { CheckedInput } from '../engines/checking/index.ts'
-import { describePartial, tabulateCauses } from '../engines/checking/index.ts'
+import {
+  count,
+  describePartial,
+  describeSpare,
+  formatNumber,
+  groupByReason,
+  tabulateCauses,
+} from '../engines/checking/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import type { Database } from '../foundation/database/database.ts'
@@ -59,12 +66,13 @@ export function addSubmitCommand(program: Command, { open, askService }: SubmitS
         const containers = new Containers()
         try {
           const opened = await containers.openArchives(paths)
-          const { files, unread, notes } = await containers.select(opened, definition, flags.file)
+          const { files, unread, spare, notes } = await containers.select(opened, definition, flags.file)
           for (const note of notes) say(`Note: ${note}`)
           for (const { name, resource } of unread)
             say(
               `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,
             )
+          for (const each of spare) say(describeSpare(each))
           const client = open(flags.url, flags.eid)
           await askService(flags.url, () => submitFiles(client, files, definition.name, flags))
         } finally {
@@ -89,7 +97,7 @@ async function submitFiles(
       format: /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) ? 'ndjson' : 'csv',
       gzip: /\.gz$/i.test(name),
     })
-    if (!flags.json) say(`${name}: ${stored.records} records.`)
+    if (!flags.json) say(`${name}: ${count(stored.records ?? 0, 'record')}.`)
     for (const note of stored.notes ?? []) if (!flags.json) say(`Note: ${name}: ${note}`)
   }
   const requested = await submissions.validate(token)
@@ -128,27 +136,27 @@ async function reportRun(
   const lines = causes === undefined ? listCodes(summary) : tabulateCauses(causes)
   for (const line of lines) await writeOut(`${escapeControls(line)}\n`)
   for (const each of listPartial(summary)) say(each)
-  for (const { errorCode = '', reason = '' } of summary.notRun ?? []) say(`Not run: ${errorCode}: ${reason}`)
+  const notRun = (summary.notRun ?? []).map(({ errorCode: code = '', reason = '' }) => ({ code, reason }))
+  for (const each of groupByReason(notRun)) say(each)
   for (const { errorCode = '', file = '', field = '', records = 0 } of summary.undecided ?? [])
-    say(
-      `Not run for ${records} ${records === 1 ? 'record' : 'records'}: ${errorCode}: ${field} of ${file} is unknown there.`,
-    )
-  say(`Submission ${token}, run ${run.runId}: ${errorCount} errors and ${warningCount} warnings.`)
+    say(`Not run for ${count(records, 'record')}: ${errorCode}: ${field} of ${file} is unknown there.`)
+  const counts = `${count(errorCount, 'error')} and ${count(warningCount, 'warning')}`
+  say(`Submission ${token}, run ${run.runId}: ${counts}.`)
   if (page !== undefined) say(`Console: ${page}`)
 }
 
 /** Findings without causes: a run that a command published. */
 function listCodes({ codes = [] }: ResultsSummary): string[] {
   return codes.map(
-    ({ errorCode = '', errorType = '', count = 0, first }) =>
-      `${String(count).padStart(7)}  ${errorType.padEnd(7)}  ${errorCode.padEnd(20)}  ${first?.errorDescription ?? ''}`,
+    ({ errorCode = '', errorType = '', count: findings = 0, first }) =>
+      `${formatNumber(findings).padStart(7)}  ${errorType.padEnd(7)}  ${errorCode.padEnd(20)}  ${first?.errorDescription ?? ''}`,
   )
 }
 
 /** One sentence for each code of which not all findings are stored. */
 export function listPartial({ codes = [] }: ResultsSummary): string[] {
-  return codes.flatMap(({ errorCode = '', count = 0, stored = count }) =>
-    describePartial(errorCode, stored, count),
+  return codes.flatMap(({ errorCode = '', count: findings = 0, stored = findings }) =>
+    describePartial(errorCode, stored, findings),
   )
 }
 

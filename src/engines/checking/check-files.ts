@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Definition } from './definition/definition.ts'
 import type { EngineInput, EngineProgress, InputFile, UnreadFile } from './engine/run.ts'
-import type { CheckSummary, Finding } from './engine/summary.ts'
+import type { CheckSummary, Finding, SpareFile } from './engine/summary.ts'
 import { CheckFailed, DEFAULT_LIMITS, DISK_FULL, isDiskFull, type Limits } from './process/limits.ts'
 import { RuleTooSlow, runChild } from './process/run-child.ts'
 
@@ -30,6 +30,8 @@ export interface CheckRequest {
   readonly complete?: boolean
   /** Files that were there, but are not in the definition. */
   readonly unread?: readonly UnreadFile[]
+  /** Files that were recognised, but another one is surer to be meant. */
+  readonly spare?: readonly SpareFile[]
   /** ID of the return, such as 202512; by default that of the definition. */
   readonly returnId?: string | undefined
   /** Date on which codes and rules apply; by default the end of the return's month. */
@@ -94,7 +96,7 @@ export async function checkFiles(
     const work = join(folder, 'work')
     let input: Promise<EngineInput> | undefined
     const prepare = async (): Promise<EngineInput> => {
-      const { definition, complete, unread, returnId, asOf, only, ...rest } =
+      const { definition, complete, unread, spare, returnId, asOf, only, ...rest } =
         typeof request === 'function' ? await request() : request
       const files = await Promise.all(
         rest.files.map((file) => toInputFile(file, folder, options.signal)),
@@ -104,6 +106,7 @@ export async function checkFiles(
         files,
         complete: complete ?? false,
         unread: unread ?? [],
+        spare: spare ?? [],
         returnId,
         asOf,
         only: only ?? [],

@@ -169,9 +169,14 @@ async function readRequest(
   const only = (flags.only ?? []).map((code) => findCode(definition, code).check.code)
   // Copies of sheets are files, whose names are those of files.
   const isCopied = flags.fix !== undefined || flags.mark !== undefined
-  const { files, complete, unread, notes } = await containers.select(paths, definition, flags.file, isCopied)
+  const { files, complete, unread, spare, notes } = await containers.select(
+    paths,
+    definition,
+    flags.file,
+    isCopied,
+  )
   for (const note of [...definition.notes, ...notes]) say(`Note: ${note}`)
-  return { definition, files, complete, unread, returnId: flags.return, asOf: flags.asOf, only }
+  return { definition, files, complete, unread, spare, returnId: flags.return, asOf: flags.asOf, only }
 }
 
 /** The folder of a package whose descriptor is named. */

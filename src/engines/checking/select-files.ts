@@ -1,11 +1,14 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, join, posix, resolve } from 'node:path'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { findSimilar, suggest } from '../../foundation/text/suggest.ts'
+import { detectSeparator, trimName } from '../records/index.ts'
 import type { CheckedInput } from './check-files.ts'
 import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
 import type { UnreadFile } from './engine/run.ts'
+import type { SpareFile } from './engine/summary.ts'
+import { CHANGES } from './repair/changes-name.ts'
 
 /** What is known of files that come from an archive or a workbook. */
 export interface Origin {
@@ -13,9 +16,11 @@ export interface Origin {
   readonly nameOf: (path: string) => string | undefined
   /** The absolute paths of files whose content is among the paths. */
   readonly opened: ReadonlySet<string>
+  /** The file of a name in an archive or of a sheet, such as `return.xlsx/Course register`. */
+  readonly locate: (name: string) => string | undefined
 }
 
-const AS_IS: Origin = { nameOf: () => undefined, opened: new Set() }
+const AS_IS: Origin = { nameOf: () => undefined, opened: new Set(), locate: () => undefined }
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xls|ods|zip)$/i
 
@@ -28,6 +33,8 @@ export interface SelectedFiles {
   readonly complete: boolean
   /** Files in a folder that are not in the definition. */
   readonly unread: readonly UnreadFile[]
+  /** Files that were recognised, but another one is surer to be meant. */
+  readonly spare: readonly SpareFile[]
   /** The files that were recognised although they have another name, as full sentences. */
   readonly notes: readonly string[]
 }
@@ -43,70 +50,78 @@ export function selectFiles(
   paths: readonly string[],
   definition: Definition,
   named: readonly string[] = [],
-  { nameOf, opened }: Origin = AS_IS,
+  { nameOf, opened, locate }: Origin = AS_IS,
 ): SelectedFiles {
   const faults: Fault[] = []
   const show = (path: string) => nameOf(path) ?? path
-  const unread: string[] = []
+  const unread: Unread[] = []
   const notes: string[] = []
-  const chosen = new Map<Resource, { path: string; name: string }>()
+  const chosen = new Map<Resource, Candidate>()
+  const candidates: Candidate[] = []
   let complete = false
-  const choose = (path: string, resource: Resource, name = basename(path)) => {
-    const other = chosen.get(resource)?.path
-    if (other === undefined) chosen.set(resource, { path, name: nameOf(path) ?? name })
-    else if (other === path) faults.push({ file: show(path), message: 'is named twice' })
-    else
-      faults.push({
-        file: show(path),
-        message: `is ${resource.title}, and so is ${show(other)}; name one of them`,
-      })
-  }
   for (const each of named) {
     const [, name = '', given = ''] = /^([^=]+)=(.+)$/s.exec(each) ?? []
-    const path = locate(given, paths)
+    const path = findPath(given, paths, locate)
     const resource = definition.resources.find(
       (one) => plainName(one.name) === plainName(name) || plainName(stemOf(one.path)) === plainName(name),
     )
     const known = definition.resources.map((one) => one.name)
+    const other = resource === undefined ? undefined : chosen.get(resource)?.path
     if (path === '') faults.push({ file: `--file ${each}`, message: 'must have the form NAME=FILE' })
     else if (resource === undefined)
       faults.push({ file: path, message: `is named ${name}, but the files are ${known.join(', ')}` })
     else if (!existsSync(path) || !statSync(path).isFile())
       faults.push({ file: path, message: 'is not a file' })
-    else choose(path, resource)
+    else if (other !== undefined) faults.push(describeTwo(resource, show(other), show(path)))
+    else
+      chosen.set(resource, {
+        resource,
+        path,
+        name: nameOf(path) ?? basename(path),
+        match: 'option',
+        given: true,
+      })
   }
-  const isNamed = new Set(chosen.keys())
-  const isChosen = new Set([...chosen.values()].map(({ path }) => resolve(path)))
+  const isNamed = new Set([...chosen.values()].map(({ path }) => resolve(path)))
+  const add = (path: string, given: boolean) => {
+    const found = findResource(basename(path), definition)
+    const name = nameOf(path) ?? basename(path)
+    if (found !== undefined) candidates.push({ ...found, path, name, given })
+    else if (!given) unread.push({ path, name })
+    else {
+      const known = definition.resources.map((each) => each.path).join(', ')
+      const message = `is not a file of the definition ${definition.name}${near(basename(path), definition)}; its files are ${known}`
+      faults.push({ file: show(path), message })
+    }
+  }
   for (const path of paths) {
     if (!existsSync(path)) {
       faults.push({ file: path, message: 'does not exist' })
     } else if (statSync(path).isDirectory()) {
       complete = true
-      const nested = listNested(path, definition)
-      for (const { name, resource } of nested) {
-        if (!isNamed.has(resource)) choose(join(path, name), resource, name)
+      for (const { name, resource } of listNested(path, definition)) {
+        const file = join(path, name)
+        if (isNamed.has(resolve(file))) continue
+        candidates.push({ resource, path: file, name: nameOf(file) ?? name, match: 'path', given: false })
       }
       for (const name of listFiles(path)) {
         const file = join(path, name)
-        if (isChosen.has(resolve(file)) || opened.has(resolve(file))) continue
-        const resource = findResource(name, definition)
-        if (resource === undefined || isNamed.has(resource)) unread.push(nameOf(file) ?? name)
-        else if (!nested.some((each) => each.resource === resource)) {
-          choose(file, resource)
-          noteName(name, resource, notes, nameOf(file))
-        }
+        if (!isNamed.has(resolve(file)) && !opened.has(resolve(file))) add(file, false)
       }
-    } else {
-      const resource = findResource(basename(path), definition)
-      if (resource !== undefined) {
-        choose(path, resource)
-        noteName(basename(path), resource, notes, nameOf(path))
-      } else {
-        const known = definition.resources.map((each) => each.path).join(', ')
-        const message = `is not a file of the definition ${definition.name}${near(basename(path), definition)}; its files are ${known}`
-        faults.push({ file: show(path), message })
-      }
+    } else if (basename(path) !== CHANGES) add(path, true)
+  }
+  const spare: SpareFile[] = []
+  for (const [resource, group] of Map.groupBy(candidates, (each) => each.resource)) {
+    const best = chosen.get(resource) ?? chooseBest(group)
+    chosen.set(resource, best)
+    for (const each of group) {
+      if (each === best) continue
+      if (each.path === best.path) faults.push({ file: show(each.path), message: 'is named twice' })
+      else if (each.given || each.match === best.match)
+        faults.push(describeTwo(resource, show(best.path), show(each.path)))
+      else spare.push({ name: each.name, resource: resource.name, read: best.name })
     }
+    if (group.includes(best)) notes.push(...describeMatch(best))
   }
   if (faults.length === 0 && chosen.size === 0) {
     const known = definition.resources.map((each) => each.path).join(', ')
@@ -114,33 +129,110 @@ export function selectFiles(
     faults.push({ file: paths.map(show).join(', '), message })
   }
   if (faults.length > 0) throw new UserError(faults)
-  const files = [...chosen].map(([resource, file]) => ({ resource: resource.name, ...file }))
-  const free = definition.resources.filter((resource) => !chosen.has(resource))
-  return { files, complete, unread: unread.map((name) => describeUnread(name, free)), notes }
+  const files = [...chosen].map(([resource, { path, name }]) => ({ resource: resource.name, path, name }))
+  const absent = definition.resources.filter((resource) => !chosen.has(resource))
+  return { files, complete, unread: describeUnread(unread, absent), spare, notes }
+}
+
+/** How a file was recognised, the surest first. */
+const MATCHES = ['option', 'path', 'name', 'spelling', 'title', 'pattern'] as const
+
+/** A file that may be one of the definition. */
+interface Candidate {
+  readonly resource: Resource
+  readonly path: string
+  readonly name: string
+  readonly match: (typeof MATCHES)[number]
+  /** The pattern that its name matches. */
+  readonly pattern?: string
+  /** Whether it was given itself, not only its folder. */
+  readonly given: boolean
+}
+
+interface Unread {
+  readonly path: string
+  readonly name: string
+}
+
+function chooseBest(candidates: readonly Candidate[]): Candidate {
+  return candidates.reduce((best, each) =>
+    MATCHES.indexOf(each.match) < MATCHES.indexOf(best.match) ? each : best,
+  )
+}
+
+function describeTwo({ title }: Resource, one: string, other: string): Fault {
+  return { file: other, message: `is ${title}, and so is ${one}; name one of them` }
 }
 
 /** Where a file is that may be named as it is in a folder that is checked. */
-function locate(path: string, folders: readonly string[]): string {
+function findPath(path: string, folders: readonly string[], locate: Origin['locate']): string {
   if (path === '' || existsSync(path)) return path
-  return folders.map((folder) => join(folder, path)).find((each) => existsSync(each)) ?? path
+  const inFolders = folders.map((folder) => join(folder, path)).find((each) => existsSync(each))
+  return inFolders ?? locate(path) ?? path
 }
 
 /** The shortest name of a file that is recognised within another name, such as `courses` in `courses_final`. */
 const LEAST_CONTAINED = 5
 
-/** Finds the absent file that an unread one is probably meant to be. */
-function describeUnread(name: string, absent: readonly Resource[]): UnreadFile {
+/** Finds the absent files that unread ones are probably meant to be, by their names or else by their headers. */
+function describeUnread(unread: readonly Unread[], absent: readonly Resource[]): UnreadFile[] {
+  const free = new Set(absent)
+  const take = (resource: Resource | undefined) => {
+    if (resource !== undefined) free.delete(resource)
+    return resource?.name
+  }
+  const byName = unread.map((file) => ({ file, resource: take(findMeant(file, [...free])) }))
+  return byName.map(({ file, resource }) => ({
+    name: file.name,
+    resource: resource ?? take(findByHeader(file.path, [...free])),
+  }))
+}
+
+function findMeant({ name }: Unread, absent: readonly Resource[]): Resource | undefined {
   const stem = stemOf(posix.basename(name))
   const names = absent.map((resource) => resource.name)
   const contained = names.filter(
     (each) => each.length >= LEAST_CONTAINED && plainName(stem).includes(plainName(each)),
   )
-  return { name, resource: findSimilar(stem, names) ?? (contained.length === 1 ? contained[0] : undefined) }
+  const meant = findSimilar(stem, names) ?? (contained.length === 1 ? contained[0] : undefined)
+  return absent.find((resource) => resource.name === meant)
+}
+
+/** The bytes of a file that are looked at for its header. */
+const LOOKED_AT = 64 * 1024
+
+/** The only absent file whose columns a file has: nearly all of them, and few others. */
+function findByHeader(path: string, absent: readonly Resource[]): Resource | undefined {
+  if (absent.length === 0 || !TEXT.test(path)) return undefined
+  const [line = ''] = readStart(path).split(/\r\n|\n|\r/, 1)
+  const alike = absent.filter(({ fields }) => {
+    const names = fields.map(({ name }) => name)
+    const columns = new Set(line.split(detectSeparator(line, names)).map((cell) => plainName(trimName(cell))))
+    const known = names.filter((name) => columns.has(plainName(name))).length
+    return known > 1 && known >= LEAST_ALIKE * Math.max(names.length, columns.size)
+  })
+  return alike.length === 1 ? alike[0] : undefined
+}
+
+const TEXT = /\.(?:csv|tsv|txt)$/i
+const LEAST_ALIKE = 0.8
+
+function readStart(path: string): string {
+  const file = openSync(path, 'r')
+  try {
+    const bytes = Buffer.alloc(LOOKED_AT)
+    return bytes.toString('utf8', 0, readSync(file, bytes)).replace(/^\ufeff/, '')
+  } finally {
+    closeSync(file)
+  }
 }
 
 function listFiles(folder: string): string[] {
   return readdirSync(folder)
-    .filter((name) => ENDING.test(name) && !LOCK.test(name) && statSync(join(folder, name)).isFile())
+    .filter(
+      (name) =>
+        ENDING.test(name) && !LOCK.test(name) && name !== CHANGES && statSync(join(folder, name)).isFile(),
+    )
     .sort()
 }
 
@@ -164,15 +256,28 @@ function near(name: string, { resources }: Definition): string {
   )
 }
 
-function findResource(name: string, { resources }: Definition): Resource | undefined {
+/** The file of a definition that has a name, and how it was recognised. */
+function findResource(
+  name: string,
+  { resources }: Definition,
+): Pick<Candidate, 'resource' | 'match' | 'pattern'> | undefined {
   const stem = stemOf(name)
   const plain = plainName(stem)
-  const isNamed = (each: Resource) => stem === stemOf(each.name) || stem === stemOf(posix.basename(each.path))
-  const isRespelt = (each: Resource) => plain === plainName(each.name) || plain === plainName(pathStem(each))
+  const find = (match: Candidate['match'], isMeant: (each: Resource) => boolean) => {
+    const resource = resources.find(isMeant)
+    return resource === undefined ? undefined : { resource, match }
+  }
   return (
-    resources.find(isNamed) ??
-    resources.find((each) => each.fileNames.some((pattern) => matches(stem, pattern))) ??
-    resources.find(isRespelt)
+    find('name', (each) => stem === stemOf(each.name) || stem === pathStem(each)) ??
+    find('spelling', (each) => plain === plainName(each.name) || plain === plainName(pathStem(each))) ??
+    find('title', (each) => plain === plainName(each.title)) ??
+    resources
+      .flatMap((resource) =>
+        resource.fileNames
+          .filter((pattern) => matches(stem, pattern))
+          .map((pattern) => ({ resource, match: 'pattern' as const, pattern })),
+      )
+      .at(0)
   )
 }
 
@@ -181,14 +286,16 @@ export function isFileName(name: string, definition: Definition): boolean {
   return findResource(name, definition) !== undefined
 }
 
-/** Notes a name that is neither the file's own nor one that the definition expects. */
-function noteName(name: string, resource: Resource, notes: string[], shown = name): void {
-  const stem = stemOf(name)
-  const isExpected =
-    stem === stemOf(resource.name) ||
-    stem === pathStem(resource) ||
-    resource.fileNames.some((pattern) => matches(stem, pattern))
-  if (!isExpected) notes.push(`The file ${shown} was read as ${posix.basename(resource.path)}.`)
+/** A note of a name that is not the file's own. */
+function describeMatch({ resource, name, match, pattern }: Candidate): string[] {
+  if (match === 'path' || match === 'name') return []
+  const because =
+    match === 'title'
+      ? `, because its name is the title ${resource.title}`
+      : pattern === undefined
+        ? ''
+        : `, because its name matches ${pattern}`
+  return [`The file ${name} was read as ${posix.basename(resource.path)}${because}.`]
 }
 
 function pathStem({ path }: Resource): string {

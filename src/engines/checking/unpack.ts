@@ -16,6 +16,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
 import { renderRecord, type TextSheet } from '../records/index.ts'
 import type { Definition } from './definition/definition.ts'
+import { MARK_PREFIX } from './engine/columns.ts'
 import { isDiskFull } from './process/limits.ts'
 import { isFileName, type SelectedFiles, selectFiles } from './select-files.ts'
 
@@ -131,7 +132,9 @@ export class Containers {
       // An import says that nothing was stored.
       throw error instanceof UserError ? new UserError(error.faults) : error
     })
-    const sheets = read.filter(hasRows)
+    const filled = read.filter(hasRows)
+    const isMarked = filled.some(isMarkedSheet)
+    const sheets = filled.filter(({ name }) => !isMarked || !SUMMARY.test(name))
     if (sheets.length === 0) fail({ file: path, message: 'has no sheet with data' })
     const stem = basename(path).replace(WORKBOOK, '')
     const [first, ...others] = sheets
@@ -150,6 +153,18 @@ export class Containers {
     const inner = relative(folder, path).split(sep).join('/')
     if (inner === '') return container.name
     return `${container.name}/${container.isWorkbook ? inner.replace(/\.csv$/, '') : inner}`
+  }
+
+  /** The file of a name in an archive or of a sheet, such as `return.xlsx/Course register`. */
+  locate(given: string): string | undefined {
+    for (const [folder, { path, name }] of this.#names) {
+      const prefix = [`${path}/`, `${name}/`].find((each) => given.startsWith(each))
+      if (prefix === undefined) continue
+      const inner = resolve(folder, given.slice(prefix.length))
+      const found = [inner, `${inner}.csv`].find(isFile)
+      if (found?.startsWith(folder + sep)) return found
+    }
+    return undefined
   }
 
   /** The archive or workbook that a file was in. */
@@ -191,6 +206,7 @@ export class Containers {
     return selectFiles(opened, definition, named, {
       nameOf: (path) => (isCopied ? undefined : this.nameOf(path)),
       opened: this.opened,
+      locate: (name) => this.locate(name),
     })
   }
 
@@ -227,6 +243,15 @@ class Limit extends Transform {
 function findRoot(folder: string): string {
   const [only, ...others] = readdirSync(folder, { withFileTypes: true })
   return only?.isDirectory() === true && others.length === 0 ? findRoot(join(folder, only.name)) : folder
+}
+
+/** The first sheet of a workbook that `--mark` has written. */
+const SUMMARY = /^Summary$/i
+
+/** Whether `--mark` has written the first column of a sheet. */
+function isMarkedSheet(sheet: TextSheet): boolean {
+  for (const [first = ''] of sheet.rows()) return first.startsWith(MARK_PREFIX)
+  return false
 }
 
 function hasRows(sheet: TextSheet): boolean {

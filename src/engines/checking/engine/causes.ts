@@ -306,8 +306,8 @@ export class Causes {
   #find(finding: SeenFinding): Building {
     const { resource, check, message, field: named, record } = finding
     if (check === resource.fileCheck) {
-      // A second sentence says what to do with this file.
-      const isAdvised = /\. \S.*\.$/s.test(message)
+      // A second sentence, or an option, says what to do with this file.
+      const isAdvised = /\. \S.*\.$|--file /s.test(message)
       return this.#make('file', `file:${resource.name}`, finding, () => message, { isAdvised })
     }
     if (check === resource.headerCheck) {

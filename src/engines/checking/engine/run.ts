@@ -9,6 +9,7 @@ import { checkResource } from './check-resource.ts'
 import { Found } from './found.ts'
 import { findByteFaults } from './identity.ts'
 import { KeySpace, orderResources } from './keys.ts'
+import { nameFile } from './name-file.ts'
 import { compareTexts } from './numbers.ts'
 import { toPlainForm } from './plain-form.ts'
 import { NoRoom, type PreparedFile, prepareFile } from './prepare-file.ts'
@@ -21,7 +22,7 @@ import { compilePositions, selectChecks } from './selection.ts'
 import { SqlStore } from './sql-store.ts'
 import { listUses } from './sql-uses.ts'
 import { FileFull } from './sqlite-file.ts'
-import type { CheckSummary, FileSummary } from './summary.ts'
+import type { CheckSummary, FileSummary, SpareFile } from './summary.ts'
 import { UndecidedCounts } from './unknown.ts'
 import { type CheckedFile, FindingsWriter, readSample } from './write-findings.ts'
 
@@ -48,6 +49,7 @@ export interface EngineInput {
   /** Whether an absent file is a finding; otherwise only the given files are checked. */
   readonly complete: boolean
   readonly unread?: readonly UnreadFile[]
+  readonly spare?: readonly SpareFile[]
   readonly returnId?: string | undefined
   readonly asOf?: string | undefined
   readonly only: readonly string[]
@@ -228,7 +230,7 @@ class Run {
       notes: [],
     })
     if (misnamed !== undefined) {
-      const message = `${missing} ${misnamed.name} was not read: rename it to ${path}.`
+      const message = `${misnamed.name} looks like ${path}: rename it, or use --file ${nameFile(name, misnamed.name)}.`
       this.#addFileFindings(resource, path, fileCheck, [{ message }])
     } else if (this.#input.complete && !isOptional(resource, this.#parameters)) {
       this.#addFileFindings(resource, path, fileCheck, [{ message: missing }])
@@ -537,6 +539,7 @@ class Run {
       unread: (this.#input.unread ?? [])
         .filter(({ resource }) => resource === undefined)
         .map(({ name }) => name),
+      spare: this.#input.spare ?? [],
       causes: this.#causes.list((check) => this.#countOf(check)),
       errors: sum('Error'),
       warnings: sum('Warning'),

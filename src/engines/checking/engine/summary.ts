@@ -14,6 +14,8 @@ export interface CheckSummary {
   readonly files: readonly FileSummary[]
   /** Files that were there, but are not in the definition. */
   readonly unread: readonly string[]
+  /** Files that were recognised, but another one was surer to be meant. */
+  readonly spare: readonly SpareFile[]
   /** The codes that found something, in the order of the findings. */
   readonly codes: readonly CodeSummary[]
   /** What to fix, in this order. */
@@ -32,6 +34,15 @@ export interface CheckSummary {
     readonly records: number
   }[]
   readonly seconds: number
+}
+
+/** A file that was not read, because another one was surer to be meant. */
+export interface SpareFile {
+  readonly name: string
+  /** The name of the resource that both are. */
+  readonly resource: string
+  /** The name of the file that was read. */
+  readonly read: string
 }
 
 /** What a cause is about. */

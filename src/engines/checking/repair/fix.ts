@@ -8,13 +8,11 @@ import type { Definition } from '../definition/definition.ts'
 import { resolveParameters } from '../parameters.ts'
 import { Batch } from './batch.ts'
 import { type ChangeGroup, ChangeList } from './change-list.ts'
+import { CHANGES } from './changes-name.ts'
 import { type AppendBytes, nameUniquely, OutputFolder } from './output-folder.ts'
 import { type FilePlan, isEmpty, planRepairs } from './repair-plan.ts'
 import { isWhole, openReader, readSeparated, type SeparatedFile } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
-
-/** The name of the list of changes. */
-export const CHANGES = 'mahi-changes.csv'
 
 export interface Fixed {
   /** Every file of the request: its copy, or the file itself if it cannot be read. */

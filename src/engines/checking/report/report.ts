@@ -1,4 +1,5 @@
-import type { CheckSummary, Finding } from '../engine/summary.ts'
+import { nameFile } from '../engine/name-file.ts'
+import type { CheckSummary, Finding, SpareFile } from '../engine/summary.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
 
 /** A finding and, if there is an earlier run, its comparison with that. */
@@ -60,8 +61,17 @@ function describeAbsent({ files, notRun }: CheckSummary): string {
   return `${parts.join(', and ')}${notRun.length === 0 ? '' : `, so ${checks}`}`
 }
 
-function joinAnd(names: readonly string[]): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+function joinAnd(names: readonly string[], and = 'and'): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${and} ${names.at(-1)}`
+}
+
+function joinOr(names: readonly string[]): string {
+  return joinAnd(names, 'or')
+}
+
+/** Says what to do with a file in whose place another one was read. */
+export function describeSpare({ name, resource, read }: SpareFile): string {
+  return `${name} was not read: ${read} was read in its place. Remove it, or use --file ${nameFile(resource, name)}.`
 }
 
 /** The checked files, the definition and its parameters. */
@@ -79,15 +89,15 @@ export function describeChanges(changes: ReadonlyMap<string, Change>): string {
 }
 
 /** Lists all parts that a report lacks, as sentences. */
-export function listGaps({ codes, notRun, files, unread, undecided }: CheckSummary): string[] {
+export function listGaps({ codes, notRun, files, unread, spare, undecided }: CheckSummary): string[] {
+  const missing = files.filter(({ state }) => state === 'missing').map(({ file }) => file)
+  const advice = missing.length === 0 ? '' : ` If it is ${joinOr(missing)}, rename it, or use --file.`
   return [
     ...files
       .filter(({ state }) => state !== 'checked')
       .map(({ file, state }) => (state === 'missing' ? `${file} is missing.` : `${file} cannot be read.`)),
-    ...unread.map(
-      (name) =>
-        `${name} was not read: the definition has no such file. Rename it, or say with --file which one it is.`,
-    ),
+    ...unread.map((name) => `${name} was not read: the definition has no such file.${advice}`),
+    ...spare.map(describeSpare),
     ...groupByReason(notRun),
     ...groupByField(undecided, files),
     ...codes.flatMap(({ code, stored, count: total }) => describePartial(code, stored, total)),
@@ -114,7 +124,7 @@ export function describeShare(
 }
 
 /** One sentence for each reason, because one missing file can affect many rules. */
-function groupByReason(notRun: CheckSummary['notRun']): string[] {
+export function groupByReason(notRun: CheckSummary['notRun']): string[] {
   const groups = new Map<string, string[]>()
   for (const { code, reason } of notRun) {
     const codes = groups.get(reason)

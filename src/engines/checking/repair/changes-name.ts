@@ -1,0 +1,2 @@
+/** The name of the list of changes. */
+export const CHANGES = 'mahi-changes.csv'
