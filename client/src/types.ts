@@ -35,8 +35,8 @@ export interface OccupationPage {
 
 /** A code that the catalogue does not have, and its successors. */
 export interface MissingOccupation {
-  /** The code. */
-  occupationCode?: string
+  /** The code, as it was sent. */
+  occupationCode: string
   /** When it was removed; absent if the catalogue never had it. */
   removedDate?: string
   /** Its successors. */

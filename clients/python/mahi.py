@@ -111,7 +111,7 @@ class OccupationPage(TypedDict, total=False):
 class MissingOccupation(TypedDict, total=False):
     """A code that the catalogue does not have, and its successors."""
 
-    #: The code.
+    #: The code, as it was sent.
     occupationCode: str
     #: When it was removed; absent if the catalogue never had it.
     removedDate: str

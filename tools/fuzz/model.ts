@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { compareCodePoints } from '../../src/foundation/text/code-points.ts'
 import { listMatches, pageOf } from '../../test/support/catalogue.ts'
 import type { Data, Submission } from './data.ts'
 import type { Meaning } from './values.ts'
@@ -18,10 +19,20 @@ function occupationsPage(data: Data, reading: Reading): object {
   }
   const codes = meant(reading, 'Filter.Codes')?.split(',')
   const records = data.records.filter(({ occupationCode }) => codes?.includes(occupationCode) ?? true)
-  const limit = Number(meant(reading, 'Limit') ?? 20)
+  const limit = Number(meant(reading, 'Limit') ?? Math.max(20, codes?.length ?? 0))
   const page = pageOf(listMatches(records, filters), limit, meant(reading, 'Cursor'))
   const fields = meant(reading, 'Fields')?.split(',')
-  return fields === undefined ? page : { ...page, data: page.data.map((record) => only(record, fields)) }
+  const missing = findMissing(data, codes ?? [])
+  return {
+    ...page,
+    ...(fields !== undefined && { data: page.data.map((record) => only(record, fields)) }),
+    ...(missing.length > 0 && { missingCodes: missing.map((occupationCode) => ({ occupationCode })) }),
+  }
+}
+
+function findMissing({ records }: Data, codes: readonly string[]): string[] {
+  const missing = new Set(codes).difference(new Set(records.map(({ occupationCode }) => occupationCode)))
+  return [...missing].sort(compareCodePoints)
 }
 
 function only(record: object, fields: readonly string[]): object {

@@ -168,7 +168,8 @@ export type OccupationRecord = Static<typeof OccupationRecord>
 /** A code in `Filter.Codes` that the catalogue does not have. */
 export const MissingOccupation = Type.Object(
   {
-    occupationCode: code('The code.'),
+    // Whatever was sent, which may be no code that a record could have.
+    occupationCode: Type.String({ description: 'The code, as it was sent.' }),
     removedDate: Type.Optional(
       Type.String({
         description: 'When it was removed; absent if the catalogue never had it.',

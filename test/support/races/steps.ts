@@ -232,6 +232,7 @@ const check: typeof checkFiles = async (request) => {
       errors: wrong.length,
       warnings: 0,
       notRun: [],
+      undecided: [],
       seconds: 0,
     } as unknown as Awaited<ReturnType<typeof checkFiles>>['summary'],
     path: '',

@@ -31,6 +31,6 @@ export class CheckFailed extends UserError {}
 export const DISK_FULL = 'The disk has no room left for the check. Free some, and run it again.'
 
 export function isDiskFull(error: unknown): boolean {
-  const { code = '' } = error as NodeJS.ErrnoException
+  const { code = '' } = (error ?? {}) as NodeJS.ErrnoException
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(code) || code.startsWith('SQLITE_FULL')
 }
