@@ -34,7 +34,17 @@ async function checkAll(database: Database, definition: string): Promise<void> {
   const check = (async () => ({
     summary: {
       definition: { name: 'collected', version: '1.2.0', title: '', notice: undefined },
-      ...{ parameters: {}, files: [], codes: [], causes: [], errors: 0, warnings: 0, notRun: [], undecided: [], seconds: 0 },
+      ...{
+        parameters: {},
+        files: [],
+        codes: [],
+        causes: [],
+        errors: 0,
+        warnings: 0,
+        notRun: [],
+        undecided: [],
+        seconds: 0,
+      },
     },
     path: '',
     async *findings() {},
