@@ -411,7 +411,7 @@ describe('a full disk for submissions', () => {
 testSqlite(
   'a read-only disk: every write reports it, and works once the disk is writable again',
   async () => {
-    const disk = SmallDisk.create(16)
+    const disk = SmallDisk.create(32)
     const mahi = installWithInput()
     const environment = { DATABASE_URL: `sqlite:${disk.folder}/mahi.db` }
     await fillDatabase(environment.DATABASE_URL)

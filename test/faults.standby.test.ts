@@ -67,7 +67,7 @@ describe.skipIf(!hasCluster)('with a primary and a standby that streams from it'
   async function countReaders(cluster: Cluster, name: string): Promise<number> {
     const [row] = await cluster.query<{ count: string }>(
       `select count(*) as count from pg_stat_activity
-       where datname = '${name}' and application_name = 'mahi' and query like '%document%'`,
+       where datname = '${name}' and application_name = 'mahi' and query ~ 'document|result_block'`,
     )
     return Number(row?.count)
   }
