@@ -29,19 +29,20 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
     expect(first.stderr).toMatch(new RegExp(`^Exported ${count} records from \\S+\\.\n$`))
 
     const parameters = ['occupations', 'import', '--keep-dates']
-    const created = { created: count, updated: 0, unchanged: 0, deleted: 0, normalised: 0 }
-    const again = await other.runJson([...parameters, '-'], { input: gzipSync(first.stdout) })
-    expect(again).toMatchObject(created)
+    // Two of the awkward records have no title.
+    const withoutTitle = { count: 2, first: [expect.any(Object), expect.any(Object)] }
+    const created = { created: count, updated: 0, unchanged: 0, deleted: 0, normalised: 0, withoutTitle }
+    expect(await other.runJson([...parameters, '-'], { input: gzipSync(first.stdout) })).toEqual(created)
     const second = await other.run(['occupations', 'export', '--format', format])
     expect(second.stdout).toBe(first.stdout)
 
     const file = other.write(`again.${format}.gz`, gzipSync(first.stdout))
-    expect(await other.runJson([...parameters, '--replace', file])).toMatchObject({
+    expect(await other.runJson([...parameters, '--replace', file])).toEqual({
       ...created,
       created: 0,
       unchanged: count,
     })
-    expect(await mahi.runJson(['occupations', 'import', '-'], { input: first.stdout })).toMatchObject({
+    expect(await mahi.runJson(['occupations', 'import', '-'], { input: first.stdout })).toEqual({
       ...created,
       created: 0,
       unchanged: count,
