@@ -1,4 +1,7 @@
-import { defineConfig } from 'vitest/config'
+import { globSync } from 'node:fs'
+import { join, matchesGlob } from 'node:path'
+import { defineConfig, type UserWorkspaceConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { findPostgres } from './test/support/find-postgres.ts'
 import { chooseProperties } from './test/support/properties.ts'
 
@@ -9,16 +12,28 @@ declare module 'vitest' {
   }
 }
 
-/** Tests that open a database run once for each engine; the others know of none. */
-const withDatabase = [
-  'test/{occupations,results,access,commands,http,client,mirror,faults,submissions,jobs}.*.test.ts',
-  'test/console.{browser,forms,pages,process,sessions,submissions}.test.ts',
-  'test/search.{commands,http,index}.test.ts',
+/**
+ * Tests whose SQL, or whose handling of database errors, can differ between the engines run once for each engine. Those
+ * of HTTP, the clients, the console and the command line run on SQLite only.
+ */
+const onBothEngines = [
+  'test/{occupations,results,submissions,jobs}.*.test.ts',
+  'test/access.{accesses,audit,credentials,keys,organisations,submissions,suspension}.test.ts',
+  'test/commands.{backup,backups,concurrency,copy,crashes,existing,export,import,locks,memory,operations,publish,serve,upgrade,upkeep}.test.ts',
+  'test/console.sessions.test.ts',
+  'test/faults.{attacks,cuts,disk,overload,soak}.test.ts',
+  'test/http.{deliveries,fuzz,health,min-revision,streams}.test.ts',
+  'test/mirror.copy.test.ts',
+  'test/search.{http,index}.test.ts',
   'test/{budgets,metrics}.test.ts',
 ]
 
-/** But for those that make the servers of PostgreSQL they need themselves: once is enough. */
-const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,visibility}.test.ts']
+/** These open a database, but what they test is the same on every engine, or their statements are in other tests. */
+const onOneEngine = [
+  'test/occupations.onet.test.ts',
+  'test/results.parameters.test.ts',
+  'test/submissions.{guide,keys,reading}.test.ts',
+]
 
 /**
  * Tests that run real servers, kill processes or try many random sequences: minutes of work that a change seldom needs.
@@ -26,9 +41,9 @@ const ownServers = ['test/faults.{failover,migrations,postgres,replicas,standby,
  */
 const long = [
   'test/faults.*.test.ts',
-  'test/deploy.{backup,kubernetes,litestream,organisations,proxy,recovery,roles,rolling,runbook,stopping}.test.ts',
+  'test/deploy.{backup,kubernetes,litestream,organisations,proxy,recovery,roles,rolling,runbook,runbook-drills,stopping}.test.ts',
   'test/access.{organisations,redis}.test.ts',
-  'test/commands.{backup,backups,concurrency,copy,crashes,demo,import-tables,locks,memory,operations,serve,upgrade}.test.ts',
+  'test/commands.{backup,backups,concurrency,copy,crashes,demo,import-tables,locks,memory,operations,restore-older,serve,upgrade}.test.ts',
   'test/cookbook.test.ts',
   'test/http.{body-memory,fuzz,lingering,streams,unread}.test.ts',
   'test/mirror.commands.test.ts',
@@ -42,23 +57,41 @@ const long = [
   'test/{duckdb,generators}.test.ts',
   'test/console.{forgery,oidc,pages,process,submissions}.test.ts',
 ]
+/**
+ * Short tests whose files share processes, because each process takes a second or more to load and compile the service.
+ * They leave nothing behind in their process.
+ */
+const shared = [
+  'test/{occupations,results,schema}.*.test.ts',
+  'test/access.{credentials,jwt,keys,limits,submissions}.test.ts',
+  'test/http.{cors,headers,methods,problems,versions}.test.ts',
+  'test/input.{csv,json}.test.ts',
+  'test/submissions.{collection,explanations,http,reading,returns}.test.ts',
+  'test/settings.test.ts',
+]
+
+/** Whether the command line names files: all of them run, even long ones, each in its own process. */
+const isNamed = process.argv.slice(2).some((argument, index, all) => {
+  const before = all[index - 1] ?? ''
+  const isValue = before.startsWith('-') && !before.startsWith('--no-') && !before.includes('=')
+  return !argument.startsWith('-') && !isValue && !['run', 'watch', 'list'].includes(argument)
+})
 const isShort = process.env.TEST_SUITE === 'short'
-const leftOut = isShort ? long : []
-/** What depends least on the engine runs on both in `npm run test:all` only. */
-const leftOutOnPostgres = isShort
-  ? ['test/{client,commands,http,mirror,search}.*.test.ts', 'test/access.jwt.test.ts', ...long]
-  : []
+const leftOut = isShort && !isNamed ? long : []
+/** The short suite runs on PostgreSQL only what depends most on the engine. */
+const leftOutOnPostgres =
+  isShort && !isNamed ? ['test/{client,commands,http,mirror,search}.*.test.ts', ...long] : []
+
+// Half of what a process takes to start is compiling, and the tests start some thousand.
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled')
 
 const properties = chooseProperties(process.env, isShort)
 const { PROPERTY_SEED, PROPERTY_SCALE } = properties
 process.stderr.write(
   `Property tests: PROPERTY_SEED=${PROPERTY_SEED} PROPERTY_SCALE=${PROPERTY_SCALE}. Set both to repeat this run.\n`,
 )
-const common = {
-  pool: 'forks',
-  testTimeout: 60_000 * (1 + Number(PROPERTY_SCALE)),
-  hookTimeout: 60_000,
-} as const
+/** What the database changes about a property shows in few cases. */
+const PROPERTIES_ON_POSTGRES = { PROPERTY_SCALE: process.env.PROPERTY_SCALE ?? '1' }
 
 const postgresUrl = await findPostgres()
 if (postgresUrl === undefined) {
@@ -66,55 +99,88 @@ if (postgresUrl === undefined) {
   if (process.env.CI === 'true') throw new Error(`${message}: with CI=true the tests need one`)
   process.stderr.write(`SKIPPED: the tests on PostgreSQL: ${message}\n`)
 }
-process.stderr.write(
-  isShort
-    ? `Tests on SQLite${postgresUrl === undefined ? '' : ' and PostgreSQL'}, without the long suites (npm run test:all has them): about 7 minutes on two idle cores. A test that needs Redis, Chromium, Caddy or promtool and finds none is skipped with a line that says so.\n`
-    : 'Tests as named on the command line, or all of them with the long suites: about half an hour on two idle cores.\n',
-)
+if (isShort && !isNamed)
+  process.stderr.write(
+    `Tests on SQLite${postgresUrl === undefined ? '' : ' and PostgreSQL'}, without the long suites (npm run test:all has them). A test that needs Redis, Chromium, Caddy or promtool and finds none is skipped with a line that says so.\n`,
+  )
+
+type Part = Pick<NonNullable<UserWorkspaceConfig['test']>, 'env' | 'globalSetup' | 'setupFiles'> & {
+  readonly name: string
+  readonly include: string[]
+  readonly exclude: string[]
+}
+
+/** The files of a project in processes of their own, and a second project with those that share them. */
+function separate({ include, exclude, env, ...part }: Part) {
+  const common = {
+    pool: 'forks',
+    testTimeout: 60_000 * (1 + Number(PROPERTY_SCALE)),
+    hookTimeout: 60_000,
+    env: { ...properties, ...env },
+  } as const
+  if (isNamed) return [{ test: { ...common, ...part, include, exclude } }]
+  const sharing = globSync(shared).filter((file) => include.some((each) => matchesGlob(file, each)))
+  return [
+    { test: { ...common, ...part, include, exclude: [...exclude, ...shared] } },
+    { test: { ...common, ...part, name: `${part.name}, shared`, include: sharing, exclude, isolate: false } },
+  ]
+}
+
+/** Files that take longest, which begin first: otherwise the others wait for one of them at the end. */
+const LONGEST = [
+  'faults.attacks',
+  'submissions.faults',
+  'console.pages',
+  'console.forgery',
+  'deploy.runbook-drills',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLong = ({ moduleId }: TestSpecification) =>
+      LONGEST.some((name) => moduleId.endsWith(`/${name}.test.ts`))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // A test that fails on a machine that others share is tried once more, and reported as flaky if it then passes.
     retry: process.env.CI === 'true' ? 1 : 0,
     // Much of the time of a test is waiting for processes that it started.
     maxWorkers: 3,
     projects: [
-      {
-        test: {
-          ...common,
-          name: 'sqlite',
-          include: ['test/**/*.test.ts'],
-          // SQLite has no partitions.
-          exclude: ['test/results.partitions.test.ts', ...leftOut],
-          env: { TEST_ENGINE: 'sqlite', ...properties },
-        },
-      },
+      ...separate({
+        name: 'sqlite',
+        include: ['test/**/*.test.ts'],
+        // SQLite has no partitions.
+        exclude: ['test/results.partitions.test.ts', ...leftOut],
+        env: { TEST_ENGINE: 'sqlite' },
+      }),
       ...(postgresUrl === undefined
         ? []
         : [
-            {
-              test: {
-                ...common,
-                name: 'postgres',
-                include: withDatabase,
-                exclude: ['test/occupations.onet.test.ts', ...ownServers, ...leftOutOnPostgres],
-                env: { TEST_ENGINE: 'postgres', ...properties },
-                provide: { postgresUrl },
-                setupFiles: ['test/support/postgres-setup.ts'],
-              },
-            },
-            {
-              test: {
-                ...common,
-                // The same tests on a database that deploy/partition-results.sql has changed.
-                name: 'partitioned',
-                include: ['test/results.*.test.ts'],
-                exclude: ['test/results.partitions.test.ts', ...leftOut],
-                env: { TEST_ENGINE: 'postgres', TEST_PARTITIONED: 'true', ...properties },
-                provide: { postgresUrl },
-                setupFiles: ['test/support/postgres-setup.ts'],
-              },
-            },
+            ...separate({
+              name: 'postgres',
+              include: onBothEngines,
+              exclude: [...onOneEngine, ...leftOutOnPostgres],
+              env: { TEST_ENGINE: 'postgres', ...PROPERTIES_ON_POSTGRES },
+              globalSetup: 'test/support/postgres-database.ts',
+              setupFiles: 'test/support/postgres-setup.ts',
+            }),
+            ...separate({
+              // The same tests on a database that deploy/partition-results.sql has changed.
+              name: 'partitioned',
+              include: [
+                'test/results.{blocks,exports,filters,paging,places,publishing,summaries,trimmed}.test.ts',
+              ],
+              exclude: leftOut,
+              env: { TEST_ENGINE: 'postgres', TEST_PARTITIONED: 'true', ...PROPERTIES_ON_POSTGRES },
+              globalSetup: 'test/support/postgres-database.ts',
+              setupFiles: 'test/support/postgres-setup.ts',
+            }).slice(isNamed ? 0 : 1),
           ]),
     ],
   },

@@ -5,20 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-
-/** Declarations, sources and their maps. Node.js refuses to run TypeScript in `node_modules`. */
-const UNUSED_NAMES = /\.(?:map|[cm]?ts)$/
-/** Builds that `import` in Node.js does not choose, sources in C, and test data. */
-const UNUSED_FOLDERS = [
-  '@cj-tech-master/excelts/dist/browser',
-  '@cj-tech-master/excelts/dist/cjs',
-  '@cj-tech-master/excelts/dist/iife',
-  '@cj-tech-master/excelts/dist/types',
-  'better-sqlite3/deps',
-  'better-sqlite3/src',
-  'better-sqlite3/binding.gyp',
-  'bintrees/test',
-].map((path) => join('node_modules', path))
+import { assertKnown, isUnused } from './unused.js'
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 // On Windows, npm is a script of the shell.
@@ -45,10 +32,7 @@ const stage = mkdtempSync(join(tmpdir(), 'mahi-package-'))
 try {
   npm(['run', '--silent', 'build'], '.')
   for (const { path } of pack(['--dry-run'], '.').files) cpSync(path, join(stage, path))
-  for (const path of UNUSED_FOLDERS) {
-    if (!existsSync(path))
-      throw new Error(`${path} is no longer there: correct UNUSED_FOLDERS in .ci/pack.js.`)
-  }
+  assertKnown('.')
   for (const [path, { version, optional }] of production) copyPackage(path, version, optional)
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(describe(), null, 2)}\n`)
   const { filename, size, unpackedSize, bundled } = pack(['--pack-destination', destination], stage)
@@ -66,8 +50,7 @@ function copyPackage(path, version, optional) {
   if (installed !== version) throw new Error(`${path} has ${installed}, not ${version}: run npm ci.`)
   cpSync(path, join(stage, path), {
     recursive: true,
-    filter: (source) =>
-      !UNUSED_FOLDERS.includes(source) && !UNUSED_NAMES.test(source) && basename(source) !== 'node_modules',
+    filter: (source) => !isUnused(source) && basename(source) !== 'node_modules',
   })
 }
 

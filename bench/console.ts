@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 import { sendSamples, withDemoPage } from '../test/support/demo-page.ts'
 import { assertIdle } from './idle.ts'
-import { median } from './measure.ts'
+import { timePage } from './page-timing.ts'
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '9' } } })
 
@@ -24,45 +24,11 @@ await withDemoPage(async (page, origin) => {
   line('page', 'response ms', 'first paint ms', 'loaded ms', 'compressed KB', 'requests')
   line('---', '--:', '--:', '--:', '--:', '--:')
   for (const [name, url] of pages) {
-    const rounds: Timing[] = []
-    for (let round = 0; round < Number(values.rounds); round++) rounds.push(await time(page, url))
-    const middle = (read: (timing: Timing) => number) => median(rounds.map(read)).toFixed(0)
-    line(
-      name,
-      middle(({ response }) => response),
-      middle(({ paint }) => paint),
-      middle(({ loaded }) => loaded),
-      (median(rounds.map(({ bytes }) => bytes)) / 1000).toFixed(1),
-      middle(({ requests }) => requests),
-    )
+    const { response, paint, loaded, bytes, requests } = await timePage(page, url, Number(values.rounds))
+    const times = [response, paint, loaded].map((each) => each.toFixed(0))
+    line(name, ...times, (bytes / 1000).toFixed(1), requests)
   }
 })
-
-interface Timing {
-  /** From the request to the last byte, then from there to the first paint and to the end of loading, in ms. */
-  readonly response: number
-  readonly paint: number
-  readonly loaded: number
-  readonly bytes: number
-  readonly requests: number
-}
-
-async function time(page: Page, url: string): Promise<Timing> {
-  await page.goto(url, { waitUntil: 'load' })
-  await page.waitForFunction(() => performance.getEntriesByType('paint').length > 0)
-  return await page.evaluate(() => {
-    const [entry] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[]
-    if (entry === undefined) throw new Error('the browser has measured no navigation')
-    const { requestStart, responseEnd, loadEventEnd, encodedBodySize } = entry
-    return {
-      response: responseEnd - requestStart,
-      paint: (performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0) - responseEnd,
-      loaded: loadEventEnd - responseEnd,
-      bytes: encodedBodySize,
-      requests: 1 + performance.getEntriesByType('resource').length,
-    }
-  })
-}
 
 async function linkOn(page: Page, url: string, selector: string): Promise<string> {
   await page.goto(url)

@@ -144,7 +144,7 @@ async function runWrk({ url }: Contender, load: Load): Promise<Raw> {
  * Processor time of all threads of a process (Linux: the first field of schedstat, in nanoseconds). The fields of stat
  * count ticks of 10 ms.
  */
-function processorSeconds(pid: number): number {
+export function processorSeconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`)
   return (
     threads.reduce((sum, thread) => sum + nanosecondsOf(`/proc/${pid}/task/${thread}/schedstat`), 0) / 1e9

@@ -1,62 +1,67 @@
 // `npm run bench:regressions`: what each operation costs, beside what it cost when `regressions.json` was kept.
-// A cost is processor time for each request, as a multiple of what Fastify needs to send a constant page in the seconds
-// before, because other work on the machine makes both dearer. What looks dearer is measured again. `--keep` keeps the
-// costs of this run.
+// A cost is processor time for each request, as a multiple of what Fastify needs to send a constant page at the same
+// time, because other work on the machine makes both dearer. What looks dearer is measured again. `--keep` keeps the
+// costs of this run; `--runs 20` measures so many times, and shows how much the costs differ.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Entry, Run } from './compare.ts'
+import type { Entry } from './compare.ts'
 import { assertIdle } from './idle.ts'
 import { buildMahi, fetchPage, PAGE, startProgram } from './mahi.ts'
-import { assertPrograms, measure, median } from './measure.ts'
+import { median, processorSeconds } from './measure.ts'
+import { sendRequests } from './send-requests.ts'
 import { startOperations } from './suites/operations.ts'
 
 /** Costs that grew by more are printed. */
 const NOTICED = 1.15
 /** Costs that grew by more in every round fail the run. */
 const REFUSED = 1.5
+/** Processor time of a server in each measurement, in microseconds: a busy machine takes longer for it. */
+const SAMPLE = 100_000
+/** Processor time after which the compiler has done most of its work for an operation, in microseconds. */
+const WARM_UP = 5 * SAMPLE
+const ROUNDS = 5
+/** How often what looks dearer is measured again. */
+const AGAIN = 5
+/** Rounds begin within this time, in milliseconds, though there are at least two. */
+const LONGEST = 60_000
 
 const KEPT = new URL('regressions.json', import.meta.url)
+const FLOOR = 'Fastify, constant page'
 
-const { values: flags } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
-assertPrograms('wrk')
+const { values: flags } = parseArgs({
+  options: { keep: { type: 'boolean', default: false }, runs: { type: 'string', default: '1' } },
+})
+const runs = Number(flags.runs)
+if (!Number.isInteger(runs) || runs < 1 || (flags.keep && runs > 1)) {
+  process.stderr.write('--runs must be a whole number from 1, and 1 with --keep.\n')
+  process.exit(2)
+}
 if (flags.keep) assertIdle('bench/regressions.json')
 // The machine may be busy: no request is refused because of it.
 process.env.OVERLOAD_DELAY_MS = '0'
 buildMahi()
 const folder = `${tmpdir()}/mahi-regressions-${process.pid}-`
-const run: Run = {
-  quick: false,
-  rounds: 2,
-  seconds: 1,
-  connections: 16,
-  folder,
-  postgres: undefined,
-  onet: undefined,
-  rows: [],
-  figures: [],
-}
-/** How often what looks dearer is measured again. */
-const AGAIN = 3
-
 const kept = JSON.parse(readFileSync(KEPT, 'utf8')) as Record<string, number>
 /** The costs of each operation, one for each round. */
 const costs = new Map<string, number[]>()
-const FLOOR = 'Fastify, constant page'
+/** How many requests of each operation make a sample. */
+const samples = new Map<string, number>()
+/** What each operation costs in each run, as a multiple of what it cost. */
+const ofRuns = new Map<string, number[]>()
 try {
   await measureCosts()
 } finally {
   for (const end of ['', '-wal', '-shm']) rmSync(`${folder}operations.db${end}`, { force: true })
-  rmSync(join(`${folder}page.json`), { force: true })
+  rmSync(`${folder}page.json`, { force: true })
 }
 if (flags.keep) writeFileSync(KEPT, `${JSON.stringify(Object.fromEntries(mediansNow()), null, 2)}\n`)
-else compareWithKept()
+else if (runs > 1) describeRuns()
 
 type Labelled = Entry & { readonly label: string }
 
 async function measureCosts(): Promise<void> {
-  const { cached, place, loads, stop } = await startOperations(run)
+  const { cached, place, loads, stop } = await startOperations({ folder, onet: undefined })
   const { headers } = loads
   const page = await fetchPage(cached, PAGE, headers)
   writeFileSync(`${folder}page.json`, Buffer.from(await page.arrayBuffer()))
@@ -75,34 +80,54 @@ async function measureCosts(): Promise<void> {
     })),
     ...loads.entries.map(([label, load]) => ({ contender: place.server, label, load })),
   ]
-  // The first round lets the compilers of all processes work.
-  await drive(floor, entries)
-  costs.clear()
-  for (let round = 0; round < run.rounds; round++) await drive(floor, entries)
-  for (let again = 0; again < AGAIN && !flags.keep; again++) {
-    const dearer = new Set(growths().flatMap(({ label, middle }) => (middle > NOTICED ? [label] : [])))
-    await drive(
-      floor,
-      entries.filter(({ label }) => dearer.has(label)),
-    )
+  // The compilers of all processes work in the first measurements, which also show how many requests make a sample.
+  for (const each of [floor, ...entries]) await warmUp(each)
+  for (let count = 0; count < runs; count++) {
+    costs.clear()
+    const begun = performance.now()
+    for (let round = 0; round < ROUNDS && (round < 2 || performance.now() - begun < LONGEST); round++)
+      await drive(floor, entries)
+    for (let again = 0; again < AGAIN && !flags.keep; again++) {
+      const dearer = new Set(growths().flatMap(({ label, middle }) => (middle > NOTICED ? [label] : [])))
+      const begins = performance.now() - begun < LONGEST || growths().some(({ least }) => least > REFUSED)
+      if (begins)
+        await drive(
+          floor,
+          entries.filter(({ label }) => dearer.has(label)),
+        )
+    }
+    if (!flags.keep) compareWithKept()
   }
   await Promise.all([contender.stop(), stop()])
 }
 
-/** Drives some operations in turn, with the floor before every second one. */
+/** Measures some operations in turn, each between two measurements of the floor. */
 async function drive(floor: Labelled, entries: readonly Labelled[]): Promise<void> {
-  let time = 0
-  for (const [index, entry] of entries.entries()) {
-    if (index % 2 === 0) time = await timeOf(floor)
-    costs.set(entry.label, [...(costs.get(entry.label) ?? []), (await timeOf(entry)) / time])
+  if (entries.length === 0) return
+  let before = await timeOf(floor)
+  for (const entry of entries) {
+    const time = await timeOf(entry)
+    const after = await timeOf(floor)
+    costs.set(entry.label, [...(costs.get(entry.label) ?? []), time / ((before + after) / 2)])
+    before = after
   }
 }
 
+async function warmUp(entry: Labelled): Promise<void> {
+  const { label } = entry
+  for (let count = 64, used = 0; used < WARM_UP; count *= 2) {
+    samples.set(label, count)
+    used = count * (await timeOf(entry))
+    samples.set(label, Math.ceil((count * SAMPLE) / used))
+  }
+}
+
+/** Microseconds of processor time for a request. */
 async function timeOf({ contender, label, load }: Labelled): Promise<number> {
-  const { seconds, connections } = run
-  const { cpuPerRequest, errors } = await measure(contender, { ...load, seconds, connections })
-  if (errors > 0) throw new Error(`${errors} requests of "${label}" failed, so the costs mean nothing`)
-  return cpuPerRequest
+  const count = samples.get(label) ?? 1
+  const before = processorSeconds(contender.pid)
+  await sendRequests(contender, load, count)
+  return ((processorSeconds(contender.pid) - before) * 1e6) / count
 }
 
 function mediansNow(): [string, number][] {
@@ -119,6 +144,7 @@ function growths() {
 
 function compareWithKept(): void {
   const all = growths()
+  for (const { label, middle } of all) ofRuns.set(label, [...(ofRuns.get(label) ?? []), middle])
   const without = all.filter(({ middle }) => Number.isNaN(middle)).map(({ label }) => label)
   if (without.length > 0)
     process.stdout.write(`No cost is kept of ${without.join(', ')}: add it with --keep on an idle machine.\n`)
@@ -128,5 +154,21 @@ function compareWithKept(): void {
       `${label} costs ${Math.round(middle * 100 - 100)} % more (at least ${Math.round(least * 100 - 100)} %): ${cost} times a constant page, not ${kept[label]}\n`,
     )
   if (dearer.length === 0) process.stdout.write('No operation costs more than 15 % more.\n')
-  if (all.some(({ least }) => least > REFUSED)) process.exitCode = 1
+  const refused = all.filter(({ least }) => least > REFUSED).map(({ label }) => label)
+  if (refused.length === 0) return
+  process.stdout.write(`More than 50 % dearer in every measurement: ${refused.join(', ')}.\n`)
+  process.exitCode = 1
+}
+
+/** How much the costs of the runs differ. */
+function describeRuns(): void {
+  for (const [label, growth] of ofRuns) {
+    const [least, middle, most] = [Math.min(...growth), median(growth), Math.max(...growth)].map((each) =>
+      each.toFixed(2),
+    )
+    const noticed = growth.filter((each) => each > NOTICED).length
+    process.stdout.write(
+      `${label}: ${least} to ${most} times the kept cost, median ${middle}; noticed in ${noticed} of ${runs} runs\n`,
+    )
+  }
 }

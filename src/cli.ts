@@ -1,31 +1,24 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
-import { addCheckCommand } from './engines/checking/commands.ts'
+import { addCommands } from './commands.ts'
 import { writeOut } from './foundation/command-line/terminal.ts'
 import { VERSION } from './foundation/package/root.ts'
-import { addServeCommand, addWorkCommand } from './service-commands.ts'
 
 const json = process.argv.includes('--json')
 
 const program = new Command('mahi')
   .description('An occupation catalogue and the validation of data submissions, over HTTP.')
   .version(VERSION)
-  .showHelpAfterError('(mahi --help lists the commands)')
   .showSuggestionAfterError()
   .exitOverride()
   .configureHelp({ optionDescription: describeOption })
   .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(text)) })
 
-// These start without loading the code of the other commands.
-const alone = new Map<string | undefined, (program: Command) => unknown>([
-  ['check', addCheckCommand],
-  ['serve', addServeCommand],
-  ['work', addWorkCommand],
-])
-const add = alone.get(process.argv[2]) ?? (await import('./commands.ts')).addCommands
-add(program)
+await addCommands(program, process.argv[2])
+
+nameHelp(program, 'mahi')
 
 try {
-  await program.parseAsync()
+  await program.parseAsync([...process.argv.slice(0, 2), ...refuseUnknown(process.argv.slice(2))])
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   process.exitCode = error.exitCode
@@ -33,6 +26,21 @@ try {
     const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
     await writeOut(`${JSON.stringify({ faults: [{ message }] })}\n`)
   }
+}
+
+/** Names the help that lists what would have been right, for each command its own. */
+function nameHelp(command: Command, name: string): void {
+  const what = command.commands.length === 0 ? 'describes its arguments and options' : 'lists the commands'
+  command.showHelpAfterError(`(${name} --help ${what})`)
+  for (const each of command.commands) nameHelp(each, `${name} ${each.name()}`)
+}
+
+/** Only the name of a command that does not exist, of which `help` and `--help` would be silent. */
+function refuseUnknown(given: string[]): string[] {
+  const [name, ...rest] = given[0] === 'help' ? given.slice(1) : given
+  if (name === undefined || name.startsWith('-') || !(given[0] === 'help' || rest.includes('--help')))
+    return given
+  return program.commands.some((each) => each.name() === name) ? given : [name]
 }
 
 /** The help line of an option, which says whether it is required. */

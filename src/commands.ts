@@ -1,30 +1,12 @@
 import { realpathSync } from 'node:fs'
 import type { Command } from 'commander'
-import { addKeyCommands } from './api/access/commands.ts'
-import { addCodeCommand } from './catalogue/codings/code-command.ts'
-import { addOccupationCommands } from './catalogue/commands.ts'
-import { addSearchCommands } from './catalogue/search/commands.ts'
-import { addConsoleCommand } from './console/commands.ts'
-import { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } from './demo.ts'
-import { addCheckCommand } from './engines/checking/commands.ts'
-import { addDefinitionCommands } from './engines/checking/definition-commands.ts'
 import { action, jsonOption, report, type WithDatabase } from './foundation/command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './foundation/command-line/terminal.ts'
 import { openDatabase } from './foundation/database/open.ts'
-import { addUpkeepCommands } from './operate/commands.ts'
-import { addOrganisationCommands } from './operate/organisations/commands.ts'
-import { addMirrorCommands } from './remote/commands.ts'
-import { addExplanationCommands } from './remote/explanations.ts'
-import { askService, openClient } from './remote/service.ts'
-import { addSubmissionCommands, addSubmitCommand, type SubmitServices } from './remote/submissions.ts'
+import type { SubmitServices } from './remote/submissions.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
 import { indexMemoryOf, listSettings, readSettings } from './settings.ts'
 import { completeEnvironment, readSettingsFile, sayDatabase } from './settings-file.ts'
-import { addAuditCommands } from './submissions/accesses/commands.ts'
-import { openSealer } from './submissions/encryption/open-sealer.ts'
-import { addResultsCommands } from './submissions/findings/commands.ts'
-import { recordErasuresIn } from './submissions/retention/erasures.ts'
-import { addReturnCommands } from './submissions/returns/commands.ts'
 
 /** Also the settings that the installation has in a file. */
 const environment = () => completeEnvironment(process.env)
@@ -40,16 +22,152 @@ const withDatabase: WithDatabase = async (work, options) => {
   }
 }
 
-/** Adds every command. */
-export function addCommands(program: Command): void {
-  addServeCommand(program)
-  addWorkCommand(program)
+const retention = () => {
+  const settings = readSettings(environment())
+  return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
+}
 
+const readIndexOptions = () => {
+  const settings = readSettings(environment())
+  return { databaseUrl: settings.DATABASE_URL, memoryBytes: indexMemoryOf(settings) }
+}
+
+type Add = (program: Command) => void | Promise<void>
+
+/** The commands, in the order of the help. What a command needs is loaded only for it, because loading takes longest. */
+const GROUPS: readonly (readonly [names: string, add: Add])[] = [
+  ['serve', addServeCommand],
+  ['work', addWorkCommand],
+  ['demo', addDemoCommand],
+  [
+    'occupations',
+    async (program) => {
+      const { addOccupationCommands } = await import('./catalogue/commands.ts')
+      const { addSearchCommands } = await import('./catalogue/search/commands.ts')
+      const { addCodeCommand } = await import('./catalogue/codings/code-command.ts')
+      const occupations = addOccupationCommands(program, withDatabase, retention)
+      addSearchCommands(occupations, withDatabase, readIndexOptions)
+      addCodeCommand(occupations, withDatabase, readIndexOptions, retention)
+    },
+  ],
+  [
+    'results',
+    async (program) => {
+      const { addResultsCommands } = await import('./submissions/findings/commands.ts')
+      const { addFetchCommand } = await import('./remote/commands.ts')
+      const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
+      const results = addResultsCommands(program, withDatabase, async (database) => {
+        const settings = readSettings(environment())
+        return { sealer: await openSealer(database, settings), keep: settings.RUNS_KEPT }
+      })
+      addFetchCommand(results, apiKey())
+    },
+  ],
+  [
+    'submissions',
+    async (program) => {
+      const { addSubmissionCommands } = await import('./remote/submissions.ts')
+      const { addExplanationCommands } = await import('./remote/explanations.ts')
+      const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
+      const { recordErasuresIn } = await import('./submissions/retention/erasures.ts')
+      const submissions = addSubmissionCommands(
+        program,
+        withDatabase,
+        (database) => openSealer(database, readSettings(environment())),
+        () => recordErasuresIn(readSettings(environment()).ERASURE_LOG),
+      )
+      addExplanationCommands(submissions, await remoteServices())
+    },
+  ],
+  [
+    'submit',
+    async (program) => {
+      const { addSubmitCommand } = await import('./remote/submissions.ts')
+      addSubmitCommand(program, await remoteServices())
+    },
+  ],
+  [
+    'returns',
+    async (program) => {
+      const { addReturnCommands } = await import('./submissions/returns/commands.ts')
+      const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
+      addReturnCommands(program, withDatabase, {
+        readSettings: () => readSettings(process.env),
+        openSealer: (database) => openSealer(database, readSettings(process.env)),
+      })
+    },
+  ],
+  [
+    'keys',
+    async (program) => (await import('./api/access/commands.ts')).addKeyCommands(program, withDatabase),
+  ],
+  [
+    'audit',
+    async (program) =>
+      (await import('./submissions/accesses/commands.ts')).addAuditCommands(program, withDatabase),
+  ],
+  [
+    'organisations',
+    async (program) =>
+      (await import('./operate/organisations/commands.ts')).addOrganisationCommands(program, withDatabase),
+  ],
+  ['check', async (program) => (await import('./engines/checking/commands.ts')).addCheckCommand(program)],
+  [
+    'console',
+    async (program) => (await import('./console/commands.ts')).addConsoleCommand(program, withDatabase),
+  ],
+  [
+    'definitions',
+    async (program) =>
+      (await import('./engines/checking/definition-commands.ts')).addDefinitionCommands(program),
+  ],
+  [
+    'init status doctor backup restore copy',
+    async (program) => {
+      const { addUpkeepCommands } = await import('./operate/commands.ts')
+      addUpkeepCommands(program, {
+        withDatabase,
+        readSettings: () => {
+          const settings = readSettings(environment())
+          sayDatabase(process.env, settings.DATABASE_URL)
+          return settings
+        },
+        listDefaults: () => listSettings({}),
+        program: [process.execPath, ...process.execArgv, realpathSync(process.argv[1] ?? '')],
+      })
+    },
+  ],
+  ['mirror', async (program) => (await import('./remote/commands.ts')).addMirrorCommand(program, apiKey())],
+  ['migrate', addMigrateCommand],
+  ['config', addConfigCommand],
+]
+
+/**
+ * Adds the commands with a name, or all.
+ *
+ * @param name the first argument, which may be no command
+ */
+export async function addCommands(program: Command, name: string | undefined): Promise<void> {
+  const named = GROUPS.filter(([names]) => names.split(' ').includes(name ?? ''))
+  for (const [, add] of named.length > 0 ? named : GROUPS) await add(program)
+}
+
+function apiKey(): string | undefined {
+  return process.env.MAHI_API_KEY || undefined
+}
+
+async function remoteServices(): Promise<SubmitServices> {
+  const { askService, openClient } = await import('./remote/service.ts')
+  return { open: (url, eid, scope) => openClient(url, eid, apiKey(), scope), askService }
+}
+
+function addDemoCommand(program: Command): void {
   program
     .command('demo')
     .description('serve a sample catalogue and a sample submission from a separate database')
     .action(
       action(async () => {
+        const { createDemoLink, DEMO_DATABASE_URL, describeDemo, prepareDemo } = await import('./demo.ts')
         const settings = readSettings({
           LOG_LEVEL: 'warn',
           METRICS_PORT: '0',
@@ -76,56 +194,9 @@ export function addCommands(program: Command): void {
         await writeOut(describeDemo(demo, server.url, await createDemoLink(demo, server)))
       }),
     )
+}
 
-  const retention = () => {
-    const settings = readSettings(environment())
-    return { historyDays: settings.HISTORY_DAYS, removedDays: settings.REMOVED_CODES_DAYS }
-  }
-  const readIndexOptions = () => {
-    const settings = readSettings(environment())
-    return { databaseUrl: settings.DATABASE_URL, memoryBytes: indexMemoryOf(settings) }
-  }
-  const occupations = addOccupationCommands(program, withDatabase, retention)
-  addSearchCommands(occupations, withDatabase, readIndexOptions)
-  addCodeCommand(occupations, withDatabase, readIndexOptions, retention)
-  const results = addResultsCommands(program, withDatabase, async (database) => {
-    const settings = readSettings(environment())
-    return { sealer: await openSealer(database, settings), keep: settings.RUNS_KEPT }
-  })
-  const submissions = addSubmissionCommands(
-    program,
-    withDatabase,
-    (database) => openSealer(database, readSettings(environment())),
-    () => recordErasuresIn(readSettings(environment()).ERASURE_LOG),
-  )
-  const remote: SubmitServices = {
-    open: (url, eid, scope) => openClient(url, eid, process.env.MAHI_API_KEY || undefined, scope),
-    askService,
-  }
-  addSubmitCommand(program, remote)
-  addExplanationCommands(submissions, remote)
-  addReturnCommands(program, withDatabase, {
-    readSettings: () => readSettings(process.env),
-    openSealer: (database) => openSealer(database, readSettings(process.env)),
-  })
-  addKeyCommands(program, withDatabase)
-  addAuditCommands(program, withDatabase)
-  addOrganisationCommands(program, withDatabase)
-  addCheckCommand(program)
-  addConsoleCommand(program, withDatabase)
-  addDefinitionCommands(program)
-  addUpkeepCommands(program, {
-    withDatabase,
-    readSettings: () => {
-      const settings = readSettings(environment())
-      sayDatabase(process.env, settings.DATABASE_URL)
-      return settings
-    },
-    listDefaults: () => listSettings({}),
-    program: [process.execPath, ...process.execArgv, realpathSync(process.argv[1] ?? '')],
-  })
-  addMirrorCommands(program, results, process.env.MAHI_API_KEY || undefined)
-
+function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
     .description('migrate the database to this version')
@@ -136,7 +207,9 @@ export function addCommands(program: Command): void {
         await report(flags, { database: address, current: true }, `${address} is up to date.`)
       }),
     )
+}
 
+function addConfigCommand(program: Command): void {
   program
     .command('config')
     .description('list the settings with their values and sources')

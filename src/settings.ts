@@ -338,7 +338,7 @@ export const SETTINGS = {
   }),
   OVERLOAD_DELAY_MS: define({
     default: '500',
-    meaning: 'event loop delay in milliseconds above which requests get 503; 0 turns this off',
+    meaning: 'milliseconds that a request may wait for its turn before it gets 503; 0 for any time',
     read: readWhole(0, 60_000),
   }),
   DRAIN_SECONDS: define({

@@ -306,7 +306,7 @@ describe('an operator', () => {
       ),
     ])
     expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
-      /^1001 +Suspended +since \S+ +1 valid keys, 0 submissions +Asked for by the agency$/m,
+      /^1001 +Suspended +since \S+ +1 valid key, 0 submissions +Asked for by the agency$/m,
     )
     expect(await mahi.runJson(['organisations', 'suspend', '9', '--unknown'])).toMatchObject({ eid: '9' })
     expect((await mahi.run(['organisations', 'resume', '9'])).code).toBe(0)

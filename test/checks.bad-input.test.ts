@@ -144,6 +144,18 @@ test('lines that end with CR alone are read, which a note says', async () => {
   ])
 })
 
+test('the summary of a code about a whole file says what is wrong with this file', async () => {
+  const messageOf = async (content: string | Uint8Array) => {
+    const { summary } = await checkMembers(content)
+    return summary.codes.find(({ code }) => code === 'MEM-00-file' || code === 'MEM-00-header')?.message
+  }
+  expect(await messageOf('')).toBe('The file is empty: it has no header.')
+  expect(await messageOf('%PDF-1.7')).toMatch(/^The file is a PDF document/)
+  // What is read all the same is a note, not a code.
+  expect(await messageOf(Buffer.from(`${HEADER}\nM\xe9,,01\n`, 'latin1'))).toBeUndefined()
+  expect(await messageOf(good.toUpperCase())).toBeUndefined()
+})
+
 test('one record in another encoding is one finding', async () => {
   const { found } = await checkMembers(
     Buffer.concat([Buffer.from(`${HEADER}\nMā,,\n`), Buffer.from('M\xe9,,\nM3,x,\n', 'latin1')]),
@@ -231,6 +243,21 @@ test('records that cannot be read are findings, and the others are checked', asy
     ['MEM-00-record', 6, 'The record is longer than 256 KiB.'],
     ['MEM-02-type', 7, expect.any(String)],
   ])
+})
+
+test('numbers of a message have separators, and records with other numbers the same cause', async () => {
+  const names = Array.from({ length: 1_200 - 3 }, (_, index) => `c${index}`)
+  const { found, summary } = await checkMembers(
+    `${HEADER},${names.join()}\nM1\n${'1,'.repeat(998)}1\n${'1,'.repeat(1_000)}1\n`,
+  )
+  const faults = found.filter(([code]) => code === 'MEM-00-record').map(([, , message]) => message)
+  expect(faults).toEqual([
+    'The record has 1 value, but the header has 1,200 columns.',
+    'The record has 999 values, but the header has 1,200 columns.',
+    'The record has 1,001 values, but the header has 1,200 columns.',
+  ])
+  const causes = summary.causes.filter(({ kind }) => kind === 'record')
+  expect(causes.map(({ findings }) => findings).toSorted()).toEqual([1, 2])
 })
 
 test('a quoted value above 256 KiB is one finding, and the lines behind it keep their numbers', async () => {
@@ -407,7 +434,7 @@ test('a cause says what to do with this file: a whole sentence about it needs no
   const titled = await check({ ...loans, 'members.csv': `Members\n${good}` })
   expect(titled.summary.causes.map(({ fix }) => fix)).toEqual([undefined])
   const missing = await check(loans, { complete: true })
-  expect(missing.summary.causes[0]?.fix).toBe('Export the file again as CSV in UTF-8.')
+  expect(missing.summary.causes[0]?.fix).toBe('Add the file.')
   const empty = await check({ ...loans, 'members.csv': `${good},,\n,,\n` })
   expect(empty.summary.causes).toMatchObject([
     { sentence: '2 records are empty.', fix: 'Delete the empty rows.', records: 2 },

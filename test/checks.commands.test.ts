@@ -1,10 +1,20 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
-import { writeDefinition } from './support/definition.ts'
+import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,x,01\nM2,,9\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
@@ -137,6 +147,30 @@ test.each([
   expect(stderr).toMatch(message)
 })
 
+test.skipIf(process.platform === 'win32')(
+  'a file that this user may not read exits 2 with what to do',
+  async () => {
+    const mahi = new Installation()
+    const definition = writeDefinition()
+    const folder = writeFiles({ 'members.csv': MEMBERS })
+    for (const path of [mahi.folder, definition, folder]) chmodSync(path, 0o755)
+    const closed = join(folder, 'members.csv')
+    const gone = join(folder, 'book-loans.csv')
+    chmodSync(closed, 0)
+    // Nothing keeps root from reading a file.
+    const user = process.getuid?.() === 0 ? { user: 65534 } : {}
+    const check = async (...paths: string[]) =>
+      await mahi.run(['check', ...paths, '--definition', definition], user)
+    const advice = 'Give it read permission for the file and its folder'
+    const sentence = `${closed}: cannot be read: this user has no permission. ${advice}\n`
+    expect(await check(closed)).toMatchObject({ code: 2, stdout: '', stderr: sentence })
+    symlinkSync('nowhere.csv', gone)
+    expect((await check(folder)).stderr).toBe(sentence)
+    chmodSync(folder, 0o311)
+    expect((await check(folder)).stderr).toBe(sentence.replace(closed, folder))
+  },
+)
+
 test('a faulty definition exits 2, with every fault', async () => {
   const mahi = new Installation()
   const folder = writeFiles({ 'members.csv': MEMBERS, 'definition/datapackage.json': '{"name": 1}' })
@@ -144,6 +178,19 @@ test('a faulty definition exits 2, with every fault', async () => {
   expect(code).toBe(2)
   expect(stderr).toMatch(/datapackage\.json: name: must be text, not 1\n/)
   expect(stderr).toMatch(/datapackage\.json: resources: is missing\n/)
+})
+
+test.each([
+  ['broken SQL', 'book_loan', /rules\/LOA-201\.sql: SQLite refuses the query: no such table: book_loan\./],
+  ['an unknown parameter', 'book_loans, (select :now as now)', /Missing named parameter "now"/],
+])('a rule with %s exits 2, and nothing is said of the files', async (_case, changed, message) => {
+  const definition = writeDefinition(LIBRARY, {
+    'rules/LOA-201.sql': LONG_LOAN.replace('from book_loans', `from ${changed}`),
+  })
+  const mahi = new Installation()
+  const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
+  const { code, stdout, stderr } = await mahi.run(['check', folder, '--definition', definition])
+  expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)])
 })
 
 test('named files are checked alone; what needs the others is listed as not run', async () => {
@@ -232,7 +279,7 @@ test('a report replaces its file only when it is complete', async () => {
   )
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(
-    /^3 errors and no warnings in the file that was checked; book-loans\.csv is missing, so 4 checks did not run\. The report is in .*report\.html\.\n/,
+    /^3 errors and no warnings\. 1 file was checked; book-loans\.csv is missing, so 4 checks did not run\. The report is in .*report\.html\.\n/,
   )
   expect(readFileSync(join(folder, 'report.html'), 'utf8')).toMatch(/^<!doctype html>/)
   // It names students: nobody else may read it.

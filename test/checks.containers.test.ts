@@ -75,6 +75,16 @@ test('a Data Package in a ZIP archive is checked against its own descriptor', as
 
 test.each([
   ['a damaged archive', async () => Buffer.from('PK\u0003\u0004 and no more'), /return\.zip: is not a ZIP/],
+  [
+    'a cut end',
+    async () => (await pack({ 'learners.csv': read('clean', 'learners.csv') })).subarray(0, 5000),
+    /return\.zip: is not a ZIP/,
+  ],
+  [
+    'a damaged workbook',
+    async () => await pack({ 'courses.xlsx': 'PK\u0003\u0004' }),
+    /^return\.zip\/courses\.xlsx: is not a spreadsheet/,
+  ],
   ['a path outside', async () => await pack({ '../outside.csv': 'x' }), /outside of the archive/],
   ['one file twice', async () => await pack({ 'a.csv': 'x', './a.csv': 'y' }), /is twice/],
   ['no file of a return', async () => await pack({ 'a.csv': 'x' }), /^return\.zip: has none of the files/],

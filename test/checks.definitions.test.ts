@@ -95,7 +95,7 @@ test('a code list that is not UTF-8, or whose rows differ in width, is reported 
   expect(faultsOf(folder)).toEqual(['codelists/days.csv:3: has 1 cell, but the first line has 2'])
   writeFileSync(join(folder, 'codelists/days.csv'), Buffer.from('code,label\n1,L\xe4hi\n', 'latin1'))
   expect(faultsOf(folder)).toEqual([
-    'codelists/days.csv:2: The record is not valid UTF-8. Save the file as UTF-8',
+    'codelists/days.csv:2: The record is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
   ])
 })
 
@@ -113,6 +113,9 @@ test('a schema that is no path of a file is reported', () => {
 test('a folder without a descriptor is reported', () => {
   expect(faultsOf('/nowhere')).toEqual([
     '/nowhere/datapackage.json: does not exist; a definition is a folder with this file',
+  ])
+  expect(faultsOf('/sdrr')).toEqual([
+    '/sdrr/datapackage.json: does not exist (did you mean "sdr"?); a definition is a folder with this file',
   ])
 })
 

@@ -173,7 +173,17 @@ test.each([
     members(MEMBERS.replace('memberId', 'memmberId')),
     'members.csv,1,memberId,memmberId,memberId,The name of the column is misspelt by one letter.',
   ],
-  ['an empty row', members(`${MEMBERS},,\n`), 'members.csv,6,,",,",,The row is empty.'],
+  ['an empty row', members(`${MEMBERS},,\n`), 'members.csv,6,,",,",,The record is empty.'],
+  [
+    'a repeated header',
+    members(MEMBERS.replace('M3', 'memberId,born,kind\nM3')),
+    'members.csv,4,,"memberId,born,kind",,The row repeats the header.',
+  ],
+  [
+    'a row of totals',
+    loans(`${LOANS}Total,,,,14.50\r\n`),
+    'book-loans.csv,6,,"Total,,,,14.50",,"The row has totals, and is no record."',
+  ],
   [
     'a separator',
     members(MEMBERS.replaceAll(',', ';')),
@@ -247,6 +257,34 @@ test('decimal commas, local dates and lost zeros are repaired by whole columns',
   expect(code).toBe(1)
 })
 
+test('rows that are no records say nothing about their columns', async () => {
+  const written = LOANS.replaceAll(/,(\d+)\.(\d+)/g, ',"$1,$2"').replace(
+    'L3',
+    'loanId,memberId,lent,returned,fee\nL3',
+  )
+  const { changes, read } = await fixOnly(
+    loans(`${written}Sub-total,,,,14.50\n,,,,\nGrand total:,,,,14.50\n`),
+  )
+  expect(read('book-loans.csv').toString()).toBe(LOANS)
+  expect(changes).toHaveLength(3 + 4)
+})
+
+test('a row that may be a record is left, and the command says so', async () => {
+  const { code, stdout, stderr, to } = await fix(
+    loans(`${LOANS}Total,M1,,,\nTotal,M2,,,\nTotal,,,,5\n`),
+    '--json',
+  )
+  const { fixed } = JSON.parse(stdout) as { fixed: object }
+  const why = 'The row has totals, and is no record.'
+  expect(fixed).toMatchObject({ changes: 1, left: [{ file: 'book-loans.csv', line: 6, why, count: 2 }] })
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(
+      `Left, because it may be a record: book-loans.csv:6: ${why} (2 times)\nThe corrected copies are in ${to}.`,
+    ),
+  ])
+})
+
 test.each([
   ['one decimal comma among points', loans(LOANS.replace('1.50', '"1,50"'))],
   ['a comma that may separate thousands', loans(LOANS.replaceAll(/\d+\.\d+/g, '"1,250"'))],
@@ -262,6 +300,8 @@ test.each([
   ['a code that lost its zero beside one that did not', members(MEMBERS.replace(',01', ',1'))],
   ['a reference whose case is right in no other row', loans(LOANS.replaceAll(',M', ',m'))],
   ['a value that is wrong', members(MEMBERS.replace(',02', ',9'))],
+  ['a record whose key says Total', loans(`${LOANS}Total,M1,,,\n`)],
+  ['a repeated header of two names', members('memberId,born\nM1,\nmemberId,born\nM2,\nM3,\nM4,\n')],
   ['a quote that is not closed', members(`${MEMBERS}M5,"x,01\n`)],
   ['bytes of no encoding', members(Buffer.from(`${MEMBERS}M5,\x81,01\n`, 'latin1'))],
 ])('%s is left as it is', async (_case, files) => {
@@ -297,6 +337,7 @@ test('--json names the copies, the list and the kinds of changes; --mark marks w
     list: join(to, CHANGES),
     changes: 1,
     groups: [{ file: 'members.csv', field: 'memberId', why: 'It had spaces around it.', count: 1 }],
+    left: [],
   })
   const text = readFileSync(marked[0] ?? '', 'utf8')
   expect(text).toContain('\n2,,,M1,')

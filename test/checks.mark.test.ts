@@ -89,6 +89,16 @@ test('a marked file can be checked, and marked again', async () => {
   expect(findings.map(({ errorCode }) => errorCode)).toEqual(['MEM-02-type', 'MEM-03-enum', 'LOA-201'])
 })
 
+test('rows that are no records have their finding beside them, and every cell of theirs', async () => {
+  const loans = `${LOANS}loanId,memberId,lent,returned,fee\nTotal,,,,14.50\n`
+  const { copy } = await mark({ 'members.csv': 'memberId,born,kind\nM1,,01\n', 'book-loans.csv': loans })
+  expect(copy('book-loans.csv').split('\n').slice(2)).toEqual([
+    '3,Error,LOA-00-record: The row repeats the header.,loanId,memberId,lent,returned,fee',
+    '4,Error,"LOA-00-record: The row has totals, and is no record.",Total,,,,14.50',
+    '',
+  ])
+})
+
 test('gzip, other encodings and NDJSON become CSV in UTF-8', async () => {
   const { copy } = await mark({
     'members.csv.gz': gzipSync(Buffer.from('memberId,born,kind\nM1,caf\xe9,01\n', 'latin1')),

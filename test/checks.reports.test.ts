@@ -10,6 +10,7 @@ import { validateXML } from 'xmllint-wasm'
 import { summariseMessage } from '../src/engines/checking/explain.ts'
 import { locateFiles } from '../src/engines/checking/report/locations.ts'
 import { escapeText } from '../src/engines/checking/report/xml.ts'
+import { replaceFile } from '../src/foundation/command-line/output-file.ts'
 import { type Checked, check } from './support/checking.ts'
 import { renderReport as render } from './support/reports.ts'
 
@@ -234,9 +235,22 @@ test('a report without findings says so', async () => {
   })
   for (const format of ['table', 'html'] as const)
     expect(await render(format, clean)).toContain('No findings in the 2 files')
+  // Which says nothing of a file that has only its header.
+  for (const format of ['table', 'html', 'sarif', 'junit'] as const)
+    expect(await render(format, clean)).toContain('book-loans.csv has no records.')
+  expect(clean.summary.files.map(({ notes }) => notes)).toEqual([[], ['The file has no records.']])
   expect(await render('ndjson', clean)).toBe('')
   expect(JSON.parse(await render('sarif', clean)).runs[0].results).toEqual([])
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'a folder that accepts no files is not called missing',
+  async () => {
+    await expect(replaceFile('/proc/report.html', async () => undefined)).rejects.toThrow(
+      '/proc/report.html cannot be written: nothing can be created in its folder. Name another folder',
+    )
+  },
+)
 
 test('a heading leaves out the values of its findings, and does not end with four points', () => {
   expect(summariseMessage('There is no learner with the NSN "{NSN}".')).toBe(

@@ -54,7 +54,10 @@ describe('the definition of the Single Data Return', () => {
     const ethnicity = checks.find(({ code }) => code === 'LEA-21-items')
     expect(ethnicity?.message).toBe('ethnicity contains a code that is not permitted.')
     expect(() => resolveParameters(definition, { returnId: '2025-12' })).toThrow(
-      '"2025-12" is not a return of sdr; write it like 202512',
+      'sdr has no return "2025-12"; a return is written like 202512',
+    )
+    expect(() => resolveParameters(definition, { returnId: '202511' })).toThrow(
+      'sdr has no return "202511"; its returns of 2025 are 202503, 202504, 202508, 202512',
     )
   })
 

@@ -202,6 +202,16 @@ describe('files', () => {
     ])
   })
 
+  test('the cause of other bytes says what to do with this file', async () => {
+    const { summary } = await check({ 'things.csv': text }, { definition: define(fields, { bytes: 13 }) })
+    expect(summary.causes.map(({ sentence, fix }) => [sentence, fix])).toEqual([
+      [
+        'The file has 12 bytes, but the definition says that it has 13. Get the file again, or correct bytes in the definition.',
+        undefined,
+      ],
+    ])
+  })
+
   test('columns may be in any order unless the schema says exact', async () => {
     const reordered = 'name,id\na,1\n'
     expect(await codesOf({}, reordered)).toEqual([])

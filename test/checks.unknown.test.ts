@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { findDefinition } from '../src/engines/checking/definition/load.ts'
 import { describeVerdict, listGaps } from '../src/engines/checking/report/report.ts'
-import { checkFolder } from './support/check-folder.ts'
+import { splitRecord } from '../src/engines/records/index.ts'
+import { checkFolder, checkInputs } from './support/check-folder.ts'
 import { Installation } from './support/command.ts'
 import { makeTables, type Tables, writeReturn } from './support/sdr/small.ts'
 
@@ -90,6 +92,35 @@ describe('an unknown value', () => {
     expect(summary.undecided.filter((each) => each.file === file)).not.toEqual([])
   })
 
+  test.each(['learners', 'courses', 'enrolments', 'course-completions'] as const)(
+    'of a line of %s that is cut off is not taken for absent',
+    async (file) => {
+      const { place } = await checkAfter(() => undefined)
+      const path = join(place, `${file}.csv`)
+      const [header = '', ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n')
+      const names = header.split(',')
+      const lines = rows.map((row) =>
+        JSON.stringify(
+          Object.fromEntries((splitRecord(row, ',') ?? []).map((cell, at) => [names[at], cell])),
+        ),
+      )
+      for (const at of [1, 4, 9]) lines[at] = (lines[at] ?? '').slice(0, -1)
+      rmSync(path)
+      writeFileSync(join(place, `${file}.ndjson`), `${lines.join('\n')}\n`)
+      const files = readdirSync(place).map((name) => ({
+        resource: name.replace(/\.\w+$/, ''),
+        path: join(place, name),
+        name,
+      }))
+      const { findings } = await checkInputs(findDefinition('sdr'), files)
+      expect(findings.map(({ errorCode, line }) => [errorCode.slice(3), line])).toEqual([
+        ['-00-record', 2],
+        ['-00-record', 5],
+        ['-00-record', 10],
+      ])
+    },
+  )
+
   test('is unknown whatever codes are checked', async () => {
     const { findings } = await checkAfter(
       ({ learners, courses }) => {
@@ -111,6 +142,39 @@ test('an empty record is one finding', async () => {
   )
 })
 
+test('a row of totals and a repeated header are one finding each', async () => {
+  const { place } = await checkAfter(() => undefined)
+  const path = join(place, 'enrolments.csv')
+  const [header = '', ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const totals = `Total,${rows.length}${','.repeat(header.split(',').length - 2)}`
+  writeFileSync(path, [header, rows[0], header, ...rows.slice(1), totals].join('\n'))
+  const { findings, summary } = await checkFolder(place, 'sdr')
+  expect(findings.map(({ line, errorDescription }) => [line, errorDescription])).toEqual([
+    [3, 'The row repeats the header.'],
+    [rows.length + 3, 'The row has totals, and is no record.'],
+  ])
+  expect(summary.causes.map(({ fix }) => fix)).toEqual(['Delete the row.', 'Delete the row.'])
+})
+
+test('a file with the columns of another one is not read as if it were this one', async () => {
+  const { place } = await checkAfter(() => undefined)
+  renameSync(join(place, 'learners.csv'), join(place, 'other'))
+  renameSync(join(place, 'courses.csv'), join(place, 'learners.csv'))
+  renameSync(join(place, 'other'), join(place, 'courses.csv'))
+  const { findings, summary } = await checkFolder(place, 'sdr')
+  expect(findings.map(({ errorCode }) => errorCode)).toEqual(['LEA-00-file', 'CRS-00-file'])
+  expect(summary.causes.map(({ sentence, fix }) => [sentence.replace(/\d+/g, '#'), fix])).toEqual([
+    [
+      'The first line has # of the columns of courses, and # of learners. Is this the file learners?',
+      undefined,
+    ],
+    [
+      'The first line has # of the columns of learners, and # of courses. Is this the file courses?',
+      undefined,
+    ],
+  ])
+})
+
 test('a repeated record counts once, and names the earlier line', async () => {
   const { findings } = await checkAfter(({ learners }) => learners.push({ ...learners[4] }))
   expect(findings.map(({ errorCode, line }) => [errorCode, line])).toEqual([['LEA-00-key', 42]])
@@ -125,7 +189,7 @@ describe('a file', () => {
     const december = await checkAfter(without)
     expect(codes(december.findings)).toEqual(['CCO-00-file'])
     expect(describeVerdict(december.summary)).toMatch(
-      /^1 error and no warnings in the 4 files that were checked; course-completions\.csv is missing, so \d+ checks did not run\.$/,
+      /^1 error and no warnings\. 4 files were checked; course-completions\.csv is missing, so \d+ checks did not run\.$/,
     )
     const march = await checkAfter(without, { returnId: '202503' })
     expect(codes(march.findings)).not.toContain('CCO-00-file')

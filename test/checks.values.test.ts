@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compilePattern } from '../src/engines/checking/definition/pattern.ts'
 import { sumExactly } from '../src/engines/checking/engine/millionths.ts'
-import { compareNumbers } from '../src/engines/checking/engine/numbers.ts'
+import { compareNumbers, compileNumber, trimNumber } from '../src/engines/checking/engine/numbers.ts'
+import { isExact } from '../src/foundation/text/exact-number.ts'
 import { check } from './support/checking.ts'
 import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
@@ -286,4 +287,15 @@ test.each<[string, readonly string[], readonly string[]]>([
   const compiled = compilePattern(pattern)
   expect(matching.filter((text) => !compiled.test(text))).toEqual([])
   expect(others.filter((text) => compiled.test(text))).toEqual([])
+})
+
+test('a number takes a time in proportion to its length', { timeout: 20_000 }, () => {
+  // Longer than any value that is checked. With the square of the length, these take most of a minute.
+  const run = (text: string) => text.repeat(2 ** 18)
+  const read = compileNumber({ decimalChar: '.', groupChar: ',', bareNumber: false })
+  expect(read(`1${run(' ')}x`)).toBe('1')
+  expect(read(`1${run(' ')}2`)).toBeUndefined()
+  expect(trimNumber(`0.${run('0')}10`)).toBe(`0.${run('0')}1`)
+  expect(trimNumber(`1.${run('0')}`)).toBe('1')
+  expect(isExact(`1${run('0')}1`, Number.POSITIVE_INFINITY)).toBe(false)
 })

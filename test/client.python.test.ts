@@ -39,6 +39,18 @@ test('the README leads from five files to zero errors in at most 20 lines', () =
   expect(submitting.trimEnd().split('\n').length).toBeLessThanOrEqual(20)
 })
 
+testPython('the module imports the standard library only', async () => {
+  const program = `import ast, pathlib, sys
+tree = ast.parse(pathlib.Path(sys.argv[1]).read_text())
+names = {each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names}
+names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+import mahi
+used = {name.split('.')[0] for name in names}
+print(sorted(used - set(getattr(sys, 'stdlib_module_names', used))))`
+  const { stdout, stderr } = await python(new Installation(), program, [join(CLIENT, 'mahi.py')])
+  expect([stdout, stderr]).toEqual(['[]\n', ''])
+})
+
 testPython(
   'the program of the README submits a clean return, and prints the findings of a faulty one',
   async () => {

@@ -214,3 +214,24 @@ test('waiting for a run survives two waits that are cut off late, as in a rollin
   expect(await run).toMatchObject({ status: 'Processed' })
   expect(asked).toBe(3)
 })
+
+test('who follows the progress of a run waits for two seconds at a time', async () => {
+  const waits: (string | null)[] = []
+  const states = [
+    { runId: 1, status: 'Queued' },
+    { runId: 1, status: 'Processed', dateCompleted: '2026-11-22T00:00:00.000Z' },
+  ]
+  const client = createClient({
+    baseUrl: 'http://service',
+    apiKey: 'key',
+    eid: '1001',
+    fetch: async (_url, init) => {
+      waits.push(new Headers(init?.headers).get('prefer'))
+      return Response.json(states[waits.length - 1])
+    },
+  })
+  const seen: unknown[] = []
+  await client.submissions.waitForRun('token', 1, { onProgress: ({ status }) => seen.push(status) })
+  expect(seen).toEqual(['Queued', 'Processed'])
+  expect(waits).toEqual(['wait=2', 'wait=2'])
+})

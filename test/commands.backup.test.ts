@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { basename, delimiter, dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createKey } from '../src/api/access/keys.ts'
+import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { backUp } from '../src/operate/backup.ts'
 import { backUpSeries, type SeriesBackup } from '../src/operate/backup-series.ts'
@@ -10,10 +12,12 @@ import { moveDump } from '../src/operate/move-dump.ts'
 import { pipePrograms } from '../src/operate/postgres-programs.ts'
 import { restore } from '../src/operate/restore.ts'
 import { listTables } from '../src/operate/tables.ts'
+import { publishResults } from '../src/submissions/findings/publish.ts'
 import { Installation, until } from './support/command.ts'
-import { fillDatabase, withDatabase } from './support/filled-database.ts'
-import { ask } from './support/load.ts'
+import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
+import { ask, Load } from './support/load.ts'
 import { cases } from './support/properties.ts'
+import { sourceOf } from './support/service.ts'
 import { readStored } from './support/stored-findings.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
@@ -29,7 +33,104 @@ async function describeAll(url: string) {
   })
 }
 
+/** A caller that uploads a file to a submission of its own again and again. */
+class Writing {
+  readonly #statuses = new Set<number>()
+  readonly #ended: Promise<void>
+  #stopping = false
+
+  constructor(url: string, key: string) {
+    this.#ended = this.#write(url, { 'x-api-key': key, eid: '1001' })
+  }
+
+  /** The statuses of all uploads. */
+  async stop(): Promise<ReadonlySet<number>> {
+    this.#stopping = true
+    await this.#ended
+    return this.#statuses
+  }
+
+  async #write(url: string, headers: Record<string, string>): Promise<void> {
+    const created = await fetch(`${url}/v1/submissions`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: '{"returnId":"202512"}',
+    })
+    const { submissionToken } = (await created.json()) as { submissionToken: string }
+    while (!this.#stopping) {
+      const response = await fetch(`${url}/v1/submissions/${submissionToken}/files/learners`, {
+        method: 'PUT',
+        headers: { ...headers, 'content-type': 'text/csv' },
+        body: 'localId,studentIdentificationCode\nL1,S1\n',
+      })
+      await response.arrayBuffer()
+      this.#statuses.add(response.status)
+    }
+  }
+}
+
 describe('backup and restore, while the service runs', () => {
+  test('readers see the state before a restore or the one after it while others write, and one that fails changes nothing', async () => {
+    const mahi = new Installation()
+    const { headers, token } = await fillDatabase(mahi.databaseUrl)
+    const writer = await withDatabase(mahi.databaseUrl, (database) =>
+      createKey(database, {
+        client: 'writer',
+        scopes: ['validation-results:read', 'submissions:write'],
+        eids: ['1001'],
+        expires: Date.now() + 86_400_000,
+      }),
+    )
+    const file = join(temporaryFolder(), 'mahi.backup')
+    await backUp(mahi.databaseUrl, file)
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      const records = Array.from({ length: 9 }, (_, index) => ({ occupationCode: `LATER${index}` }))
+      await importOccupations(database, sourceOf(records), { replace: true })
+      const entries = records.map(({ occupationCode: studentId }) => ({ localId: studentId, studentId }))
+      await publishResults(database, sourceOf(entries), { eid: '1001', returnId: 'R1', token })
+    })
+    const { url } = await mahi.serve({ ...UNLIMITED, PAGE_CACHE_MB: '0', RATE_LIMIT_SUBMISSIONS: 'off' })
+    const findings = `/v1/submissions/${token}/validation-results`
+    const questions = [
+      { path: '/v1/occupations', headers },
+      { path: '/v1/occupations?Filter.LastUpdatedAfter=2020-01-01T00:00:00Z&Limit=5', headers },
+      { path: `/v1/submissions/${token}`, headers },
+      { path: findings, headers },
+      ...['summary', 'causes', 'findings', 'learners'].map((part) => ({
+        path: `${findings}/${part}`,
+        headers,
+      })),
+      { path: findings, headers: { ...headers, accept: 'application/x-ndjson' } },
+    ]
+    const askAll = async () =>
+      await Promise.all(
+        questions.map(async (question) => (await ask(url + question.path, question.headers)).body),
+      )
+    const before = await askAll()
+    const seen = questions.map(() => new Set<string>())
+    const load = new Load([url], questions, {
+      callers: 12,
+      check: (body, question) => seen[questions.indexOf(question)]?.add(body),
+    })
+    const writing = new Writing(url, writer.key)
+    // It fails when everything is restored beside.
+    const ERASURE_LOG = join(temporaryFolder(), 'erased.ndjson')
+    writeFileSync(ERASURE_LOG, 'not a log\n')
+    const failed = await mahi.run(['restore', '--replace', file], { environment: { ERASURE_LOG } })
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('Nothing was changed')])
+    expect(seen.map((bodies) => [...bodies])).toEqual(before.map((body) => [body]))
+
+    await mahi.runJson(['restore', '--replace', file])
+    await load.until(() => seen.every(({ size }) => size === 2))
+    const [counts, written] = await Promise.all([load.stop(), writing.stop()])
+    // Its submission is gone with the state in which it was made, perhaps during an upload; that may also meet the switch.
+    expect([...written].filter((status) => ![200, 401, 410, 503].includes(status))).toEqual([])
+    expect(written).toContain(200)
+    expect([counts.otherwise, counts.unavailable]).toEqual([[], 0])
+    const after = await askAll()
+    expect(seen.map((bodies) => [...bodies])).toEqual(before.map((body, index) => [body, after[index]]))
+  })
+
   test('a restored database is what it was, and the service shows it at once', async () => {
     const mahi = new Installation()
     const { headers, keyId } = await fillDatabase(mahi.databaseUrl)
@@ -68,11 +169,18 @@ describe('backup and restore, while the service runs', () => {
       writeFileSync(file, text)
       const { code, stderr } = await mahi.run(['restore', file, '--replace'])
       expect([text.length, code]).toEqual([text.length, 1])
-      expect(stderr).toMatch(/is damaged|is a backup of|pg_restore failed/)
+      expect(stderr).toMatch(/is damaged|is a backup of|pg_restore failed: .* use another backup/)
     }
     expect((await mahi.run(['restore', `${file}.absent`])).stderr).toContain('does not exist')
     expect((await mahi.run(['backup', join(file, 'in', 'a', 'file')])).stderr).toMatch(
       /cannot be written|ENOTDIR/,
+    )
+    const folder = dirname(file)
+    expect((await mahi.run(['backup', folder])).stderr).toContain(
+      `${folder} is a folder. Name a file, such as ${folder}/mahi.backup, or keep several in it with --keep. No backup was written`,
+    )
+    expect((await mahi.run(['backup', join(folder, 'none', 'x')])).stderr).toContain(
+      `cannot be written: the folder ${folder}/none does not exist. No backup was written`,
     )
     expect(await describeAll(mahi.databaseUrl)).toEqual(before)
   })
@@ -166,6 +274,32 @@ describe('a restore', () => {
       expect(failure).not.toContain('a-row-with-data')
     }
   })
+})
+
+test.skipIf(engine === 'sqlite')('no command line of a backup or a restore has the password', async () => {
+  const mahi = new Installation()
+  await fillDatabase(mahi.databaseUrl)
+  const address = new URL(mahi.databaseUrl)
+  // A server that trusts its users asks for none.
+  address.password ||= 'not-shown'
+  const folder = temporaryFolder()
+  const log = join(folder, 'command-lines')
+  for (const program of ['pg_dump', 'pg_restore', 'psql']) {
+    const found = (process.env.PATH ?? '').split(delimiter).find((each) => existsSync(join(each, program)))
+    const script = `#!/bin/sh\nprintf '%s\\n' "${program} $*" >> "${log}"\nexec "${found}/${program}" "$@"\n`
+    writeFileSync(join(folder, program), script, { mode: 0o700 })
+  }
+  const environment = {
+    DATABASE_URL: address.toString(),
+    PATH: [folder, dirname(process.execPath), process.env.PATH].join(delimiter),
+  }
+  const file = join(folder, 'mahi.backup')
+  await mahi.runJson(['backup', file], { environment })
+  await mahi.runJson(['restore', file, '--replace'], { environment })
+  const lines = readFileSync(log, 'utf8')
+  for (const program of ['pg_dump', 'pg_restore', 'psql']) expect(lines).toContain(`${program} --`)
+  expect(lines).not.toContain(`:${address.password}@`)
+  expect(lines).not.toContain('password=')
 })
 
 describe('moveDump', () => {
@@ -303,7 +437,7 @@ test('a file that cannot be read is reported in one sentence', async () => {
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^.* cannot be read \(EISDIR\)\. Nothing was changed: nothing was restored, and the service can continue\n$/,
+      /^.* is a folder\. Name a backup in it\. Nothing was changed: nothing was restored, and the service can continue\.\n$/,
     ),
   ])
 })

@@ -1,17 +1,20 @@
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
+import { restore } from '../src/operate/restore.ts'
 import { AccessLog, readAccesses } from '../src/submissions/accesses/access-log.ts'
 import { Installation, until } from './support/command.ts'
+import { canPlaceDatabase, placeDatabase } from './support/database-on-disk.ts'
 import { readYaml } from './support/deploy.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
 import { ask } from './support/load.ts'
 import { sourceOf } from './support/service.ts'
-import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
+import { SmallDisk } from './support/small-disk.ts'
 import { engine, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
@@ -91,7 +94,7 @@ describe('the age of the newest backup', () => {
       expect([code, stderr]).toEqual([
         1,
         expect.stringMatching(
-          /\. No backup was written, and the service is unchanged\. The newest backup is of \S+, 7 days ago\. Correct this and run the command again\n$/,
+          /\. No backup was written, and the service is unchanged\. The newest backup is of \S+, 7 days ago\. Correct this and run the command again\.\n$/,
         ),
       ])
     }
@@ -133,7 +136,7 @@ async function readContent(database: Database) {
   }
 }
 
-const UNCHANGED = /Nothing was changed: nothing was restored, and the service can continue\n$/
+const UNCHANGED = /Nothing was changed: nothing was restored, and the service can continue\.\n$/
 
 describe('a backup that cannot be restored ends in a sentence, and the service is as it was', () => {
   /** Tries to restore a file while a service runs. */
@@ -194,8 +197,16 @@ describe('a backup that cannot be restored ends in a sentence, and the service i
     await refuse(
       made,
       file,
-      /(?:cut\.backup is damaged, or is not a backup of Mahi: use another backup|pg_restore failed)/,
+      /(?:cut\.backup is damaged, or is not a backup of Mahi|pg_restore failed: .* The file may be damaged): use another backup, or copy this one again\. /,
     )
+    // However little is missing.
+    for (const missing of [1, 100, 16_384]) {
+      writeFileSync(file, readFileSync(made.file).subarray(0, -missing))
+      const restored = restore(made.mahi.databaseUrl, file, { replace: true, prepare: async () => undefined })
+      await expect(restored, `${missing}`).rejects.toThrow(/use another backup/)
+    }
+    const later = `select code from occupation where code = 'LATER'`
+    expect(await withDatabase(made.mahi.databaseUrl, (database) => database.all(later))).toHaveLength(1)
   })
 
   test('because its data is encrypted with another key', async () => {
@@ -216,8 +227,8 @@ describe('a backup that cannot be restored ends in a sentence, and the service i
 })
 
 const testDisk = testWhere(
-  hasSmallDisk && engine === 'sqlite',
-  'a full disk: making one takes root, mkfs.ext4 and a loop device; with PostgreSQL, pg_dump writes the file',
+  canPlaceDatabase,
+  'a full disk: making one takes root, mkfs.ext4 and a loop device',
 )
 
 testDisk(
@@ -225,12 +236,16 @@ testDisk(
   async () => {
     const disk = SmallDisk.create(48)
     const mahi = new Installation()
-    const environment = { DATABASE_URL: `sqlite:${disk.folder}/mahi.db` }
+    const environment = { DATABASE_URL: await placeDatabase(disk) }
     const records = Array.from({ length: 3000 }, (_, index) => ({
       occupationCode: `X${index}`,
-      descriptionEnglish: `${index} `.repeat(400).slice(0, 1999),
+      descriptionEnglish: randomBytes(999).toString('hex'),
     }))
+    const { headers } = await fillDatabase(environment.DATABASE_URL)
     await withDatabase(environment.DATABASE_URL, (database) => importOccupations(database, sourceOf(records)))
+    const { url } = await mahi.serve({ ...environment, PAGE_CACHE_MB: '0' })
+    const read = async () => (await ask(`${url}/v1/occupations?Cursor=X7`, headers)).body
+    const shown = await read()
     const whole = join(temporaryFolder(), 'mahi.backup')
     await mahi.runJson(['backup', whole], { environment })
     const folder = join(disk.folder, 'backups')
@@ -238,19 +253,31 @@ testDisk(
     writeFileSync(join(folder, 'mahi-20260101T000000Z.backup'), 'kept')
     const before = await withDatabase(environment.DATABASE_URL, readContent)
     // Enough to open the database, and less than a copy of it takes.
-    disk.fill(3_000_000)
+    disk.fill(2_500_000)
     const backup = await mahi.run(['backup', '--keep', '1', folder], { environment })
     expect([backup.code, backup.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /cannot be written \(\w+\).* with room for the file\. No backup was written, and the service is unchanged\. The newest backup is of \S+, less than a day ago\./,
+        /(?:cannot be written \(\w+\).* with room for the file|pg_dump failed: .*No space left on device)\. No backup was written, and the service is unchanged\. The newest backup is of \S+, less than a day ago\. Correct this and run the command again\.\n$/,
       ),
     ])
+    expect((await mahi.run(['status'], { environment })).stdout).toMatch(/^Backup .*; failed on \S+: /m)
     expect(readdirSync(folder)).toEqual(['mahi-20260101T000000Z.backup'])
     const restored = await mahi.run(['restore', '--replace', whole], { environment })
-    expect([restored.code, restored.stderr]).toEqual([1, expect.stringMatching(UNCHANGED)])
+    expect([restored.code, restored.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^(?:\S+ cannot be written \(\w+\): .* with room for the file|psql failed: .*No space left on device\. Free some space on the server and run the command again)\. Nothing was changed/,
+      ),
+    ])
+    expect(restored.stderr).toMatch(UNCHANGED)
     expect(await withDatabase(environment.DATABASE_URL, readContent)).toEqual(before)
+    expect(await read()).toBe(shown)
     expect(readdirSync(disk.folder).filter((name) => name.includes('.restore'))).toEqual([])
+    await withDatabase(environment.DATABASE_URL, async (database) => {
+      if (engine === 'postgres')
+        expect(await database.all(`select 1 from pg_namespace where nspname like '%restore'`)).toEqual([])
+    })
   },
 )
 

@@ -123,21 +123,35 @@ describe('config', () => {
 })
 
 describe('the command line', () => {
+  const LISTS = '(mahi --help lists the commands)'
+  const describes = (command: string) => `(mahi ${command} --help describes its arguments and options)`
+
   test.each([
-    [['occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)"],
-    [['occupations', 'imprt', 'a.csv'], "error: unknown command 'imprt'\n(Did you mean import?)"],
+    [['occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
+    [['help', 'occupation'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
+    [['occupation', '--help'], "error: unknown command 'occupation'\n(Did you mean occupations?)", LISTS],
+    [
+      ['occupations', 'imprt', 'a.csv'],
+      "error: unknown command 'imprt'\n(Did you mean import?)",
+      '(mahi occupations --help lists the commands)',
+    ],
     [
       ['occupations', 'import', '--replce', 'a.csv'],
       "error: unknown option '--replce'\n(Did you mean --replace?)",
+      describes('occupations import'),
     ],
-    [['occupations', 'import'], "error: missing required argument 'file'"],
-    [['results', 'publish', '-'], "error: required option '--eid <eid>' not specified"],
-    [['migrate', 'now'], "error: too many arguments for 'migrate'"],
-  ])('%j is refused with what would be right', async (parameters, message) => {
+    [['occupations', 'import'], "error: missing required argument 'file'", describes('occupations import')],
+    [
+      ['results', 'publish', '-'],
+      "error: required option '--eid <eid>' not specified",
+      describes('results publish'),
+    ],
+    [['migrate', 'now'], "error: too many arguments for 'migrate'", describes('migrate')],
+  ])('%j is refused with what would be right', async (parameters, message, help) => {
     const { code, stdout, stderr } = await new Installation().run(parameters)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
-    expect(stderr).toContain('(mahi --help lists the commands)')
+    expect(stderr).toContain(help)
   })
 
   test('its help goes to standard output on request', async () => {

@@ -129,9 +129,9 @@ describe('on a terminal', () => {
     const { code, stdout } = await onTerminal(mahi, `occupations import ${file}`).ended
     expect(code).toBe(0)
     expect(stdout).toMatch(/[█░]{2,} \d+ % · [\d,]+ records/)
-    expect(stdout).toContain('5000 created')
+    expect(stdout).toContain('5,000 created')
     const piped = await mahi.run(['occupations', 'import', file])
-    expect(piped.stderr).toBe('0 created, 0 updated, 5000 unchanged, 0 deleted.\n')
+    expect(piped.stderr).toBe('0 created, 0 updated, 5,000 unchanged, 0 deleted.\n')
   })
 
   testTerminal('Ctrl+C ends an import at once, and leaves the old catalogue', async () => {

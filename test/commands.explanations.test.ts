@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { count } from '../src/foundation/text/format-number.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { listen } from './support/connection.ts'
+import { startWorker } from './support/submission-worker.ts'
 
 test('warnings are explained, and a submission is submitted, at the command line', async () => {
   const { service, createCaller } = await startCollection()
@@ -23,7 +25,11 @@ test('warnings are explained, and a submission is submitted, at the command line
   expect(open.stderr).toContain('1 code needs an explanation before the submission.')
   const refused = await run('submit')
   expect([refused.code, refused.stdout]).toEqual([1, ''])
-  expect(refused.stderr).toContain('LEA-note (3 findings)')
+  expect(refused.stderr).toMatch(/^http\S+: This warning needs an explanation .*: LEA-note \(3 findings\)/)
+  // A title that says the same in general is left out.
+  expect((await run('receipt')).stderr).toBe(
+    `${url}: The submission has no such receipt: it was not submitted yet.\n`,
+  )
 
   const wordless = await run('explain', 'LEA-note', '--reason', 'Other')
   expect([wordless.code, wordless.stderr]).toEqual([1, expect.stringContaining('Other needs --text')])
@@ -59,13 +65,81 @@ test('warnings are explained, and a submission is submitted, at the command line
   )
   expect(receipt.files.length).toBe(2)
   for (const { file, records, sha256 } of receipt.files)
-    expect(submitted.stdout).toContain(`\n${file}  ${records} records  ${sha256}\n`)
+    expect(submitted.stdout).toContain(`\n${file}  ${count(records, 'record')}  ${sha256}\n`)
   expect(submitted.stdout).toContain('\nLEA-note  Explained (3 findings) by records, Other: Right')
   expect((await run('receipt')).stdout).toBe(submitted.stdout)
   expect(JSON.parse((await run('submit', '--json')).stdout)).toEqual(receipt)
 
   const late = await run('withdraw', 'LEA-note')
   expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('submitted')])
+})
+
+test('mahi submit says what else was checked, what can be explained, and that the return is not submitted', async () => {
+  const { service, definition, provider } = await startCollection()
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const mahi = new Installation()
+  const run = async (...given: string[]) =>
+    await mahi.run([...given, '--url', url, '--eid', '1001'], {
+      environment: { MAHI_API_KEY: provider.key, TZ: 'Pacific/Auckland' },
+    })
+  const submit = (...given: string[]) =>
+    run('submit', ...given, '--return', '202512', '--definition', definition)
+  mahi.write('courses.csv', COURSES)
+  const sent = await submit('courses.csv')
+  const [, token = ''] = /^Run 1 of submission (\S+) is Queued\.$/m.exec(sent.stderr) ?? []
+  expect(sent.stderr).toContain(
+    `When it has ended, see the result with: mahi results fetch ${url} ${token} --eid 1001\n`,
+  )
+
+  mahi.write('learners.csv', makeLearners({ notes: 1, remarks: 2 }))
+  const checked = await submit('learners.csv', '--wait')
+  const [explain, freeze] = ['explain TOKEN CODE --reason Verified', 'submit TOKEN'].map(
+    (each) => `mahi submissions ${each.replace('TOKEN', token)} --url ${url} --eid 1001`,
+  )
+  expect(checked.code).toBe(0)
+  expect(checked.stderr.split('\n').slice(-6)).toEqual([
+    expect.stringMatching(
+      /^Also checked, from earlier uploads: courses \(1 record, \d+ \w+ \d{4}, \d\d:\d\d\)\.$/,
+    ),
+    expect.stringMatching(`^Submission ${token}, run \\d: 0 errors and 3 warnings\\.$`),
+    'Codes of the warnings: LEA-remark, LEA-note.',
+    `Explain those whose values are right with: ${explain}`,
+    `The return is not submitted yet. Before it can be, explain LEA-note (1 finding). Submit it with: ${freeze}`,
+    '',
+  ])
+
+  // Nothing is left over from before, and nothing may be submitted.
+  mahi.write('learners.csv', makeLearners({ faults: 1 }))
+  const faulty = await submit('learners.csv', 'courses.csv', '--wait')
+  expect(faulty.code).toBe(1)
+  expect(faulty.stderr).toMatch(/: 1 error and 0 warnings\.\n$/)
+  expect(faulty.stderr).not.toContain('Also checked')
+  expect((await run('submissions', 'submit', token)).stderr).toBe(
+    `${url}: The current run found 1 error. Correct it and validate again.\n`,
+  )
+})
+
+test('mahi submit reports a run that has read the files that it sent, also if an earlier run is queued', async () => {
+  const { service, definition, provider } = await startCollection({}, { works: false })
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const mahi = new Installation()
+  const submit = (...given: string[]) =>
+    mahi.start(
+      ['submit', ...given, '--return', '202512', '--definition', definition, '--url', url, '--eid', '1001'],
+      { environment: { MAHI_API_KEY: provider.key } },
+    )
+  mahi.write('courses.csv', COURSES)
+  expect((await submit('courses.csv').ended).code).toBe(0)
+  mahi.write('learners.csv', makeLearners())
+  const second = submit('learners.csv', '--wait')
+  await second.output(/waiting for its turn/)
+  await startWorker(service.database, [definition])
+  const { code, stderr } = await second.ended
+  expect(stderr).toContain('\nThe files have changed since run 1 was requested. They are validated again.\n')
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^Submission \S+, run 2: 0 errors and 0 warnings\.$/m),
+  ])
 })
 
 test('a command that lacks its key names the scope that the key needs', async () => {

@@ -199,6 +199,21 @@ test('a record without a title is stored, and a warning names it', async () => {
   expect(stderr).toContain(`Warning: 1 record has no title in English or te reo Māori:\n  ${file}:3: Z2\n`)
 })
 
+test('rows of totals and errors of a spreadsheet are named, in a dry run too', async () => {
+  const mahi = new Installation()
+  const text = 'occupationCode,titleEnglish,titleMaori\nZ1,Baker,\nZ2,#N/A,Kaitunu\nTotal,,\n'
+  const file = mahi.write('codes.csv', text)
+  const { code, stderr } = await mahi.run(['occupations', 'import', '--dry-run', file])
+  expect([code, stderr]).toEqual([0, expect.stringContaining('3 created')])
+  expect(stderr).toContain(
+    [
+      'Warning: 2 rows are probably no records, or have an error of a spreadsheet:',
+      `  ${file}:3: Z2: The column "titleEnglish" has #N/A, an error of a spreadsheet.`,
+      `  ${file}:4: Total: The row has totals, and is no record.\n`,
+    ].join('\n'),
+  )
+})
+
 test('control characters from a file never reach the terminal', async () => {
   const mahi = new Installation()
   const file = mahi.write('a\u001b[31m\u202e.csv', 'occupationCode,\u001b[2J\u009b\u2066titleEnglish\nA1,x\n')
@@ -333,7 +348,7 @@ test('every fault of every file is named by file, line and field, and nothing is
     'latin1.ndjson:2: is not UTF-8. Save the file as UTF-8',
     'empty.json: The file is empty. A JSON file without records must contain an empty list, []',
     'cut-off.ndjson:2: The file ends inside a record (…). It is truncated or not JSON',
-    'cut-off.csv:3: has 1 cells, and the header row has 2 columns',
+    'cut-off.csv:3: has 1 cell, and the header row has 2 columns',
     'cut-off.ndjson.gz: The gzip file is damaged or truncated',
     'names.ndjson:1: has the unknown field "titelEnglish" (did you mean "titleEnglish"?)',
     'names.ndjson:2: occupationCode: is missing; every record needs one',

@@ -23,8 +23,17 @@ describe('keys create', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/^mahi_[0-9a-f]{12}_[\w-]{43}\n$/)
     expect(stderr).toMatch(
-      /^\{.*\}\nKey mahi_[0-9a-f]{12} for sms, until 20\S+Z\. It will not be shown again:\n$/,
+      /^\{.*\}\nKey mahi_[0-9a-f]{12} for sms, valid until \d+ \w+ 20\d\d\. It will not be shown again:\n$/,
     )
+  })
+
+  test('says if a key for submissions covers no organisation', async () => {
+    const parameters = ['keys', 'create', '--client', 'sms', '--scope', 'submissions:write']
+    const { code, stderr } = await new Installation().run(parameters)
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('This key covers no organisation, so it cannot submit: add --eid.\n'),
+    ])
   })
 
   test('with --json prints one object; without more it is for everything, no organisation and twelve months', async () => {
@@ -209,7 +218,7 @@ describe('keys revoke --from-audit', () => {
     const mahi = new Installation()
     expect((await mahi.run(['keys', 'revoke'])).stderr).toContain('the id of one key, or --from-audit FILE')
     const { stderr, code } = await mahi.run(['keys', 'revoke', '--from-audit', 'absent.log'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('"absent.log" cannot be read (ENOENT)')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('"absent.log" does not exist')])
   })
 })
 

@@ -1,12 +1,17 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { MahiError } from '../client/src/errors.ts'
+import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { findConsolePage } from '../src/remote/console-page.ts'
+import { followRun } from '../src/remote/run-progress.ts'
 import { askService, openClient } from '../src/remote/service.ts'
 import { Installation } from './support/command.ts'
 import { listen } from './support/connection.ts'
+import { writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
 import { makeXlsx } from './support/xlsx.ts'
@@ -40,6 +45,139 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
   )
 })
 
+test('a URL that is not one is named as the user wrote it, by every command', async () => {
+  const mahi = new Installation()
+  const message =
+    '--url: must be a URL such as https://careers.example, not "127.0.0.1:8080". Is it http://127.0.0.1:8080?\n'
+  mahi.write('learners.csv', 'localId\n1\n')
+  for (const command of [
+    ['console'],
+    ['submit', 'learners.csv', '--eid', '1001', '--return', '202512'],
+    ['submissions', 'receipt', 'TOKEN', '--eid', '1001'],
+  ]) {
+    const { code, stdout, stderr } = await mahi.run([...command, '--url', '127.0.0.1:8080'])
+    expect([code, stdout, stderr]).toEqual([1, '', message])
+  }
+  expect(() => readServiceUrl('ftp://host', '--url')).toThrow(/not "ftp:\/\/host"$/)
+})
+
+test('the detail of a problem is shown without its title, which may contradict it', async () => {
+  const service = await Service.start()
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const client = openClient(`${url}/more`, '1001', service.key)
+  await expect(askService(url, () => client.submissions.me())).rejects.toThrow(
+    `${url}: Nothing is available at this URL. See /docs or /openapi.json for the available endpoints.`,
+  )
+  const fault = new MahiError('problem', {
+    type: 'https://careers.example/problems/internal-error',
+    title: 'The service failed',
+    status: 500,
+    detail: 'The service failed. The log has the cause under this ID.',
+    instance: 'urn:uuid:1',
+  })
+  await expect(askService(url, () => Promise.reject(fault))).rejects.toThrow(
+    `${url}: The service failed. The log has the cause under this ID: urn:uuid:1`,
+  )
+})
+
+test('another service, or what speaks no HTTP, is refused at once', async () => {
+  let status = 404
+  let asked = 0
+  const server = createServer((request, response) => {
+    asked++
+    request.resume()
+    response.writeHead(status, { 'content-type': 'text/html' }).end('<!doctype html>')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const submit = async (url: string) =>
+    await askService(url, () => openClient(url, '1001', 'key').submissions.create({ returnId: '202512' }))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const advice = 'so the response is not from Mahi. Check the URL, and the proxy in front of the service'
+  for (status of [401, 404, 405, 501])
+    await expect(submit(url)).rejects.toThrow(`HTTP ${status} without a problem body, ${advice}`)
+  status = 200
+  await expect(submit(url)).rejects.toThrow(`The response is not JSON, ${advice}`)
+  expect(asked).toBe(5)
+  status = 502
+  await expect(submit(url)).rejects.toThrow(/: HTTP 502$/)
+  await expect(submit(url.replace('http', 'https'))).rejects.toThrow('this port does not speak TLS')
+
+  const other = createTcpServer((socket) => {
+    asked++
+    socket.end('SSH-2.0-OpenSSH\r\n')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  asked = 0
+  await expect(submit(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)).rejects.toThrow(
+    'does not speak HTTP (HTTPParserError)',
+  )
+  expect(asked).toBe(1)
+})
+
+test('a server that closes its connections is named at the first failure, and tried again', async () => {
+  let connections = 0
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    // Then it is another service, so the command ends.
+    if (++connections <= 2) socket.end()
+    else socket.once('data', () => socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n'))
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const mahi = new Installation()
+  mahi.write('learners.csv', 'localId\n1\n')
+  const { code, stderr } = await mahi.run(
+    ['submit', 'learners.csv', '--url', url, '--eid', '1001', '--return', '202512'],
+    { environment: { MAHI_API_KEY: 'key' } },
+  )
+  const failure =
+    /^The response is incomplete or missing: the connection was .*\. Trying again(?: in \d s)?…$/
+  expect([code, stderr.trimEnd().split('\n')]).toEqual([
+    1,
+    [
+      expect.stringMatching(failure),
+      expect.stringMatching(failure),
+      expect.stringContaining(`${url}: HTTP 404 without a problem body`),
+    ],
+  ])
+})
+
+test('an upload that breaks off says which files were received, and what to do', async () => {
+  const left = new Set(['learners'])
+  const server = createServer((request, response) => {
+    const [, file] = /\/files\/([\w-]+)$/.exec(request.url ?? '') ?? []
+    // This one never arrives.
+    if (file !== undefined && !left.delete(file)) return request.socket.destroy()
+    request.resume()
+    return response.end('{"submissionToken":"T","records":1}')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const mahi = new Installation()
+  mahi.write('learners.csv', 'localId\n1\n')
+  mahi.write('courses.csv', 'localId\n1\n')
+  const submit = [
+    'submit',
+    'learners.csv',
+    'courses.csv',
+    '--url',
+    url,
+    '--eid',
+    '1001',
+    '--return',
+    '202512',
+  ]
+  const run = async () =>
+    (await mahi.run(submit, { environment: { MAHI_API_KEY: 'key' } })).stderr.trimEnd().split('\n').at(-1)
+  expect(await run()).toMatch(
+    /^http\S+: The response is incomplete or missing: .+\. Received before that: learners\.csv\. Run the same command again when the service runs$/,
+  )
+})
+
 test('the page of the console is named only if the start page says so', async () => {
   let body = '{"home":"/console"}'
   const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1')
@@ -61,6 +199,35 @@ test('the page of the console is named only if the start page says so', async ()
 test('the examples of a definition are counted in a sentence', async () => {
   const { stderr } = await new Installation().run(['definitions', 'test', 'sdr'])
   expect(stderr).toMatch(/^sdr: \d+ rules pass their \d+ examples\.$/m)
+  const one = await new Installation().run(['definitions', 'test', writeDefinition()])
+  expect(one.stderr).toMatch(/: 1 rule passes its 2 examples\.$/m)
+})
+
+test('a run that somebody waits for says each stage and each file that has been read, once', () => {
+  const lines: string[] = []
+  const follow = followRun((line) => lines.push(line))
+  const files = (learners: number, enrolments: number) => [
+    { file: 'learners', done: learners, total: 400 },
+    { file: 'enrolments', done: enrolments, total: 1_500 },
+  ]
+  const reading = { stage: 'Reading the files', done: 0, total: 1_900 }
+  follow({ status: 'Queued' })
+  follow({ status: 'Queued' })
+  follow({ status: 'InProgress' })
+  follow({ status: 'InProgress', progress: { ...reading, files: files(100, 0) } })
+  follow({ status: 'InProgress', progress: { ...reading, files: files(400, 20) } })
+  follow({
+    status: 'InProgress',
+    progress: { ...reading, stage: 'Running the rules', files: files(400, 1_500) },
+  })
+  follow({ status: 'Processed' })
+  expect(lines).toEqual([
+    'The run is waiting for its turn.',
+    'Reading the files.',
+    'learners: 400 records read.',
+    'enrolments: 1,500 records read.',
+    'Running the rules.',
+  ])
 })
 
 const COURSES = [['Course Code', 'title'], ['FIC00001', 'Whakaaro, and more'], [], ['FIC00002', 'Mahi']]

@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { basename, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
 import { enqueue } from '../src/foundation/jobs/queue.ts'
@@ -14,6 +16,13 @@ import { engine } from './support/temporary.ts'
 import { testOnSqlite, testWhere } from './support/test-where.ts'
 
 const testCommandLine = testOnSqlite('files that are written without a database')
+
+async function occupyPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
 
 describe('status', () => {
   test('shows what the database holds', async () => {
@@ -43,9 +52,25 @@ describe('status', () => {
     expect(stdout).toContain(`${id}  Te Pūkenga  ${expires.slice(0, 10)}`)
     expect((await mahi.runJson(['doctor', '--json'])) as object).toMatchObject({
       findings: expect.arrayContaining([
-        { name: 'DATABASE_URL', state: 'warning', message: expect.stringContaining('mahi keys rotate') },
+        { name: 'API keys', state: 'warning', message: expect.stringContaining('mahi keys rotate') },
       ]),
     })
+    const rotated = (await mahi.runJson(['keys', 'rotate', id])) as { id: string }
+    expect((await mahi.run(['status'])).stdout).toContain(`; ${rotated.id} replaces it\n`)
+    const port = await occupyPort()
+    const doctor = await mahi.run(['doctor'], { environment: { PORT: String(port) } })
+    // The other key expires too, and nothing replaces it.
+    expect(doctor.stdout).toMatch(
+      /^warning +API keys +The key mahi_\w+ of load expires on \d+ \w+ 20\d\d: run /m,
+    )
+    expect(doctor.stdout).not.toContain(id)
+    expect(doctor.stdout).toMatch(
+      /^good +DATABASE_URL +The database works, and its tables are up to date\.$/m,
+    )
+    expect([doctor.code, doctor.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^The service can start once its ports are free\.$/m),
+    ])
   })
 
   test('shows whether the catalogue is indexed, and why it is not', async () => {
@@ -101,7 +126,12 @@ describe('status', () => {
 
 test('doctor reports what is wrong, says what to do, and fails', async () => {
   const mahi = new Installation()
-  const environment = { REDIS_URL: 'redis://127.0.0.1:1', JWT_JWKS_URL: 'http://127.0.0.1:1/keys' }
+  const environment = {
+    REDIS_URL: 'redis://127.0.0.1:1',
+    JWT_JWKS_URL: 'http://127.0.0.1:1/keys',
+    CHECK_DISK_MB: '1048576',
+    TMPDIR: mahi.folder,
+  }
   const jwt = { JWT_ISSUER: 'https://i.example', JWT_AUDIENCE: 'mahi' }
   const { code, stdout } = await mahi.run(['doctor', '--json'], { environment: { ...environment, ...jwt } })
   expect(code).toBe(1)
@@ -111,9 +141,13 @@ test('doctor reports what is wrong, says what to do, and fails', async () => {
     DATABASE_URL: 'bad',
     REDIS_URL: 'bad',
     JWT_JWKS_URL: 'bad',
+    CHECK_FOLDER: 'warning',
     'Node.js': 'good',
   })
   expect(findings.find(({ name }) => name === 'REDIS_URL')?.message).toContain('ECONNREFUSED')
+  expect(findings.find(({ name }) => name === 'CHECK_FOLDER')?.message).toMatch(
+    /^\S+ has [\d.]+ [MG]iB of free space, and a validation may need 1024\.0 GiB \(CHECK_DISK_MB\): free some, or lower it\.$/,
+  )
 })
 
 describe('init', () => {

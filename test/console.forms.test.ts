@@ -124,7 +124,7 @@ test('a form has at most 10,000 fields', async () => {
   expect((await ask('/code', choices(9_999))).text).toContain('The list is empty.')
   const refused = await ask('/code', choices(10_000))
   expect(refused.status).toBe(413)
-  expect(refused.text).toContain('The form has more than 10000 fields, the most that are allowed.')
+  expect(refused.text).toContain('The form has more than 10,000 fields, the most that are allowed.')
 })
 
 test.skipIf(engine === 'sqlite')(
@@ -153,6 +153,40 @@ test.skipIf(engine === 'sqlite')(
     await expect.poll(async () => (await ask('/changes')).status, { timeout: 20_000 }).toBe(200)
   },
 )
+
+test('a form with files that is not well-formed is refused, and no failure of the service', async () => {
+  const console = await ConsoleService.start()
+  const cookie = await console.signIn()
+  const created = await console.service.app.inject({
+    url: '/console/submissions',
+    ...describeForm({ returnId: '202512' }, cookie),
+  })
+  const url = `${String(created.headers.location).split('?')[0]}/files`
+  const send = async (boundary: string, payload: string) => {
+    const headers = {
+      host: 'localhost',
+      'sec-fetch-site': 'same-origin',
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+      cookie,
+    }
+    return (await console.service.app.inject({ method: 'POST', url, headers, payload })).statusCode
+  }
+  const part = (name: string, content: string) =>
+    `--limit\r\ncontent-disposition: form-data; ${name}\r\n\r\n${content}\r\n`
+  const token = part('name="form-token"', tokenOf(cookie))
+  const statuses = [
+    await send('limit', 'x'),
+    await send('limit', token),
+    await send(
+      'limit',
+      `${token}--limit\r\ncontent-disposition: form-data; name="learners"; filename="a"\r\n\r\nx`,
+    ),
+    await send('limit', `${token}${part('name="a"', 'b').repeat(2_000)}--limit--\r\n`),
+    await send('l'.repeat(300), 'x'),
+  ]
+  expect(statuses).toEqual([400, 400, 400, 400, 400])
+  expect(console.service.log.join('')).not.toContain('a page of the console failed')
+})
 
 describe('a browser that leaves', () => {
   async function start() {
@@ -198,6 +232,39 @@ describe('a browser that leaves', () => {
     expect([...statuses]).toEqual(['HTTP/1.1 200'])
     const whole = await console.service.app.inject({ url: path, headers: { host: 'localhost', cookie } })
     expect(whole.body.length).toBeGreaterThan(findings.length * recordText.length)
+  })
+
+  test('ends the coding of its list, and lists have memory until their responses', async () => {
+    const { console, cookie, visit, readUse } = await start()
+    await console.service.import([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+    await console.service.index()
+    const titles = Array.from({ length: 3_000 }, (_, at) => `nurse ${at}`).join('\n')
+    const list = { url: '/console/code', ...describeForm({ titles }, cookie) }
+    const payload = String(list.payload)
+    const fields = Object.entries(list.headers ?? {}).filter(([name]) => !['host', 'cookie'].includes(name))
+    const head = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    await visit(
+      'POST /console/code',
+      `${head}content-length: ${payload.length}\r\n\r\n${payload}`,
+      async (socket) => {
+        await expect.poll(() => readUse('bodies'), { interval: 1 }).toBeGreaterThan(0)
+        // One that only sends no more still gets its response.
+        socket.resetAndDestroy()
+      },
+    )
+    // A list of the same user takes turns with it, and so ends after it.
+    expect((await console.service.app.inject(list)).statusCode).toBe(200)
+    const counts = /^mahi_http_requests_total\{operation="codings",status="200"\} (\d+)$/m.exec(
+      await console.service.metrics.registry.metrics(),
+    )
+    // Of the ten requests of a whole list, those of the list that nobody waits for are few.
+    expect(Number(counts?.[1])).toBeLessThan(15)
+    await expect.poll(() => readUse('bodies')).toBe(0)
+
+    // Four such lists have the memory of one address.
+    const lists = await Promise.all(Array.from({ length: 5 }, () => console.service.app.inject(list)))
+    expect(new Set(lists.map(({ statusCode }) => statusCode))).toEqual(new Set([200, 503]))
+    expect(console.service.log.join('')).not.toContain('a page of the console failed')
   })
 
   test('frees the slot of its upload', async () => {

@@ -5,6 +5,10 @@ import { COURSES, makeCollectionDefinition, makeLearners } from './support/colle
 import { ConsoleService } from './support/console.ts'
 import { startWorker } from './support/submission-worker.ts'
 
+/** An explanation that would become elements, if a page did not escape it, and what they would be. */
+const HOSTILE = `<img src=x onerror="document.title=1"><script>document.title=1</script> <b>Longer</b> notes are right.`
+const ELEMENTS = 'main img, main script, main b, [onerror]'
+
 /** The process of a collecting agency, as the public pages describe it, by the pages of the console alone. */
 describe.skipIf(chromiumPath === undefined)('a return from its first file to its last signature', () => {
   let browser: Browser
@@ -97,14 +101,26 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
       await page.getByRole('link', { name: 'Explain 4 warnings of LEA-note' }).click()
       await page.locator('.explain summary').click()
       await page.getByLabel('Reason').selectOption('Verified')
-      await page.getByLabel('In words, without naming learners').fill('<b>Longer</b> notes are right.')
+      await page.getByLabel('In words, without naming learners').fill(HOSTILE)
       await page.getByRole('button', { name: 'Save the explanation' }).click()
-      await page.locator('.explain[open]', { hasText: '<b>Longer</b> notes are right.' }).waitFor()
+      await page.locator('.explain[open]', { hasText: HOSTILE }).waitFor()
+      expect(await page.locator(ELEMENTS).count()).toBe(0)
       expect(await shown.findBarriers()).toEqual([])
+
+      // It is the explanation of each cause of the code too.
+      await page.getByRole('link', { name: 'By cause' }).click()
+      await page.getByText('No errors are left, and all warnings are explained.').waitFor()
+      await page.getByRole('link', { name: 'Explained' }).first().click()
+      await page.getByRole('link', { name: 'All causes' }).waitFor()
+      expect(await page.locator('.explain[open]').textContent()).toContain('For all warnings of LEA-note.')
 
       // Submit, once confirmed.
       await page.getByRole('link', { name: /^Submit/ }).click()
       await page.getByText('Mahi freezes these files. It does not send them to the TEC.').waitFor()
+      await page.getByText('The receipt names who submits them: adviser.').waitFor()
+      await page.getByText('4 warnings will be submitted as they are, with 1 explanation.').waitFor()
+      // What had to be done before is no longer shown.
+      expect(await page.getByText('Before you submit').count()).toBe(0)
       expect(await shown.findBarriers()).toEqual([])
       await page.getByRole('button', { name: 'Submit', exact: true }).click()
       await page.getByRole('heading', { name: /^Submitted by adviser at \d/ }).waitFor()
@@ -114,6 +130,9 @@ describe.skipIf(chromiumPath === undefined)('a return from its first file to its
         /Receipt 1 for return 202512.*adviser.*0 errors, 4 warnings.*LEA-note.*Longer/s,
       )
       expect(await receipt.getByText(/^[0-9a-f]{64}$/).count()).toBe(2)
+      // The files are in the order of the definition.
+      expect(await receipt.locator('tbody th').allTextContents()).toEqual(['learners', 'courses'])
+      expect(await page.locator(ELEMENTS).count()).toBe(0)
       expect(await shown.findBarriers()).toEqual([])
 
       // The agency opens it again, and the organisation submits it a second time.

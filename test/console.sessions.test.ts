@@ -126,6 +126,12 @@ describe('a session', () => {
     expect(await open()).toBe('/console')
     expect(await open('/console/submissions?eid=9')).toBe('/console/submissions?eid=9')
     expect(await open(`${url}/console/changes`)).toBe('/console/changes')
+    expect(await open('--name', 'A. Operator')).toBe('/console')
+    for (const name of ['', ' ', 'a\nb', '\u202e', 'x'.repeat(201)]) {
+      const refused = await mahi.run(['console', '--name', name])
+      expect([name, refused.code, refused.stdout]).toEqual([name, 1, ''])
+      expect(refused.stderr).toContain('--name: must be a name of at most 200 characters')
+    }
     for (const page of ['/docs', '//other.example/console', 'https://other.example/docs', 'console']) {
       const refused = await mahi.run(['console', page])
       expect([page, refused.code, refused.stdout]).toEqual([page, 1, ''])

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { relative } from 'node:path'
+import { cpSync, existsSync, readdirSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
 import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
 import { Served } from './support/served.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 const run = promisify(execFile)
 const stages = readDockerfile('deploy/Dockerfile')
@@ -75,7 +75,26 @@ test('every npm script that is run exists, and every file that is taken out is t
       }
     }
   }
-  expect(commands.join('\n')).toContain('cd node_modules/better-sqlite3 && rm -r deps prebuilds/darwin-*')
+  expect(commands.join('\n')).toContain('cd node_modules/better-sqlite3/prebuilds && rm -r darwin-*')
+})
+
+test('the image leaves out of its packages what the package leaves out', async () => {
+  expect(stages.flatMap(commandsOf).join('\n')).toContain('&& node .ci/unused.js && ')
+  expect(readRepositoryFile('.ci/pack.js')).toContain(`from './unused.js'`)
+  const folder = temporaryFolder()
+  for (const name of ['@cj-tech-master/excelts', 'better-sqlite3', 'bintrees'])
+    cpSync(`${ROOT}node_modules/${name}`, join(folder, 'node_modules', name), { recursive: true })
+  const list = () =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => !/package\.json$/.test(path))
+  expect(list().join('\n')).toMatch(/dist\/iife[\s\S]*better-sqlite3\/deps\//)
+  await run(process.execPath, [`${ROOT}.ci/unused.js`, folder])
+  expect(
+    list().filter((path) => /\.(?:map|[cm]?ts)$|dist\/(?:browser|cjs|iife|types)|3\/(?:deps|src)/.test(path)),
+  ).toEqual([])
+  const loading = `const { default: Sqlite } = await import('better-sqlite3'); new Sqlite(':memory:')`
+  await run(process.execPath, ['--input-type=module', '--eval', loading], { cwd: folder })
+  // What is left out has moved in another version: nothing is removed unnoticed.
+  await expect(run(process.execPath, [`${ROOT}.ci/unused.js`, folder])).rejects.toThrow(/is no longer there/)
 })
 
 test('the build finds every source that the compiler reads', async () => {

@@ -1,29 +1,15 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createKey } from '../src/api/access/keys.ts'
 import { Installation, until } from './support/command.ts'
 import { readRepositoryFile, readYaml } from './support/deploy.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
-import { findFreePort } from './support/free-port.ts'
+import { commandsIn, LASTING, Operator, procedures, runbook, serveWithMetrics } from './support/runbook.ts'
 
 interface Rules {
   groups: { rules: { alert: string; annotations: Record<string, string> }[] }[]
 }
 
 const rules = readYaml<Rules>('deploy/monitoring/alerts.yaml').groups.flatMap((group) => group.rules)
-const runbook = readRepositoryFile('docs/runbook.md')
-
-/** The procedures by the name of their alert. */
-const procedures = new Map(
-  runbook
-    .split(/^## /m)
-    .slice(1)
-    .map((section) => [section.split('\n', 1)[0] ?? '', section] as const),
-)
-
-/** The commands of Mahi in a text. */
-function commandsIn(text: string): string[] {
-  return [...text.matchAll(/`(mahi (?:-|[a-z])[^`]*)`/g)].map(([, command = '']) => command)
-}
 
 test('each alert links to its procedure, whose steps are numbered, and no procedure is without an alert', () => {
   expect([...procedures.keys()]).toEqual(rules.map(({ alert }) => alert))
@@ -32,11 +18,14 @@ test('each alert links to its procedure, whose steps are numbered, and no proced
     const steps = [...(procedures.get(alert) ?? '').matchAll(/^(\d+)\. /gm)].map(([, step]) => Number(step))
     expect(steps, alert).toEqual(Array.from({ length: steps.length }, (_, index) => index + 1))
     expect(steps.length, alert).toBeGreaterThan(2)
+    // Its last line says in which test it was carried out.
+    const [, file = ''] =
+      /^Carried out in \[[\w.-]+\]\(\.\.\/(test\/[\w.-]+)\)/m.exec(procedures.get(alert) ?? '') ?? []
+    expect(file, alert).not.toBe('')
+    expect(readRepositoryFile(file), alert).toContain(alert)
   }
 })
 
-/** Processes that run until they are stopped: other tests run them. */
-const LASTING = ['mahi serve', 'mahi work']
 /** It needs files and a service. */
 const REMOTE = ['mahi submit']
 
@@ -72,75 +61,47 @@ test('every command of the procedures exists, and works on a service in trouble'
   }
 })
 
-/** A service in trouble, whose metrics show it, and whoever follows a procedure of the runbook, step by step. */
+/** A service in trouble, and whoever follows a procedure. */
 async function startIncident() {
   const mahi = new Installation()
   await fillDatabase(mahi.databaseUrl)
-  const port = await findFreePort()
-  const { command } = await mahi.serve({ METRICS_PORT: `${port}` })
-  onTestFinished(() => command.kill('SIGTERM'))
-  const read = async (metric: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-    return Number(
-      text
-        .split('\n')
-        .find((line) => line.startsWith(`${metric} `))
-        ?.split(' ')[1],
-    )
-  }
-  /** Runs the commands of a procedure in the order of its steps, literally, and returns what they printed. */
-  const follow = async (alert: string, values: Readonly<Record<string, string>> = {}) => {
-    const outputs: Record<string, string> = {}
-    for (const each of commandsIn(procedures.get(alert) ?? '')) {
-      if (LASTING.includes(each)) {
-        if (each === 'mahi work') {
-          const worker = mahi.start(['work'])
-          onTestFinished(() => worker.kill('SIGKILL'))
-        }
-        continue
-      }
-      const words = each.split(' ').slice(1)
-      const outcome = await mahi.run(words.map((word) => values[word] ?? word))
-      expect([each, outcome.code, outcome.code === 0 ? '' : outcome.stderr]).toEqual([each, 0, ''])
-      outputs[each] = outcome.stdout
-    }
-    return outputs
-  }
-  return { mahi, read, follow }
+  const { read } = await serveWithMetrics(mahi)
+  const operator = new Operator(mahi)
+  return { mahi, read, operator }
 }
 
 describe('three incidents end by the literal steps of their procedures', () => {
   test('MahiBackupOld: no backup for nine days', async () => {
-    const { mahi, read, follow } = await startIncident()
+    const { mahi, read, operator } = await startIncident()
     await withDatabase(mahi.databaseUrl, (database) =>
       database.write('schema', (writer) =>
         writer.run('update migration set applied = applied - $1', [9 * 86_400_000]),
       ),
     )
     await until(async () => ((await read('mahi_backup_age_seconds')) > 26 * 3600 ? true : undefined))
-    const { 'mahi status': status } = await follow('MahiBackupOld')
+    const { 'mahi status': status } = await operator.follow('MahiBackupOld')
     expect(status).toMatch(/^Backup +\d{4}-\S+.* by mahi$/m)
     await until(async () => ((await read('mahi_backup_age_seconds')) < 26 * 3600 ? true : undefined))
   })
 
   test('MahiKeysExpire: a key expires tomorrow', async () => {
-    const { mahi, read, follow } = await startIncident()
+    const { mahi, read, operator } = await startIncident()
     const { id } = await withDatabase(mahi.databaseUrl, (database) =>
       createKey(database, { client: 'soon', expires: Date.now() + 86_400_000 }),
     )
     await until(async () => ((await read('mahi_keys_expiring')) === 2 ? true : undefined))
-    const outputs = await follow('MahiKeysExpire', { KEY_ID: id })
+    const outputs = await operator.follow('MahiKeysExpire', { KEY_ID: id })
     expect(outputs['mahi keys rotate KEY_ID --overlap 30']).toMatch(/^mahi_/)
     // The other one is that of the service, which this test made for a day.
     await until(async () => ((await read('mahi_keys_expiring')) === 1 ? true : undefined))
   })
 
   test('MahiNoWorker: jobs wait, and nobody does them', async () => {
-    const { mahi, read, follow } = await startIncident()
-    const waiting = 'mahi_jobs_waiting{kind="index"}'
-    await until(async () => ((await read(waiting)) === 1 ? true : undefined))
-    await follow('MahiNoWorker')
-    await until(async () => ((await read(waiting)) === 0 ? true : undefined))
+    const { mahi, read, operator } = await startIncident()
+    const countWaiting = () => read('mahi_jobs_waiting', 'kind="index"')
+    await until(async () => ((await countWaiting()) === 1 ? true : undefined))
+    await operator.follow('MahiNoWorker')
+    await until(async () => ((await countWaiting()) === 0 ? true : undefined))
     // The last step.
     await until(async () =>
       /^Queue +0 waiting, 0 running/m.test((await mahi.run(['status'])).stdout) ? true : undefined,

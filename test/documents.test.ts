@@ -92,10 +92,24 @@ function listCommands(command: Command, parent = ''): CommandHelp[] {
   return [{ command: name, options }, ...within.flatMap((each) => listCommands(each, `${name} `))]
 }
 
-test('docs/command-line.md has a section for every command, and in it every option, and no other', () => {
+test('a command that is loaded alone is the command of the help', async () => {
+  const all = new Command('mahi')
+  await addCommands(all, undefined)
+  const names = listCommands(all).map(({ command }) => command)
+  expect(names.length).toBeGreaterThan(10)
+  for (const each of all.commands) {
+    const alone = new Command('mahi')
+    await addCommands(alone, each.name())
+    const loaded = alone.commands.find((command) => command.name() === each.name())
+    expect(loaded && listCommands(loaded), each.name()).toEqual(listCommands(each))
+    expect(alone.commands.length, each.name()).toBeLessThan(all.commands.length)
+  }
+})
+
+test('docs/command-line.md has a section for every command, and in it every option, and no other', async () => {
   const document = read('docs/command-line.md')
   const program = new Command('mahi').version(VERSION)
-  addCommands(program)
+  await addCommands(program, undefined)
   const commands = listCommands(program)
   expect(commands.length).toBeGreaterThan(10)
   for (const { command, options } of commands) {

@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished } from 'vitest'
+import { describe, expect } from 'vitest'
 import { createClient } from '../client/src/index.ts'
 import { createKey } from '../src/api/access/keys.ts'
-import { Cluster, hasCluster } from './support/cluster.ts'
 import { ask, Installation, toLines, until } from './support/command.ts'
+import { canPlaceDatabase, placeDatabase } from './support/database-on-disk.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
 import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
@@ -19,7 +18,7 @@ const testSqlite = testWhere(
   hasSmallDisk && engine === 'sqlite',
   engine === 'sqlite' ? NO_DISK : 'on PostgreSQL: its files',
 )
-const testBoth = testWhere(hasSmallDisk && (engine === 'sqlite' || hasCluster), NO_DISK)
+const testBoth = testWhere(canPlaceDatabase, NO_DISK)
 
 const NO_ROOM =
   /has no (?:disk space left|space left on its disk.*)\. Nothing was changed\. Free some space and run the command again\n$/
@@ -38,19 +37,6 @@ function installWithInput(): Installation {
   mahi.write('big.ndjson', toLines(records ?? []))
   mahi.write('big-run.ndjson', toLines(entries ?? []))
   return mahi
-}
-
-/** Where the database is: a file on the disk, or a PostgreSQL that keeps its tables there. */
-async function placeDatabase(disk: SmallDisk): Promise<string> {
-  if (engine === 'sqlite') return `sqlite:${disk.folder}/mahi.db`
-  const cluster = await Cluster.start()
-  // Before the disk goes.
-  onTestFinished(() => cluster.remove())
-  const location = join(disk.folder, 'tables')
-  execFileSync('install', ['-d', '-o', 'postgres', location])
-  await cluster.query(`create tablespace small location '${location}'`)
-  await cluster.query('create database mahi tablespace small')
-  return cluster.url('mahi')
 }
 
 describe('a full disk', () => {
@@ -438,7 +424,7 @@ testSqlite(
       'DISK/out.ndjson cannot be written: its file system is read-only\n',
     )
     expect(await complain(['mirror', url, `${disk.folder}/copy`])).toBe(
-      'DISK/copy cannot be written: its folder does not exist and cannot be created\n',
+      'DISK/copy cannot be written: nothing can be created in its folder. Name another folder\n',
     )
     expect(await complain(['mirror', url, disk.folder])).toBe(
       'DISK cannot be written: its file system is read-only\n',

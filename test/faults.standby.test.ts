@@ -228,7 +228,10 @@ describe.skipIf(!hasCluster)('with a primary and a standby that streams from it'
     const load = new Load([url], questions, { check: checkPage })
     await load.untilMore('ok', 100)
     proxy.pause()
+    // Readers wait for it until they go to the primary, and balancers do not.
+    for (let count = 0; count < 20; count++) expect((await ask(`${url}/readyz`, {})).status).toBe(200)
     await command.output(LEFT)
+    expect((await ask(`${url}/readyz`, {})).status).toBe(200)
     await load.untilMore('ok', 200)
     proxy.resume()
     await command.output(RETURNED)

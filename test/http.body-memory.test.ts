@@ -90,7 +90,7 @@ test('a body with more values than any sensible one is refused before it is pars
     `[${'1,'.repeat(260_000)}1]`,
   ]) {
     const { statusCode, body } = await send(many)
-    expect([statusCode, JSON.parse(body).detail]).toEqual([413, expect.stringContaining('250000 values')])
+    expect([statusCode, JSON.parse(body).detail]).toEqual([413, expect.stringContaining('250,000 values')])
   }
   // What is inside of texts does not count.
   const title = `\\"${',[{"'.repeat(40_000)}`
@@ -108,7 +108,7 @@ test('counting the values of a body needs little memory, however many they are',
   })
   const [message] = await once(worker, 'message')
   await worker.terminate()
-  expect(message).toContain('has more than 250000 values')
+  expect(message).toContain('has more than 250,000 values')
 })
 
 test('a form with more fields than any page has is refused', async () => {
@@ -121,7 +121,7 @@ test('a form with more fields than any page has is refused', async () => {
     headers: { ...headers, host: 'localhost' },
   })
   expect(statusCode).toBe(413)
-  expect(body).toContain('more than 10000 fields')
+  expect(body).toContain('more than 10,000 fields')
 })
 
 test('a client that leaves in the middle of a body leaves none of its memory behind', async () => {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createRequestId } from '../src/api/serving/requests.ts'
 import { Metrics, serveMetrics } from '../src/api/telemetry/metrics.ts'
 import { Connection, exchange, listen } from './support/connection.ts'
+import { countWork } from './support/counted-work.ts'
 import { Service } from './support/service.ts'
 
 const RESULTS = '/v1/submissions/submission-0001/validation-results'
@@ -160,4 +161,64 @@ test('request ids are UUIDs of version 4, and never repeat', () => {
   expect(new Set(ids).size).toBe(2_000)
   const form = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
   expect(ids.filter((id) => !form.test(id))).toEqual([])
+})
+
+/** Parts of texts that are worst for a reader that looks ahead, or looks at each part again. */
+const PARTS = [
+  '/',
+  ',',
+  '"a,',
+  'a;b=",',
+  ';',
+  'a=&',
+  '%2f',
+  '%41',
+  'a/b,',
+  ':1',
+  '1.',
+  'W/"c1.',
+  '-eyJ',
+  '[',
+  '(',
+  '\\"',
+]
+
+/** The longest text of URLs and headers that Node.js accepts. */
+const LONGEST = 16 * 1024
+
+test('texts of URLs and headers are looked at a bounded number of times', { timeout: 60_000 }, async () => {
+  const service = await Service.start({ OCCUPATIONS_ACCESS: 'public', CONSOLE: 'on' })
+  await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
+  const [list, found, console] = ['/v1/occupations', `${RESULTS}?pageSize=1`, '/console/submissions']
+  const urls = ['/', '/v1/occupations/', `${list}?Limit=`, `${list}/search?q=`, `${list}/changes?Since=`]
+  const headers: readonly (readonly [string, string])[] = [
+    ...[
+      'accept',
+      'accept-encoding',
+      'if-none-match',
+      'x-min-revision',
+      'x-api-version',
+      'x-forwarded-for',
+    ].map((name) => [name, list] as const),
+    ...['authorization', 'x-client-id', 'content-type', 'host'].map((name) => [name, list] as const),
+    ...['accept', 'eid', 'prefer'].map((name) => [name, found] as const),
+    ['cookie', console],
+  ]
+  const caller = { 'x-api-key': service.key, eid: '1001' }
+  const ask = async (url: string, more: Record<string, string> = {}) => {
+    const options = { url, headers: { ...caller, ...more } }
+    // Whatever is done once has been.
+    await service.app.inject(options)
+    const { total } = await countWork(() => service.app.inject(options))
+    return total
+  }
+  for (const part of PARTS) {
+    const text = `${part.repeat(Math.floor((LONGEST - 200) / part.length))}x`
+    for (const start of [...urls, `${RESULTS}?Filter.ErrorCode=`, '/console/link/'])
+      expect([part, start, (await ask(start + text)) < 100 * LONGEST]).toEqual([part, start, true])
+    for (const [name, url] of headers) {
+      const value = name === 'authorization' ? `Bearer ${text}` : text
+      expect([part, name, (await ask(url, { [name]: value })) < 100 * LONGEST]).toEqual([part, name, true])
+    }
+  }
 })

@@ -1,11 +1,13 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { Problem } from '../src/api/contract/problems.ts'
 import { BodyMemory } from '../src/api/request/body-memory.ts'
 import { parseBody } from '../src/api/request/parse-body.ts'
 import { Budget } from '../src/foundation/budget/budget.ts'
 import { compileInTurns, compileSchema } from '../src/foundation/schema/compile.ts'
 import { parseExactJson } from '../src/foundation/text/exact-json.ts'
 import { RecordBatch, RecordDeletion } from '../src/submissions/schema.ts'
+import { countWork } from './support/counted-work.ts'
 import { cases } from './support/properties.ts'
 
 const KB = 1024
@@ -76,7 +78,7 @@ test('an item of a body is at most as large as a record, and so is the rest of i
   await expect(parse(JSON.stringify({ content: [], other: text(260 * KB) }))).rejects.toThrow(
     'outside of the items',
   )
-  await expect(parse(JSON.stringify(Array(300_000).fill(1)))).rejects.toThrow('more than 250000 values')
+  await expect(parse(JSON.stringify(Array(300_000).fill(1)))).rejects.toThrow('more than 250,000 values')
   await expect(parse(JSON.stringify(Array(200_000).fill(1)))).rejects.toThrow('outside of the items')
 })
 
@@ -97,6 +99,30 @@ test('others have turns while a hostile body is parsed and checked', async () =>
   const read = compileInTurns(RecordBatch)
   const { faults } = await read(value)
   expect(faults).toEqual([])
+})
+
+const MB = 2 ** 20
+
+test.each([
+  ['one text of escaped quotes', `{"a":"${'\\"'.repeat(MB)}"}`],
+  ['texts of escaped quotes', `{"a":[${`"${'\\"'.repeat(50_000)}",`.repeat(20)}1]}`],
+  ['quotes', '"'.repeat(MB)],
+  ['white space in a list', `{"a":[${' '.repeat(MB)}]}`],
+  ['small items', `{"a":[${'1,'.repeat(30_000)}1],"b":"${'x'.repeat(200 * KB)}"}`],
+  ['brackets', '[]'.repeat(MB)],
+  ['lists in a list', `{"a":[${'[],'.repeat(30_000)}1]}`],
+])('the event loop waits for a bounded number of bytes of a body: %s', async (_, text) => {
+  // Whenever it asks for the time, others have a turn.
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 10))
+  const body = Buffer.from(text)
+  const { total, most } = await countWork(() =>
+    parse(body).catch((error: unknown) => expect(error).toBeInstanceOf(Problem)),
+  )
+  clock.mockRestore()
+  // A part of 256 KiB is decoded, compared with an expression, looked at by character and parsed at once.
+  expect(most).toBeLessThan(1.25 * MB)
+  expect(total).toBeLessThan(8 * body.length)
 })
 
 test('a list of faulty records takes a time in proportion to their number', { timeout: 60_000 }, async () => {

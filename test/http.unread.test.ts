@@ -82,7 +82,7 @@ const BURSTS = [
   },
   {
     burst: '1,150 connections with one request each',
-    outcome: 'get 503 beyond the capacity',
+    outcome: 'get a page, or 503 beyond the capacity',
     connections: 1150,
     requests: 1,
     responses: 1,
@@ -130,7 +130,8 @@ for (const { burst, outcome, connections, requests, responses, statuses: expecte
         process.stdout.write(
           `${burst} (${coding}): ${statuses.length - refused} pages, ${refused} times 503, at most ${Math.round(peak / MB)} MB, ${Math.round(before / MB)} before\n`,
         )
-        expect(new Set(statuses)).toEqual(new Set(expected))
+        expect(statuses).toContain(200)
+        expect(statuses.filter((status) => !expected.includes(status))).toEqual([])
         expect(statuses).toHaveLength(connections * responses)
         // 32 MB less than deploy/ gives, and 24 MB that the sources need more than a build.
         expect(peak).toBeLessThan((480 + 24) * MB)

@@ -112,8 +112,16 @@ describe('the first line is refused', () => {
       ['1: The header row has no known column. Expected names such as occupationCode'],
     ],
     ['a column twice', 'occupationCode,occupationCode\n', ['1: names the column "occupationCode" twice']],
-    ['semicolons', 'occupationCode;titleEnglish\n', ['1: Columns are separated by ";". Use ","']],
-    ['tabs', 'occupationCode\ttitleEnglish\n', ['1: Columns are separated by "\\t". Use ","']],
+    [
+      'semicolons',
+      'occupationCode;titleEnglish\n',
+      ['1: Columns are separated by ";". Use ",", or a mapping (--map) with separator: ";"'],
+    ],
+    [
+      'tabs',
+      'occupationCode\ttitleEnglish\n',
+      ['1: Columns are separated by "\\t". Use ",", or a mapping (--map) with separator: "\\t"'],
+    ],
     [
       'a part of a path alone',
       'occupationCode,renumeration\n',
@@ -140,7 +148,7 @@ test('each row with a cell too few or too many is named, and the others are read
   const { records, faults } = await read('occupationCode,titleEnglish\nA\nB,b\nC,c,\nD,d\n')
   expect(records.map(({ line }) => line)).toEqual([3, 5])
   expect(faults.map(({ line, message }) => `${line}: ${message}`)).toEqual([
-    '2: has 1 cells, and the header row has 2 columns',
+    '2: has 1 cell, and the header row has 2 columns',
     '4: has 3 cells, and the header row has 2 columns',
   ])
 })
@@ -187,7 +195,9 @@ test('a quote within a cell that is not quoted is refused', async () => {
 test('a text that is not UTF-8 is refused by its first line that is not', async () => {
   const text = Buffer.from('occupationCode,titleEnglish\nA,cafe\nB,caf\u00e9\n', 'latin1')
   for (const size of [1, 11, 1000])
-    expect(await complain(text, size)).toEqual(['3: The record is not valid UTF-8. Save the file as UTF-8'])
+    expect(await complain(text, size)).toEqual([
+      '3: The record is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
+    ])
 })
 
 test('a text of only empty lines is refused', async () => {

@@ -376,16 +376,8 @@ describe('findings from something other than a service', () => {
   const fetchFrom = async (body: string) => {
     const url = await serve((response) => send(response, body))
     const mahi = new Installation()
-    const outcome = await mahi.run([
-      'results',
-      'fetch',
-      url,
-      'a-token',
-      '--eid',
-      '1001',
-      '--format',
-      'ndjson',
-    ])
+    const command = ['results', 'fetch', url, 'a-token', '--eid', '1001', '--format', 'ndjson']
+    const outcome = await mahi.run(command, { environment: { MAHI_API_KEY: 'key' } })
     return { ...outcome, stderr: outcome.stderr.replace(url, 'URL') }
   }
 

@@ -95,10 +95,21 @@ test('mirror says what to do about a wrong key, a wrong address and a service th
   const refused = await installation.run(['mirror', url, 'copy'], { environment: { MAHI_API_KEY: 'wrong' } })
   expect(refused.code).toBe(1)
   expect(refused.stderr).toContain('set MAHI_API_KEY to one that is valid there')
+  // No key was sent, so none was refused.
+  for (const [scope, command] of [
+    ['occupations:read', ['mirror', url, 'copy']],
+    ['validation-results:read', ['results', 'fetch', url, 'a-token', '--eid', '1001']],
+  ] as const) {
+    const { code, stderr } = await installation.run(command)
+    const set = `MAHI_API_KEY is not set. Set it to a key with the scope ${scope}\n`
+    expect([code, stderr]).toEqual([1, expect.stringMatching(new RegExp(`^(?:${url}: )?${set}$`))])
+  }
 
   const address = await installation.run(['mirror', 'careers.example', 'copy'])
   expect(address.code).toBe(1)
-  expect(address.stderr).toContain('must be a URL such as')
+  expect(address.stderr).toBe(
+    '<url>: must be a URL such as https://careers.example, not "careers.example". Is it https://careers.example?\n',
+  )
   const withPassword = await installation.run(['mirror', url.replace('//', '//user:secret@'), 'copy'])
   expect(withPassword.stderr).toContain('contains a user name or password')
   expect(withPassword.stderr).not.toContain('secret')
@@ -149,9 +160,9 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
   })
   expect(rows[1]?.recordText).toBe("'-2+3")
   expect(rows[2]?.recordText).toBe('a,"2"')
-  expect(csv.stderr).toContain('2300 entries')
-  expect(csv.stderr).toMatch(/1533 {2}E-2\n +767 {2}E-1/)
-  expect(csv.stderr).toMatch(/1150 {2}Error\n +1150 {2}Warning/)
+  expect(csv.stderr).toContain('2,300 entries')
+  expect(csv.stderr).toMatch(/1,533 {2}E-2\n +767 {2}E-1/)
+  expect(csv.stderr).toMatch(/1,150 {2}Error\n +1,150 {2}Warning/)
 
   const fields = ['localId', 'errorCode', 'errorDescription', 'errorType', 'fileType', 'recordText'] as const
   const order = [...fields, 'file', 'line', 'cause'] as const
@@ -168,20 +179,25 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
 
 test('a service that is away or unknown fails soon, with the cause, and so does the fetch of findings', async () => {
   const installation = new Installation()
-  const away = `http://127.0.0.1:${await findFreePort()}`
-  for (const [url, cause] of [
-    [away, 'nothing listens at this host and port (ECONNREFUSED)'],
-    ['http://no-such-host.invalid', /the host is unknown \(ENOTFOUND\)|could not be looked up \(EAI_AGAIN\)/],
+  const host = `127.0.0.1:${await findFreePort()}`
+  const advice = 'Check the URL, or start the service with "mahi serve".'
+  for (const [url, expected] of [
+    [`http://${host}`, `Nothing listens on ${host}. Trying again…\nNothing listens on ${host}. ${advice}\n`],
+    [
+      'http://no-such-host.invalid',
+      /^(.+)\. Trying again…\nhttp:\/\/no-such-host\.invalid: The response is incomplete or missing: (?:the host is unknown \(ENOTFOUND\)|the host name could not be looked up \(EAI_AGAIN\))\n$/,
+    ],
   ] as const) {
     for (const command of [
       ['mirror', url, 'copy'],
       ['results', 'fetch', url, 'a-token', '--eid', '1001'],
     ]) {
-      const { code, stdout, stderr } = await installation.run(command)
+      const { code, stdout, stderr } = await installation.run(command, {
+        environment: { MAHI_API_KEY: 'key' },
+      })
       expect([code, stdout]).toEqual([1, ''])
-      const last = stderr.trimEnd().split('\n').at(-1) ?? ''
-      expect(last).toContain(`${url}: The response is incomplete or missing: `)
-      expect(last).toMatch(cause)
+      if (typeof expected === 'string') expect(stderr).toBe(expected)
+      else expect(stderr).toMatch(expected)
     }
   }
 })

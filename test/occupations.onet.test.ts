@@ -523,7 +523,11 @@ describe('a release that cannot be read is refused', () => {
     const text = ['O*NET-SOC Code\tTitle\tDescription', '91-1011.00\tCafé Pilots\tFly.'].join('\n')
     await writeFile(file, text, 'latin1')
     expect(await findFaults()).toEqual([
-      { file, line: 2, message: 'The record is not valid UTF-8. Save the file as UTF-8' },
+      {
+        file,
+        line: 2,
+        message: 'The record is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
+      },
     ])
   })
 

@@ -21,3 +21,34 @@ test('with the console, the document has the same operations and no page', async
   expect((await service.app.inject('/console/sign-in')).statusCode).toBe(200)
   expect(Object.keys(served.paths)).toEqual(Object.keys(JSON.parse(read('openapi.json')).paths))
 })
+
+test('only the problems of one submission have an errorCode, in the specified operations as specified', () => {
+  const { components, paths } = JSON.parse(read('openapi.json')) as Document
+  const responsesOf = (path: string, method: string) =>
+    Object.entries(paths[path]?.[method]?.responses ?? {}).flatMap(([status, { content }]) => {
+      const name = content?.['application/problem+json']?.schema.$ref.split('/').at(-1) ?? ''
+      const fields = Object.keys(components.schemas[name]?.properties ?? {})
+      return fields.length > 0 ? [{ status, fields }] : []
+    })
+  const coded = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => responsesOf(path, method).some(({ fields }) => fields.includes('errorCode')))
+      .map(() => path),
+  )
+  expect(coded).toContain('/v1/submissions/{submissionToken}/records/{fileType}')
+  expect(coded.filter((path) => !path.includes('{submissionToken}'))).toEqual([])
+
+  const problem = ['type', 'title', 'status', 'detail', 'instance']
+  const own = ['errors', 'returnId', 'submissionToken', 'content', 'errorCode']
+  for (const { fields } of responsesOf('/v1/occupations', 'get')) expect(fields).toEqual(problem)
+  for (const { status, fields } of responsesOf('/v1/submissions/{submissionToken}/validation-results', 'get'))
+    expect(fields).toEqual(status === '400' ? [...problem, ...own] : problem)
+})
+
+interface Document {
+  components: { schemas: Record<string, { properties?: object }> }
+  paths: Record<
+    string,
+    Record<string, { responses?: Record<string, { content?: Record<string, { schema: { $ref: string } }> }> }>
+  >
+}

@@ -1,10 +1,20 @@
-import { describe, expect, test } from 'vitest'
-import { inTurns, LineReader, readInTurns } from '../src/engines/records/index.ts'
+import { execFileSync } from 'node:child_process'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { findDefinition, judgeFirstLine, loadDefinition } from '../src/engines/checking/index.ts'
+import { EncodingLook, inTurns, LineReader, readInTurns } from '../src/engines/records/index.ts'
+import { createChangesBudget } from '../src/foundation/budget/budgets.ts'
+import { openDatabase } from '../src/foundation/database/open.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
 import { csvToNdjson, ndjsonToCsv } from '../src/submissions/files/convert.ts'
+import { readCurrentFile, readLocalIds } from '../src/submissions/files/current-file.ts'
+import { WideText } from '../src/submissions/files/decode.ts'
+import { insertChunk, packChunk } from '../src/submissions/files/file-store.ts'
 import { type Format, Scanner } from '../src/submissions/files/scan.ts'
+import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
 import { Refusal } from '../src/submissions/refusal.ts'
 import { countWork } from './support/counted-work.ts'
 import { inChunks } from './support/reading.ts'
+import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const BYTES = 2 ** 19
 const FORM = { localId: 'a', fields: [{ name: 'a', delimiter: ';' }] }
@@ -33,6 +43,7 @@ const CSV: readonly (readonly [string, string])[] = [
   ['two quotes on each line that open with those before and after', `"${repeat('","\n')}`],
   ['quotes that are doubled on each line', `"${repeat('a""\n')}`],
   ['a quote within each value', repeat('a"b,\n')],
+  ['a quote that opens a long header', `"a${repeat(',', 200_000)}\n${repeat('1\n')}`],
   ['many columns', `${repeat('c,', 200_000)}\n${repeat('1\n')}`],
   ['separators of three kinds', repeat('a,;\t\n')],
   ['letters of two bytes', repeat('ā\n')],
@@ -90,7 +101,9 @@ describe('the event loop waits for a bounded number of bytes, and each is looked
       expect(total).toBeLessThan(LOOKS * text.length)
       expect(most).toBeLessThan(MOST)
     }
-    const converted = await countWork(() => take(csvToNdjson(inChunks(content, BYTES), FORM)))
+    const converted = await countWork(() =>
+      take(csvToNdjson(() => inChunks(content, BYTES), FORM)).catch(unlessRefused),
+    )
     expect(converted.total).toBeLessThan(LOOKS * 5 * BYTES)
     expect(converted.most).toBeLessThan(MOST)
   })
@@ -107,6 +120,77 @@ describe('the event loop waits for a bounded number of bytes, and each is looked
     expect(converted.total).toBeLessThan(LOOKS * 5 * BYTES)
     expect(converted.most).toBeLessThan(MOST)
   })
+})
+
+test.each([
+  ['csv', CSV],
+  ['ndjson', NDJSON],
+] as const)(
+  'a stored file with batches is read in turns too: %s',
+  { timeout: 120_000 },
+  async (format, contents) => {
+    const database = await openDatabase(temporaryDatabaseUrl())
+    onTestFinished(() => database.close())
+    const sealer = new Sealer()
+    for (const [version, content] of contents) {
+      const bytes = Buffer.from(content.slice(0, BYTES / 4))
+      const batch = Buffer.from('{"localId":"x","record":{"a":"x","b":"y"}}\n')
+      const parts = [bytes, batch].entries()
+      const chunks = await Promise.all(
+        parts.map(async ([ordinal, part]) => await packChunk(sealer.begin(), version, ordinal, part)),
+      )
+      await changeSubmission(database, 's', async (writer) => {
+        for (const [ordinal, data] of chunks.entries())
+          await insertChunk(writer, { version, ordinal, kind: ordinal === 0 ? 'file' : 'batch', data })
+      })
+      const file = { version, chunks: 2, batches: 1, format }
+      const memory = () => createChangesBudget().take('a', 0)
+      const readIds = async () => {
+        for await (const ids of readLocalIds(database, sealer, file, FORM)) for (const _ of ids);
+      }
+      for (const work of [
+        await countWork(() =>
+          take(readCurrentFile(database, sealer, file, FORM, memory)).catch(unlessRefused),
+        ),
+        await countWork(readIds),
+      ]) {
+        expect([version, work.total < LOOKS * (bytes.length + 4 * BYTES)]).toEqual([version, true])
+        expect([version, work.most < MOST]).toEqual([version, true])
+      }
+    }
+  },
+)
+
+test('files in other encodings are decoded in turns', async () => {
+  const text = repeat('a,ā\n', BYTES / 2)
+  const wide = [Buffer.from(`\ufeff${text}`, 'utf16le'), Buffer.from(`\ufeff${text}`, 'utf16le').swap16()]
+  const codes = Buffer.from(
+    Uint32Array.from([0xfeff, ...Array.from(text, (each) => each.charCodeAt(0))]).buffer,
+  )
+  const strays = Buffer.from(repeat('\xe9\xff\xc3', BYTES), 'latin1')
+  for (const content of [...wide, codes, strays]) {
+    const look = new EncodingLook()
+    const { total, most } = await countWork(async () => {
+      // As one chunk, which a decompressor would not give.
+      for await (const piece of inTurns(new WideText(inChunks(content, content.length)).read()))
+        look.push(piece)
+      look.end()
+    })
+    expect(total).toBeLessThan(LOOKS * content.length)
+    expect(most).toBeLessThan(MOST)
+  }
+})
+
+test('a long first line is read a bounded number of times for each field of its definition', async () => {
+  const { resources } = loadDefinition(findDefinition('sdr'), { examples: false })
+  const fields = resources.flatMap((each) => each.fields).length
+  const starts = CSV.map(([name, content]) => [name, content.slice(0, 16 * 1024)] as const)
+  for (const [name, start] of starts.filter(([, start]) => !start.includes('\n'))) {
+    const { total } = await countWork(async () =>
+      resources.slice(0, 1).map((own) => judgeFirstLine(Buffer.from(start), own, resources)),
+    )
+    expect([name, total < LOOKS * start.length * fields]).toEqual([name, true])
+  }
 })
 
 test('pieces have at most 64 KiB, hold what the chunks hold, and a turn passes between them', async () => {
@@ -163,4 +247,49 @@ test('a line is the same wherever pieces end, and a line that is too long hides 
     )
     expect(places).toEqual([3, ...starts.slice(1)])
   }
+})
+
+/** Where the serving process reads what callers send, and the test that feeds it. */
+const FED = {
+  'http.headers': [
+    'src/api/access/jwt.ts',
+    'src/api/request/parameters.ts',
+    'src/api/serving/send.ts',
+    'src/catalogue/history/change-token.ts',
+    'src/console/console.ts',
+    'src/submissions/files/file-headers.ts',
+  ],
+  'http.large-bodies': ['src/api/request/parse-body.ts'],
+  'http.body-memory and console.forms': [
+    'src/console/forms.ts',
+    'src/console/pages/files.ts',
+    'src/console/sign-in.ts',
+  ],
+  'records.turns': [
+    'src/submissions/files/convert.ts',
+    'src/submissions/files/current-file.ts',
+    'src/submissions/files/decode.ts',
+    'src/submissions/files/receive.ts',
+    'src/submissions/files/scan.ts',
+    'src/submissions/rules/definitions.ts',
+  ],
+}
+
+/** What they read is from the service, its operator or an identity provider, or of a few kilobytes, such as a finding. */
+const SMALL =
+  /^src\/(?:api\/(?:access\/(?:issuer-)?keys|contract\/describe|reference\/[\w-]+)|catalogue\/(?!history\/change-token)[\w/-]+|console\/(?:api|assets|commands|links|oidc|record-text|sessions|pages\/occupation)|submissions\/(?:activity|encryption|explanations|findings|returns|runs)\/[\w-]+|submissions\/render)\.ts$/
+
+test('every parser of the serving process is among those that these tests feed', () => {
+  const parsers =
+    'new (CsvReader|LineReader|Negotiator|URLSearchParams|URL|TextDecoder|Utf32Decoder|Scanner)[(]|createGunzip|parse(Record|Object|ExactJson)[(]|splitRecord[(]|detectSeparator[(]|JSON.parse[(]|jwtVerify|decodeURIComponent[(]|multipart|readInTurns[(]|judgeFirstLine[(]'
+  const places = ['src/api', 'src/catalogue', 'src/console/*.ts', 'src/console/pages', 'src/submissions']
+  const found = execFileSync('git', ['grep', '--untracked', '-lE', parsers, '--', ...places], {
+    cwd: new URL('../', import.meta.url),
+    encoding: 'utf8',
+  })
+  const others = found
+    .trim()
+    .split('\n')
+    .filter((file) => !SMALL.test(file))
+  expect(others.toSorted()).toEqual(Object.values(FED).flat().toSorted())
 })

@@ -7,9 +7,9 @@ import { packTexts, Unpacked } from '../src/submissions/findings/blocks.ts'
 import { readEntries } from '../src/submissions/findings/queries.ts'
 import { readDetails, readJoined } from '../src/submissions/findings/read-findings.ts'
 import { cases } from './support/properties.ts'
+import { takeDatabaseUrl } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
 import { storeInRows } from './support/stored-findings.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 test('a block gives back any of its texts', () => {
   const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constant(''), fc.constant('ā"\\,'.repeat(300)))
@@ -110,7 +110,7 @@ test('a run in rows, as an older version stores it, and one in blocks read alike
 test.each(['blocks', 'rows'])(
   'findings in %s are encrypted again, and read alike before and after',
   async (form) => {
-    const database = await openDatabase(temporaryDatabaseUrl())
+    const database = await openDatabase(await takeDatabaseUrl())
     onTestFinished(() => database.close())
     if (form === 'rows') await storeInRows(database)
     const { publishResults } = await import('../src/submissions/findings/publish.ts')

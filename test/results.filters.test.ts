@@ -12,8 +12,8 @@ import { readDetails, readJoined } from '../src/submissions/findings/read-findin
 import { listRuns, readSummary } from '../src/submissions/findings/runs.ts'
 import type { ValidationEntry } from '../src/submissions/findings/schema.ts'
 import { cases } from './support/properties.ts'
+import { takeDatabaseUrl } from './support/reused-schemas.ts'
 import { sourceOf } from './support/service.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 import { testOnSqlite } from './support/test-where.ts'
 
 const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
@@ -31,7 +31,7 @@ const entry = fc.record(
 )
 
 async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
-  const database = await openDatabase(temporaryDatabaseUrl())
+  const database = await openDatabase(await takeDatabaseUrl())
   try {
     await work(database)
   } finally {

@@ -2,8 +2,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cases } from './support/properties.ts'
+import { takeDatabaseUrl } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const HEADERS = { eid: '1001' }
 
@@ -156,7 +156,7 @@ test('any page can be read first, as often as one likes', async () => {
 })
 
 test('without parameters the first 100 entries come, and both sizes are settings', async () => {
-  const url = temporaryDatabaseUrl()
+  const url = await takeDatabaseUrl()
   const service = await Service.start({}, url)
   const { submissionToken } = await service.publish(numbered(1100))
   const ask = async (from: Service, query: string) =>

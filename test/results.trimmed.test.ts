@@ -4,9 +4,9 @@ import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencryptRuns } from '../src/submissions/encryption/reencrypt-findings.ts'
 import { compareRuns } from '../src/submissions/findings/compare.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
+import { takeDatabaseUrl } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
 import { sourceOf } from './support/source.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 test('only the last two runs store findings, and every kept run can be compared with the current one', async () => {
   const service = await Service.start()
@@ -57,7 +57,7 @@ test('only the last two runs store findings, and every kept run can be compared 
 })
 
 test('the keys of a run without findings are encrypted again, so that it can still be compared', async () => {
-  const database = await openDatabase(temporaryDatabaseUrl())
+  const database = await openDatabase(await takeDatabaseUrl())
   onTestFinished(() => database.close())
   const key = (id: string) => ({ id, key: Buffer.alloc(32, id) })
   const [old, both, latest] = [[key('a')], [key('b'), key('a')], [key('b')]].map(

@@ -418,6 +418,51 @@ test('a typed macron ranks names with it first, and no macron ranks them as befo
   expect(first('nēhi', engine)?.occupationCode).toBe('N')
 })
 
+test('what shares a word with the query but is unlikely is no result', () => {
+  const found = search.search({ query: 'early childhood', limit: 20 })
+  expect(found.results.map(({ occupationCode }) => occupationCode)).toEqual(['A0101'])
+  expect(found.totalCount).toBe(1)
+  expect(found.groups.map(({ code, count }) => [code, count])).toEqual([['1', 1]])
+  expect(search.search({ query: 'teacher', limit: 20 }).totalCount).toBeGreaterThan(3)
+})
+
+test('a search is as certain of its results as a coding of the same title', () => {
+  for (const query of ['Truck Driver', 'Early Childhood Teacher', 'Head Chef', 'Bus Drivr']) {
+    const [result] = search.search({ query, limit: 1 }).results
+    expect(result?.score, query).toBeCloseTo(codeTitle(search, { title: query }).certainty, 2)
+  }
+  expect(first('Truck Driver')?.score).toBeLessThan(0.5)
+})
+
+test('a short word is not corrected to one that goes with the other words nowhere', () => {
+  // The tracks of the sample catalogue belong to rangers.
+  for (const query of ['truck driver', 'Truck Driver '])
+    expect(search.search({ query, limit: 1 }), query).not.toHaveProperty('didYouMean')
+  expect(search.search({ query: 'bas driver', limit: 1 }).results[0]?.occupationCode).toBe('H0202')
+  expect(search.search({ query: 'dairy farmor', limit: 1 }).didYouMean).toMatch(/^dairy farmer/)
+})
+
+test('a confirmed name raises its occupation for similar titles, in any order and spelling', () => {
+  const records = [
+    { occupationCode: 'A', titleEnglish: 'Records Clerk', altJobTitlesEnglish: ['Archive Assistant'] },
+    { occupationCode: 'B', titleEnglish: 'Laboratory Technician', altJobTitlesEnglish: ['Bench Assistant'] },
+  ]
+  const confirm = (confirmed: boolean) => {
+    const name = { text: 'Specimen Archive Assistant', language: 'en' as const, confirmed }
+    const documents = records.map((record) =>
+      toSearchDocument(record, record.occupationCode === 'B' ? [name] : []),
+    )
+    const index = openIndex(packIndex(buildIndex(documents, { revision: '1' })))
+    if (index === undefined) throw new Error('the index cannot be opened')
+    return new OccupationSearch(index)
+  }
+  const likelihood = (confirmed: boolean) =>
+    confirm(confirmed)
+      .search({ query: 'Specimens Archiving Assistent', limit: 2 })
+      .results.find(({ occupationCode }) => occupationCode === 'B')?.score ?? 0
+  expect(likelihood(true)).toBeGreaterThan(likelihood(false))
+})
+
 test('the example in docs/search.md is what the sample catalogue gives', () => {
   const document = readFileSync(new URL('../docs/search.md', import.meta.url), 'utf8')
   const example = /```json\n(.*?)```/s.exec(document)?.[1] ?? ''

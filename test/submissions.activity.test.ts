@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
+import { findValidKey } from '../src/api/access/keys.ts'
+import { TOKEN_FIELD } from '../src/console/form-token.ts'
+import { Sessions } from '../src/console/sessions.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
+import { tokenOf } from './support/console.ts'
+import { Issuer } from './support/jwks.ts'
 
 test('the activities of a submission say who did what, newest first', async () => {
   const { provider, createCaller } = await startCollection()
@@ -87,4 +92,85 @@ test('nobody can change an activity', async () => {
     )
   // The tests own the tables of PostgreSQL; there, privileges protect them from the role of the service.
   if (service.database.dialect.name === 'sqlite') await expect(change()).rejects.toThrow('append-only')
+})
+
+test('a name in a token is in the activities and the receipt', async () => {
+  const issuer = await Issuer.start()
+  const key = await issuer.addKey()
+  const { provider } = await startCollection(issuer.settings)
+  const claims = { name: 'A. Analyst', scope: 'validation-results:read submissions:write' }
+  const bearer = { 'x-api-key': undefined, authorization: `Bearer ${await issuer.sign(key, claims)}` }
+  const ask = (method: 'PUT' | 'POST', path: string, payload?: string | object) =>
+    provider.ask(method, path, payload, bearer as unknown as Record<string, string>)
+  const created = await ask('POST', '/submissions', { returnId: '202512' })
+  expect(created.status, created.text).toBe(201)
+  const token = created.body.submissionToken as string
+  expect((await ask('PUT', `/submissions/${token}/files/courses`, COURSES)).status).toBe(200)
+  expect((await ask('PUT', `/submissions/${token}/files/learners`, makeLearners())).status).toBe(200)
+  await provider.check(token)
+  const submitted = await ask('POST', `/submissions/${token}/submit`)
+  expect(submitted.body.receipt.submittedBy.name).toBe('A. Analyst')
+  const { body } = await provider.ask('GET', `/submissions/${token}/activity`)
+  expect(
+    body.results.map(({ event, actor }: { event: string; actor: { name: string } }) => [event, actor.name]),
+  ).toEqual([
+    ['Submitted', 'A. Analyst'],
+    ['Checked', 'records'],
+    ['CheckRequested', 'records'],
+    ['FileUploaded', 'A. Analyst'],
+    ['FileUploaded', 'A. Analyst'],
+    ['Created', 'A. Analyst'],
+  ])
+})
+
+test('the name of a link of the console is in the activities and the receipt, and the audit has the key', async () => {
+  const { provider, service } = await startCollection({ CONSOLE: 'on' })
+  const sessions = new Sessions(service.database)
+  const open = async (name?: string) => {
+    const secret = await sessions.openLink(await sessions.createLink(provider.id, name))
+    return secret ?? ''
+  }
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners())
+  await provider.check(token)
+  const submit = async (secret: string) => {
+    const cookie = `mahi-session=${secret}`
+    return await service.app.inject({
+      method: 'POST',
+      url: `/console/submissions/${token}/submit`,
+      headers: {
+        host: 'localhost',
+        cookie,
+        'sec-fetch-site': 'same-origin',
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      payload: new URLSearchParams({ [TOKEN_FIELD]: tokenOf(cookie), eid: '1001' }).toString(),
+    })
+  }
+  const secret = await open('A. Operator')
+  expect((await sessions.find(secret))?.principal).toMatchObject({ id: provider.id, name: 'A. Operator' })
+  expect((await sessions.find(await open()))?.principal.name).toBeUndefined()
+  // Neither the key nor another session has the name.
+  expect((await findValidKey(service.database, provider.id, Date.now()))?.name).toBeUndefined()
+  const page = await service.app.inject({
+    url: '/console/submissions',
+    headers: { host: 'localhost', cookie: `mahi-session=${secret}` },
+  })
+  expect(page.body).toContain('A. Operator')
+  const submitted = await submit(secret)
+  expect(submitted.statusCode).toBe(303)
+  const after = await service.app.inject({
+    url: String(submitted.headers.location),
+    headers: { host: 'localhost', cookie: `mahi-session=${secret}` },
+  })
+  expect(after.body).toContain('Submitted. It can no longer be changed.')
+  const receipt = await provider.ask('GET', `/submissions/${token}/receipt`)
+  expect(receipt.body.submittedBy).toEqual({ id: provider.id, name: 'A. Operator' })
+  const { body } = await provider.ask('GET', `/submissions/${token}/activity`)
+  expect(body.results[0].actor).toEqual({ id: provider.id, name: 'A. Operator' })
+  expect(await service.database.all("select actor from audit where event = 'submitted'")).toEqual([
+    { actor: provider.id },
+  ])
+  expect(service.log.join('')).not.toContain('A. Operator')
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { checkFiles } from '../src/engines/checking/index.ts'
@@ -26,8 +26,20 @@ const RETURN = {
   opens: Date.now() - DAY,
   due: Date.now() + DAY,
   closes: Date.now() + 2 * DAY,
+  notes: 'Send both files.',
   zone: 'Pacific/Auckland',
 } as const
+
+/** The keys of each file of an exported package. */
+function readKeys(folder: string) {
+  const { resources } = JSON.parse(readFileSync(join(folder, 'datapackage.json'), 'utf8'))
+  return Object.fromEntries(
+    resources.map(({ name, schema }: { name: string; schema: Record<string, unknown> }) => {
+      const { primaryKey, foreignKeys } = schema
+      return [name, { primaryKey, foreignKeys }]
+    }),
+  )
+}
 
 /** Validates what waits, without a process for each: only that there is a run matters here. */
 async function checkAll(database: Database, definition: string): Promise<void> {
@@ -62,11 +74,17 @@ async function checkAll(database: Database, definition: string): Promise<void> {
 
 test('a collection goes from the list of returns to a receipt, and again after it was opened again', async () => {
   const { provider, service, createCaller } = await startCollection()
-  await storeReturns(service.database, [RETURN])
+  // The list of returns has more than one page.
+  const later = Array.from({ length: 25 }, (_, at) => `20${30 + at}12`)
+  await storeReturns(service.database, [
+    RETURN,
+    ...later.map((returnId) => ({ ...RETURN, returnId, opens: RETURN.opens + 1, notes: 'Wait.' })),
+  ])
   const { ask } = provider
 
   // 1. Which returns are there?
-  const [wanted] = (await ask('GET', '/returns')).body.results
+  const list = async () => (await ask('GET', '/returns?pageSize=100')).body.results
+  const wanted = (await list()).at(-1)
   expect(wanted).toMatchObject({ returnId: '202512', window: 'Open', returnStatus: 'NotStarted' })
   // 2. A token for one of them; the same call returns the same.
   const token = (await ask('POST', '/submissions', { returnId: wanted.returnId })).body.submissionToken
@@ -89,13 +107,14 @@ test('a collection goes from the list of returns to a receipt, and again after i
   expect(receipt.returnName).toBe(RETURN.name)
   expect((await ask('GET', `/submissions/${token}`)).body).toMatchObject({
     returnName: RETURN.name,
+    notes: RETURN.notes,
     dueDate: new Date(RETURN.due).toISOString(),
   })
   expect(receipt.files.map(({ sha256 }: { sha256: string }) => sha256)).toEqual([
     digest(COURSES),
     digest(makeLearners({ notes: 1 })),
   ])
-  expect((await ask('GET', '/returns')).body.results[0].returnStatus).toBe('Submitted')
+  expect((await list()).at(-1).returnStatus).toBe('Submitted')
   expect((await provider.put(token, 'courses', COURSES)).status).toBe(409)
   // 7. The agency wants another file, and opens it again.
   const agency = await createCaller('agency', [], ['operate'])
@@ -167,10 +186,24 @@ test('the export has what 64 organisations submitted, by digest, while another o
   for (const { path, sha256 } of exported.files)
     expect(digest(readFileSync(join(output, path), 'utf8'))).toBe(sha256)
 
-  // The package is one that `mahi check` accepts.
+  // The package is one that `mahi check` accepts: its keys hold within each organisation.
+  expect(readKeys(output)).toEqual({
+    learners: {
+      primaryKey: ['EID', 'id'],
+      foreignKeys: [
+        { fields: ['EID', 'course'], reference: { resource: 'courses', fields: ['EID', 'code'] } },
+      ],
+    },
+    courses: { primaryKey: ['EID', 'code'] },
+  })
   const { code, stdout, stderr } = await new Installation().run(['check', output])
   expect(`${stdout}${stderr}`).toContain('No findings')
   expect(code).toBe(0)
+  // A record that refers to a course of another organisation only does not pass.
+  const courses = readFileSync(join(output, 'courses.csv'), 'utf8')
+  writeFileSync(join(output, 'courses.csv'), courses.replace(/^2001,.*\n/m, ''))
+  const broken = await new Installation().run(['check', output])
+  expect([broken.code, broken.stdout]).toEqual([1, expect.stringContaining('courses')])
 
   // A folder with files is left as it is, and nothing is left of an export that fails.
   await expect(exportReturn(service.database, { ...options, output })).rejects.toThrow('has files')
@@ -202,7 +235,7 @@ test('mahi returns export writes what was submitted, and leaves no folder behind
   const { code, stderr } = await run('202512')
   expect([code, stderr]).toEqual([
     0,
-    expect.stringContaining('Wrote 21 records of 1 organisations to december.'),
+    expect.stringContaining('Wrote 21 records of 1 organisation to december.'),
   ])
   expect(mahi.read('december/courses.csv')).toBe('EID,localId,code,title\n1001,C1,K1,First\n')
   const { organisations } = JSON.parse(mahi.read('december/submitted.json'))
@@ -238,4 +271,32 @@ test('files of other forms are merged by the columns of the definition', async (
     '1002,L1,S1,K1,"é, ü",',
     '',
   ])
+})
+
+test('the package has no key that an organisation did not have to obey', async () => {
+  const { service, definition, createCaller, provider } = await startCollection()
+  const second = await createCaller('second', ['1002'])
+  // The second one submits no file of courses, to which its learners could refer.
+  for (const [caller, type, courses] of [
+    [provider, 'Full', COURSES],
+    [second, 'Indicative', undefined],
+  ] as const) {
+    const created = await caller.ask('POST', '/submissions', { returnId: '202512', type })
+    const token = created.body.submissionToken
+    if (courses !== undefined) await caller.put(token, 'courses', courses)
+    await caller.put(token, 'learners', makeLearners({ records: 2 }))
+    await caller.check(token)
+    const submitted = await caller.ask('POST', `/submissions/${token}/submit`)
+    expect(submitted.status, submitted.text).toBe(200)
+  }
+  const output = join(temporaryFolder(), 'indicative')
+  const options = { returnId: '202512', definitions: new Definitions([definition]), sealer: new Sealer() }
+  await exportReturn(service.database, { ...options, output })
+  expect(readKeys(output)).toEqual({
+    learners: { primaryKey: ['EID', 'id'] },
+    courses: { primaryKey: ['EID', 'code'] },
+  })
+  const { code, stdout, stderr } = await new Installation().run(['check', output])
+  expect(`${stdout}${stderr}`).toContain('No findings')
+  expect(code).toBe(0)
 })

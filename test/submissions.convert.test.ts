@@ -11,7 +11,7 @@ test('a CSV file with long names of columns is converted in pieces of limited si
   const names = Array.from({ length: 100 }, (_, index) => `column${index}`.padEnd(1_000, 'x'))
   const rows = Array.from({ length: 500 }, () => names.map(() => '1').join())
   let [records, most] = [0, 0]
-  for await (const piece of csvToNdjson(contentOf(`${names.join()}\n${rows.join('\n')}\n`), FORM)) {
+  for await (const piece of csvToNdjson(() => contentOf(`${names.join()}\n${rows.join('\n')}\n`), FORM)) {
     most = Math.max(most, piece.length)
     for (const line of piece.toString().trimEnd().split('\n')) {
       records++

@@ -13,6 +13,7 @@ import { engine } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const ORGANISATIONS = Number(process.env.MAHI_TEST_ORGANISATIONS ?? '8')
+const ROUNDS = Number(process.env.MAHI_TEST_ROUNDS ?? '1')
 const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const TIMEOUT = 240_000 + ORGANISATIONS * 15_000
 
@@ -233,12 +234,12 @@ testFault.for(Object.keys(FAULTS))(
   { timeout: TIMEOUT },
   async (name) => {
     const place = await Place.start(await cluster?.createDatabase(name.replaceAll(' ', '_').toLowerCase()))
-    for (let round = 0; round < 2; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       await place.untilMore(ORGANISATIONS)
       await FAULTS[name]?.(place)
     }
     await place.untilMore(ORGANISATIONS)
-    process.stdout.write(`${name}, twice, on ${engine}: ${await place.check()}\n`)
+    process.stdout.write(`${name}, ${ROUNDS} times, on ${engine}: ${await place.check()}\n`)
   },
 )
 

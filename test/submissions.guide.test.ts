@@ -75,6 +75,7 @@ testGuide(
     expect(rest.at(-1)).toBe('Submitted')
 
     const submit = await shell(`KEY=$(cat ${mahi.folder}/key); ${withCommand} 2>&1`)
-    expect(submit).toMatch(/Submission \S+, run 1: 0 errors and \d+ warnings\.\n$/)
+    expect(submit).toMatch(/^Submission \S+, run 1: 0 errors and \d+ warnings\.$/m)
+    expect(submit).toMatch(/The return is not submitted yet\. Submit it with: mahi submissions submit .+\n$/)
   },
 )

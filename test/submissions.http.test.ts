@@ -391,7 +391,13 @@ test('a caller without the scope, the EID or the token gets a 401 that says so f
     ['GET', '/submissions/TOKEN/validation-results/summary', false],
     ['GET', '/submissions/TOKEN/validation-results/causes', false],
     ['GET', '/submissions/TOKEN/validation-results/changes?from=1', false],
+    ['GET', '/submissions/TOKEN/validation-results/findings', false],
+    ['GET', '/submissions/TOKEN/validation-results/learners', false],
+    ['PUT', '/submissions/TOKEN/explanations/E1', true, { reason: 'Verified' }],
+    ['DELETE', '/submissions/TOKEN/explanations/E1', true],
+    ['GET', '/submissions/TOKEN/explanations', false],
     ['POST', '/submissions/TOKEN/submit', true],
+    ['GET', '/submissions/TOKEN/receipt', false],
     ['DELETE', '/submissions/TOKEN', true],
   ]
   for (const [method, path, writes, payload] of operations) {
@@ -412,7 +418,10 @@ test('a caller without the scope, the EID or the token gets a 401 that says so f
       )
     for (const [url, headers, detail] of refused) {
       const answer = await ask(method, url, {
-        headers: { ...(method === 'PUT' && { 'content-type': 'text/csv' }), ...headers },
+        headers: {
+          ...(method === 'PUT' && payload === undefined && { 'content-type': 'text/csv' }),
+          ...headers,
+        },
         ...(payload === undefined ? (method === 'PUT' ? { payload: PEOPLE } : {}) : { payload }),
       })
       expect([method, path, answer.status, answer.body.detail]).toEqual([method, path, 401, detail])
@@ -610,7 +619,7 @@ test('a run whose findings take too many bytes says everywhere that they are par
   expect((await ask('GET', `${base}/changes?from=1`)).body).toMatchObject({ partial: true })
 })
 
-test('306 bytes of a header are one finding', async () => {
+test('200,000 columns without a name, in 306 bytes, are one finding', async () => {
   const { service, create, put, validate, work } = await start()
   await work()
   const token = await create()
@@ -619,6 +628,7 @@ test('306 bytes of a header are one finding', async () => {
   await put(token, 'people', file, { 'content-encoding': 'gzip' })
   const run = await validate(token)
   const [documents = []] = (await readStored(service.database)).values()
+  expect(documents.filter((each) => each.includes('columns have no name'))).toHaveLength(1)
   expect(documents).toHaveLength(run.totalCount)
   expect(documents.join('').length).toBeLessThan(50_000)
 })
@@ -695,7 +705,7 @@ test('JSON that is nested too deeply is a fault of what was sent', async () => {
     const csv = await ask('GET', `/submissions/${token}/files/people`, { headers: { accept: 'text/csv' } })
     expect([csv.status, csv.body.detail]).toEqual([
       409,
-      'Line 2 of the file is nested more than 100 levels deep. It is available as NDJSON only.',
+      'Line 2 of the file is nested more than 100 levels deep. The file is available as NDJSON only.',
     ])
     for (const value of [lists, objects]) {
       const payload = `{"content":[{"localId":"L1","x":${value}}]}`

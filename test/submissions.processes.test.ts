@@ -38,6 +38,10 @@ test('mahi submit uploads a folder, waits, and exits as mahi check does', async 
   const [head, ...rows] = faulty.stdout.trimEnd().split('\n')
   const checked = await mahi.run(['check', FAULTY, '--return', '202512'])
   for (const line of [head, ...rows]) expect(checked.stdout.split('\n')).toContain(line)
+  expect(faulty.stderr).toMatch(
+    /^Codes of the warnings: (?:[\w-]+, ){9}[\w-]+ and \d+ more\. List all with: mahi results fetch http/m,
+  )
+  expect(faulty.stderr).not.toContain('not submitted yet')
   expect(head).toMatch(/^severity +first +findings +learners +what to fix$/)
   expect(rows.length).toBeGreaterThan(10)
   const [, page = ''] = /^Console: (.+)$/m.exec(faulty.stderr) ?? []
@@ -46,7 +50,7 @@ test('mahi submit uploads a folder, waits, and exits as mahi check does', async 
   const clean = await mahi.run(['submit', CLEAN, ...given, '--json'], options)
   expect([clean.code, JSON.parse(clean.stdout)]).toEqual([
     0,
-    expect.objectContaining({ runId: 2, errorCount: 0, causes: [], console: page }),
+    expect.objectContaining({ runId: 2, errorCount: 0, causes: [], alsoChecked: [], console: page }),
   ])
   const { submissions } = (await mahi.runJson(['submissions', 'list'])) as {
     submissions: { submissionToken: string; submissionStatus: string }[]
@@ -103,6 +107,24 @@ test('a worker that is killed loses nothing: another one does its run', async ()
   expect(run).toMatchObject({ status: 'Processed', errorCount: 0 })
   expect(await client.submissions.submit(token)).toMatchObject({ submissionStatus: 'Submitted' })
   await database.close()
+})
+
+test('a server that is killed while mahi submit waits: the command says that the check continues', async () => {
+  const { mahi, url, key, command } = await start({ CONSOLE: 'on' })
+  const given = ['--url', url, '--eid', '9', '--return', '202512', '--wait']
+  const submit = mahi.start(['submit', `${CLEAN}courses.csv`, ...given], {
+    environment: { MAHI_API_KEY: key },
+  })
+  await submit.output(/The run is waiting for its turn\./)
+  command.kill('SIGKILL')
+  const { code, stderr } = await submit.ended
+  expect(code).toBe(1)
+  const host = url.replace('http://', '')
+  expect(stderr.trimEnd().split('\n').at(-1)).toMatch(
+    new RegExp(
+      `^Nothing listens on ${host}\\. All files were received, and the check continues when the service runs again\\. Then see the result with: mahi results fetch ${url} \\S+ --eid 9, or open ${url}/console/submissions/\\S+\\?eid=9$`,
+    ),
+  )
 })
 
 test('a server that stops responds to those who wait for a run', async () => {

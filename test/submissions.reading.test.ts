@@ -22,7 +22,12 @@ async function start() {
   const definition = makeSmallDefinition()
   const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition })
   const { key } = await service.createKey({ scopes: ALL, eids: ['1001'] })
-  const ask = (method: 'GET' | 'PUT' | 'POST', path: string, headers = {}, payload?: object | Buffer) =>
+  const ask = (
+    method: 'GET' | 'PUT' | 'POST' | 'DELETE',
+    path: string,
+    headers = {},
+    payload?: object | Buffer,
+  ) =>
     service.request({
       method,
       url: `/v1/submissions${path}`,
@@ -138,9 +143,7 @@ function render({ encoding, separator, names, directive, lineEnd, isQuoted, rows
   return (ENCODINGS[encoding] ?? Buffer.from)(lines.map((line) => `${line}${lineEnd}`).join(''))
 }
 
-test('an upload that mahi check reads is accepted, and a run has the findings of mahi check', {
-  timeout: 300_000,
-}, async () => {
+test('an upload that mahi check reads is accepted, and a run has the findings of mahi check', async () => {
   const { service, definition, create, put, validate } = await start()
   await startWorker(service.database, [definition])
   await fc.assert(
@@ -194,6 +197,7 @@ test('the response to an upload says if its first line is not the header of this
     'The first line has 1 of the columns of people, and 3 of groups. Is this the file groups?',
   )
   expect(await noted('id,extra\n1,2\n')).toBeUndefined()
+  expect(await noted('localId,id,group,age\n')).toBe('The file has no records.')
 })
 
 test('a large upload in Windows-1252 is converted whole, with the digest of what is stored', async () => {
@@ -229,7 +233,7 @@ test('a refusal names the file', async () => {
     [Buffer.from('%PDF-1.7 and so on'), 'people: The file is a PDF document, not text.'],
     [
       Buffer.from('PK\u0003\u0004 and so on'),
-      'people: The file is a ZIP archive or an Excel workbook. Send its files, or its sheets as CSV.',
+      'people.zip is not a ZIP archive, or is damaged: pack it again.',
     ],
   ] as const)
     expect((await put(token, content)).json().detail).toBe(detail)
@@ -267,4 +271,47 @@ test('faulty lines of NDJSON are stored, and found by each run, also after batch
   const records = (each: readonly Found[]) => each.filter(({ errorCode }) => errorCode.endsWith('-record'))
   const describe = (each: Found) => (each as Found & { errorDescription: string }).errorDescription
   expect(records(after).map(describe)).toEqual(records(found).map(describe))
+})
+
+test('a batch keeps the bytes of every other record, also if they are not UTF-8', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const stray = Buffer.from('1,caf\xe9,G1,20\n', 'latin1')
+  const header = Buffer.from('localId,id,group,age\n')
+  const [one, last] = [Buffer.from('2,Māori,G1,20\n'), Buffer.from('3,A3,G1,20\n')]
+  await put(token, Buffer.concat([header, stray, one, last]))
+  const payload = { content: [{ localId: '3', id: 'A4', group: 'G1', age: '21' }] }
+  await ask('POST', `/${token}/records/people`, {}, payload)
+  const { rawPayload } = await ask('GET', `/${token}/files/people`)
+  expect(rawPayload).toEqual(Buffer.concat([header, stray, one, Buffer.from('3,A4,G1,21\n')]))
+
+  const lines = [
+    Buffer.from('{"localId":"1","id":"caf\xe9"}\n', 'latin1'),
+    Buffer.from('{"localId":"2","id":"ā"}\n'),
+  ]
+  await put(token, Buffer.concat(lines), { 'content-type': 'application/x-ndjson' })
+  await ask('DELETE', `/${token}/records/people`, {}, { content: [{ localId: '2' }] })
+  expect((await ask('GET', `/${token}/files/people`)).rawPayload).toEqual(lines[0])
+})
+
+test('a record that cannot be read is not converted to an empty one', async () => {
+  const { ask, create, put } = await start()
+  const token = await create()
+  const get = (accept: string) => ask('GET', `/${token}/files/people`, { accept })
+  await put(token, Buffer.from('localId,id,group,age\n1,A1,G1,20\n2,A"2",G1,20\n'))
+  expect((await get('text/csv')).statusCode).toBe(200)
+  const csv = await get('application/x-ndjson')
+  expect([csv.statusCode, csv.json().detail]).toEqual([
+    409,
+    'Line 3 of the file cannot be converted. A value without quotes around it contains a quote. The file is available as CSV only.',
+  ])
+  const broken = Buffer.from('{"localId":"2","id":"caf\xe9"}\n', 'latin1')
+  await put(token, Buffer.concat([Buffer.from('{"localId":"1","id":"ā"}\n'), broken]), {
+    'content-type': 'application/x-ndjson',
+  })
+  const json = await get('text/csv')
+  expect([json.statusCode, json.json().detail]).toEqual([
+    409,
+    'Line 2 of the file is not valid UTF-8. The file is available as NDJSON only.',
+  ])
 })

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { revokeKey } from '../src/api/access/keys.ts'
+import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
 import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
@@ -78,6 +80,41 @@ test('an organisation sees its returns, their dates and how far it is with each'
   expect(await status()).toMatchObject({ returnStatus: 'Submitted', dateSubmitted: expect.any(String) })
   const page = await provider.ask('GET', '/returns?pageSize=1')
   expect(page.headers.link).toBe('</v1/returns?page=2&pageSize=1>; rel="next"')
+})
+
+test('an agency lists all returns without an organisation, and anyone without the indicative ones', async () => {
+  const { provider, service, createCaller } = await startCollection()
+  await storeReturns(service.database, [
+    makeReturn('202512', { opens: Date.now() - DAY, eids: ['1001'] }),
+    makeReturn('202508', { opens: Date.now() - 2 * DAY, type: 'Indicative' }),
+    makeReturn('202504', { opens: Date.now() - 3 * DAY, eids: ['1002'] }),
+  ])
+  const agency = await createCaller('agency', [], ['operate'])
+  const list = async (caller: typeof agency, query = '') => {
+    const { status, body } = await caller.ask('GET', `/returns${query}`)
+    expect([status, body.detail]).toEqual([200, undefined])
+    expect(body.totalCount).toBe(body.results.length)
+    return body.results.map(({ returnId }: { returnId: string }) => returnId)
+  }
+  expect(await list(agency)).toEqual(['202512', '202508', '202504'])
+  const [first] = (await agency.ask('GET', '/returns')).body.results
+  expect(first).toMatchObject({ returnType: 'Full', window: 'Open' })
+  for (const own of ['eid', 'returnStatus', 'submissionToken']) expect(first).not.toHaveProperty(own)
+  expect(await list(agency, '?includeIndicative=false')).toEqual(['202512', '202504'])
+  expect(await list(provider)).toEqual(['202512', '202508'])
+  expect(await list(provider, '?includeIndicative=false')).toEqual(['202512'])
+  const page = await agency.ask('GET', '/returns?pageSize=1&includeIndicative=false')
+  expect(page.headers.link).toContain('page=2&pageSize=1&includeIndicative=false')
+
+  // Others are told to name their organisation, and an agency does not act for one.
+  const reader = await createCaller('reader', [], ['validation-results:read'])
+  expect((await reader.ask('GET', '/returns')).body.detail).toContain('Send the header EID')
+  const named = await agency.ask('GET', '/returns', undefined, { eid: '1001' })
+  expect([named.status, named.body.detail]).toEqual([
+    401,
+    'This key lacks the scope validation-results:read.',
+  ])
+  expect((await provider.ask('GET', '/returns?includeIndicative=no')).status).toBe(400)
 })
 
 test('a submission for an unknown, closed or future return is refused with the dates', async () => {
@@ -181,8 +218,46 @@ test('the agency sees who has not started, has errors or has submitted, and what
   })
   // Counts only: neither a value nor a learner.
   expect(JSON.stringify(causes)).not.toMatch(/K9|S0|a long/)
-  expect((await provider.ask('GET', '/returns/202512/overview')).status).toBe(401)
+  for (const path of ['overview', 'causes']) {
+    const refused = await provider.ask('GET', `/returns/202512/${path}`)
+    expect([refused.status, refused.body.detail]).toEqual([401, 'This key lacks the scope operate.'])
+  }
   expect((await agency.ask('GET', '/returns/209912/causes')).status).toBe(404)
+})
+
+test('a return for all expects those whose keys may submit, or who have started, without suspended ones', async () => {
+  const { provider, service, createCaller } = await startCollection()
+  await storeReturns(service.database, [makeReturn('202512')])
+  const suspended = await createCaller('suspended', ['1002'])
+  const revoked = await createCaller('revoked', ['1003', '1004'])
+  const expired = await createCaller('expired', ['1005'])
+  const ended = await createCaller('ended', ['1006'])
+  await createCaller('reader', ['1007'], ['validation-results:read'])
+  await createCaller('late', ['1008', '1009'])
+  const agency = await createCaller('agency', [], ['operate'])
+  const started = await revoked.create()
+  await revoked.put(started, 'courses', COURSES)
+  const cancelled = await ended.create()
+  expect((await ended.ask('DELETE', `/submissions/${cancelled}`)).status).toBe(200)
+  const sent = await suspended.create()
+  await suspended.put(sent, 'courses', COURSES)
+  for (const { id } of [revoked, ended]) await revokeKey(service.database, id)
+  await service.database.write('keys', async (writer) => {
+    await writer.run('update api_key set expires = $2 where id = $1', [expired.id, Date.now() - 1])
+  })
+  for (const eid of ['1002', '1009']) await storeSuspension(service.database, { eid, reason: 'moved' })
+  const standings = async () => {
+    const { body } = await agency.ask('GET', '/returns/202512/overview')
+    return body.results.map(
+      ({ eid, returnStatus }: { eid: string; returnStatus: string }) => `${eid} ${returnStatus}`,
+    )
+  }
+  // What a suspended organisation has sent is not hidden, but one that has sent nothing is not waited for.
+  const shown = ['1001 NotStarted', '1002 FilesReceived', '1003 FilesReceived', '1008 NotStarted']
+  expect(await standings()).toEqual(shown)
+  await removeSuspension(service.database, '1009')
+  expect(await standings()).toEqual([...shown, '1009 NotStarted'])
+  expect(provider.eid).toBe('1001')
 })
 
 const FILE = `
@@ -204,9 +279,31 @@ test('returns are imported from YAML, listed, and changed by another import', as
   const environment = { DEFINITIONS: makeCollectionDefinition(), TIME_ZONE: 'Pacific/Auckland' }
   const mahi = (...args: string[]) => installation.runJson(['returns', ...args], { environment })
   expect(await mahi('import', file)).toEqual({ created: 1, updated: 0, unchanged: 0 })
+  const other = await new Installation().migrate()
+  expect((await other.run(['returns', 'list'])).stderr).toBe(
+    'There are no returns. "mahi returns import FILE" adds them.\n',
+  )
+  const absent = await other.run(['returns', 'import', 'none.yaml'], { environment })
+  expect(absent.stderr).toBe('none.yaml: does not exist\n')
   expect(await mahi('import', file)).toEqual({ created: 0, updated: 0, unchanged: 1 })
+  // Only what changes is audited, with the user who ran the command.
+  const audited = async (content: string) => {
+    writeFileSync(file, content)
+    const { stderr } = await installation.run(['returns', 'import', file], { environment })
+    return stderr.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
+  }
+  expect(await audited(FILE)).toEqual([])
+  const two =
+    FILE.replace('December 2025', 'Another name') +
+    FILE.slice(FILE.indexOf('  - ')).replace('202512', '202508')
+  const line = { level: 'warn', time: expect.any(String), by: expect.any(String) }
+  expect(await audited(two)).toEqual([
+    { ...line, audit: 'return-updated', return: '202512' },
+    { ...line, audit: 'return-created', return: '202508' },
+  ])
+  await audited(FILE)
   const { returns } = (await mahi('list')) as { returns: object[] }
-  expect(returns[0]).toMatchObject({
+  expect(returns.at(-1)).toMatchObject({
     returnId: '202512',
     definitionVersion: '1.2.0',
     openWindowDate: '2025-12-31T11:00:00.000Z',
@@ -218,6 +315,8 @@ test('returns are imported from YAML, listed, and changed by another import', as
   expect(await mahi('import', file)).toEqual({ created: 0, updated: 1, unchanged: 0 })
   const { stdout } = await installation.run(['returns', 'list'], { environment })
   expect(stdout).toContain('closes 31 Jan 2026, 18:00 (Pacific/Auckland')
+  // Due at the end of a day, which is shown as that day.
+  expect(stdout).toContain('due    20 Jan 2026 (Pacific/Auckland; 2026-01-20T11:00:00.000Z)')
 })
 
 test('the agency adds and changes a return over HTTP, and nothing is stored of a wrong one', async () => {
@@ -251,7 +350,9 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
     'organisations[1] repeats "1". organisations[2] must be',
   ])
     expect(refused.body.detail).toContain(fault)
-  expect((await put(described, '2025')).body.detail).toContain('returnId "2025" is not a return of collected')
+  expect((await put(described, '2025')).body.detail).toContain(
+    'returnId is not valid: collected has no return "2025"',
+  )
   expect((await provider.ask('PUT', '/returns/202512', described)).status).toBe(401)
   expect(
     (await put({ ...described, organisations: Array(30_000).fill('1000') })).body.detail.length,
@@ -318,7 +419,7 @@ test('a wrong file of returns is refused with all of its faults', () => {
     'is not a definition of this service: "collect"',
   )
   expect(faults((text) => text.replace('202512', '2025'))).toThrow(
-    'returns[0].id: "2025" is not a return of collected',
+    'returns[0].id: is not valid: collected has no return "2025"',
   )
   expect(faults((text) => text.replace('due:', 'duo:'))).toThrow('returns[0].duo: is not a known property')
   // Clocks in New Zealand skip this hour.

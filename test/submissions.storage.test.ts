@@ -15,7 +15,8 @@ import { submit } from '../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../src/submissions/files/batch.ts'
 import { readCurrentFile } from '../src/submissions/files/current-file.ts'
 import { COMPLETE } from '../src/submissions/files/file-index.ts'
-import { storeFile, type Upload } from '../src/submissions/files/upload.ts'
+import type { Upload } from '../src/submissions/files/receive.ts'
+import { storeFile } from '../src/submissions/files/upload.ts'
 import { readDetails } from '../src/submissions/findings/read-findings.ts'
 import { readRun } from '../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
@@ -727,7 +728,7 @@ test('batches that change more than fits in memory are refused when the file is 
     await applyBatch(store.database, store.sealer, { ...batch, token: long, operations })
   }
   for (const [token, message] of [
-    [wide, 'more than 2000 fields'],
+    [wide, 'more than 2,000 fields'],
     [long, 'too many records'],
   ] as const) {
     for (let time = 0; time < 2; time++) {

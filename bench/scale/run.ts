@@ -10,13 +10,28 @@ import { partitionResults } from '../../test/support/partition.ts'
 import { assertIdle } from '../idle.ts'
 import { buildMahi, prepareDatabase, script } from '../mahi.ts'
 import { assertPrograms } from '../measure.ts'
-import { type ClosingHour, findParent, measureClosingHour } from './closing-hour.ts'
+import { type ClosingHour, measureClosingHour } from './closing-hour.ts'
 import { inFolder, measureReads, measureReplica, type ReadFigures } from './machine.ts'
+import { findParent } from './processor-time.ts'
+import { describeDay } from './return-day/describe.ts'
+import { makeOrganisations } from './return-day/returns.ts'
+import { runDay } from './return-day/run-day.ts'
 
 const { values: flags } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+    only: { type: 'string', default: 'steps,return-day' },
+    /** Of the organisations of the return day. */
+    fraction: { type: 'string' },
+  },
 })
-assertPrograms('wrk')
+const fraction = Number(flags.fraction ?? (flags.quick ? 0.02 : 1))
+if (!(fraction > 0 && fraction <= 1)) throw new Error('--fraction is a number above 0, and at most 1')
+const sections = flags.only.split(',')
+if (!sections.every((each) => ['steps', 'return-day'].includes(each)))
+  throw new Error('--only is steps, return-day or both')
+if (sections.includes('steps')) assertPrograms('wrk')
 if (flags.write) assertIdle('docs/scale.md')
 const SECONDS = 1
 const ROUNDS = flags.quick ? 1 : 5
@@ -172,17 +187,35 @@ function reportClosingHour(engines: readonly Engine[]): void {
   )
 }
 
-const begun = performance.now()
+/** Where and when the tables of a section were made. */
+function reportMachine(name: string): void {
+  const command = [
+    'npm run scale',
+    ...(process.argv.length > 2 ? ['--'] : []),
+    ...process.argv.slice(2),
+  ].join(' ')
+  const text = `Made by \`${command}\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} x ${cpus()[0]?.model}, Node.js ${process.version}, in ${number((performance.now() - begun) / 1000)} s. Load average before: ${number(loadBefore, 1)}.`
+  tables.set(name, text)
+  process.stdout.write(`\n${text}\n`)
+  begun = performance.now()
+}
+
+let begun = performance.now()
 buildMahi()
 const [loadBefore = 0] = loadavg()
-const engines = await inFolder(measureEngines)
-reportReads(engines)
-reportClosingHour(engines)
-tables.set(
-  'machine',
-  `Made by \`npm run scale -- --write\` on ${new Date().toISOString().slice(0, 10)}: ${cpus().length} x ${cpus()[0]?.model}, Node.js ${process.version}, in ${number((performance.now() - begun) / 1000)} s. Load average before: ${number(loadBefore, 1)}.`,
-)
-process.stdout.write(`\n${tables.get('machine')}\n`)
+if (sections.includes('steps')) {
+  const engines = await inFolder(measureEngines)
+  reportReads(engines)
+  reportClosingHour(engines)
+  reportMachine('machine')
+}
+if (sections.includes('return-day') && hasCluster) {
+  const day = await inFolder(async (folder) => await runDay(await makeOrganisations(folder, fraction)))
+  for (const { name, heads, rows } of describeDay(day)) report(name, heads, rows)
+  reportMachine('return-day-machine')
+  for (const each of day.wrong) process.stdout.write(`WRONG: ${each}\n`)
+  if (day.wrong.length > 0) process.exitCode = 1
+}
 
 if (flags.write) {
   const page = new URL('../../docs/scale.md', import.meta.url)

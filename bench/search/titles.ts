@@ -15,6 +15,8 @@ export interface TitleSource {
 }
 
 const SOC_LENGTH = 7
+/** That of confirmed names in a new catalogue. */
+const CONFIRMED_WEIGHT = 3
 
 export function isRight({ soc }: LabelledTitle, code: string | undefined): boolean {
   return code !== undefined && soc.includes(code.slice(0, SOC_LENGTH))
@@ -56,6 +58,8 @@ export function learn(
         text,
         language: 'en' as const,
         field: 'searchOnly' as const,
+        weight: CONFIRMED_WEIGHT,
+        confirmed: true,
       })),
     ],
   }))

@@ -34,7 +34,12 @@ export class Place {
     )
   }
 
-  static async start(url: string, organisations: number): Promise<Place> {
+  /** @param more settings of the server */
+  static async start(
+    url: string,
+    organisations: number,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Place> {
     const eids = Array.from({ length: organisations }, (_, index) => String(7000 + index))
     const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
     const database = await openDatabase(url)
@@ -47,27 +52,36 @@ export class Place {
       PAGE_CACHE_MB: '0',
       RATE_LIMIT_SUBMISSIONS: 'off',
       RATE_LIMIT_ORGANISATION: 'off',
+      ...more,
     }
     return new Place(await startMahi(url, 'Mahi', settings), url, key, eids)
   }
 
   /** Starts workers, each a process that checks one run at a time, and waits until they are ready. */
   async startWorkers(count: number): Promise<void> {
-    this.#workers = Array.from({ length: count }, () =>
-      spawn(process.execPath, [script('../dist/src/start.js'), 'work'], {
-        env: { ...process.env, ...ENVIRONMENT, DATABASE_URL: this.url, WORKERS: '1' },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      }),
-    )
-    await Promise.all(
-      this.#workers.map(async ({ stdout }) => {
-        if (stdout === null) throw new Error('the worker has no output')
-        const lines = createInterface({ input: stdout })
-        await new Promise<void>((resolve) => {
-          lines.on('line', (line) => line.includes('ready for jobs') && resolve())
-        })
-      }),
-    )
+    this.#workers = await Promise.all(Array.from({ length: count }, () => this.#startWorker()))
+  }
+
+  async #startWorker(): Promise<ChildProcess> {
+    const worker = spawn(process.execPath, [script('../dist/src/start.js'), 'work'], {
+      env: { ...process.env, ...ENVIRONMENT, DATABASE_URL: this.url, WORKERS: '1' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const lines = createInterface({ input: worker.stdout })
+    await new Promise<void>((resolve) => {
+      lines.on('line', (line) => line.includes('ready for jobs') && resolve())
+    })
+    return worker
+  }
+
+  /** Kills the first worker, without a chance to release its job, and starts another in its place. */
+  async replaceWorker(): Promise<void> {
+    const killed = this.#workers.shift()
+    if (killed === undefined) throw new Error('there is no worker')
+    const ended = once(killed, 'exit')
+    killed.kill('SIGKILL')
+    await ended
+    this.#workers.push(await this.#startWorker())
   }
 
   /** The process ids of the workers. */

@@ -10,8 +10,13 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { SourceRecord } from '../../src/engines/records/source-record.ts'
+import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
+import { Sealer } from '../../src/foundation/database/seal.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
+import { findSubmission } from '../../src/submissions/findings/queries.ts'
+import { readDetails } from '../../src/submissions/findings/read-findings.ts'
+import { storeInRows } from '../../test/support/stored-findings.ts'
 import { generateFindings } from '../data.ts'
 import { buildMahi, PAGE, prepareDatabase, prepareSchema, script, startProgram } from '../mahi.ts'
 import { assertPrograms, type Contender, measure, median, peakMemory, readStatus } from '../measure.ts'
@@ -27,7 +32,7 @@ const { values: flags } = parseArgs({
     findings: { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '3' },
     postgres: { type: 'string' },
-    only: { type: 'string', default: 'organisations,workers,uploads,pages' },
+    only: { type: 'string', default: 'organisations,workers,uploads,pages,findings' },
   },
 })
 const rounds = Array.from({ length: Number(flags.rounds) }, (_, round) => round)
@@ -38,6 +43,7 @@ const MEASUREMENTS: Readonly<Record<string, () => Promise<void>>> = {
   workers: measureWorkers,
   uploads: measureUploads,
   pages: measurePages,
+  findings: measureFindings,
 }
 const rows: (readonly [name: string, value: string, goal: string])[] = []
 
@@ -72,11 +78,11 @@ async function withPlace(organisations: number, work: (place: Place) => Promise<
   }
 }
 
-/** Files of a return, generated once. */
-function generate(): string {
-  const files = join(folder, 'files')
+/** Files of a return, with this share of faulty records. */
+function generate(faulty = '0.01'): string {
+  const files = join(folder, `files-${faulty}`)
   const generator = script('../test/support/sdr/generate.ts')
-  const size = ['--enrolments', flags.enrolments, '--faulty', '0.01']
+  const size = ['--enrolments', flags.enrolments, '--faulty', faulty]
   execFileSync(process.execPath, [generator, '--to', files, ...size], { stdio: 'ignore' })
   return files
 }
@@ -236,6 +242,95 @@ async function measurePages(): Promise<void> {
     const what = `last filtered page of ${count.toLocaleString('en')} findings to the first`
     rows.push([what, median(ratios).toFixed(2), '0.5'])
   })
+}
+
+/** What the run of a return with many faulty records stores, and the processor time of its pages. */
+async function measureFindings(): Promise<void> {
+  const files = generate('0.9')
+  await withPlace(1, async (place) => {
+    const [client] = place.clients
+    if (client === undefined) throw new Error('there is no client')
+    await place.startWorkers(1)
+    const token = await place.upload(client, files)
+    const database = await openDatabase(place.url)
+    const before = await readSize(database)
+    const requested = await place.request(client, token)
+    await waitFor(requested)
+    await place.stopWorkers()
+    const bytes = (await readSize(database)) - before
+    const totalCount = (await findSubmission(database, token))?.totalCount ?? 0
+    // The same findings again, in the rows of earlier versions.
+    await storeInRows(database)
+    const beforeRows = await readSize(database)
+    const published = { eid: '7000', returnId: 'rows', token: 'bench-rows' }
+    await publishResults(database, readFindings(database, token), published)
+    const bytesInRows = (await readSize(database)) - beforeRows
+    await database.close()
+
+    const enrolments = Number(flags.enrolments).toLocaleString('en')
+    const what = `run of ${enrolments} enrolments, 90 % of the records faulty, ${totalCount.toLocaleString('en')} findings`
+    rows.push([what, `${(bytes / 1e6).toFixed(1)} MB`, '40 MB'])
+    rows.push(['the same in rows, as before', `${(bytesInRows / 1e6).toFixed(1)} MB`, ''])
+
+    // More than a process keeps unpacked, so that none of them is.
+    const pageSize = 20
+    const last = Math.floor(totalCount / pageSize)
+    const step = Math.max(1, Math.floor(last / 3000))
+    const numbers = Array.from({ length: Math.floor(last / step) }, (_, index) => 1 + index * step)
+    const read = async (of: string, pages: readonly number[]) => {
+      const paths = pages.map(
+        (page) => `/v1/submissions/${of}/validation-results?pageSize=${pageSize}&page=${page}`,
+      )
+      const { cpuPerRequest, errors } = await measure(place.server, {
+        path: paths[0] ?? '',
+        headers: { 'x-api-key': place.key, eid: '7000' },
+        script: script('contenders/in-turn.lua'),
+        arguments: paths,
+        seconds: 2,
+        connections: 8,
+      })
+      if (errors > 0) throw new Error(`${errors} reads failed`)
+      return cpuPerRequest
+    }
+    const cases = {
+      cold: () => read(token, numbers),
+      warm: () => read(token, numbers.slice(0, 1)),
+      rows: () => read('bench-rows', numbers),
+    }
+    const used: Record<keyof typeof cases, number[]> = { cold: [], warm: [], rows: [] }
+    for (const name of ['cold', 'warm', 'rows'] as const) await cases[name]()
+    for (const _ of rounds)
+      for (const name of ['cold', 'warm', 'rows'] as const) used[name].push(await cases[name]())
+    const ratio = (name: 'warm' | 'rows') =>
+      median(used.cold.map((each, round) => each / (used[name][round] ?? Number.NaN))).toFixed(2)
+    const cold = `page of ${pageSize}, unpacked for each request (${median(used.cold).toFixed(0)} µs): processor time`
+    rows.push([`${cold}, to the same in rows`, ratio('rows'), '1'])
+    rows.push([`${cold}, to one that is kept unpacked`, ratio('warm'), ''])
+  })
+}
+
+/** Bytes of everything that a database holds. */
+async function readSize(database: Database): Promise<number> {
+  const row = await database.get<{ bytes: number }>(
+    database.dialect.name === 'sqlite'
+      ? `select (page_count - freelist_count) * page_size as bytes
+         from pragma_page_count, pragma_freelist_count, pragma_page_size`
+      : `select cast(sum(pg_total_relation_size(oid)) as bigint) as bytes from pg_class
+         where relnamespace = current_schema()::regnamespace and relkind in ('r', 'm')`,
+  )
+  return Number(row?.bytes)
+}
+
+/** All findings of a submission with their details. */
+async function* readFindings(database: Database, token: string): AsyncGenerator<SourceRecord> {
+  const submission = await findSubmission(database, token)
+  if (submission === undefined) throw new Error('there is no submission')
+  for (let first = 0; first < submission.totalCount; first += 1000) {
+    const count = Math.min(1000, submission.totalCount - first)
+    const ordinals = Array.from({ length: count }, (_, index) => first + index)
+    const found = await readDetails(database, submission, ordinals, new Sealer())
+    for (const [index, value] of found.entries()) yield { file: 'findings', line: first + index + 1, value }
+  }
 }
 
 async function* halfErrors(count: number): AsyncGenerator<SourceRecord> {

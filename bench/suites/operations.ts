@@ -22,7 +22,7 @@ export async function benchOperations(run: Run): Promise<void> {
  * Starts a server that keeps pages in memory and one that does not, on a catalogue and a submission with two runs, and
  * lists a load for each operation that reads.
  */
-export async function startOperations(run: Run) {
+export async function startOperations(run: Pick<Run, 'folder' | 'onet'>) {
   const url = `sqlite:${run.folder}operations.db`
   if (run.onet === undefined) await prepareDatabase(url, { records: 1_000 })
   else await importOnet(url, run.onet)

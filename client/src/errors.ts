@@ -50,3 +50,8 @@ export class MahiError extends Error {
     }
   }
 }
+
+/** Whether there was nobody to connect to. */
+export function isUnreachable({ code = '' }: MahiError): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
+}

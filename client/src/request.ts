@@ -1,19 +1,18 @@
 import { onAbort } from './abort.ts'
-import { MahiError } from './errors.ts'
+import { isUnreachable, MahiError } from './errors.ts'
 import { choosePause, readRetryAfter } from './retry.ts'
 
 /** The part of the standard `fetch` that the client uses. */
-export type Fetch = (
-  url: string,
-  init: {
-    headers: Record<string, string>
-    redirect: 'manual'
-    signal: AbortSignal
-    method?: string
-    body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
-    duplex?: 'half'
-  },
-) => Promise<Response>
+export type Fetch = (url: string, init: FetchInit) => Promise<Response>
+
+interface FetchInit {
+  headers: Record<string, string>
+  redirect: 'manual'
+  signal: AbortSignal
+  method?: string
+  body?: string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>
+  duplex?: 'half'
+}
 
 /** What a single call may ask for. */
 export interface CallOptions {
@@ -149,9 +148,9 @@ export function createRequests(options: ClientOptions): Requests {
     return headers
   }
 
-  async function open(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
+  async function open(url: string, init: Omit<FetchInit, 'redirect'>): Promise<Response> {
     try {
-      return await (options.fetch ?? fetch)(url, { headers, redirect: 'manual', signal })
+      return await (options.fetch ?? fetch)(url, { ...init, redirect: 'manual' })
     } catch (cause) {
       throw explainNetwork(cause)
     }
@@ -162,15 +161,13 @@ export function createRequests(options: ClientOptions): Requests {
     const known = pages.get(url)
     if (known !== undefined) headers['if-none-match'] = known.etag
 
-    const response = await open(url, headers, signal)
+    const response = await open(url, { headers, signal })
     let text = await readWhole(response)
     const { status, ok } = response
     const unchanged = known !== undefined && status === 304
     if (unchanged) text = known.text
     if (!ok && !unchanged) throw explainStatus(response, text)
-    const body = readObject(text)
-    if (body === undefined) throw new MahiError('unreadable', { title: 'The response is not JSON', status })
-
+    const body = readBody(text, status)
     revisions.see(response.headers)
     const etag = unchanged ? known.etag : response.headers.get('etag')
     pages.delete(url)
@@ -188,23 +185,18 @@ export function createRequests(options: ClientOptions): Requests {
     const isJson = isPlainObject(body)
     const headers = await describeRequest(url, { ...(isJson && JSON_TYPE), ...change.headers })
     const content = isJson ? JSON.stringify(body) : (body as Exclude<typeof body, object> | undefined)
-    let response: Response
-    try {
-      response = await (options.fetch ?? fetch)(url, {
-        method,
-        headers,
-        redirect: 'manual',
-        signal,
-        ...(content !== undefined && { body: content as string }),
-        ...(body instanceof ReadableStream && { duplex: 'half' as const }),
-      })
-    } catch (cause) {
-      throw explainNetwork(cause)
-    }
+    const response = await open(url, {
+      method,
+      headers,
+      signal,
+      ...(content !== undefined && { body: content as string }),
+      ...(body instanceof ReadableStream && { duplex: 'half' as const }),
+    })
     const text = await readWhole(response)
     if (!response.ok) throw explainStatus(response, text)
+    const answer = text === '' ? {} : readBody(text, response.status)
     revisions.see(response.headers)
-    return readObject(text) ?? {}
+    return answer
   }
 
   async function attemptStream(
@@ -212,7 +204,7 @@ export function createRequests(options: ClientOptions): Requests {
     given: Record<string, string>,
     signal: AbortSignal,
   ): Promise<StreamedAnswer> {
-    const response = await open(url, await describeRequest(url, given), signal)
+    const response = await open(url, { headers: await describeRequest(url, given), signal })
     if (!response.ok) throw explainStatus(response, await readWhole(response))
     revisions.see(response.headers)
     return { headers: response.headers, body: response.body }
@@ -375,10 +367,14 @@ function explainNetwork(cause: unknown): MahiError {
   )
 }
 
+/** The name of an error without a code: the response does not begin like one of HTTP. */
+const NOT_HTTP = 'HTTPParserError'
+
 /** What the system says about a connection, such as ECONNREFUSED: fetch hides it in the causes of its error. */
 function findCode(error: unknown): string | undefined {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
     if ('code' in each && typeof each.code === 'string') return each.code
+    if (each.name === NOT_HTTP) return NOT_HTTP
     if (each instanceof AggregateError) return findCode(each.errors[0])
   }
   return undefined
@@ -435,6 +431,13 @@ function writeQuery(query: Readonly<Record<string, unknown>>): string {
   return text === '' ? '' : `?${text}`
 }
 
+/** @throws {MahiError} if the service cannot have sent this */
+function readBody(text: string, status: number): object {
+  const body = readObject(text)
+  if (body === undefined) throw new MahiError('unreadable', { title: 'The response is not JSON', status })
+  return body
+}
+
 function readObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -444,19 +447,21 @@ function readObject(text: string): object | undefined {
   }
 }
 
-/** Whether there was nobody to connect to. */
-function isUnreachable({ code = '' }: MahiError): boolean {
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)
-}
-
 /**
  * Whether the same request may well succeed later. After a lost connection, that is also so for a conflict with
  * Retry-After: an upload that a crash cut off holds the file for a few seconds.
  */
-function isPassing({ kind, status, retryAfter }: MahiError, earlier: MahiError | undefined): boolean {
+function isPassing(
+  { kind, status, retryAfter, code = '' }: MahiError,
+  earlier: MahiError | undefined,
+): boolean {
   if (status === 409) return retryAfter !== undefined && earlier !== undefined
-  return kind === 'network' || status === 429 || status === 503
+  if (kind === 'network') return !NO_SERVICE.test(code)
+  return status === 429 || status === 503
 }
+
+/** Codes of what speaks no HTTP or TLS, and of certificates that are not accepted: it will be so again. */
+const NO_SERVICE = /^(?:HTTPParserError$|HPE_|ERR_SSL_|ERR_TLS_|CERT_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_)/
 
 /** Ends early, and leaves no timer behind, when the signal aborts. */
 async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -24,6 +24,7 @@ import type {
   RuleOfDefinition,
   Submission,
   SubmissionFile,
+  SubmissionFiles,
   SubmissionPage,
   SubmittedSubmission,
   ValidationRun,
@@ -138,7 +139,7 @@ export interface NewReturn {
 
 /** How to wait for a run. */
 export interface WaitOptions extends CallOptions {
-  /** Called with each state of the run that is seen. */
+  /** Called with each state of the run that is seen, about every two seconds. */
   onProgress?: ((run: ValidationRun) => void) | undefined
 }
 
@@ -157,6 +158,15 @@ export interface Submissions {
     content: FileContent,
     options?: PutFileOptions,
   ): Promise<SubmissionFile>
+  /**
+   * Replaces files by those in a ZIP archive or by the sheets of a workbook (XLSX), which are recognised by their names.
+   * If one is refused, none is replaced.
+   */
+  putFiles(
+    token: string,
+    container: FileContent,
+    options?: CallOptions & Pick<PutFileOptions, 'sha256'>,
+  ): Promise<SubmissionFiles>
   /** The current state of a file. */
   getFile(token: string, file: string, options?: CallOptions): Promise<ReadableStream<Uint8Array> | null>
   /**
@@ -237,8 +247,11 @@ export interface Submissions {
     query?: { page?: number; pageSize?: number },
     options?: CallOptions,
   ): Promise<ActivityPage>
-  /** The returns that the organisation is expected to submit, and how far it is with each. */
-  returns(query?: { page?: number; pageSize?: number }, options?: CallOptions): Promise<ReturnPage>
+  /** The returns that the organisation is expected to submit, and how far it is with each; without `eid`, all returns, for an operator. */
+  returns(
+    query?: { page?: number; pageSize?: number; includeIndicative?: boolean },
+    options?: CallOptions,
+  ): Promise<ReturnPage>
   /** Adds a return, or replaces the one with this id, for the agency. */
   describeReturn(returnId: string, described: NewReturn, options?: CallOptions): Promise<Return>
   /** How far all organisations are with a return, for the agency. */
@@ -278,6 +291,9 @@ const organisationAt = (eid: string) => `/v1/organisations/${encodeURIComponent(
 
 /** Seconds that one request waits for a run: the most that the service allows. */
 const WAIT = 30
+
+/** How long it waits if somebody follows the progress. */
+const FOLLOW = 2
 
 export function createSubmissions(
   send: SendRequest,
@@ -320,6 +336,11 @@ export function createSubmissions(
         ...(sha256 !== undefined && { 'content-digest': `sha-256=:${sha256}:` }),
         ...(ifMatch !== undefined && { 'if-match': ifMatch }),
       }),
+    putFiles: (token, container, { sha256, ...options } = {}) =>
+      write('PUT', `${at(token)}/files`, options, container, {
+        'content-type': 'application/octet-stream',
+        ...(sha256 !== undefined && { 'content-digest': `sha-256=:${sha256}:` }),
+      }),
     getFile: async (token, file, options) =>
       (await stream(`${at(token)}/files/${encodeURIComponent(file)}`, options, own)).body,
     markedFiles: async (token, { format = 'xlsx', ...options } = {}) =>
@@ -338,7 +359,8 @@ export function createSubmissions(
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : performance.now() + deadline
       for (;;) {
         const left = end - performance.now()
-        const seconds = Math.max(0, Math.min(WAIT, Math.floor(left / 1000)))
+        const most = onProgress === undefined ? WAIT : FOLLOW
+        const seconds = Math.max(0, Math.min(most, Math.floor(left / 1000)))
         // Long enough to repeat two waits that are cut off, as in a rolling restart, and for the response to arrive.
         const own = { signal, deadline: Math.min(left, (3 * WAIT + 30) * 1000) }
         const run = await read<ValidationRun>(runOf(token, runId), {}, own, { prefer: `wait=${seconds}` })

@@ -13,6 +13,20 @@ export interface Problem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
+}
+
+/** An error of an operation on a submission, with a code where one fits. */
+export interface SubmissionProblem {
+  /** The kind of problem: a relative reference to a page that explains it. */
+  type?: string
+  /** A short summary of the kind of problem. */
+  title?: string
+  /** The HTTP status, repeated. */
+  status?: number
+  /** What is wrong with this request, and what is allowed. */
+  detail?: string
+  /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
+  instance?: string
   /** A code of the public documentation, where one fits: such as `DS1`. */
   errorCode?: string
 }
@@ -194,8 +208,6 @@ export interface SimilarCodesProblem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
-  /** A code of the public documentation, where one fits: such as `DS1`. */
-  errorCode?: string
   /** Codes that resemble the given one. */
   similarCodes?: string[]
 }
@@ -212,8 +224,6 @@ export interface RemovedOccupationProblem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
-  /** A code of the public documentation, where one fits: such as `DS1`. */
-  errorCode?: string
   /** When the occupation was removed. */
   removedDate?: string
   /** The codes that succeed it. */
@@ -536,8 +546,6 @@ export interface ResultsProblem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
-  /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
-  errorCode?: string
   /** For each invalid parameter, what is wrong with it. */
   errors?: Record<string, string[]>
   /** The return that the submission belongs to. */
@@ -546,6 +554,8 @@ export interface ResultsProblem {
   submissionToken?: string
   /** The parameters as received. */
   content?: Record<string, string>
+  /** `PR1`: a parameter is invalid. `PR2`: the page is past the last one. */
+  errorCode?: string
 }
 
 /** One error or warning about one record of a submitted file. */
@@ -750,6 +760,8 @@ export interface Submission {
   returnId?: string
   /** The name of the return; absent if the service has no such return. */
   returnName?: string
+  /** Notes of the return for those who submit it. */
+  notes?: string
   /** When the return is due. */
   dueDate?: string
   /** The organisation of the submission. */
@@ -789,10 +801,7 @@ export interface SubmissionFile {
   received?: string
   /** Batches since the upload. */
   batches?: number
-  /**
-   * What was guessed about an upload, such as its encoding, and a first line that is not the header of this file; only
-   * in the response to it.
-   */
+  /** What was guessed about the upload, such as its encoding, and a first line that is not the header of this file. */
   notes?: string[]
 }
 
@@ -938,6 +947,8 @@ export interface SubmittedSubmission {
   returnId?: string
   /** The name of the return; absent if the service has no such return. */
   returnName?: string
+  /** Notes of the return for those who submit it. */
+  notes?: string
   /** When the return is due. */
   dueDate?: string
   /** The organisation of the submission. */
@@ -1021,7 +1032,7 @@ export interface ExplanationList {
   open?: ExplanationListOpen[]
 }
 
-/** A return, and how far an organisation is with it. */
+/** A return, and, unless an operator lists all, how far an organisation is with it. */
 export interface OwnReturn {
   /** The return. */
   returnId?: string
@@ -1064,7 +1075,7 @@ export interface OwnReturn {
   dateSubmitted?: string
 }
 
-/** A page of the returns of an organisation. */
+/** A page of returns. */
 export interface ReturnPage {
   /** Page number of this page, from 1. */
   page?: number
@@ -1072,7 +1083,7 @@ export interface ReturnPage {
   pageSize?: number
   /** The returns, the one that opens last first. */
   results?: OwnReturn[]
-  /** All returns of the organisation. */
+  /** All returns that can be listed this way. */
   totalCount?: number
 }
 
@@ -1128,6 +1139,12 @@ export interface ReturnCauses {
   returnId?: string
   /** Those of most organisations first; at most 100. */
   causes?: ReturnCausesCauses[]
+}
+
+/** The files of an archive or a workbook. */
+export interface SubmissionFiles {
+  /** The files that were replaced, in the order of the definition. */
+  files?: SubmissionFile[]
 }
 
 /** The result of a batch. */
@@ -1384,8 +1401,6 @@ export interface AnyProblem {
   detail?: string
   /** `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log. */
   instance?: string
-  /** A code of the public documentation, where one fits: such as `DS1`. */
-  errorCode?: string
   /** For each invalid parameter, what is wrong with it. */
   errors?: Record<string, string[]>
   /** The return that the submission belongs to. */
@@ -1394,6 +1409,8 @@ export interface AnyProblem {
   submissionToken?: string
   /** The parameters as received. */
   content?: Record<string, string>
+  /** A code of the public documentation, where one fits: such as `DS1`. */
+  errorCode?: string
   /** When the occupation was removed. */
   removedDate?: string
   /** The codes that succeed it. */
@@ -1528,6 +1545,8 @@ export interface RunProgress {
   done?: number
   /** All records. */
   total?: number
+  /** The progress of each file. */
+  files?: RunProgressFiles[]
 }
 
 export interface ReceiptDefinition {
@@ -1714,6 +1733,15 @@ export interface CallerLimit {
   remaining?: number
   /** Seconds until this window ends. */
   reset?: number
+}
+
+export interface RunProgressFiles {
+  /** The file, such as `learners`. */
+  file?: string
+  /** Records read of it. */
+  done?: number
+  /** All of its records. */
+  total?: number
 }
 
 /** A file that a definition describes. */

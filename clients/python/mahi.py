@@ -87,6 +87,21 @@ class Problem(TypedDict, total=False):
     detail: str
     #: `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.
     instance: str
+
+
+class SubmissionProblem(TypedDict, total=False):
+    """An error of an operation on a submission, with a code where one fits."""
+
+    #: The kind of problem: a relative reference to a page that explains it.
+    type: str
+    #: A short summary of the kind of problem.
+    title: str
+    #: The HTTP status, repeated.
+    status: int
+    #: What is wrong with this request, and what is allowed.
+    detail: str
+    #: `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.
+    instance: str
     #: A code of the public documentation, where one fits: such as `DS1`.
     errorCode: str
 
@@ -272,8 +287,6 @@ class SimilarCodesProblem(TypedDict, total=False):
     detail: str
     #: `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.
     instance: str
-    #: A code of the public documentation, where one fits: such as `DS1`.
-    errorCode: str
     #: Codes that resemble the given one.
     similarCodes: List[str]
 
@@ -291,8 +304,6 @@ class RemovedOccupationProblem(TypedDict, total=False):
     detail: str
     #: `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.
     instance: str
-    #: A code of the public documentation, where one fits: such as `DS1`.
-    errorCode: str
     #: When the occupation was removed.
     removedDate: str
     #: The codes that succeed it.
@@ -631,8 +642,6 @@ class ResultsProblem(TypedDict, total=False):
     detail: str
     #: `urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.
     instance: str
-    #: `PR1`: a parameter is invalid. `PR2`: the page is past the last one.
-    errorCode: str
     #: For each invalid parameter, what is wrong with it.
     errors: Dict[str, List[str]]
     #: The return that the submission belongs to.
@@ -641,6 +650,8 @@ class ResultsProblem(TypedDict, total=False):
     submissionToken: str
     #: The parameters as received.
     content: Dict[str, str]
+    #: `PR1`: a parameter is invalid. `PR2`: the page is past the last one.
+    errorCode: str
 
 
 class ValidationEntry(TypedDict, total=False):
@@ -848,6 +859,8 @@ class Submission(TypedDict, total=False):
     returnId: str
     #: The name of the return; absent if the service has no such return.
     returnName: str
+    #: Notes of the return for those who submit it.
+    notes: str
     #: When the return is due.
     dueDate: str
     #: The organisation of the submission.
@@ -885,8 +898,7 @@ class SubmissionFile(TypedDict, total=False):
     received: str
     #: Batches since the upload.
     batches: int
-    #: What was guessed about an upload, such as its encoding, and a first line that is not the header of this file;
-    #: only in the response to it.
+    #: What was guessed about the upload, such as its encoding, and a first line that is not the header of this file.
     notes: List[str]
 
 
@@ -1029,6 +1041,8 @@ class SubmittedSubmission(TypedDict, total=False):
     returnId: str
     #: The name of the return; absent if the service has no such return.
     returnName: str
+    #: Notes of the return for those who submit it.
+    notes: str
     #: When the return is due.
     dueDate: str
     #: The organisation of the submission.
@@ -1111,7 +1125,7 @@ class ExplanationList(TypedDict, total=False):
 
 
 class OwnReturn(TypedDict, total=False):
-    """A return, and how far an organisation is with it."""
+    """A return, and, unless an operator lists all, how far an organisation is with it."""
 
     #: The return.
     returnId: str
@@ -1153,7 +1167,7 @@ class OwnReturn(TypedDict, total=False):
 
 
 class ReturnPage(TypedDict, total=False):
-    """A page of the returns of an organisation."""
+    """A page of returns."""
 
     #: Page number of this page, from 1.
     page: int
@@ -1161,7 +1175,7 @@ class ReturnPage(TypedDict, total=False):
     pageSize: int
     #: The returns, the one that opens last first.
     results: List[OwnReturn]
-    #: All returns of the organisation.
+    #: All returns that can be listed this way.
     totalCount: int
 
 
@@ -1219,6 +1233,13 @@ class ReturnCauses(TypedDict, total=False):
     returnId: str
     #: Those of most organisations first; at most 100.
     causes: List[Dict[str, Any]]
+
+
+class SubmissionFiles(TypedDict, total=False):
+    """The files of an archive or a workbook."""
+
+    #: The files that were replaced, in the order of the definition.
+    files: List[SubmissionFile]
 
 
 class BatchResult(TypedDict, total=False):
@@ -2082,17 +2103,20 @@ class _Operations:
         *,
         page: Optional[int] = None,
         page_size: Optional[int] = None,
+        include_indicative: Optional[bool] = None,
     ) -> ReturnPage:
         """List returns. The returns that the service collects from the organisation, with their dates and how far the
-        organisation is with each. Empty if the service collects every return.
+        organisation is with each. Without the header EID, a credential with the scope operate lists all returns,
+        without the state of an organisation. Empty if the service collects every return.
 
         - page: Page number, from 1.
         - page_size: Entries per page, from 1 to 100.
+        - include_indicative: Whether returns of the type Indicative are listed.
         """
         return self._call(
             "GET", "/v1/returns",
-            query={"page": page, "pageSize": page_size},
-            headers={"EID": self._organisation()},
+            query={"page": page, "pageSize": page_size, "includeIndicative": include_indicative},
+            headers={"EID": self._eid},
         )
 
     def get_return_overview(
@@ -2105,7 +2129,8 @@ class _Operations:
     ) -> ReturnOverview:
         """Show how far all organisations are with a return. For the collecting agency: the organisations that have
         not started, have errors, are ready or have submitted, and what changed in the last 24 hours. Without a list
-        of organisations, those of valid keys that may submit are expected. No EID is needed.
+        of organisations, those of valid keys that may submit are expected, unless they are suspended. No EID is
+        needed.
 
         - status: Only organisations with this status.
         - page: Page number, from 1.
@@ -2167,6 +2192,32 @@ class _Operations:
             body={"name": name, "definition": definition, "version": version, "type": type, "opens": opens, "due": due, "closes": closes, "organisations": organisations, "notes": notes},
         )
 
+    def put_submission_files(
+        self,
+        submission_token: str,
+        content: Content,
+        *,
+        content_digest: Optional[str] = None,
+        content_type: Optional[str] = None,
+    ) -> SubmissionFiles:
+        """Upload an archive or a workbook. Replaces files of a submission by those in a ZIP archive, or by the sheets
+        of a workbook (XLSX). Each is recognised by its name, as `mahi check` does; files of the submission that are
+        not in it stay. `notes` say what was guessed, and those of the first file also what was not read. All files
+        are replaced at once: if one is refused, none is.
+
+        - submission_token: The token of the submission.
+        - content_digest: SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.
+        - content: The content: bytes, a path, or a file that is open for reading bytes.
+        - content_type: Its media type: application/octet-stream or application/vnd.ms-excel.sheet.macroenabled.12 or
+        application/vnd.openxmlformats-officedocument.spreadsheetml.sheet or application/x-zip-compressed or
+        application/zip; application/zip by default.
+        """
+        return self._call(
+            "PUT", _path("/v1/submissions/{}/files", submission_token),
+            headers={"EID": self._organisation(), "Content-Digest": content_digest, "Content-Type": content_type or "application/zip"},
+            content=content,
+        )
+
     def put_submission_file(
         self,
         submission_token: str,
@@ -2179,19 +2230,21 @@ class _Operations:
         content_type: Optional[str] = None,
     ) -> SubmissionFile:
         """Upload a file. Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any
-        separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as
-        UTF-8; the response has `notes` about what was guessed, and says if the first line is not the header of this
-        file. Faulty records become findings of the next validation run. The previous file stays until the upload is
-        complete.
+        separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, columns in another spelling, a ZIP archive with only
+        this file, and a workbook (XLSX) with only this sheet. It is stored as UTF-8; `notes` say what was guessed,
+        whether the first line is not the header of this file, and whether it has no records. Faulty records become
+        findings of the next validation run. The previous file stays until the upload is complete.
 
         - submission_token: The token of the submission.
-        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is
-        optional.
+        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or
+        `.xlsx` is optional.
         - content_digest: SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.
         - if_match: The ETag of the file to replace.
         - if_none_match: `*`: store the file only if there is none yet.
         - content: The content: bytes, a path, or a file that is open for reading bytes.
-        - content_type: Its media type: application/x-ndjson or text/csv; text/csv by default.
+        - content_type: Its media type: application/octet-stream or application/vnd.ms-excel.sheet.macroenabled.12 or
+        application/vnd.openxmlformats-officedocument.spreadsheetml.sheet or application/x-ndjson or
+        application/x-zip-compressed or application/zip or text/csv; text/csv by default.
         """
         return self._call(
             "PUT", _path("/v1/submissions/{}/files/{}", submission_token, file_type),
@@ -2208,8 +2261,8 @@ class _Operations:
         ETag as If-Match with the next upload. An error during the download closes the connection.
 
         - submission_token: The token of the submission.
-        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is
-        optional.
+        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or
+        `.xlsx` is optional.
         """
         return _bytes(self._open(
             "GET", _path("/v1/submissions/{}/files/{}", submission_token, file_type),
@@ -2260,8 +2313,8 @@ class _Operations:
         `localId`; within a batch, the last one applies.
 
         - submission_token: The token of the submission.
-        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is
-        optional.
+        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or
+        `.xlsx` is optional.
         - content: Records, each with its `localId` and its fields.
         """
         return self._call(
@@ -2279,8 +2332,8 @@ class _Operations:
         """Delete records. Deletes the records of a file that have the given `localId`s.
 
         - submission_token: The token of the submission.
-        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is
-        optional.
+        - file_type: The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or
+        `.xlsx` is optional.
         - content: The records to delete.
         """
         return self._call(

@@ -5,6 +5,7 @@ import { action, report, type WithDatabase } from '../foundation/command-line/co
 import { replaceFile } from '../foundation/command-line/output-file.ts'
 import { Progress, say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
+import { count as formatCount } from '../foundation/text/format-number.ts'
 import { addCodingCommands } from './codings/commands.ts'
 import { addHistoryCommands } from './history/commands.ts'
 import type { Retention } from './history/revision-log.ts'
@@ -145,7 +146,7 @@ export function addOccupationCommands(
           },
           { existing: true },
         ).finally(() => progress?.stop())
-        say(`Exported ${count} ${count === 1 ? 'record' : 'records'} from ${address}.`)
+        say(`Exported ${formatCount(count, 'record')} from ${address}.`)
       }),
     )
 

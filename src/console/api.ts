@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Delegations } from '../api/access/delegation.ts'
 import type { Principal } from '../api/access/principal.ts'
+import { Problem } from '../api/contract/problems.ts'
 
 /** The problem body of a response (RFC 9457), as far as pages display it. */
 export interface ProblemShown {
@@ -36,6 +37,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
   /** An object is sent as JSON; a stream or bytes unchanged. */
   readonly body?: object | NodeJS.ReadableStream | Buffer
+  /** Aborted when the user leaves, which ends a request with a body. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -57,7 +60,17 @@ export class Api {
 
   /** The response, whatever its status. */
   async send(path: string, call: Call = {}): Promise<LightMyRequestResponse> {
-    return await this.#delegate((credential) => this.#app.inject(this.#describe(path, call, credential)))
+    const { signal } = call
+    const assertHere = () => {
+      if (signal?.aborted === true) throw new Problem('unavailable', 'The user has left.')
+    }
+    assertHere()
+    try {
+      return await this.#delegate((credential) => this.#app.inject(this.#describe(path, call, credential)))
+    } catch (error) {
+      assertHere()
+      throw error
+    }
   }
 
   /** The response as a stream, for large content. Destroying the stream aborts the request, as a client that leaves. */
@@ -81,7 +94,7 @@ export class Api {
 
   #describe(
     path: string,
-    { method = 'GET', query = {}, headers = {}, body }: Call,
+    { method = 'GET', query = {}, headers = {}, body, signal }: Call,
     credential: string,
   ): InjectOptions {
     const parameters = new URLSearchParams(
@@ -98,7 +111,8 @@ export class Api {
         ...(isObject(body) && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { payload: isObject(body) ? JSON.stringify(body) : readBody(body) }),
+      ...(body !== undefined && { payload: isObject(body) ? renderBody(body, signal) : readBody(body) }),
+      ...(signal !== undefined && { signal }),
     }
   }
 
@@ -119,6 +133,10 @@ type Body = NonNullable<Call['body']>
 const isStream = (body: Body): body is NodeJS.ReadableStream => 'pipe' in body
 const isObject = (body: Body | undefined): body is object =>
   body !== undefined && !Buffer.isBuffer(body) && !isStream(body)
+
+/** A request whose body is a text cannot be aborted once the text has been passed on. */
+const renderBody = (body: object, signal: AbortSignal | undefined): Readable | string =>
+  signal === undefined ? JSON.stringify(body) : Readable.from([Buffer.from(JSON.stringify(body))])
 
 /** A stream may have failed before anybody listens, when its client leaves early: its first reader then fails. */
 const readBody = (body: NodeJS.ReadableStream | Buffer): Readable | Buffer =>

@@ -1,11 +1,14 @@
 import type { Command } from 'commander'
+import { LONGEST_NAME } from '../api/access/actor.ts'
 import { readNames } from '../api/access/key-options.ts'
 import { listKeys } from '../api/access/keys.ts'
 import { SCOPES } from '../api/access/principal.ts'
 import { findSessionKey } from '../api/access/session-key.ts'
 import { action, jsonOption, report, type WithDatabase } from '../foundation/command-line/command.ts'
+import { readServiceUrl } from '../foundation/command-line/service-url.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import { fail, UserError } from '../foundation/faults/user-error.ts'
+import { count } from '../foundation/text/format-number.ts'
 import { quote } from '../foundation/text/quote.ts'
 import { link, ownPath } from './links.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from './sessions.ts'
@@ -13,6 +16,7 @@ import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from './sessions.ts'
 interface Flags {
   key?: string
   eid?: string[]
+  name?: string
   url: string
   endSessions?: true
   json?: true
@@ -29,17 +33,22 @@ export function addConsoleCommand(program: Command, withDatabase: WithDatabase):
     .argument('[page]', 'the page to open: its path or its URL, such as /console/submissions')
     .option('--key <id>', 'sign in with this key (default: a key for everything, which lasts 12 hours)')
     .option('--eid <eid...>', 'the organisations that the default key covers')
+    .option(
+      '--name <name>',
+      'who opens the link, for activities and receipts (default: the client of the key)',
+    )
     .option('--url <url>', 'the URL of the service', 'http://127.0.0.1:8080')
     .option('--end-sessions', 'end all sessions and links instead')
     .addOption(jsonOption)
     .action(
-      action(async (page: string | undefined, { key, eid = [], url, endSessions, json }: Flags) => {
+      action(async (page: string | undefined, { key, eid = [], name, url, endSessions, json }: Flags) => {
         const flags = json === true ? { json } : {}
         if (endSessions === true) {
           const ended = await withDatabase((database) => new Sessions(database).endAll())
-          return report(flags, { ended }, `${ended} ${ended === 1 ? 'session' : 'sessions'} ended.`)
+          return report(flags, { ended }, `${count(ended, 'session')} ended.`)
         }
         const { base, to } = readPage(page, url)
+        const shown = name === undefined ? undefined : readName(name)
         const { eid: eids } = readNames(CLIENT, eid)
         const summary = await withDatabase(async (database) => {
           const wanted = { client: CLIENT, scopes: SCOPES, eids, lifetime: LONGEST, rest: IDLE }
@@ -48,7 +57,7 @@ export function addConsoleCommand(program: Command, withDatabase: WithDatabase):
           if (known === undefined || known.revoked !== null || known.expires <= Date.now()) {
             throw new UserError(`--key: there is no valid key ${keyId}. "mahi keys list" shows the keys.`)
           }
-          const secret = await new Sessions(database).createLink(keyId)
+          const secret = await new Sessions(database).createLink(keyId, shown)
           return { url: new URL(link(`/console/link/${secret}`, { to }), base).href, key: keyId }
         })
         if (json === true) return report(flags, summary, '')
@@ -61,9 +70,21 @@ export function addConsoleCommand(program: Command, withDatabase: WithDatabase):
     )
 }
 
+/** The name of a person. No user of the operating system is a default: in a container, it is the image's. */
+function readName(given: string): string {
+  const name = given.trim()
+  if (name === '' || name.length > LONGEST_NAME || /\p{C}/u.test(name))
+    fail({
+      field: '--name',
+      message: `must be a name of at most ${LONGEST_NAME} characters without control characters, not ${quote(given)}`,
+    })
+  return name
+}
+
 /** The service and the page that a link is for. The URL of a page is enough: it names both. */
 function readPage(page: string | undefined, url: string): { base: string; to: string | undefined } {
-  if (page === undefined) return { base: url, to: undefined }
+  const base = readServiceUrl(url, '--url')
+  if (page === undefined) return { base, to: undefined }
   const given = /^https?:\/\//.test(page) ? URL.parse(page) : null
   const path = given === null ? page : given.pathname + given.search
   if (ownPath(path) !== path)
@@ -71,5 +92,5 @@ function readPage(page: string | undefined, url: string): { base: string; to: st
       field: 'page',
       message: `must be a page of the console, such as /console/submissions, not ${quote(page)}`,
     })
-  return { base: given?.origin ?? url, to: path }
+  return { base: given?.origin ?? base, to: path }
 }

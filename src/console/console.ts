@@ -74,6 +74,8 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
   await app.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => sendError(services, error, request, reply))
     scope.addHook('onRequest', (request, reply, done) => {
+      // There is no response to a client that has left.
+      reply.raw.once('close', () => releaseBody(request.raw))
       reply.headers({ 'content-security-policy': POLICY, 'cache-control': 'no-store' })
       if (!isSecure(request) && !isLoopback(request)) return void sendInsecure(reply)
       if (request.method !== 'GET' && request.method !== 'HEAD' && !isSameOrigin(request))
@@ -166,7 +168,7 @@ function openHome(principal: Principal): Outcome {
     content: html`<h1>Nothing to show</h1>
       <p>You are signed in, but your key has none of the scopes that pages of the console need, such as
         <code>occupations:read</code> for the catalogue and <code>validation-results:read</code> for submissions.</p>
-      <p>Ask the operator of this service for a key that has them: <code>mahi keys create --scope …</code>.</p>`,
+      <p>Ask the operator of this service for a key that has them: <code>mahi keys create --scope</code>.</p>`,
   }
 }
 
@@ -197,7 +199,7 @@ function sendUnscoped(
         frame,
         html`<h1>${title}</h1>
           <p class="problem">${detail}</p>
-          <p>Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope} …</code>. Then sign
+          <p>Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope}</code>. Then sign
             out, and sign in with that key.</p>
           <p><a href="/console">Go to your first page</a></p>`,
       ),

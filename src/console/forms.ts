@@ -2,6 +2,7 @@ import type { Multipart, MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../api/contract/problems.ts'
 import { readWhole } from '../api/request/body.ts'
+import { formatNumber } from '../foundation/text/format-number.ts'
 
 /** The largest form without files, in bytes. */
 const MAX_FORM = 1_000_000
@@ -28,7 +29,7 @@ async function read(request: FastifyRequest): Promise<URLSearchParams> {
   if (hasMoreFields(bytes, MAX_FIELDS)) {
     throw new Problem(
       'content-too-large',
-      `The form has more than ${MAX_FIELDS} fields, the most that are allowed.`,
+      `The form has more than ${formatNumber(MAX_FIELDS)} fields, the most that are allowed.`,
     )
   }
   return new URLSearchParams(bytes.toString())
@@ -51,9 +52,11 @@ const parts = new WeakMap<FastifyRequest, AsyncIterator<Multipart>>()
 
 /** Reads the first part of a form with files; empty if it is another one than the named field. */
 export async function readFirstField(request: FastifyRequest, name: string): Promise<string> {
-  const iterator = request.parts()
-  parts.set(request, iterator)
-  const { value: first } = await iterator.next()
+  const { value: first } = await orMalformed(async () => {
+    const iterator = request.parts()
+    parts.set(request, iterator)
+    return await iterator.next()
+  })
   return first?.type === 'field' && first.fieldname === name ? String(first.value) : ''
 }
 
@@ -62,8 +65,22 @@ export async function* readFiles(request: FastifyRequest): AsyncGenerator<Multip
   const iterator = parts.get(request)
   if (iterator === undefined) return
   for (;;) {
-    const { value, done } = await iterator.next()
+    const { value, done } = await orMalformed(() => iterator.next())
     if (done === true) return
     if (value.type === 'file') yield value
+  }
+}
+
+/**
+ * Reads a part of a form with files.
+ *
+ * @throws {Problem} `malformed-body` if the parser fails, whose errors are the client's: it ended, or its form does
+ */
+export async function orMalformed<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    const detail = 'The form is not well-formed multipart/form-data, or has more than 20 files.'
+    throw new Problem('malformed-body', detail, { headers: { connection: 'close' }, cause: error })
   }
 }

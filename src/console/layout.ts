@@ -22,16 +22,31 @@ interface Section {
   readonly path: string
   readonly label: string
   readonly scope: Scope
+  /** Where its other pages are. */
+  readonly also?: readonly string[]
 }
 
 const SECTIONS: readonly Section[] = [
-  { path: '/console/occupations', label: 'Occupations', scope: 'occupations:read' },
+  {
+    path: '/console/occupations',
+    label: 'Occupations',
+    scope: 'occupations:read',
+    also: ['/console/compare'],
+  },
   { path: '/console/code', label: 'Code my list', scope: 'occupations:read' },
   { path: '/console/changes', label: 'Changes', scope: 'occupations:read' },
-  { path: '/console/submissions', label: 'Submissions', scope: 'validation-results:read' },
+  {
+    path: '/console/submissions',
+    label: 'Submissions',
+    scope: 'validation-results:read',
+    also: ['/console/returns'],
+  },
   { path: '/console/rules', label: 'Rules', scope: 'validation-results:read' },
   { path: '/console/operator', label: 'Operator', scope: 'operate' },
 ]
+
+const contains = ({ path, also = [] }: Section, shown: string): boolean =>
+  [path, ...also].some((each) => shown.startsWith(each))
 
 /** The first page that the scopes of somebody allow; `undefined` if there is none. */
 export function homeOf({ scopes }: Principal): string | undefined {
@@ -75,12 +90,12 @@ function renderFrame(frame: Frame, content: ComponentChildren): string {
               <ul>
                 ${sections.map(
                   (section) =>
-                    html`<li><a href=${section.path} aria-current=${path.startsWith(section.path) ? 'page' : undefined}>${section.label}</a></li>`,
+                    html`<li><a href=${section.path} aria-current=${contains(section, path) ? 'page' : undefined}>${section.label}</a></li>`,
                 )}
               </ul>
             </nav>
             <${PostForm} action="/console/sign-out" class="sign-out">
-              <span class="who">${principal.alias ?? principal.client}</span>
+              <span class="who">${principal.name ?? principal.alias ?? principal.client}</span>
               <button type="submit" class="quiet">Sign out</button>
             <//>`
           }

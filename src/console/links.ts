@@ -16,9 +16,6 @@ export const occupationLink = (code: string): string => `/console/occupations/${
 export const submissionLink = (token: string, rest = ''): string =>
   `/console/submissions/${encodeURIComponent(token)}${rest}`
 
-export const count = (number: number, noun: string, plural = `${noun}s`): string =>
-  `${number.toLocaleString('en-NZ')} ${number === 1 ? noun : plural}`
-
 /** A path of the console, or its first page: what a request names must not lead to another site. */
 export function ownPath(path: string | null | undefined): string {
   const base = 'http://localhost'

@@ -1,8 +1,9 @@
+import { formatNumber } from '../foundation/text/format-number.ts'
 import { html, type VNode } from './html.ts'
 import type { Pay } from './records.ts'
 import { Table } from './table.ts'
 
-export const money = (amount: number): string => `$${Math.round(amount).toLocaleString('en-NZ')}`
+export const money = (amount: number): string => `$${formatNumber(Math.round(amount))}`
 
 /** The ends of an axis for all amounts, rounded to tens of thousands. */
 export function payScale(pays: readonly (Pay | undefined)[]): readonly [number, number] {

@@ -52,8 +52,21 @@ async function unlessMissing<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
+/** The titles of the files of a definition, by their names, in its order. */
+export const titlesOf = (rules: Catalogue | undefined): ReadonlyMap<string, string> =>
+  new Map(rules?.definition.files.map(({ file, title }) => [file, title]))
+
+/** Files in the order of their definition. */
+export function orderFiles<T extends { readonly file?: string }>(
+  files: readonly T[],
+  titles: ReadonlyMap<string, string>,
+): T[] {
+  const order = [...titles.keys()]
+  return files.toSorted((one, other) => order.indexOf(one.file ?? '') - order.indexOf(other.file ?? ''))
+}
+
 /** A message without the values of a record, which stand in braces. */
-export const summarise = (message: string): string => message.replace(/"?\{\w+\}"?(\.$)?/g, '…')
+export const summarise = (message: string): string => message.replace(/"?\{[A-Za-z_]\w*\}"?(\.$)?/g, '…')
 
 export const ruleLink = (definition: string, code: string): string =>
   `/console/rules/${encodeURIComponent(definition)}/${encodeURIComponent(code)}`

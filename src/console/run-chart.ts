@@ -1,3 +1,4 @@
+import { formatNumber } from '../foundation/text/format-number.ts'
 import { html, type VNode } from './html.ts'
 
 /** The counts of a finished check. */
@@ -33,7 +34,7 @@ export function RunChart({ runs }: RunChartProperties): VNode {
   const width = LEFT + Math.max(4, shown.length) * STEP
   const y = (number: number) => TOP + HEIGHT - (number / top) * HEIGHT
   const ticks = top === 1 ? [0, 1] : [0, top / 2, top]
-  const number = (value: number) => value.toLocaleString('en-NZ')
+  const number = (value: number) => formatNumber(value)
   const described = shown
     .map(
       ({ runId, errorCount = 0, warningCount = 0 }) =>

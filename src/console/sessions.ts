@@ -76,8 +76,7 @@ export class Sessions {
       [hashSecret(secret), now, now - IDLE],
     )
     if (row === undefined) return undefined
-    const principal =
-      row.key_id === null ? readPrincipal(row.principal) : await findValidKey(this.#database, row.key_id, now)
+    const principal = await this.#readPrincipal(row, now)
     if (principal === undefined) return undefined
     if (now - row.used > NOTE_USE) {
       await this.#database.write('keys', (writer) =>
@@ -85,6 +84,16 @@ export class Sessions {
       )
     }
     return { principal, token: deriveToken(secret) }
+  }
+
+  /** The user of the identity provider, or the key as it is now, with the name that its link gave. */
+  async #readPrincipal(
+    { key_id: keyId, principal }: SessionRow,
+    now: number,
+  ): Promise<Principal | undefined> {
+    const started = readPrincipal(principal)
+    if (keyId === null) return started
+    return withName(await findValidKey(this.#database, keyId, now), started.name)
   }
 
   /** Ends the session of a secret, if it exists. */
@@ -102,13 +111,18 @@ export class Sessions {
     })
   }
 
-  /** Creates the secret of a link; whoever opens it first is signed in with the key. */
-  async createLink(keyId: string): Promise<string> {
+  /**
+   * Creates the secret of a link; whoever opens it first is signed in with the key.
+   *
+   * @param name the name that activities and receipts show, instead of the client of the key
+   */
+  async createLink(keyId: string, name?: string): Promise<string> {
     const secret = randomBytes(32).toString('base64url')
     await this.#database.write('keys', (writer) =>
-      writer.run('insert into console_link (hash, key_id, expires) values ($1, $2, $3)', [
+      writer.run('insert into console_link (hash, key_id, name, expires) values ($1, $2, $3, $4)', [
         hashSecret(secret),
         keyId,
+        name ?? null,
         this.#now() + LINK_LIFETIME,
       ]),
     )
@@ -123,18 +137,24 @@ export class Sessions {
   async openLink(secret: string, previous?: string): Promise<string | undefined> {
     const now = this.#now()
     const linkHash = hashSecret(secret)
-    const keyId = await this.#database.write('keys', async (writer) => {
-      const row = await writer.get<{ key_id: string }>(
-        'select key_id from console_link where hash = $1 and expires > $2',
+    const opened = await this.#database.write('keys', async (writer) => {
+      const row = await writer.get<{ key_id: string; name: string | null }>(
+        'select key_id, name from console_link where hash = $1 and expires > $2',
         [linkHash, now],
       )
       // If two requests open a link at once, only one of them deletes it.
       const deleted = await writer.run('delete from console_link where hash = $1', [linkHash])
-      return deleted === 1 ? row?.key_id : undefined
+      return deleted === 1 ? row : undefined
     })
-    const principal = keyId === undefined ? undefined : await findValidKey(this.#database, keyId, now)
+    if (opened === undefined) return undefined
+    const { key_id: keyId, name } = opened
+    const principal = withName(await findValidKey(this.#database, keyId, now), name ?? undefined)
     return principal === undefined ? undefined : await this.start(principal, keyId, previous)
   }
+}
+
+function withName(principal: Principal | undefined, name: string | undefined): Principal | undefined {
+  return principal === undefined || name === undefined ? principal : { ...principal, name }
 }
 
 function hashSecret(secret: string): string {

@@ -1,4 +1,5 @@
 import { cloneElement, isValidElement, toChildArray } from 'preact'
+import { formatNumber } from '../foundation/text/format-number.ts'
 import { type ComponentChildren, html, type VNode } from './html.ts'
 
 /** The heading of a column: its name, or the name with what is special about it. */
@@ -84,7 +85,7 @@ export function Pager({ page, pages, to, last = false }: PagerProperties): VNode
   if (pages <= 1) return null
   return html`<nav class="pager" aria-label="Pages">
     ${page > 1 && html`<a rel="prev" href=${to(page - 1)}>Previous</a>`}
-    <span>Page ${page.toLocaleString('en-NZ')} of ${pages.toLocaleString('en-NZ')}</span>
+    <span>Page ${formatNumber(page)} of ${formatNumber(pages)}</span>
     ${page < pages && html`<a rel="next" href=${to(page + 1)}>Next</a>`}
     ${last && page < pages && html`<a href=${to(pages)}>Last</a>`}
   </nav>`

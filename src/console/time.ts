@@ -1,5 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import { lastDayOf } from '../foundation/text/zoned-time.ts'
 import { html, type VNode } from './html.ts'
 
 /** The time zone in which pages show instants. */
@@ -8,29 +9,31 @@ export const TimeZone = createContext('UTC')
 interface TimeProperties {
   /** An instant as RFC 3339; nothing is shown without one. */
   readonly at: string | undefined
-}
-
-/** An instant for people: `23 Nov 2026, 15:12`; with its zone where that is UTC. */
-export function Time({ at }: TimeProperties): VNode | null {
-  const zone = useContext(TimeZone)
-  if (at === undefined) return null
-  return html`<time datetime=${at}>${formatTime(at, zone)}</time>`
-}
-
-interface UntilProperties extends TimeProperties {
-  /** The zone of the date; by default that of the pages. */
+  /** Its zone; by default that of the pages. */
   readonly zone?: string | undefined
 }
 
-const DAY = 86_400_000
-
-/** The end of a period: the last day of it if it ends at midnight, and otherwise the instant. */
-export function Until({ at, zone }: UntilProperties): VNode | null {
+/** An instant for people: `23 Nov 2026, 15:12`; with its zone where that is UTC. */
+export function Time({ at, zone }: TimeProperties): VNode | null {
   const pages = useContext(TimeZone)
   if (at === undefined) return null
-  const [, time = ''] = formatTime(at, zone ?? pages).split(', ')
-  if (!time.startsWith('00:00')) return html`<${Time} at=${at} />`
-  const [day] = formatTime(new Date(Date.parse(at) - DAY / 2).toISOString(), zone ?? pages).split(', ')
+  return html`<time datetime=${at}>${formatTime(at, zone ?? pages)}</time>`
+}
+
+/** The day of an instant: `23 Nov 2026`. */
+export function Day({ at, zone }: TimeProperties): VNode | null {
+  const pages = useContext(TimeZone)
+  if (at === undefined) return null
+  return html`<time datetime=${at}>${formatTime(at, zone ?? pages).split(', ')[0]}</time>`
+}
+
+/** The end of a period: the last day of it if it ends at midnight, and otherwise the instant. */
+export function Until({ at, zone }: TimeProperties): VNode | null {
+  const pages = useContext(TimeZone)
+  if (at === undefined) return null
+  const last = lastDayOf(Date.parse(at), zone ?? pages)
+  if (last === undefined) return html`<${Time} at=${at} zone=${zone} />`
+  const day = formatTime(new Date(last).toISOString(), zone ?? pages).split(', ')[0]
   return html`<time datetime=${at}>${day}</time>`
 }
 

@@ -3,6 +3,7 @@ import { action, jsonOption, report } from '../foundation/command-line/command.t
 import { openDatabase } from '../foundation/database/open.ts'
 import { createSealer } from '../foundation/database/seal-keys.ts'
 import { fail } from '../foundation/faults/user-error.ts'
+import { count, formatBytes } from '../foundation/text/format-number.ts'
 import { keepAccesses } from '../submissions/accesses/access-log.ts'
 import { findUnchecked, type KeySettings } from '../submissions/encryption/open-sealer.ts'
 import { eraseAgain } from '../submissions/retention/erasures.ts'
@@ -44,7 +45,7 @@ export function addBackupCommands(
         await report(
           flags,
           backup,
-          `Wrote ${backup.file}: ${backup.bytes} bytes. Keep it as safe as the database.`,
+          `Wrote ${backup.file}: ${formatBytes(backup.bytes)}. Keep it as safe as the database.`,
         )
       }),
     )
@@ -71,10 +72,16 @@ export function addBackupCommands(
         await report(
           flags,
           { file, restored: true, erased },
-          `Restored. Changes since the backup are gone, also those that were made during the restore. Submissions that were deleted after the backup, and were deleted again: ${erased}. Keys that were revoked after the backup are valid again: see "mahi keys revoke --from-audit".`,
+          `Restored. Changes since the backup are gone, also those that were made during the restore. ${describeErased(erased)}Keys that were revoked after the backup are valid again: see "mahi keys revoke --from-audit".`,
         )
       }),
     )
+}
+
+/** Says that submissions stay deleted, if any had been deleted after the backup. */
+function describeErased(erased: number): string {
+  if (erased === 0) return ''
+  return `${count(erased, 'submission')} that had been deleted after the backup ${erased === 1 ? 'was' : 'were'} deleted again. `
 }
 
 interface BackupFlags {

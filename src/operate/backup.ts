@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
@@ -24,6 +24,10 @@ export async function backUp(url: string, file: string): Promise<Backup> {
   const part = `${file}.part`
   try {
     database = await connectDatabase(url, { existing: true })
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+      throw new DatabaseUnusable(
+        `${file} is a folder. Name a file, such as ${join(file, 'mahi.backup')}, or keep several in it with --keep`,
+      )
     closeSync(openSync(part, 'w', 0o600))
     chmodSync(part, 0o600)
     if (url.startsWith('sqlite:')) {
@@ -73,7 +77,7 @@ function sayUnrecorded(): void {
 async function describeFailure(database: Database | undefined, error: unknown): Promise<unknown> {
   if (!(error instanceof DatabaseUnusable)) return error
   const what = `${error.message}. No backup was written, and the service is unchanged`
-  const todo = 'Correct this and run the command again'
+  const todo = 'Correct this and run the command again.'
   if (database === undefined) return new DatabaseUnusable(`${what}. ${todo}`, { cause: error })
   await recordFailure(database, PROGRAM, error.message).catch(() => undefined)
   const [newest] = await listBackups(database).catch(() => [])
@@ -124,6 +128,8 @@ export async function copyPages(from: string, to: string): Promise<void> {
 export function checkSqlite(file: string): void {
   const backup = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
+    // SQLite notices missing pages, but reads the missing end of the last one as zeros.
+    if (statSync(file).size % Number(backup.pragma('page_size', { simple: true })) !== 0) throw damaged(file)
     const faults = backup.pragma('integrity_check') as { integrity_check: string }[]
     const tables = backup.prepare(`select 1 from sqlite_master where name = 'migration'`).all()
     if (faults[0]?.integrity_check !== 'ok' || tables.length === 0) throw damaged(file)
@@ -147,6 +153,10 @@ const UNWRITABLE = /^SQLITE_(?:READONLY|CANTOPEN|PERM|FULL|IOERR)/
 
 export function explainFile(error: unknown, file: string): unknown {
   const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT' && !existsSync(dirname(file)))
+    return new DatabaseUnusable(`${file} cannot be written: the folder ${dirname(file)} does not exist`, {
+      cause: error,
+    })
   if (error instanceof Sqlite.SqliteError && UNWRITABLE.test(code ?? ''))
     return new DatabaseUnusable(
       `${file} cannot be written (${code}): run the command as the user of the service, with room for the file`,

@@ -76,7 +76,9 @@ export function addUpkeepCommands(program: Command, options: UpkeepOptions): voi
         if (flags.json) return writeOut(`${JSON.stringify({ findings })}\n`)
         for (const { name, state, message } of findings)
           await writeOut(`${state.padEnd(8)} ${name.padEnd(18)} ${message}\n`)
-        if (process.exitCode !== 1) say('The service can start.')
+        if (process.exitCode === 1) return
+        const isTaken = findings.some(({ name, state }) => /PORT$/.test(name) && state === 'warning')
+        say(isTaken ? 'The service can start once its ports are free.' : 'The service can start.')
       }),
     )
 

@@ -7,6 +7,7 @@ import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
 import { isMigrated } from '../foundation/database/migrate.ts'
 import { connectDatabase, openDatabase } from '../foundation/database/open.ts'
+import { count as formatCount } from '../foundation/text/format-number.ts'
 import { type CopiedTable, copyDatabase, count } from './copy.ts'
 import { listTables, type Table } from './tables.ts'
 
@@ -25,7 +26,9 @@ export function addCopyCommand(program: Command): void {
         })
         const rows = tables.reduce((sum, table) => sum + table.rows, 0)
         if (json) return writeOut(`${JSON.stringify({ tables, rows })}\n`)
-        say(`Copied ${rows} rows of ${tables.length} tables. Counts and digests are equal in both databases.`)
+        say(
+          `Copied ${formatCount(rows, 'row')} of ${formatCount(tables.length, 'table')}. Counts and digests are equal in both databases.`,
+        )
       }),
     )
 }

@@ -1,12 +1,15 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { connect as connectTcp, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { hasTables, isMigrated } from '../foundation/database/migrate.ts'
 import { connectDatabase } from '../foundation/database/open.ts'
 import type { SealKey } from '../foundation/database/seal.ts'
 import { createSealer } from '../foundation/database/seal-keys.ts'
+import { count, formatBytes, formatNumber } from '../foundation/text/format-number.ts'
+import { showDay } from '../foundation/text/zoned-time.ts'
 import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
 import { countByKey } from '../submissions/encryption/reencrypt.ts'
-import { readStatus } from './status.ts'
+import { readKeys, readStatus } from './status.ts'
 
 /** The settings that can be tested. */
 export interface TriedSettings {
@@ -17,6 +20,8 @@ export interface TriedSettings {
   readonly JWT_JWKS_URL?: string
   readonly ENCRYPTION_KEYS?: readonly SealKey[]
   readonly ENCRYPTION_KEYS_FILE?: readonly SealKey[]
+  readonly CHECK_FOLDER?: string | undefined
+  readonly CHECK_DISK_MB: number
   readonly HOST: string
   readonly PORT: number
   readonly METRICS_HOST: string
@@ -44,8 +49,10 @@ export async function examine(settings: TriedSettings): Promise<Finding[]> {
   const checks: [string, () => Promise<Outcome> | Outcome][] = [
     ['Node.js', () => good(process.version)],
     ['DATABASE_URL', () => tryDatabase(settings.DATABASE_URL)],
+    ['API keys', () => examineKeys(settings.DATABASE_URL)],
     ['SQLite file', () => examineFile(settings.DATABASE_URL)],
     ['ENCRYPTION_KEYS', () => examineEncryption(settings)],
+    ['CHECK_FOLDER', () => examineFolder(settings)],
     ['DATABASE_READ_URL', () => tryOptional(settings.DATABASE_READ_URL, tryDatabase)],
     ['REDIS_URL', () => tryOptional(settings.REDIS_URL, tryPort)],
     ['JWT_JWKS_URL', () => tryOptional(settings.JWT_JWKS_URL, tryWeb)],
@@ -67,22 +74,33 @@ export async function examine(settings: TriedSettings): Promise<Finding[]> {
 async function tryDatabase(url: string): Promise<Outcome> {
   const database = await connectDatabase(url, { existing: true })
   try {
-    if (!(await hasTables(database))) return bad('It has no tables yet: run "mahi migrate".')
+    if (!(await hasTables(database))) return bad('The database has no tables yet: run "mahi migrate".')
     if (!(await isMigrated(database)))
-      return warning('Its tables are older than this version: run "mahi migrate".')
+      return warning('The tables of the database are older than this version: run "mahi migrate".')
     if (database.dialect.name === 'postgres' && (await isRecovering(database)))
-      return good('It answers; it is a standby.')
-    const { occupations, keys } = await readStatus(database)
+      return good('The database works. It is a standby.')
+    const { occupations } = await readStatus(database)
     if (occupations === 0)
-      return warning('It answers, without occupations: run "mahi occupations import FILE".')
-    if (keys.valid === 0)
-      return warning('It answers, without a valid key: run "mahi keys create --client NAME".')
-    const [first] = keys.expiring
+      return warning('The database works. It has no occupations yet: run "mahi occupations import FILE".')
+    return good('The database works, and its tables are up to date.')
+  } finally {
+    await database.close()
+  }
+}
+
+async function examineKeys(url: string): Promise<Outcome> {
+  const database = await connectDatabase(url, { existing: true })
+  try {
+    if (!(await hasTables(database))) return good('There are none yet.')
+    if (!(await isMigrated(database))) return good('Not examined: the tables are older than this version.')
+    const { valid, expiring } = await readKeys(database, Date.now())
+    if (valid === 0) return warning('There is no valid key: run "mahi keys create --client NAME".')
+    const first = expiring.find(({ replacedBy }) => replacedBy === undefined)
     if (first !== undefined)
       return warning(
-        `Key ${first.id} expires on ${first.expires.slice(0, 10)}: run "mahi keys rotate ${first.id}".`,
+        `The key ${first.id} of ${first.clientId} expires on ${showDay(Date.parse(first.expires))}: run "mahi keys rotate ${first.id}".`,
       )
-    return good('It answers, and its tables are up to date.')
+    return good(`${count(valid, 'valid key')}.`)
   } finally {
     await database.close()
   }
@@ -97,10 +115,10 @@ async function examineEncryption(settings: TriedSettings): Promise<Outcome> {
     await findUnchecked(database, sealer)
     if (keyId === null) return good('Not used.')
     const others = (await countByKey(database)).filter(({ id }) => id !== keyId)
-    const count = others.reduce((sum, each) => sum + each.count, 0)
-    if (count === 0) return good(`"${keyId}" encrypts everything.`)
+    const total = others.reduce((sum, each) => sum + each.count, 0)
+    if (total === 0) return good(`"${keyId}" encrypts everything.`)
     return warning(
-      `${count} files or runs are encrypted with another key or not at all: run "mahi submissions reencrypt".`,
+      `${total === 1 ? '1 file or run is' : `${formatNumber(total)} files or runs are`} encrypted with another key or not at all: run "mahi submissions reencrypt".`,
     )
   } finally {
     await database.close()
@@ -120,6 +138,28 @@ function examineFile(url: string): Outcome {
       `Others may read it (mode ${mode.toString(8)}), and it holds personal data: chmod 600 ${path}`,
     )
   return good('Only its owner may read it.')
+}
+
+/** Where validations keep their files meanwhile. */
+function examineFolder({ CHECK_FOLDER: folder = tmpdir(), CHECK_DISK_MB }: TriedSettings): Outcome {
+  const otherwise = 'or name another folder in CHECK_FOLDER: validations fail until then.'
+  const found = statSync(folder, { throwIfNoEntry: false })
+  if (found === undefined) return good(`${folder} does not exist yet; the service creates it.`)
+  if (!found.isDirectory()) return bad(`${folder} is not a folder: make it one, ${otherwise}`)
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+  } catch {
+    return bad(`${folder} cannot be written: let the user of the service write to it, ${otherwise}`)
+  }
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  const most = CHECK_DISK_MB * 2 ** 20
+  const has = `${folder} has ${formatBytes(free)} of free space`
+  if (free < most)
+    return warning(
+      `${has}, and a validation may need ${formatBytes(most)} (CHECK_DISK_MB): free some, or lower it.`,
+    )
+  return good(`${has}.`)
 }
 
 async function tryOptional(
@@ -162,7 +202,7 @@ async function tryListen(port: number, host: string, setting: string): Promise<O
       resolve(
         error.code === 'EADDRINUSE'
           ? warning(
-              `Port ${port} is in use, which is right where the service runs. Otherwise choose another.`,
+              `Port ${port} is in use, which is right where the service runs. Otherwise choose another, or end the other program.`,
             )
           : bad(`The service cannot listen on ${host}:${port} (${error.code}).`),
       ),

@@ -10,6 +10,15 @@ interface Invocation {
   readonly parameters: readonly string[]
 }
 
+/** What to do about a failure, where its message does not say it. */
+function adviseOn(program: Invocation['program'], message: string): string {
+  // It only reads the file of a backup.
+  if (program === 'pg_restore') return '. The file may be damaged: use another backup, or copy this one again'
+  if (program === 'psql' && message.endsWith('No space left on device'))
+    return '. Free some space on the server and run the command again'
+  return ''
+}
+
 /**
  * Runs a program of PostgreSQL.
  *
@@ -82,11 +91,11 @@ function start({ program, url, parameters }: Invocation, stdio: ('ignore' | 'pip
           : error,
       ),
     )
-    child.once('close', (code, signal) =>
-      code === 0
-        ? resolve()
-        : reject(new DatabaseUnusable(`${program} failed: ${describe(said) ?? signal ?? `status ${code}`}`)),
-    )
+    child.once('close', (code, signal) => {
+      if (code === 0) return resolve()
+      const message = describe(said) ?? signal ?? `status ${code}`
+      reject(new DatabaseUnusable(`${program} failed: ${message}${adviseOn(program, message)}`))
+    })
   })
   ended.catch(() => undefined)
   return { child, ended }

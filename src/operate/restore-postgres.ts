@@ -5,10 +5,13 @@ import { damaged, schemaOf } from './backup.ts'
 import { moveDump } from './move-dump.ts'
 import { pipePrograms, runProgram } from './postgres-programs.ts'
 
-/** How long the switch waits for readers of the old tables, in milliseconds: new readers wait as long. */
-const LOCK_TIMEOUT = 1_000
+/**
+ * How long the switch waits for readers of the old tables, in milliseconds: new readers wait as long. After a second, by
+ * default, the server would end one of two transactions that wait for each other, which could be that of a reader.
+ */
+const LOCK_TIMEOUT = 500
 /** Attempts to switch, and the pause between them in milliseconds, in which readers continue. */
-const ATTEMPTS = 100
+const ATTEMPTS = 120
 const PAUSE = 2_000
 
 /**
@@ -23,10 +26,10 @@ export async function restorePostgres(
   file: string,
   prepare: (restored: Database) => Promise<void>,
 ): Promise<void> {
-  const source = await findSchema(file)
   const schema = await schemaOf(target)
-  const beside = `${schema.slice(0, 55)}_restore`
   await assertPrivileges(target, schema)
+  const source = await findSchema(file)
+  const beside = `${schema.slice(0, 55)}_restore`
   const drop = (writer: Writer) => writer.run(`drop schema if exists ${quote(beside)} cascade`)
   await target.write('schema', async (writer) => {
     // A command that was killed may have left one.

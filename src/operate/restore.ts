@@ -89,7 +89,7 @@ function explainFailure(error: unknown, file: string): unknown {
       : error.message
   if (message === error.message && message.includes(UNCHANGED)) return error
   return new DatabaseUnusable(
-    `${message}. ${UNCHANGED}: nothing was restored, and the service can continue`,
+    `${message}. ${UNCHANGED}: nothing was restored, and the service can continue.`,
     {
       cause: error,
     },
@@ -114,6 +114,7 @@ function readStart(file: string): string {
     }
   } catch (cause) {
     const { code = '' } = cause as NodeJS.ErrnoException
+    if (code === 'EISDIR') throw new DatabaseUnusable(`${file} is a folder. Name a backup in it`, { cause })
     const advice = code === 'EACCES' ? ': run the command as the user that made the backup' : ''
     throw new DatabaseUnusable(`${file} cannot be read (${code})${advice}`, { cause })
   }

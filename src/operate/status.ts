@@ -1,11 +1,12 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { listKeys, SESSION_LIFETIME } from '../api/access/keys.ts'
+import { type KeyDescription, listKeys, SESSION_LIFETIME } from '../api/access/keys.ts'
 import { readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
 import { readRevisions } from '../foundation/database/revisions.ts'
 import { countJobs, type JobCounts } from '../foundation/jobs/queue.ts'
 import { VERSION } from '../foundation/package/root.ts'
+import { count, formatBytes, formatNumber } from '../foundation/text/format-number.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { countByKey } from '../submissions/encryption/reencrypt.ts'
 import { countRuns } from '../submissions/findings/runs.ts'
@@ -44,7 +45,8 @@ export interface Status {
     readonly valid: number
     readonly expired: number
     readonly revoked: number
-    readonly expiring: readonly { id: string; clientId: string; expires: string }[]
+    /** With the id of the key that replaces it, if there is one: nobody needs to renew it. */
+    readonly expiring: readonly { id: string; clientId: string; expires: string; replacedBy?: string }[]
   }
 }
 
@@ -142,7 +144,8 @@ async function readQueue(reader: Reader, now: number): Promise<Pick<Status, 'que
   }
 }
 
-async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
+/** Counts the keys, and lists those that expire soon. */
+export async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
   const all = await listKeys(reader)
   const alive = all.filter(({ revoked }) => revoked === null)
   const valid = alive.filter(({ expires }) => expires > now)
@@ -156,25 +159,49 @@ async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
           expires <= now + EXPIRING_DAYS * DAY && expires - created > SESSION_LIFETIME,
       )
       .sort((a, b) => a.expires - b.expires)
-      .map(({ id, client, expires }) => ({ id, clientId: client, expires: formatTimestamp(expires) })),
+      .map((key) => {
+        const { id, client, expires } = key
+        const successor = findSuccessor(key, valid)
+        const replaced = successor === undefined ? {} : { replacedBy: successor.id }
+        return { id, clientId: client, expires: formatTimestamp(expires), ...replaced }
+      }),
   }
+}
+
+/** The key that can do the same for the same client, and is valid for longer, as one that `keys rotate` has made. */
+function findSuccessor(old: KeyDescription, valid: readonly KeyDescription[]): KeyDescription | undefined {
+  const holdsAll = (all: readonly string[], some: readonly string[]) =>
+    some.every((each) => all.includes(each))
+  return valid.find(
+    ({ client, created, expires, scopes, eids }) =>
+      client === old.client &&
+      created >= old.created &&
+      expires > old.expires &&
+      holdsAll(scopes, old.scopes) &&
+      holdsAll(eids, old.eids),
+  )
 }
 
 /** The status as text, with one item per line. */
 export function describeStatus(status: Status): string {
   const { submissions, queue, encryption, backups, keys } = status
-  const states = Object.entries(submissions.byState).map(([state, count]) => `${count} ${state}`)
-  const encrypted = encryption.map(({ id, count }) => `${count} ${id === null ? 'not' : `with ${id}`}`)
+  const states = Object.entries(submissions.byState).map(([state, runs]) => `${formatNumber(runs)} ${state}`)
+  const encrypted = encryption.map(
+    ({ id, count: kept }) => `${formatNumber(kept)} ${id === null ? 'not' : `with ${id}`}`,
+  )
   const lines: [string, string][] = [
     ['Version', status.version],
     ['Database', `${status.database}, ${formatBytes(status.bytes)}`],
     ...(status.free === null ? [] : ([['Disk', `${formatBytes(status.free)} free`]] as [string, string][])),
-    ['Occupations', `${status.occupations}; last import ${status.lastImport ?? 'never'}`],
+    ['Occupations', `${formatNumber(status.occupations)}; last import ${status.lastImport ?? 'never'}`],
     ['Search index', describeIndex(status.searchIndex)],
-    ['Submissions', `${submissions.total}${states.length > 0 ? `; runs: ${states.join(', ')}` : ''}`],
+    [
+      'Submissions',
+      `${formatNumber(submissions.total)}${states.length > 0 ? `; runs: ${states.join(', ')}` : ''}`,
+    ],
     [
       'Queue',
-      `${queue.waiting} waiting, ${queue.running} running${queue.running === 0 ? '' : ` on ${status.workers} workers`}`,
+      `${formatNumber(queue.waiting)} waiting, ${queue.running} running${queue.running === 0 ? '' : ` on ${count(status.workers, 'worker')}`}`,
     ],
     ['Encryption', `files and runs: ${encrypted.join(', ') || 'none'}`],
     ...(backups.length === 0
@@ -182,8 +209,11 @@ export function describeStatus(status: Status): string {
       : backups.map((backup) => ['Backup', showBackup(backup)] as [string, string])),
     ['Keys', `${keys.valid} valid, ${keys.expired} expired, ${keys.revoked} revoked`],
     ...keys.expiring.map(
-      ({ id, clientId, expires }) =>
-        ['Expiring', `${id}  ${clientId}  ${expires.slice(0, 10)}`] as [string, string],
+      ({ id, clientId, expires, replacedBy }) =>
+        [
+          'Expiring',
+          `${id}  ${clientId}  ${expires.slice(0, 10)}${replacedBy === undefined ? '' : `; ${replacedBy} replaces it`}`,
+        ] as [string, string],
     ),
   ]
   return lines.map(([name, text]) => `${name.padEnd(13)} ${text}\n`).join('')
@@ -201,11 +231,6 @@ function describeIndex({ state, bytes, revision, failed, reason }: SearchIndexSt
   return `could not be built on ${failed}: ${reason}; ${meanwhile}. Build it with "mahi occupations index"`
 }
 
-function formatBytes(bytes: number): string {
-  const mebibytes = bytes / 2 ** 20
-  return mebibytes < 1024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`
-}
-
 /** The text for somebody who starts a server in a terminal: its URL, and what is missing. */
 export async function describeServer(url: string, database: Database): Promise<string> {
   const { occupations, keys } = await readStatus(database)
@@ -213,7 +238,6 @@ export async function describeServer(url: string, database: Database): Promise<s
     ...(occupations === 0 ? ['Import occupations: mahi occupations import FILE'] : []),
     ...(keys.valid === 0 ? ['Make a key for each client: mahi keys create --client NAME'] : []),
   ]
-  const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
-  const holds = `Mahi serves ${url} with ${plural(occupations, 'occupation')} and ${plural(keys.valid, 'valid key')}.`
+  const holds = `Mahi serves ${url} with ${count(occupations, 'occupation')} and ${count(keys.valid, 'valid key')}.`
   return [holds, ...missing, 'Ctrl+C stops it.'].join('\n')
 }

@@ -1,16 +1,18 @@
 import { type Command, Option } from 'commander'
 import { MahiError } from '../../client/src/errors.ts'
-import { type Client, createClient } from '../../client/src/index.ts'
+import type { Client } from '../../client/src/index.ts'
 import type { ResultsSummary } from '../../client/src/types.ts'
 import type { ValidationFinding } from '../../client/src/validation-results.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
 import { replaceFile } from '../foundation/command-line/output-file.ts'
+import { readServiceUrl } from '../foundation/command-line/service-url.ts'
 import { Progress, say, writeOut } from '../foundation/command-line/terminal.ts'
+import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { FORMATS, type Format } from './formats.ts'
 import { checkMirror, type MirrorOptions, mirrorOccupations } from './mirror.ts'
 import { describeResults, writeResults } from './results.ts'
-import { announceRetry, askService, assertKey, KEY_VARIABLE, readUrl } from './service.ts'
-import { createSource, DEADLINE, UNREACHABLE_DEADLINE } from './source.ts'
+import { type Asking, askService, assertKey, createRetryNotice, KEY_VARIABLE, openClient } from './service.ts'
+import { createSource, DEADLINE } from './source.ts'
 import { listPartial } from './submissions.ts'
 
 interface MirrorFlags {
@@ -23,8 +25,8 @@ interface MirrorFlags {
 const formatOption = (fallback: Format) =>
   new Option('--format <format>', 'output format').choices([...FORMATS]).default(fallback)
 
-/** Adds `mirror`, and `fetch` to the commands of `results`. */
-export function addMirrorCommands(program: Command, results: Command, apiKey: string | undefined): void {
+/** Adds `mahi mirror`. */
+export function addMirrorCommand(program: Command, apiKey: string | undefined): void {
   program
     .command('mirror')
     .description(`keep a copy of a service's catalogue in a folder; ${KEY_VARIABLE} holds the API key`)
@@ -36,8 +38,8 @@ export function addMirrorCommands(program: Command, results: Command, apiKey: st
     .addOption(jsonOption)
     .action(
       action(async (url: string, folder: string, flags: MirrorFlags) => {
-        const baseUrl = readUrl(url)
-        const source = createSource(baseUrl, assertKey(apiKey), announceRetry)
+        const baseUrl = readServiceUrl(url, '<url>')
+        const source = createSource(baseUrl, assertKey(apiKey), createRetryNotice(baseUrl))
         const progress = new Progress('records')
         const options: MirrorOptions = {
           url: baseUrl,
@@ -48,10 +50,17 @@ export function addMirrorCommands(program: Command, results: Command, apiKey: st
           onProgress: progress.onRecords,
         }
         const run = flags.check ? check : mirror
-        await run(options, flags, () => progress.stop())
+        // A catalogue may be public, so the service decides whether a key is needed.
+        const anonymous = apiKey === undefined ? ('occupations:read' as const) : undefined
+        const ask: Ask = (work) =>
+          askService(baseUrl, work, { field: '<url>', anonymous }).finally(() => progress.stop())
+        await run(options, flags, ask)
       }),
     )
+}
 
+/** Adds `fetch` to the commands of `results`. */
+export function addFetchCommand(results: Command, apiKey: string | undefined): void {
   results
     .command('fetch')
     .description(
@@ -64,12 +73,15 @@ export function addMirrorCommands(program: Command, results: Command, apiKey: st
     .option('--output <file>', 'write to a file, replacing it once all findings are written')
     .action(
       action(async (url: string, token: string, { eid, format, output }: FetchFlags) => {
-        const client = openClient(readUrl(url), eid, assertKey(apiKey))
+        const asking: Asking = { field: '<url>' }
+        const scope = 'validation-results:read'
+        const client = openClient(url, eid, apiKey, scope, { ...asking, deadline: DEADLINE })
         const entries = fetchEntries(client, token)
         const write = (append: (text: string) => Promise<void>) =>
-          askService(url, () => writeResults(entries, format, append))
+          askService(url, () => writeResults(entries, format, append), asking)
         say(describeResults(await (output === undefined ? write(writeOut) : replaceFile(output, write))))
-        for (const each of listPartial(await askService(url, () => summarise(client, token)))) say(each)
+        for (const each of listPartial(await askService(url, () => summarise(client, token), asking)))
+          say(each)
       }),
     )
 }
@@ -80,38 +92,31 @@ interface FetchFlags {
   output?: string
 }
 
-async function mirror(options: MirrorOptions, flags: MirrorFlags, done: () => void): Promise<void> {
-  const { notice, ...summary } = await askService(options.url, () => mirrorOccupations(options)).finally(done)
+/** Calls the service for the work of a mirror. */
+type Ask = <T>(work: () => Promise<T>) => Promise<T>
+
+async function mirror(options: MirrorOptions, flags: MirrorFlags, ask: Ask): Promise<void> {
+  const { notice, ...summary } = await ask(() => mirrorOccupations(options))
   if (notice !== undefined) say(notice)
   const { added, changed, removed, total, file } = summary
-  const text = `${added} added, ${changed} changed, ${removed} removed; ${total} records in ${file}.`
+  const text = `${formatNumber(added)} added, ${formatNumber(changed)} changed, ${formatNumber(removed)} removed; ${count(total, 'record')} in ${file}.`
   await report(flags, { ...summary, ...(notice && { notice }) }, text)
 }
 
-async function check(options: MirrorOptions, flags: MirrorFlags, done: () => void): Promise<void> {
-  const summary = await askService(options.url, () => checkMirror(options)).finally(done)
+async function check(options: MirrorOptions, flags: MirrorFlags, ask: Ask): Promise<void> {
+  const summary = await ask(() => checkMirror(options))
   const { added, changed, removed, total, damaged } = summary
   const differs = added + changed + removed > 0 || damaged === true
   if (differs) process.exitCode = 1
-  const text = `${added} are missing, ${changed} differ, ${removed} are no longer there`
+  const text = `${count(added, 'is', 'are')} missing, ${count(changed, 'differs', 'differ')}, ${count(removed, 'is', 'are')} no longer there`
   const damage = damaged ? '. Its file is damaged: run the command with --full' : ''
   await report(
     flags,
     { ...summary, same: !differs },
-    differs ? `The copy is not the same: ${text}${damage}.` : `The copy is the same: ${total} records.`,
+    differs
+      ? `The copy is not the same: ${text}${damage}.`
+      : `The copy is the same: ${count(total, 'record')}.`,
   )
-}
-
-function openClient(baseUrl: string, eid: string, apiKey: string | undefined): Client {
-  return createClient({
-    baseUrl,
-    apiKey,
-    eid,
-    deadline: DEADLINE,
-    unreachableDeadline: UNREACHABLE_DEADLINE,
-    onRetry: announceRetry,
-    cachedPages: 0,
-  })
 }
 
 /** A service that has only the specified operations has no summary, and says nothing about findings that it lacks. */

@@ -1,3 +1,5 @@
+import { dropEnd } from '../foundation/text/drop-end.ts'
+
 /** How long the start page may take: the result of the command does not depend on it. */
 const PATIENCE = 5_000
 
@@ -6,7 +8,7 @@ const MOST = 16_384
 
 /** The page of a submission in the console, if the start page of the service says that it has one. */
 export async function findConsolePage(url: string, token: string, eid: string): Promise<string | undefined> {
-  const base = url.replace(/\/+$/, '')
+  const base = dropEnd(url, (character) => character === '/')
   try {
     const response = await fetch(`${base}/`, {
       headers: { accept: 'application/json' },

@@ -4,6 +4,7 @@ import type { Scope } from '../api/access/principal.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
 import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
+import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { escapeControls } from '../foundation/text/quote.ts'
 import { EXPLANATION_REASONS } from '../submissions/explanations/explanation.ts'
 import type { SubmitServices } from './submissions.ts'
@@ -48,7 +49,7 @@ export function addExplanationCommands(submissions: Command, { open, askService 
   add('explain', 'explain the warnings with a code, or of a cause')
     .argument(...target)
     .addOption(
-      new Option('--reason <reason>', 'why they are right')
+      new Option('--reason <reason>', 'why the values that were warned about are right')
         .choices(EXPLANATION_REASONS)
         .makeOptionMandatory(),
     )
@@ -94,14 +95,15 @@ async function showList(list: ExplanationList, flags: { json?: true }): Promise<
   const { explanations = [], open = [] } = list
   for (const each of explanations) await writeLine(describe(each))
   for (const { code = '', findings = 0, explainedFindings } of open) {
-    const before = explainedFindings === undefined ? '' : `, ${explainedFindings} when it was explained`
-    await writeLine(`${code}  Open: needs an explanation (${findings} findings${before})`)
+    const before =
+      explainedFindings === undefined ? '' : `, ${formatNumber(explainedFindings)} when it was explained`
+    await writeLine(`${code}  Open: needs an explanation (${count(findings, 'finding')}${before})`)
   }
   if (explanations.length === 0) say('There are no explanations.')
   say(
     open.length === 0
       ? 'No warning needs an explanation before the submission.'
-      : `${open.length === 1 ? '1 code needs' : `${open.length} codes need`} an explanation before the submission.`,
+      : `${count(open.length, 'code needs', 'codes need')} an explanation before the submission.`,
   )
 }
 
@@ -109,7 +111,7 @@ function describe({ target = '', state, reason, text, findings = 0, actor, reope
   const words = text === undefined ? '' : `: ${text}`
   const by = actor?.name === undefined ? '' : ` by ${actor.name}`
   const why = reopened === undefined ? '' : ` ${reopened}`
-  return `${target}  ${state} (${findings} findings)${by}, ${reason}${words}${why}`
+  return `${target}  ${state} (${count(findings, 'finding')})${by}, ${reason}${words}${why}`
 }
 
 async function showReceipt(receipt: Receipt): Promise<void> {
@@ -117,8 +119,11 @@ async function showReceipt(receipt: Receipt): Promise<void> {
   const checked = definition === undefined ? '' : ` with ${definition.name} ${definition.version}`
   await writeLine(`Receipt ${receipt.receipt} for return ${receipt.returnId} of organisation ${receipt.eid}`)
   await writeLine(`Submitted by ${submittedBy?.name ?? 'unknown'} at ${receipt.dateSubmitted}`)
-  await writeLine(`Check ${receipt.runId}${checked}: ${errorCount} errors and ${warningCount} warnings`)
-  for (const { file, records, sha256 } of files) await writeLine(`${file}  ${records} records  ${sha256}`)
+  await writeLine(
+    `Check ${receipt.runId}${checked}: ${count(errorCount, 'error')} and ${count(warningCount, 'warning')}`,
+  )
+  for (const { file, records = 0, sha256 } of files)
+    await writeLine(`${file}  ${count(records, 'record')}  ${sha256}`)
   for (const each of explanations) await writeLine(describe(each))
   if (receipt.statement !== undefined) await writeLine(receipt.statement)
 }

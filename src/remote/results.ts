@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { MahiError } from '../../client/src/errors.ts'
 import type { ValidationFinding } from '../../client/src/validation-results.ts'
+import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { PUBLISHED_COLUMNS } from '../submissions/findings/publish.ts'
 import type { Format } from './formats.ts'
 
@@ -69,8 +70,8 @@ export function describeResults({ total, ...fields }: ResultsSummary): string {
     const rows = [...counts].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
     return [
       titles[field as keyof typeof titles],
-      ...rows.map(([name, count]) => `  ${String(count).padStart(8)}  ${name}`),
+      ...rows.map(([name, found]) => `  ${formatNumber(found).padStart(8)}  ${name}`),
     ]
   })
-  return [`${total} ${total === 1 ? 'entry' : 'entries'}`, ...tables.flat()].join('\n')
+  return [count(total, 'entry', 'entries'), ...tables.flat()].join('\n')
 }

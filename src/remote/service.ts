@@ -1,25 +1,14 @@
-import { MahiError } from '../../client/src/errors.ts'
+import { isUnreachable, MahiError } from '../../client/src/errors.ts'
 import { type Client, createClient } from '../../client/src/index.ts'
 import type { Scope } from '../api/access/principal.ts'
 import { NO_CREDENTIAL } from '../api/contract/problems.ts'
+import { readServiceUrl, type UrlField } from '../foundation/command-line/service-url.ts'
 import { say } from '../foundation/command-line/terminal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
+import { UNREACHABLE_DEADLINE } from './source.ts'
 
 /** The environment variable with the key: other users of the machine can read command lines. */
 export const KEY_VARIABLE = 'MAHI_API_KEY'
-
-/** Parses the URL of a service as entered by a user. */
-export function readUrl(text: string): string {
-  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null
-  if (url !== null && !url.username && !url.password) return text.replace(/\/+$/, '')
-  return fail({
-    field: '<url>',
-    message:
-      url === null
-        ? `must be a URL such as https://careers.example, not ${JSON.stringify(text)}`
-        : `contains a user name or password. Use ${KEY_VARIABLE} instead`,
-  })
-}
 
 /** Returns the key if it is a valid header value. Messages never repeat it. */
 export function assertKey(apiKey: string | undefined): string | undefined {
@@ -29,52 +18,142 @@ export function assertKey(apiKey: string | undefined): string | undefined {
   })
 }
 
-/** Shorter pauses before a retry are not reported, in milliseconds. */
-const QUIET = 400
-
-/** Reports that a request will be sent again. */
-export function announceRetry(failure: MahiError, pause: number): void {
-  if (pause >= QUIET) say(`${printable(explain(failure))}. Trying again in ${Math.ceil(pause / 1000)} s…`)
+/** What the explanation of a failure depends on. */
+export interface Asking {
+  /** How the user names the URL; by default the option `--url`. */
+  readonly field?: UrlField
+  /** Set if no key is sent: the scope that a key needs where the service requires one. */
+  readonly anonymous?: Scope | undefined
+  /** Says what to do next if the service does not respond, instead of the usual advice. */
+  readonly onAway?: () => Promise<string | undefined>
 }
 
 /** Runs work that calls a service, and explains failures to the user. */
-export async function askService<T>(url: string, work: () => Promise<T>): Promise<T> {
+export async function askService<T>(url: string, work: () => Promise<T>, asking: Asking = {}): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof MahiError)) throw error
-    const advice =
-      error.status === 401
-        ? explainRefusal(error.detail)
-        : error.kind === 'new-run'
-          ? 'a new run was published while this one was being read: run the command again'
-          : explain(error)
-    return fail({ file: url, message: printable(advice) })
+    const { onAway } = asking
+    const next = isAway(error) ? await onAway?.() : undefined
+    const explained = printable(
+      next === undefined ? advise(error, url, asking) : dropStop(explain(error, url)),
+    )
+    const message = next === undefined ? explained : `${explained}. ${next}`
+    // The sentence names host and port already.
+    return fail(isRefused(error) ? { message } : { file: url, message })
   }
 }
+
+/**
+ * Creates a function that reports that a request has failed and will be sent again. That a service is away is reported
+ * once for all attempts of one request.
+ */
+export function createRetryNotice(url: string): (failure: MahiError, pause: number) => void {
+  let last: { text: string; until: number } | undefined
+  return (failure, pause) => {
+    const text = printable(dropStop(explain(failure, url)))
+    const now = performance.now()
+    const isRepeated = last?.text === text && now < last.until
+    // The client soon gives up.
+    const repeats = isUnreachable(failure)
+    last = repeats ? { text, until: now + pause + UNREACHABLE_DEADLINE } : undefined
+    if (isRepeated) return
+    const when = repeats || pause < 1000 ? '' : ` in ${Math.ceil(pause / 1000)} s`
+    say(`${text}. Trying again${when}…`)
+  }
+}
+
+function isRefused({ code }: MahiError): boolean {
+  return code === 'ECONNREFUSED'
+}
+
+/** Whether the service did not respond, so that the same call may succeed later. */
+function isAway({ kind, status = 0 }: MahiError): boolean {
+  return kind === 'network' || kind === 'deadline' || GATEWAY.has(status)
+}
+
+function advise(error: MahiError, url: string, { field = '--url', anonymous }: Asking): string {
+  if (isForeign(error)) {
+    const what = error.kind === 'problem' ? `${error.message} without a problem body` : error.message
+    return `${what}, so the response is not from Mahi. Check the URL, and the proxy in front of the service`
+  }
+  if (error.status === 401) return anonymous === undefined ? explainRefusal(error.detail) : lackKey(anonymous)
+  if (error.kind === 'new-run')
+    return 'a new run was published while this one was being read: run the command again'
+  if (isRefused(error)) {
+    const start = isLocal(url) ? 'start the service with "mahi serve"' : 'ask its operator whether it runs'
+    return `${explain(error, url)}. Check ${field === '--url' ? field : 'the URL'}, or ${start}.`
+  }
+  return explain(error, url)
+}
+
+function lackKey(scope: Scope): string {
+  return `${KEY_VARIABLE} is not set. Set it to a key with the scope ${scope}`
+}
+
+function isLocal(url: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(URL.parse(url)?.hostname ?? '')
+}
+
+/** Whether something else than Mahi has responded: every problem of Mahi has a type. Redirects say where they lead. */
+function isForeign({ kind, status = 0, type, location, message }: MahiError): boolean {
+  if (kind === 'unreadable') return message === 'The response is not JSON'
+  return kind === 'problem' && type === undefined && location === undefined && !GATEWAY.has(status)
+}
+
+/** What a proxy says of a service that it cannot reach. */
+const GATEWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** @param detail names the mistake if the key is valid */
 function explainRefusal(detail = NO_CREDENTIAL): string {
   if (detail === NO_CREDENTIAL)
     return `the service does not accept the key: set ${KEY_VARIABLE} to one that is valid there`
-  return `the service refuses the request: ${detail.replace(/\.$/, '')}`
+  return `the service refuses the request: ${dropStop(detail)}`
 }
 
+const UNTRUSTED =
+  'this machine does not trust its certificate: set NODE_EXTRA_CA_CERTS to the file of its authority'
+
 const CONNECTION_FAULTS: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens at this host and port',
   ENOTFOUND: 'the host is unknown',
   EAI_AGAIN: 'the host name could not be looked up',
   ECONNRESET: 'the connection was broken off',
+  UND_ERR_SOCKET: 'the connection was closed before the end of a response',
+  HTTPParserError: 'what listens at this host and port does not speak HTTP',
   ETIMEDOUT: 'the host does not answer',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'this port does not speak TLS, so its URL begins with http://',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'this port does not speak TLS, so its URL begins with http://',
   CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
 }
 
-/** Explains an error in one sentence, without its full stop. */
-function explain({ message, code, cause }: MahiError): string {
-  const because = cause instanceof MahiError ? `: ${explain(cause)}` : ''
+/**
+ * Explains an error. The detail of a problem is enough: its title only says the same in general, or contradicts it.
+ */
+function explain({ message, code, kind, status, detail, instance, cause }: MahiError, url: string): string {
+  if (kind === 'problem' && detail !== undefined) {
+    // Its text refers to "this ID".
+    return status === 500 && instance !== undefined ? `${dropStop(detail)}: ${instance}` : String(detail)
+  }
+  if (code === 'ECONNREFUSED') return `Nothing listens on ${hostAndPort(url)}`
+  const because = cause instanceof MahiError ? `: ${explain(cause, url)}` : ''
   if (code === undefined) return `${message}${because}`
   const known = CONNECTION_FAULTS[code]
   return `${message}: ${known === undefined ? code : `${known} (${code})`}${because}`
+}
+
+function hostAndPort(url: string): string {
+  const { hostname = url, port = '', protocol } = URL.parse(url) ?? {}
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+}
+
+/** Text without its full stop, to continue it. A service may send anything as text. */
+function dropStop(text: unknown): string {
+  return String(text).replace(/\.$/, '')
 }
 
 /** Makes text from a service safe to print: on one line, without control characters, and of limited length. */
@@ -84,7 +163,8 @@ function printable(text: string): string {
 }
 
 /**
- * Creates a client of the service at a URL, for one organisation.
+ * Creates a client of the service at a URL, for one organisation. Only the catalogue of a service can be public, so a key
+ * is needed.
  *
  * @param scope the scope that the key needs
  */
@@ -93,14 +173,17 @@ export function openClient(
   eid: string,
   apiKey: string | undefined,
   scope: Scope = 'submissions:write',
+  { field = '--url', deadline }: { field?: UrlField; deadline?: number } = {},
 ): Client {
-  if (apiKey === undefined)
-    fail({ message: `${KEY_VARIABLE} is not set. Set it to a key with the scope ${scope}` })
+  const baseUrl = readServiceUrl(url, field)
+  if (apiKey === undefined) fail({ message: lackKey(scope) })
   return createClient({
-    baseUrl: readUrl(url),
+    baseUrl,
     apiKey: assertKey(apiKey),
     eid,
-    onRetry: announceRetry,
+    deadline,
+    unreachableDeadline: UNREACHABLE_DEADLINE,
+    onRetry: createRetryNotice(baseUrl),
     cachedPages: 0,
   })
 }

@@ -7,10 +7,9 @@ import { COMMAND } from '../api/access/actor.ts'
 import type { Scope } from '../api/access/principal.ts'
 import type { CheckedInput } from '../engines/checking/index.ts'
 import {
-  count,
   describePartial,
   describeSpare,
-  formatNumber,
+  groupByField,
   groupByReason,
   tabulateCauses,
 } from '../engines/checking/index.ts'
@@ -19,6 +18,7 @@ import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Sealer } from '../foundation/database/seal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
+import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { escapeControls } from '../foundation/text/quote.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { cancelSubmission } from '../submissions/retention/ending.ts'
@@ -26,6 +26,16 @@ import type { RecordErasure } from '../submissions/retention/erasures.ts'
 import { enqueuePurge } from '../submissions/retention/purge.ts'
 import { findByToken, listAll, readState, type SubmissionState } from '../submissions/submission.ts'
 import { findConsolePage } from './console-page.ts'
+import {
+  adviseResumption,
+  describeEarlierFiles,
+  describeNextSteps,
+  fetchCommand,
+  listEarlierFiles,
+  type Sending,
+} from './next-steps.ts'
+import { followRun } from './run-progress.ts'
+import type { Asking } from './service.ts'
 
 interface SubmitFlags {
   url: string
@@ -41,7 +51,7 @@ export interface SubmitServices {
   /** Creates a client of the service at a URL, with a key that has a scope: by default `submissions:write`. */
   readonly open: (url: string, eid: string, scope?: Scope) => Client
   /** Runs work that calls the service, and explains failures to the user. */
-  readonly askService: <T>(url: string, work: () => Promise<T>) => Promise<T>
+  readonly askService: <T>(url: string, work: () => Promise<T>, asking?: Asking) => Promise<T>
 }
 
 /** Adds `submit`, which uploads files to a service. */
@@ -74,7 +84,10 @@ export function addSubmitCommand(program: Command, { open, askService }: SubmitS
             )
           for (const each of spare) say(describeSpare(each))
           const client = open(flags.url, flags.eid)
-          await askService(flags.url, () => submitFiles(client, files, definition.name, flags))
+          const sending: Sending = { stage: 'creating', received: [] }
+          await askService(flags.url, () => submitFiles(client, files, definition.name, flags, sending), {
+            onAway: () => adviseResumption(sending, flags),
+          })
         } finally {
           await containers.remove()
         }
@@ -87,8 +100,12 @@ async function submitFiles(
   files: readonly CheckedInput[],
   definition: string,
   flags: SubmitFlags,
+  sending: Sending,
 ): Promise<void> {
-  const { submissionToken: token = '' } = await submissions.create({ returnId: flags.return, definition })
+  const { submissionToken: token } = await submissions.create({ returnId: flags.return, definition })
+  sending.token = token
+  sending.stage = 'sending'
+  const sent = new Set<string>()
   for (const file of files) {
     if (!('path' in file)) continue
     const { path, name, resource } = file
@@ -97,27 +114,72 @@ async function submitFiles(
       format: /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) ? 'ndjson' : 'csv',
       gzip: /\.gz$/i.test(name),
     })
+    sending.received.push(name)
+    sent.add(resource)
     if (!flags.json) say(`${name}: ${count(stored.records ?? 0, 'record')}.`)
     for (const note of stored.notes ?? []) if (!flags.json) say(`Note: ${name}: ${note}`)
   }
+  sending.stage = 'requesting'
   const requested = await submissions.validate(token)
-  const { runId = 0 } = requested
+  const { runId } = requested
+  sending.stage = 'waiting'
+  // Asked now, because the service may be away when the page is needed.
+  const found = findConsolePage(flags.url, token, flags.eid)
+  sending.page = found
   if (flags.wait !== true) {
-    await report(
-      flags,
-      { submissionToken: token, runId, status: requested.status },
-      `Run ${runId} of submission ${token} is ${requested.status}.`,
-    )
+    const { status } = requested
+    const page = await found
+    const summary = { submissionToken: token, runId, status, console: page }
+    const place = { url: flags.url, eid: flags.eid, token }
+    const text = [
+      `Run ${runId} of submission ${token} is ${status}.`,
+      `When it has ended, see the result with: ${fetchCommand(place)}`,
+      ...(page === undefined ? [] : [`Console: ${page}`]),
+    ]
+    await report(flags, summary, text.join('\n'))
     return
   }
-  const run = await submissions.waitForRun(token, runId)
-  await reportRun(submissions, token, run, flags)
+  const wait = async (number: number) => {
+    const onProgress = flags.json === true ? undefined : followRun(say)
+    const run = await submissions.waitForRun(token, number, { onProgress })
+    return { run, submission: await submissions.get(token) }
+  }
+  let ended = await wait(runId)
+  if (isOutdated(ended)) {
+    if (flags.json !== true)
+      say(`The files have changed since run ${runId} was requested. They are validated again.`)
+    sending.stage = 'requesting'
+    const again = await submissions.validate(token)
+    sending.stage = 'waiting'
+    ended = await wait(again.runId)
+  }
+  sending.stage = 'ended'
+  await reportRun(submissions, { token, ...ended, sent, page: await found }, flags)
+}
+
+/** A run that has ended, and the state of its submission since. */
+interface Ended {
+  readonly run: ValidationRun
+  readonly submission: Submission
+}
+
+/**
+ * Whether the files have changed since the run was requested: while a run is queued or in progress, a request for another
+ * one returns it, although it reads the files of its own request.
+ */
+function isOutdated({ run, submission: { submissionStatus, validationRun } }: Ended): boolean {
+  return run.status === 'Processed' && submissionStatus === 'Pending' && validationRun?.runId === run.runId
 }
 
 async function reportRun(
   submissions: Client['submissions'],
-  token: string,
-  run: ValidationRun,
+  {
+    token,
+    run,
+    submission,
+    sent,
+    page,
+  }: Ended & { token: string; sent: ReadonlySet<string>; page: string | undefined },
   flags: SubmitFlags,
 ): Promise<void> {
   if (run.status !== 'Processed') {
@@ -126,23 +188,30 @@ async function reportRun(
   const { errorCount = 0, warningCount = 0 } = run
   const summary = await submissions.summary(token)
   const { causes } = await submissions.causes(token)
-  const page = await findConsolePage(flags.url, token, flags.eid)
+  const earlier = listEarlierFiles(submission, sent, run)
   if (errorCount > 0) process.exitCode = 1
   if (flags.json === true) {
-    const found = { ...summary, runId: run.runId, causes, console: page }
+    const alsoChecked = earlier.map(({ file, records, received }) => ({ file, records, received }))
+    const found = { ...summary, runId: run.runId, causes, alsoChecked, console: page }
     await writeOut(`${JSON.stringify(found)}\n`)
     return
   }
+  const place = { url: flags.url, eid: flags.eid, token }
+  const next = await describeNextSteps(submissions, place, run, submission, summary)
   const lines = causes === undefined ? listCodes(summary) : tabulateCauses(causes)
   for (const line of lines) await writeOut(`${escapeControls(line)}\n`)
   for (const each of listPartial(summary)) say(each)
   const notRun = (summary.notRun ?? []).map(({ errorCode: code = '', reason = '' }) => ({ code, reason }))
   for (const each of groupByReason(notRun)) say(each)
-  for (const { errorCode = '', file = '', field = '', records = 0 } of summary.undecided ?? [])
-    say(`Not run for ${count(records, 'record')}: ${errorCode}: ${field} of ${file} is unknown there.`)
+  const undecided = (summary.undecided ?? []).map(
+    ({ errorCode: code = '', file = '', field = '', records = 0 }) => ({ code, file, field, records }),
+  )
+  for (const each of groupByField(undecided)) say(each)
+  for (const each of describeEarlierFiles(earlier)) say(each)
   const counts = `${count(errorCount, 'error')} and ${count(warningCount, 'warning')}`
   say(`Submission ${token}, run ${run.runId}: ${counts}.`)
   if (page !== undefined) say(`Console: ${page}`)
+  for (const each of next) say(each)
 }
 
 /** Findings without causes: a run that a command published. */
@@ -255,7 +324,11 @@ export function addSubmissionCommands(
             if (ended === 'Cancelled' && purged === null) await enqueuePurge(database, eid, token)
           return await purgeNow(database)
         })
-        await report(flags, { purged }, `${purged} jobs done. The data of cancelled submissions is deleted.`)
+        await report(
+          flags,
+          { purged },
+          `${count(purged, 'job')} done. The data of cancelled submissions is deleted.`,
+        )
       }),
     )
 
@@ -271,8 +344,8 @@ export function addSubmissionCommands(
           { existing: true },
         )
         const { key, files, runs, left } = summary
-        const done = `Encrypted ${files} files and ${runs} runs again. The key "${key}" encrypts `
-        const rest = `all but ${left} files or runs, which were being written. Run the command again.`
+        const done = `Encrypted ${count(files, 'file')} and ${count(runs, 'run')} again. The key "${key}" encrypts `
+        const rest = `all but ${formatNumber(left)} files or runs, which were being written. Run the command again.`
         await report(flags, summary, done + (left === 0 ? 'everything.' : rest))
       }),
     )

@@ -55,7 +55,7 @@ export function createNewSubmission({
       'content-too-large': 'The body is too large.',
       'unsupported-media-type': 'The body is not JSON.',
       'unprocessable-content':
-        'The definition does not exist, the returnId does not have the form that it requires, or the service does not collect this return from the organisation.',
+        'The definition does not exist, the returnId is not a return of it, or the service does not collect this return from the organisation.',
       conflict: 'The return is not open; the detail has its dates.',
     },
   }).handle(async ({ authorized: eid, body, principal, refuse }) => {

@@ -12,6 +12,7 @@ import { type CheckSettings, checkLimitsOf } from './check-limits.ts'
 import { type KeySettings, openSealer } from './encryption/open-sealer.ts'
 import { fileOperations } from './files/operations.ts'
 import { ReturnedFiles } from './files/returned-files.ts'
+import { UploadedContainers } from './files/uploaded-containers.ts'
 import { resultsOperations } from './findings/operations.ts'
 import { submissionOperations } from './operations.ts'
 import type { SubmissionOptions } from './options.ts'
@@ -53,13 +54,16 @@ export async function createSubmissions(
 ): Promise<Part & { recordAccess(access: AuthorizedRequest): Promise<void> | undefined }> {
   const sealer = await openSealer(database, settings)
   const definitions = new Definitions(settings.DEFINITIONS)
-  const returned = new ReturnedFiles({
+  const inProcesses = {
     database,
     sealer,
     definitions,
     limits: checkLimitsOf(settings),
     folder: settings.CHECK_FOLDER,
-  })
+  }
+  const maxUploadBytes = settings.UPLOAD_MAX_MB * 2 ** 20
+  const returned = new ReturnedFiles(inProcesses)
+  const containers = new UploadedContainers({ ...inProcesses, maxBytes: maxUploadBytes })
   const options: SubmissionOptions = {
     access,
     database,
@@ -67,11 +71,12 @@ export async function createSubmissions(
     definitions,
     timeZone: settings.TIME_ZONE ?? 'UTC',
     life: settings.SUBMISSION_DAYS * 86_400_000,
-    maxUploadBytes: settings.UPLOAD_MAX_MB * 2 ** 20,
+    maxUploadBytes,
     minUploadRate: settings.UPLOAD_MIN_RATE === 'off' ? undefined : settings.UPLOAD_MIN_RATE,
     maxBatchRecords: settings.BATCH_MAX_RECORDS,
     maxWaitingRuns: settings.RUNS_WAITING_MAX,
     returned,
+    containers,
     recordErasure: recordErasuresIn(settings.ERASURE_LOG),
     isStopping: () => life.stopping,
   }
@@ -106,6 +111,7 @@ export async function createSubmissions(
     ],
     stop: () => {
       returned.stop()
+      containers.stop()
       return accesses.stop()
     },
   }

@@ -11,7 +11,7 @@ import type { SubmissionOptions } from './options.ts'
 import { PAGE_QUERY } from './paging.ts'
 import { renderState } from './render.ts'
 import { SubmissionPage } from './schema.ts'
-import { listSubmissions, readState, type SubmissionState } from './submission.ts'
+import { listSubmissions } from './submission.ts'
 
 export function listOwnSubmissions({ database, definitions, maxBatchRecords }: SubmissionOptions): Operation {
   return operation({
@@ -37,10 +37,8 @@ export function listOwnSubmissions({ database, definitions, maxBatchRecords }: S
     problems: SUBMISSION_PROBLEMS,
   }).handle(async ({ authorized: eid, query }) => {
     const { submissions, totalCount } = await listSubmissions(database, eid, query)
-    const states: SubmissionState[] = []
-    for (const submission of submissions) states.push(await readState(database, submission))
-    const results = states.map((state) => renderState(definitions, state, maxBatchRecords))
-    const revision = revisionOf(...states.flatMap((state) => [state, state.lastRun]))
+    const results = submissions.map((state) => renderState(definitions, state, maxBatchRecords))
+    const revision = revisionOf(...submissions.flatMap((state) => [state, state.lastRun]))
     return document(
       { ...query, results, totalCount },
       { ...revision, ...linkNextPage('/submissions', query, totalCount) },

@@ -3,6 +3,7 @@ import type { Rate } from '../api/request/body.ts'
 import type { Database } from '../foundation/database/database.ts'
 import type { Sealer } from '../foundation/database/seal.ts'
 import type { ReturnedFiles } from './files/returned-files.ts'
+import type { UploadedContainers } from './files/uploaded-containers.ts'
 import type { RecordErasure } from './retention/erasures.ts'
 import type { Definitions } from './rules/definitions.ts'
 
@@ -24,6 +25,8 @@ export interface SubmissionOptions {
   readonly recordErasure: RecordErasure
   /** Marked and corrected copies of files. */
   readonly returned: ReturnedFiles
+  /** Archives and workbooks that are uploaded. */
+  readonly containers: UploadedContainers
   /** Whether the process has been told to stop, so that no request may wait any longer. */
   readonly isStopping: () => boolean
 }

@@ -10,9 +10,10 @@ const at = (time: number | null | undefined) =>
 
 /** Removes undefined members. */
 function compact<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], null | undefined> } {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined && value !== null),
-  ) as never
+  const kept: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(members))
+    if (value !== undefined && value !== null) kept[name] = value
+  return kept as never
 }
 
 export function renderRun(run: Run, current: number): Static<typeof ValidationRun> {
@@ -37,7 +38,7 @@ export function renderRun(run: Run, current: number): Static<typeof ValidationRu
 export function renderFile(
   definitions: Definitions,
   definition: string | null,
-  file: FileState & { readonly notes?: readonly string[] },
+  file: FileState,
 ): Static<typeof SubmissionFile> {
   const resource = definitions.findResource(definition ?? '', file.resource)
   return compact({
@@ -48,7 +49,7 @@ export function renderFile(
     sha256: file.batches === 0 ? file.sha256 : undefined,
     received: at(file.received),
     batches: file.batches === 0 ? undefined : file.batches,
-    notes: file.notes === undefined ? undefined : [...file.notes],
+    notes: file.notes === null ? undefined : (JSON.parse(file.notes) as string[]),
   })
 }
 
@@ -63,6 +64,7 @@ export function renderState(
     tokenExpiry: at(changeableUntil(state)),
     returnId: state.returnId,
     returnName: state.returnName,
+    notes: state.returnNotes,
     dueDate: at(state.due),
     eid: state.eid,
     definition: state.definition,

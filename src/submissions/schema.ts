@@ -34,6 +34,16 @@ export const ValidationRun = Type.Object(
           stage: text('The current step.'),
           done: count('Records read.'),
           total: count('All records.'),
+          files: Type.Optional(
+            Type.Array(
+              Type.Object({
+                file: text('The file, such as `learners`.'),
+                done: count('Records read of it.'),
+                total: count('All of its records.'),
+              }),
+              { description: 'The progress of each file.' },
+            ),
+          ),
         },
         { description: 'The progress of a run.' },
       ),
@@ -60,11 +70,22 @@ export const SubmissionFile = Type.Object(
     notes: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'What was guessed about an upload, such as its encoding, and a first line that is not the header of this file; only in the response to it.',
+          'What was guessed about the upload, such as its encoding, and a first line that is not the header of this file.',
       }),
     ),
   },
   { description: 'The current state of a file.' },
+)
+
+export const SubmissionFiles = Type.Object(
+  {
+    files: listOf(
+      SubmissionFile,
+      'SubmissionFile',
+      'The files that were replaced, in the order of the definition.',
+    ),
+  },
+  { description: 'The files of an archive or a workbook.' },
 )
 
 export const Submission = Type.Object(
@@ -73,6 +94,7 @@ export const Submission = Type.Object(
     tokenExpiry: time('When the submission can no longer be changed: it expires, or its return closes.'),
     returnId: text('The return of the submission.'),
     returnName: text('The name of the return; absent if the service has no such return.'),
+    notes: text('Notes of the return for those who submit it.'),
     dueDate: time('When the return is due.'),
     eid: text('The organisation of the submission.'),
     definition: text('The definition that the submission is checked against.'),

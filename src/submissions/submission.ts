@@ -1,7 +1,7 @@
 import { type Actor, SERVICE } from '../api/access/actor.ts'
 import type { Database, Reader, Writer } from '../foundation/database/database.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
-import { showInstant } from '../foundation/text/zoned-time.ts'
+import { showEnd } from '../foundation/text/zoned-time.ts'
 import { recordActivity } from './activity/activity.ts'
 import { carryOver } from './explanations/store.ts'
 import { changeSubmission, lockSubmission, type SubmissionWriter } from './findings/change-submission.ts'
@@ -44,8 +44,9 @@ export interface SubmissionRow {
   /** When its return closes, and in which time zone that is shown; `null` if the service does not know the return. */
   readonly closes: number | null
   readonly zone: string | null
-  /** The name of its return, and when that is due; `null` if the service does not know the return. */
+  /** The name and the notes of its return, and when that is due; `null` if the service does not know the return. */
   readonly returnName: string | null
+  readonly returnNotes: string | null
   readonly due: number | null
 }
 
@@ -67,6 +68,8 @@ export interface FileState {
   readonly sealed: string | null
   /** How far the records are indexed for batches: see `file-index.ts`. */
   readonly indexed: number | null
+  /** What was guessed about the upload, as a JSON list of sentences. */
+  readonly notes: string | null
 }
 
 /** A submission with all data of its status. */
@@ -94,15 +97,18 @@ const SUBMISSION: Columns<Omit<SubmissionRow, keyof typeof RETURN>> = {
 }
 
 /** What its return says about a submission. */
-const RETURN = { closes: 'closes', zone: 'zone', returnName: 'name', due: 'due' } as const
+const RETURN = {
+  closes: 'closes',
+  zone: 'zone',
+  returnName: 'name',
+  returnNotes: 'notes',
+  due: 'due',
+} as const
 
-function selectSubmission(table: string): string {
-  const own = Object.entries(RETURN).map(
-    ([name, column]) =>
-      `(select ${column} from collected_return c where c.return_id = ${table}.return_id) as "${name}"`,
-  )
-  return [select(table, SUBMISSION), ...own].join(', ')
-}
+/** The columns, the order and the tables of submissions. */
+const COLUMNS = [select('s', SUBMISSION), select('c', RETURN)].join(', ')
+const NEWEST_FIRST = 'coalesce(s.created, s.published) desc, s.token'
+const TABLES = 'submission s left join collected_return c on c.return_id = s.return_id'
 
 const FILE: Columns<FileState> = {
   resource: 'resource',
@@ -116,9 +122,11 @@ const FILE: Columns<FileState> = {
   received: 'received',
   sealed: 'sealed',
   indexed: 'indexed',
+  notes: 'notes',
 }
 
-const COLUMNS = selectSubmission('submission')
+const SUBMISSION_NAMES = Object.keys({ ...SUBMISSION, ...RETURN })
+const FILE_NAMES = Object.keys(FILE)
 
 /** The column for each property of a row. */
 type Columns<Row> = Readonly<Record<keyof Row & string, string>>
@@ -131,9 +139,10 @@ function select(table: string, columns: Readonly<Record<string, string>>, prefix
 }
 
 /** The properties that were selected with a prefix. */
-function pick<Row>(row: Readonly<Record<string, unknown>>, prefix: string): Row {
-  const found = Object.entries(row).filter(([name]) => name.startsWith(prefix))
-  return Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length), value])) as Row
+function pick<Row>(row: Readonly<Record<string, unknown>>, names: readonly string[], prefix = ''): Row {
+  const picked: Record<string, unknown> = {}
+  for (const name of names) picked[name] = row[prefix + name]
+  return picked as Row
 }
 
 /** Finds an organisation's submission by its token, like `findSubmissionOf`. */
@@ -142,10 +151,10 @@ export async function findOwn(
   eid: string,
   token: string,
 ): Promise<SubmissionRow | undefined> {
-  return await reader.get<SubmissionRow>(`select ${COLUMNS} from submission where token = $1 and eid = $2`, [
-    token.replaceAll('\0', '\ufffd'),
-    eid,
-  ])
+  return await reader.get<SubmissionRow>(
+    `select ${COLUMNS} from ${TABLES} where s.token = $1 and s.eid = $2`,
+    [token.replaceAll('\0', '\ufffd'), eid],
+  )
 }
 
 /** All submissions, newest first, for the operator. */
@@ -154,15 +163,15 @@ export async function listAll(
   eid?: string,
 ): Promise<(SubmissionRow & { readonly purged: number | null })[]> {
   return await reader.all(
-    `select ${COLUMNS}, purged from submission where eid = coalesce($1, eid)
-     order by coalesce(created, published) desc, token`,
+    `select ${COLUMNS}, s.purged from ${TABLES} where s.eid = coalesce($1, s.eid)
+     order by ${NEWEST_FIRST}`,
     [eid ?? null],
   )
 }
 
 /** Finds a submission by its token only, for the agency. */
 export async function findAny(reader: Reader, token: string): Promise<SubmissionRow | undefined> {
-  return await reader.get<SubmissionRow>(`select ${COLUMNS} from submission where token = $1`, [
+  return await reader.get<SubmissionRow>(`select ${COLUMNS} from ${TABLES} where s.token = $1`, [
     token.replaceAll('\0', '\ufffd'),
   ])
 }
@@ -175,15 +184,34 @@ export async function findByToken(reader: Reader, token: string): Promise<Submis
   return found
 }
 
-const STATE = `select ${selectSubmission('s')},
+/** Selects submissions with the data of their status: a row for each file, or one without a file. */
+const selectStates = (condition: string) => `select ${COLUMNS},
     ${select('v', FILE, 'file.')},
     ${select('r', Object.fromEntries(RUN_COLUMNS.map((name) => [name, name])), 'run.')}
-  from submission s
+  from ${TABLES}
   left join submission_file f on f.token = s.token
   left join file_version v on v.version = f.version
   left join submission_run r on r.token = s.token
     and r.number = (select max(number) from submission_run where token = s.token)
-  where s.token = $1 and s.eid = $2 order by v.resource`
+  where ${condition} order by ${NEWEST_FIRST}, v.resource`
+
+const STATE = selectStates('s.token = $1 and s.eid = $2')
+const STATES = selectStates(
+  `s.token in (select s.token from submission s where s.eid = $1 order by ${NEWEST_FIRST} limit $2 offset $3)`,
+)
+
+type StateRow = SubmissionRow & Readonly<Record<string, unknown>>
+
+/** @param rows of one submission */
+function toState(rows: readonly [StateRow, ...StateRow[]]): SubmissionState {
+  const [first] = rows
+  const files = rows
+    .map((row) => pick<FileState>(row, FILE_NAMES, 'file.'))
+    .filter(({ version }) => version !== null)
+  const lastRun = first['run.run'] === null ? undefined : toRun(pick<RunRow>(first, RUN_COLUMNS, 'run.'))
+  const submission = pick<SubmissionRow>(first, SUBMISSION_NAMES)
+  return { ...submission, status: statusOf(submission, lastRun), files, lastRun }
+}
 
 /** Reads the current state of a submission that was found before. */
 export async function readState(reader: Reader, submission: SubmissionRow): Promise<SubmissionState> {
@@ -197,15 +225,28 @@ export async function findState(
   reader: Reader,
   { token, eid }: { token: string; eid: string },
 ): Promise<SubmissionState | undefined> {
-  const rows = await reader.all<SubmissionRow & Record<string, unknown>>(STATE, [token, eid])
-  const [first] = rows
-  if (first === undefined) return undefined
-  const files = rows.map((row) => pick<FileState>(row, 'file.')).filter(({ version }) => version !== null)
-  const lastRun = first['run.run'] === null ? undefined : toRun(pick<RunRow>(first, 'run.'))
-  const submission = Object.fromEntries(
-    Object.keys({ ...SUBMISSION, ...RETURN }).map((name) => [name, first[name]]),
-  ) as unknown as SubmissionRow
-  return { ...submission, status: statusOf(submission, lastRun), files, lastRun }
+  const [first, ...others] = await reader.all<StateRow>(STATE, [token, eid])
+  return first && toState([first, ...others])
+}
+
+/** A page of an organisation's submissions, newest first. */
+export async function listSubmissions(
+  reader: Reader,
+  eid: string,
+  { page, pageSize }: { page: number; pageSize: number },
+): Promise<{ submissions: SubmissionState[]; totalCount: number }> {
+  const total = await reader.get<{ total: number }>(
+    'select count(*) as total from submission where eid = $1',
+    [eid],
+  )
+  const rows = await reader.all<StateRow>(STATES, [eid, pageSize, (page - 1) * pageSize])
+  const byToken = new Map<string, [StateRow, ...StateRow[]]>()
+  for (const row of rows) {
+    const found = byToken.get(row.token)
+    if (found === undefined) byToken.set(row.token, [row])
+    else found.push(row)
+  }
+  return { submissions: [...byToken.values()].map(toState), totalCount: total?.total ?? 0 }
 }
 
 export async function listFiles(reader: Reader, token: string): Promise<FileState[]> {
@@ -255,7 +296,7 @@ export function assertOpen(submission: SubmissionRow): void {
   if (closes !== null && isClosed(submission))
     throw new Refusal(
       'conflict',
-      `Return ${returnId} closed ${showInstant(closes, zone ?? 'UTC')}. Ask the agency to open the submission again.`,
+      `Return ${returnId} closed ${showEnd(closes, zone ?? 'UTC')}. Ask the agency to open the submission again.`,
     )
   if (isExpired(submission))
     throw new Refusal('conflict', 'The submission has expired. Create a new one with POST /v1/submissions.')
@@ -338,24 +379,6 @@ export async function findOpen(
     const submission = await findState(writer, { ...found, eid })
     if (submission?.ended === null) return submission
   }
-}
-
-/** A page of an organisation's submissions, newest first. */
-export async function listSubmissions(
-  reader: Reader,
-  eid: string,
-  { page, pageSize }: { page: number; pageSize: number },
-): Promise<{ submissions: SubmissionRow[]; totalCount: number }> {
-  const total = await reader.get<{ total: number }>(
-    'select count(*) as total from submission where eid = $1',
-    [eid],
-  )
-  const submissions = await reader.all<SubmissionRow>(
-    `select ${COLUMNS} from submission where eid = $1
-     order by coalesce(created, published) desc, token limit $2 offset $3`,
-    [eid, pageSize, (page - 1) * pageSize],
-  )
-  return { submissions, totalCount: total?.total ?? 0 }
 }
 
 export interface AuditEvent {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -70,8 +69,7 @@ export class Installation {
         METRICS_PORT: '0',
         WORKERS: '0',
         OVERLOAD_DELAY_MS: '0',
-        // Half of what a command takes to start is compiling: the tests start some hundred of them.
-        NODE_COMPILE_CACHE: join(tmpdir(), 'mahi-test-compiled'),
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         PORT: '0',
         ...environment,
       },

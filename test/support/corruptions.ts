@@ -144,7 +144,7 @@ export function corrupt(tables: readonly Table[], random: Random): string {
     .filter(({ isInserted }) => !isInserted)
     .flatMap(({ cells: all }) => all[column] ?? [])
   const free = cells.filter((cell) => cell.now === cell.original && cell.now !== '')
-  const kind = random.below(20)
+  const kind = random.below(21)
   if (kind < 15 && table.habits.has(column)) return 'nothing'
   if (kind < 11) {
     const name = pick(random, Object.keys(SLIPS))
@@ -181,6 +181,19 @@ export function corrupt(tables: readonly Table[], random: Random): string {
     }))
     table.rows.splice(random.below(table.rows.length + 1), 0, { cells: inserted, isInserted: true })
     return 'emptyRow'
+  }
+  if (kind === 20) {
+    const isTotal = random.below(2) === 0
+    const inserted = table.header.map(({ now }, at) => {
+      const total =
+        at === 0
+          ? pick(random, ['Total', 'TOTALS', 'Grand total:', ' Sub-total'])
+          : pick(random, ['', '', '', '1,234.50', '12'])
+      const text = isTotal ? total : now
+      return { original: text.trim(), now: text }
+    })
+    table.rows.splice(random.below(table.rows.length + 1), 0, { cells: inserted, isInserted: true })
+    return isTotal ? 'totals' : 'repeatedHeader'
   }
   if (kind === 18) {
     table.separator = pick(random, [';', '\t'])

@@ -24,6 +24,7 @@ const COSTS: readonly (readonly [
   [Buffer.prototype, 'includes', (self) => self.length],
   [Buffer.prototype, 'copy', (_self, _values, result) => Number(result)],
   [Buffer.prototype, 'toString', (_self, _values, result) => String(result).length],
+  [TextDecoder.prototype, 'decode', (_self, _values, result) => String(result).length],
   [Buffer, 'concat', (_self, _values, result) => (result as Buffer).length],
   [JSON, 'parse', (_self, [text]) => String(text).length],
   [JSON, 'stringify', (_self, _values, result) => String(result).length],

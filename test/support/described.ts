@@ -101,6 +101,7 @@ const CALLS: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
   getReturnOverview: ({ submissions }) => submissions.returnOverview('a'),
   getReturnCauses: ({ submissions }) => submissions.returnCauses('a'),
   putSubmissionFile: ({ submissions }) => submissions.putFile('a', 'a', ''),
+  putSubmissionFiles: ({ submissions }) => submissions.putFiles('a', ''),
   getSubmissionFile: ({ submissions }) => submissions.getFile('a', 'a'),
   getMarkedFiles: ({ submissions }) => submissions.markedFiles('a'),
   getCorrectedFiles: ({ submissions }) => submissions.correctedFiles('a'),

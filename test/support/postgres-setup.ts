@@ -1,21 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { afterAll, beforeAll, inject } from 'vitest'
-import { openDatabase } from '../../src/foundation/database/open.ts'
-import { partitionResults } from './partition.ts'
+import { beforeAll, inject } from 'vitest'
 import { schemas } from './temporary.ts'
 
-/** Whether the results lie in partitions: the tables are made beforehand then, which takes time. */
-const PARTITIONED = process.env.TEST_PARTITIONED === 'true'
-
 /** More than any test file opens databases; making them at once takes one statement. */
-const SCHEMAS = PARTITIONED ? 20 : 150
+const SCHEMAS = 150
 
-const server = inject('postgresUrl')
-const names = Array.from({ length: SCHEMAS }, () => `mahi_test_${randomBytes(6).toString('hex')}`)
-
-/** Not at once: of a file whose tests are all skipped neither this is run nor what takes it away again. */
+/** Not at once: of a file whose tests are all skipped this is not run. */
 beforeAll(async () => {
+  const server = inject('postgresUrl')
+  // Those that an earlier file of the same process left are still empty.
+  const names = Array.from(
+    { length: SCHEMAS - schemas.length },
+    () => `test_${randomBytes(6).toString('hex')}`,
+  )
+  if (names.length === 0) return
   const client = new pg.Client({ connectionString: server })
   await client.connect()
   await client.query(names.map((name) => `create schema ${name}`).join(';'))
@@ -27,17 +26,4 @@ beforeAll(async () => {
       return url.toString().replaceAll('+', '%20')
     }),
   )
-  if (!PARTITIONED) return
-  for (const url of schemas) {
-    await (await openDatabase(url)).close()
-    await partitionResults(url)
-  }
-})
-
-afterAll(async () => {
-  const cleaner = new pg.Client({ connectionString: server })
-  await cleaner.connect()
-  await cleaner.query('set client_min_messages = error')
-  for (const name of names) await cleaner.query(`drop schema if exists ${name} cascade`)
-  await cleaner.end()
 })

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { openDatabase } from '../../src/foundation/database/open.ts'
+import { partitionResults } from './partition.ts'
 import { engine, temporaryDatabaseUrl } from './temporary.ts'
 
 /** A schema of PostgreSQL with all tables, and what it held before a test used it. */
@@ -15,9 +16,12 @@ interface Migrated {
 
 const emptied: Migrated[] = []
 
+/** Whether the results are in partitions. */
+const PARTITIONED = process.env.TEST_PARTITIONED === 'true'
+
 /**
  * The address of a database for one test, in PostgreSQL with its tables: creating them takes longer than most tests, so
- * a later test of the file gets the same schema without the rows. A test that changes tables keeps its schema.
+ * a later test of the process gets the same schema without the rows. A test that changes tables keeps its schema.
  */
 export async function takeDatabaseUrl(): Promise<string> {
   if (engine === 'sqlite') return temporaryDatabaseUrl()
@@ -30,6 +34,7 @@ export async function takeDatabaseUrl(): Promise<string> {
 
 async function createTables(url: string): Promise<Migrated> {
   await (await openDatabase(url)).close()
+  if (PARTITIONED) await partitionResults(url)
   return await withClient(url, async (client) => {
     const tables = (await client.query<{ name: string }>(TABLES)).rows
     const union = tables.map(({ name }) => `select '${name}' as name, to_jsonb(t) as row from "${name}" t`)

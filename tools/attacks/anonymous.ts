@@ -4,6 +4,9 @@ import { hold, repeat, request, Wire } from './wire.ts'
 const ENCODINGS = ['identity', 'gzip', 'br']
 const MB = 2 ** 20
 
+/** What the kernel may hold for those who do not read. */
+const UNREAD = { sockets: 384 * MB }
+
 const page = (index: number) => `/v1/occupations?Limit=100&Cursor=C${1000 + (index % 1900)}`
 const encoding = (index: number) => ({ 'accept-encoding': ENCODINGS[index % 3] ?? '' })
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', origin: 'http://localhost' }
@@ -48,11 +51,12 @@ export const ANONYMOUS: readonly Attack[] = [
     'the kernel holds a bounded part of pages that nobody reads',
     (target, signal) =>
       hold(target, signal, 500, (index) => request(target, 'GET', page(index), encoding(index))),
+    UNREAD,
   ),
   attack(
     'page-each',
     'anonymous',
-    'thousands of connections that ask for a page at once keep others out for seconds only',
+    'thousands of connections that ask for a page at once keep nobody else out',
     (target, signal) =>
       repeat(signal, 1, async (_, round) => {
         const wires = Array.from({ length: 4_000 }, () => new Wire(target))
@@ -62,8 +66,8 @@ export const ANONYMOUS: readonly Attack[] = [
         await new Promise((resolve) => setTimeout(resolve, 4_000))
         for (const wire of wires) wire.close()
       }),
-    // Fair turns would need a second at most.
-    { health: 5_000 },
+    // A connection that finds no room in the queue is tried again by its own system, after one and after two seconds.
+    { health: 4_000 },
   ),
   attack(
     'stopped-snapshots',
@@ -73,6 +77,7 @@ export const ANONYMOUS: readonly Attack[] = [
       hold(target, signal, 500, (index) =>
         request(target, 'GET', '/v1/occupations/snapshot', encoding(index)),
       ),
+    UNREAD,
   ),
   attack(
     'documentation',
@@ -88,12 +93,14 @@ export const ANONYMOUS: readonly Attack[] = [
         ),
       )
     },
+    UNREAD,
   ),
   attack(
     'unread-static',
     'anonymous',
     'the kernel holds a bounded part of static files that nobody reads',
     (target, signal) => hold(target, signal, 4_100, () => request(target, 'GET', '/openapi.json')),
+    UNREAD,
   ),
   attack('refusals', 'anonymous', 'refusing costs less than asking', (target, signal) =>
     hold(target, signal, 200, (index) =>

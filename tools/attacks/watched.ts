@@ -36,7 +36,10 @@ export class Watched {
         this.output = (this.output + text).slice(-100_000)
       })
     }
+    const end = () => child.kill('SIGKILL')
+    process.once('exit', end)
     child.once('exit', (code, by) => {
+      process.off('exit', end)
       clearInterval(this.#sampling)
       if (!this.#stopping && this.fault === '')
         this.fault = `ended unexpectedly (${code ?? by}): ${this.output.slice(-3_000)}`

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { ANYWHERE } from '../../src/api/contract/describe.ts'
+import { PROBLEMS } from '../../src/api/contract/problems.ts'
 import type { Case } from './case.ts'
 import { DELETED_TOKENS, KNOWN, OPEN_TOKENS } from './data.ts'
 import { mutate } from './make-delivery.ts'
@@ -12,8 +14,8 @@ import { NEAR, TEXTS } from './texts.ts'
 import { encode, toBytes } from './values.ts'
 import { place, type World } from './world.ts'
 
-/** What any operation may answer, besides what is described for it alone: no 500. */
-const SHARED = [400, 401, 404, 405, 406, 408, 413, 414, 415, 417, 429, 431]
+/** What any operation may answer, besides what is described for it alone: no 500. A path may lead to none. */
+const SHARED = [404, ...ANYWHERE.map((slug) => PROBLEMS[slug].status).filter((status) => status !== 500)]
 
 /**
  * A request of any operation, with any of its parameters, headers and bodies. What it must be answered is not known
@@ -35,9 +37,7 @@ export function makeOperation(random: Random, world: World): Case {
   if (random.chance(0.25)) random.pick(HEADER_CHANGES)(request, random, world)
   // To HTTP/1.0 a stream has no length: it ends with the connection, and another request cannot follow it.
   if (request.version === '1.0') return makeOperation(random, world)
-  const statuses = [
-    ...new Set([...operation.statuses, ...SHARED, ...(request.expectation === 'none' ? [] : [417])]),
-  ]
+  const statuses = [...new Set([...operation.statuses, ...SHARED])]
   return {
     kind: 'operations',
     what: `${request.method} ${operation.id}`,

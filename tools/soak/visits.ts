@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Client, createClient } from '../../client/src/index.ts'
 import { createKey } from '../../src/api/access/keys.ts'
 import { SCOPES } from '../../src/api/access/principal.ts'
@@ -81,7 +82,12 @@ export class Visits {
 
   /** Signs in with a key, looks at pages and signs out. */
   async #visitConsole(): Promise<void> {
-    const send = async (path: string, cookie: string, form?: Record<string, string>) => {
+    const send = async (
+      path: string,
+      cookie: string,
+      form?: Record<string, string>,
+      attempts = 30,
+    ): Promise<Response> => {
       const response = await fetch(this.#url + path, {
         method: form === undefined ? 'GET' : 'POST',
         redirect: 'manual',
@@ -89,6 +95,11 @@ export class Visits {
         ...(form !== undefined && { body: new URLSearchParams(form) }),
       })
       await response.arrayBuffer()
+      // Turned away for want of time, which has a rule of its own: a person tries again.
+      if (response.status === 503 && attempts > 1) {
+        await sleep(1_000)
+        return await send(path, cookie, form, attempts - 1)
+      }
       const expected = form === undefined ? 200 : 303
       if (response.status !== expected) throw new Error(`${path}: ${response.status}`)
       return response

@@ -14,12 +14,12 @@ export const SERVICE: Actor = { id: 'service', name: 'Mahi' }
 export const COMMAND: Actor = { id: 'command', name: 'Operator' }
 
 /** The longest name that is stored: identity providers limit theirs by far less. */
-const LONGEST = 200
+export const LONGEST_NAME = 200
 
 /** The name that the identity provider gives, the subject of a token without a client, or the client. */
 export function actorOf(principal: Principal | undefined): Actor {
   if (principal === undefined) return SERVICE
   const { id, name, alias, client } = principal
   const shown = (name ?? alias ?? client).replaceAll(/\p{C}+/gu, ' ').trim()
-  return { id, name: (shown === '' ? client : shown).slice(0, LONGEST) }
+  return { id, name: (shown === '' ? client : shown).slice(0, LONGEST_NAME) }
 }

@@ -32,7 +32,7 @@ export interface Refusal {
 }
 
 /** A key that was created, revoked, renamed or given another expiry date. */
-export interface KeyChange {
+interface KeyChange {
   readonly audit: 'made' | 'revoked' | 'changed'
   /** The key's id. */
   readonly key: string
@@ -42,19 +42,22 @@ export interface KeyChange {
 }
 
 /** An organisation that was suspended or resumed. */
-export interface SuspensionChange {
+interface SuspensionChange {
   readonly audit: 'suspended' | 'resumed'
   readonly eid: string
 }
 
-/** A return that was added or changed over HTTP. */
+/** A return that was added or changed. */
 interface ReturnChange {
   readonly audit: 'return-created' | 'return-updated'
   readonly return: string
-  /** The id of the credential. */
-  readonly key: string
-  readonly client: string
+  /** The id of the credential, over HTTP. */
+  readonly key?: string
+  readonly client?: string
 }
+
+/** A change that an operator or an agency made. */
+export type Change = KeyChange | SuspensionChange | ReturnChange
 
 /** How long similar refusals are counted before they are reported again, in milliseconds. */
 const WINDOW = 60_000
@@ -96,7 +99,7 @@ export class Audit {
     }
   }
 
-  changed(change: KeyChange | SuspensionChange | ReturnChange): void {
+  changed(change: Change): void {
     this.#log.warn(change)
   }
 
@@ -121,8 +124,8 @@ export class Audit {
   }
 }
 
-/** The line of a command that changed a key or an organisation, with the system user who ran it. */
-export function writeChange(change: KeyChange | SuspensionChange): string {
+/** The line of a command that changed something, with the system user who ran it. */
+export function writeChange(change: Change): string {
   const time = formatTimestamp(Date.now())
   return JSON.stringify({ level: 'warn', time, ...change, by: nameUser() })
 }

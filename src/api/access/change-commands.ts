@@ -9,9 +9,11 @@ import {
   waitingNotice,
 } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
+import { describeReadError } from '../../foundation/faults/read-error.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { showDay } from '../../foundation/text/zoned-time.ts'
 import { renameKey, revokeKeys, rotateKey } from './key-changes.ts'
 import { inTwelveMonths, readClientName, readExpiry, readKeyId, reportChange } from './key-options.ts'
 import { listKeys, revokeKey } from './keys.ts'
@@ -74,8 +76,8 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
         reportChange({ audit: 'made', key: made.id, client: made.client, expires: dates.made })
         reportChange({ audit: 'changed', key: id, client: old.client, expires: dates.old })
         if (!json) {
-          say(`Key ${id} for ${made.client} works until ${dates.old}.`)
-          say(`Key ${made.id} replaces it, until ${dates.made}. It will not be shown again:`)
+          say(`Key ${id} for ${made.client} works until ${showDay(old.expires)}.`)
+          say(`Key ${made.id} replaces it, valid until ${showDay(made.expires)}. It will not be shown again:`)
         }
         const { key, scopes, eids } = made
         const summary = {
@@ -167,7 +169,7 @@ async function readRevoked(file: string): Promise<Set<string>> {
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    fail({ field: '--from-audit', message: `${quote(file)} cannot be read (${code ?? 'unknown error'})` })
+    fail({ field: '--from-audit', message: `${quote(file)} ${describeReadError(code)}` })
   }
   return ids
 }

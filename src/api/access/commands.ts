@@ -7,6 +7,7 @@ import {
 } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { showDay } from '../../foundation/text/zoned-time.ts'
 import { addKeyChangeCommands } from './change-commands.ts'
 import { inTwelveMonths, readExpiry, readNames, reportChange } from './key-options.ts'
 import { createKey, type KeyDescription, listKeys } from './keys.ts'
@@ -55,7 +56,10 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
         )
         const date = formatTimestamp(expires)
         reportChange({ audit: 'made', key: id, client, expires: date })
-        if (!json) say(`Key ${id} for ${client}, until ${date}. It will not be shown again:`)
+        if (!json && eids.length === 0 && scopes.includes('submissions:write'))
+          say('This key covers no organisation, so it cannot submit: add --eid.')
+        if (!json)
+          say(`Key ${id} for ${client}, valid until ${showDay(expires)}. It will not be shown again:`)
         const summary = { id, clientId: client, key, scopes, eids, expires: date }
         await writeOut(`${json ? JSON.stringify(summary) : key}\n`)
       }),

@@ -3,7 +3,7 @@ import { say } from '../../foundation/command-line/terminal.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
-import { type KeyChange, type SuspensionChange, writeChange } from './audit.ts'
+import { type Change, writeChange } from './audit.ts'
 import { EID } from './principal.ts'
 
 /** Reads a date, a date-time or `never`. */
@@ -74,6 +74,6 @@ function isClientName(text: string): boolean {
 }
 
 /** Writes an audit line if messages go to a file or a log; on a terminal, the user has already seen the result. */
-export function reportChange(change: KeyChange | SuspensionChange): void {
+export function reportChange(change: Change): void {
   if (!process.stderr.isTTY) say(writeChange(change))
 }

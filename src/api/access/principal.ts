@@ -25,7 +25,7 @@ export interface Principal {
   readonly client: string
   /** Another name that the caller may send as X-Client-ID. It can be personal and is never logged. */
   readonly alias?: string
-  /** The name of the person, from the identity provider. It is personal and is never logged. */
+  /** The name of the person, from the identity provider or the link of `mahi console`. It is personal and is never logged. */
   readonly name?: string
   readonly scopes: ReadonlySet<string>
   /** The organisations that the credential may act for. */

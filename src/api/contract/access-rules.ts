@@ -47,9 +47,36 @@ export function withScope(scope: Scope, { anonymous = false } = {}): AccessRule<
 /** Any valid credential. */
 export const WITH_CREDENTIAL: AccessRule<undefined> = { scope: undefined, anonymous: false }
 
-export const EID_HEADER = Type.Object({
+const EID_HEADER = Type.Object({
   EID: Type.String({ description: 'The identifier of the organisation.' }),
 })
+
+const OPTIONAL_EID_HEADER = Type.Object({
+  EID: Type.Optional(
+    Type.String({ description: 'The identifier of the organisation; the scope operate needs none.' }),
+  ),
+})
+
+/** Whether requests can be for the data of the organisation in the header EID. */
+export function isOfOrganisation({ headers }: AccessRule): boolean {
+  return headers === EID_HEADER || headers === OPTIONAL_EID_HEADER
+}
+
+/**
+ * As `forOrganisation`, or without the header EID a credential with the scope `operate`, for which `authorized` is
+ * `undefined`.
+ */
+export function forOrganisationOrOperator(scope: Scope): AccessRule<string | undefined> {
+  const rule = forOrganisation(scope)
+  return {
+    ...rule,
+    headers: OPTIONAL_EID_HEADER,
+    authorize: (input) =>
+      input.request.headers.eid === undefined && input.principal?.scopes.has('operate') === true
+        ? undefined
+        : rule.authorize?.(input),
+  }
+}
 
 /**
  * A credential with a scope that covers the organisation of the header EID; `authorized` is its EID.

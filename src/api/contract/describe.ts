@@ -116,8 +116,8 @@ export const COMMON_PROBLEMS = {
 export const NOT_COVERED =
   'There is no valid credential. Or it lacks the scope, does not cover the EID, or the organisation has no submission with this token; the detail says which.'
 
-/** Errors that any request can meet. */
-const ANYWHERE = [
+/** Errors that any request can meet, so that no operation declares them. */
+export const ANYWHERE = [
   'method-not-allowed',
   'not-acceptable',
   'request-timeout',
@@ -164,11 +164,17 @@ const DETAILS: Partial<Record<ProblemSlug, string>> = {
   gone: 'The token in Since is not valid here: it is malformed, too old, from another installation, or from before a restore. Load the snapshot at /v1/occupations/snapshot and continue with the token in its Delta-Token header.',
 }
 
-/** The schemas of problems that have further members; the operations that use them name them. */
+/** The schemas of problems that have further members. */
 const SCHEMAS: Partial<Record<ProblemSlug, string>> = {
   'no-such-occupation': 'SimilarCodesProblem',
   'no-such-group': 'SimilarCodesProblem',
   'occupation-removed': 'RemovedOccupationProblem',
+}
+
+/** Those of operations on a submission: its state and its content can have a code of the public documentation. */
+const SUBMISSION_SCHEMAS: Partial<Record<number, string>> = {
+  400: 'SubmissionProblem',
+  409: 'SubmissionProblem',
 }
 
 const MEMBERS: Partial<Record<ProblemSlug, Record<string, unknown>>> = {
@@ -181,7 +187,7 @@ const EXAMPLE_ID = '0c6e1a4e-6f0b-4d5c-9c39-5f1f4e2f7a10'
 
 /** The schema of an operation's 400, and the detail in its example. */
 export interface BadRequestExample {
-  readonly schemaName: string
+  readonly schemaName?: string
   readonly detail: string
   readonly members?: Record<string, unknown>
 }
@@ -190,19 +196,22 @@ export interface BadRequestExample {
  * The errors of an operation by status, each with an example, without those that any request can get.
  *
  * @param own the meaning of each of the operation's own problems
+ * @param ofSubmission whether the operation is on one submission
  * @param badRequest the schema of its 400, and the detail of the example
  */
 export function describeErrors(
   own: Partial<Record<ProblemSlug, string>>,
-  badRequest: BadRequestExample = {
-    schemaName: 'Problem',
-    detail: 'Limit must be a whole number from 1 to 100, not "500".',
-  },
+  ofSubmission: boolean,
+  badRequest: BadRequestExample = { detail: 'Limit must be a whole number from 1 to 100, not "500".' },
 ) {
+  const schemaOf = (slug: ProblemSlug, status: number) =>
+    (status === 400 ? badRequest.schemaName : SCHEMAS[slug]) ??
+    (ofSubmission ? SUBMISSION_SCHEMAS[status] : undefined) ??
+    'Problem'
   return Object.fromEntries(
     (Object.entries(own) as [ProblemSlug, string][]).map(([slug, description]) => {
       const { status } = PROBLEMS[slug]
-      const schema = { $ref: `${status === 400 ? badRequest.schemaName : (SCHEMAS[slug] ?? 'Problem')}#` }
+      const schema = { $ref: `${schemaOf(slug, status)}#` }
       const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : [slug]
       const examples = Object.fromEntries(
         kinds.map((kind) => [kind, exampleOf(kind, kind === 'invalid-parameters' ? badRequest : undefined)]),

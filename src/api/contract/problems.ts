@@ -201,13 +201,21 @@ const PROBLEM_MEMBERS = {
   status: Type.Optional(Type.Integer({ description: 'The HTTP status, repeated.', format: 'int32' })),
   detail: text('What is wrong with this request, and what is allowed.'),
   instance: text('`urn:uuid:` and the ID of the request, which is also in X-Request-Id and in the log.'),
-  errorCode: text('A code of the public documentation, where one fits: such as `DS1`.'),
 }
 
 /** Section 2.10 of the interface. */
 export const ProblemBody = Type.Object(PROBLEM_MEMBERS, {
   description: 'An error (RFC 9457).',
 })
+
+/** An error of an operation on a submission. */
+export const SubmissionProblemBody = Type.Object(
+  {
+    ...PROBLEM_MEMBERS,
+    errorCode: text('A code of the public documentation, where one fits: such as `DS1`.'),
+  },
+  { description: 'An error of an operation on a submission, with a code where one fits.' },
+)
 
 /** Section 2.10 of the interface, with the additional fields of the 400 of validation results. */
 export const ResultsProblemBody = Type.Object(

@@ -23,10 +23,10 @@ import {
 } from '../request/parameters.ts'
 import { VERSIONS, type VersionRouter } from '../request/versions.ts'
 import { assertAccepts, isFresh, Sender, type SendOptions } from '../serving/send.ts'
-import { EID_HEADER } from './access-rules.ts'
+import { isOfOrganisation } from './access-rules.ts'
 import { type Operation, refuse } from './contract.ts'
 import { describeErrors, describeSecurity, nameSchemas, VERSION_HEADER } from './describe.ts'
-import { PROBLEMS, Problem, ProblemBody } from './problems.ts'
+import { PROBLEMS, Problem, ProblemBody, SubmissionProblemBody } from './problems.ts'
 import type { Result } from './results.ts'
 
 /** A request for the data of an organisation, which the caller may read or change. */
@@ -72,7 +72,7 @@ export const SCHEMA_CONTROLLER: NonNullable<FastifyServerOptions['schemaControll
  * reader is rejected at registration.
  */
 export function prepareOperations(app: FastifyInstance): void {
-  nameSchemas(app, { Problem: ProblemBody })
+  nameSchemas(app, { Problem: ProblemBody, SubmissionProblem: SubmissionProblemBody })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   app.addHook('onRoute', ({ url, schema, config }) => {
@@ -168,7 +168,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
           },
         )
       const { eid } = request.headers
-      const isRecorded = rule.headers === EID_HEADER && typeof eid === 'string'
+      const isRecorded = isOfOrganisation(rule) && typeof eid === 'string'
       const { submissionToken: token } = path.values as { submissionToken?: string }
       const record = (token: string | undefined) =>
         isRecorded
@@ -197,7 +197,7 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       limit: operation.limit,
       scope: authorize === undefined ? rule.scope : undefined,
       anonymous: rule.anonymous,
-      ofOrganisation: rule.headers === EID_HEADER,
+      ofOrganisation: isOfOrganisation(rule),
     }),
     schema: {
       operationId: operation.id,
@@ -216,7 +216,11 @@ function register(app: FastifyInstance, services: OperationServices, operation: 
       ...(parameters.body && { body: describeBody(parameters.body) }),
       response: {
         ...nameResponses(operation),
-        ...describeErrors(withPrecondition(operation.problems), operation.badRequest),
+        ...describeErrors(
+          withPrecondition(operation.problems),
+          path.includes('{submissionToken}'),
+          operation.badRequest,
+        ),
       },
     } as object,
     handler: ((request, reply) =>

@@ -77,6 +77,27 @@ export const accepted = <Body>(
 export const empty = (headers: Headers = {}): BytesResult => ({ kind: 'empty', headers })
 
 /**
+ * The rest of a generator whose first value has been taken, so that what cannot be sent is refused before the response
+ * begins. It ends even if nobody reads it.
+ */
+export function continueAfter<Chunk>(
+  first: IteratorResult<Chunk, void>,
+  rest: AsyncGenerator<Chunk, void>,
+): AsyncIterable<Chunk> {
+  let taken: IteratorResult<Chunk, void> | undefined = first
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => {
+        const next = taken ?? (await rest.next())
+        taken = undefined
+        return next
+      },
+      return: () => rest.return(),
+    }),
+  }
+}
+
+/**
  * 200 with bytes generated while they are sent. An error aborts the connection, so that a partial response is never
  * mistaken for a complete one.
  */

@@ -2,7 +2,7 @@ import type { ReferenceDocument } from './document.ts'
 import { escapeHtml } from './html.ts'
 import type { DemoCredentials } from './reference.ts'
 import { renderOperation } from './render-operation.ts'
-import { renderFields, schemaAnchor } from './render-schema.ts'
+import { renderFields, renderFolded, schemaAnchor } from './render-schema.ts'
 import { renderText } from './render-text.ts'
 
 /**
@@ -32,7 +32,7 @@ ${own.map(({ path, method, operation }) => renderOperation(path, method, operati
     ([name, schema]) => `<section id="${escapeHtml(schemaAnchor(name))}">
 <h3>${escapeHtml(name)}</h3>
 ${renderText(schema.description ?? '')}
-${renderFields(schema, `Fields of ${name}`)}
+${renderFolded('Fields', renderFields(schema, `Fields of ${name}`))}
 </section>`,
   )
   const links = tags.map((tag) => {

@@ -6,6 +6,17 @@ const MOST = 200000
 const key = document.getElementById('key')
 document.querySelector('[data-key]').hidden = false
 
+for (const each of document.querySelectorAll('[data-folded]')) each.open = matchMedia('(min-width: 40rem)').matches
+
+/** A link to a section opens its parts. */
+function unfold() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
+  for (const each of target?.querySelectorAll('[data-folded]') ?? []) each.open = true
+  target?.scrollIntoView()
+}
+addEventListener('hashchange', unfold)
+if (location.hash !== '') unfold()
+
 for (const form of document.querySelectorAll('form[data-path]')) {
   form.hidden = false
   const curl = form.parentElement.querySelector('[data-curl]')

@@ -13,9 +13,9 @@ code,pre{font-family:ui-monospace,monospace;font-size:.9em}
 pre{background:var(--panel);border:1px solid var(--line);padding:.75rem;overflow:auto;max-height:30rem;white-space:pre-wrap}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.925rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .6rem;border-bottom:1px solid var(--line)}
-tbody th{font-weight:400}tbody th code{white-space:nowrap}td{min-width:8rem}
+thead th:nth-child(4){width:40%}tbody th{font-weight:400}tbody th code{white-space:nowrap}td{min-width:8rem}
 .soft{color:var(--soft)}.demo{background:var(--mark);color:var(--on-mark);padding:.5rem .75rem}
-details{margin:.75rem 0}summary{cursor:pointer;min-height:1.5rem;color:var(--link)}
+details{margin:.75rem 0}summary{cursor:pointer;min-height:1.5rem;color:var(--link)}summary h4{display:inline;color:var(--text)}
 form div,.key{margin:.5rem 0}label{display:block;font-weight:600}
 input,select,textarea,button{font:inherit;color:var(--text);background:var(--back);border:1px solid var(--soft);padding:.3rem .5rem;min-height:2rem;max-width:100%}
 input,textarea{width:30rem}textarea{font-family:ui-monospace,monospace;font-size:.9rem}
@@ -23,5 +23,6 @@ button{background:var(--link);color:var(--back);border-color:var(--link);cursor:
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .skip{position:absolute;left:-100vw}.skip:focus{left:.5rem;top:.5rem;background:var(--back);padding:.5rem;z-index:1}
 @media(max-width:60rem){body{display:block}nav{position:static;max-height:14rem;border-right:0;border-bottom:1px solid var(--line)}main{padding:1rem}}
-@media print{nav,form,.key{display:none}body{display:block}}
+@media(max-width:40rem){tr,tbody th,td{display:block}thead{position:absolute;clip-path:inset(50%)}tr{border-bottom:1px solid var(--line);padding:.4rem 0}th,td{border:0;padding:.1rem 0;min-width:0}tbody th code{white-space:normal}td:empty{display:none}}
+@media print{nav,form,.key{display:none}body{display:block}[data-folded]::details-content{content-visibility:visible}}
 `

@@ -1,6 +1,6 @@
 import type { ReferenceDocument, ReferenceOperation, ReferenceParameter } from './document.ts'
 import { escapeHtml } from './html.ts'
-import { makeExample, renderFields, renderTable, renderType } from './render-schema.ts'
+import { makeExample, renderFields, renderFolded, renderTable, renderType } from './render-schema.ts'
 import { renderInline, renderText } from './render-text.ts'
 
 /** Values that the forms begin with, by the names of parameters. */
@@ -23,10 +23,9 @@ export function renderOperation(
 <p class="route"><b>${method.toUpperCase()}</b> <code>${escapeHtml(path).replaceAll('/', '/<wbr>')}</code></p>
 ${renderText(description)}
 <p class="soft">${renderAccess(operation)} Operation ID: <code>${escapeHtml(id)}</code>.</p>
-${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${renderParameters(summary, parameters)}`}
+${parameters.length === 0 ? '' : renderFolded('Parameters', renderParameters(summary, parameters))}
 ${bodies.length === 0 ? '' : `<h4>Body</h4>\n<p>${bodies.map(([each]) => `<code>${escapeHtml(each)}</code>`).join(' or ')}</p>\n${fields}`}
-<h4>Responses</h4>
-${renderResponses(operation)}
+${renderFolded('Responses', renderResponses(operation))}
 <details><summary>Try ${escapeHtml(summary.charAt(0).toLowerCase() + summary.slice(1))}</summary>
 ${renderForm(path, method, operation, { type, example: body.schema && makeExample(body.schema, schemas) }, given)}
 </details>

@@ -62,7 +62,7 @@ function* listRows({ properties = {}, required = [] }: Schema, prefix: string): 
   }
 }
 
-/** A table that scrolls sideways on a narrow screen, also with the keyboard; its cells are HTML. */
+/** A table whose rows are stacked on a narrow screen, and that scrolls sideways otherwise; its cells are HTML. */
 export function renderTable(label: string, columns: readonly string[], rows: readonly string[][]): string {
   const head = columns.map((column) => `<th scope="col">${escapeHtml(column)}</th>`).join('')
   const body = rows.map(
@@ -72,6 +72,11 @@ export function renderTable(label: string, columns: readonly string[], rows: rea
   return `<div class="scroll" tabindex="0" role="group" aria-label="${escapeHtml(label)}"><table>
 <thead><tr>${head}</tr></thead>
 <tbody>${body.join('\n')}</tbody></table></div>`
+}
+
+/** A part of a section. The script opens it on a wide screen; on a narrow one, all open parts are 190,000 pixels high. */
+export function renderFolded(heading: string, content: string): string {
+  return `<details data-folded><summary><h4>${escapeHtml(heading)}</h4></summary>\n${content}\n</details>`
 }
 
 /** A value to begin with, for the body of a request: an empty value counts as absent. */

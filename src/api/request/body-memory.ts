@@ -52,6 +52,15 @@ export function holdBody(request: IncomingMessage, memory: BodyMemory): void {
   memories.set(request, memory)
 }
 
+/**
+ * Counts more bytes with the body of a request, for what is made of it.
+ *
+ * @throws {Problem} `unavailable`
+ */
+export function holdMore(request: IncomingMessage, bytes: number): void {
+  memories.get(request)?.add(bytes)
+}
+
 export function releaseBody(request: IncomingMessage): void {
   memories.get(request)?.release()
 }

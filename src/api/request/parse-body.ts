@@ -1,5 +1,6 @@
 import { MAX_CHECKED_RECORD, MAX_DEPTH, TOO_DEEP } from '../../engines/records/index.ts'
 import { parseExactJson } from '../../foundation/text/exact-json.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
 import { Problem } from '../contract/problems.ts'
 import type { BodyMemory } from './body-memory.ts'
@@ -23,7 +24,8 @@ const LOOKED_THROUGH = 4096
 export async function parseBody(bytes: Buffer, memory: BodyMemory): Promise<unknown> {
   const turns = new TimedTurns()
   const { values, depth, items } = await measure(bytes, turns)
-  if (values > MAX_VALUES) throw tooLarge(`has more than ${MAX_VALUES} values, the most that are allowed`)
+  if (values > MAX_VALUES)
+    throw tooLarge(`has more than ${formatNumber(MAX_VALUES)} values, the most that are allowed`)
   if (depth > MAX_DEPTH) throw new Problem('malformed-body', `The body ${TOO_DEEP}.`)
   memory.parse(values)
   if (bytes.length <= MAX_PART) {
@@ -32,6 +34,8 @@ export async function parseBody(bytes: Buffer, memory: BodyMemory): Promise<unkn
     return parse(text)
   }
 
+  if (bytes.length - items.reduce((sum, [from, to]) => sum + to - from, 0) - items.length > MAX_PART)
+    throw tooLarge(`has more than ${MAX_PART / 1024} KiB outside of the items of its lists`)
   // The items are replaced by their numbers. If that is well-formed, and each item is, then the whole is.
   const outline: Buffer[] = []
   let end = 0
@@ -43,11 +47,8 @@ export async function parseBody(bytes: Buffer, memory: BodyMemory): Promise<unkn
     if (turns.isOver) await turns.take()
   }
   outline.push(bytes.subarray(end))
-  const rest = Buffer.concat(outline)
-  if (bytes.length - items.reduce((sum, [from, to]) => sum + to - from, 0) - items.length > MAX_PART)
-    throw tooLarge(`has more than ${MAX_PART / 1024} KiB outside of the items of its lists`)
   await turns.take()
-  const body = parse(decode(rest)) as Record<string, unknown>
+  const body = parse(decode(Buffer.concat(outline))) as Record<string, unknown>
   for (const list of Object.values(body)) {
     if (!Array.isArray(list)) continue
     for (const [index, number] of list.entries()) {
@@ -84,8 +85,8 @@ function parse(text: string): unknown {
 type Span = readonly [from: number, to: number]
 
 /**
- * About how many values a JSON text has, up to the most that are allowed, from the commas and opening brackets outside of its strings, how deep they are
- * nested, and where the items of the lists are that are fields of the whole.
+ * About how many values a JSON text has, up to the most that are allowed, from the commas and opening brackets outside
+ * of its strings, how deep they are nested, and where the items of the lists are that are fields of the whole.
  */
 async function measure(
   bytes: Buffer,
@@ -97,6 +98,8 @@ async function measure(
   let isObject = false
   /** Where the current item begins, in a list that is a field of the whole. */
   let from: number | undefined
+  /** Whether there is nothing but white space since then. */
+  let isBlank = false
   let first = 0
   const items: Span[] = []
   let checked = 0
@@ -106,7 +109,7 @@ async function measure(
       checked = at
       if (turns.isOver) await turns.take()
     }
-    const byte = bytes[at]
+    const byte = bytes[at] ?? 0
     if (byte === COMMA) {
       values++
       if (open === 2 && from !== undefined) {
@@ -120,16 +123,22 @@ async function measure(
       if (open === 1) isObject = byte === BRACE
       if (open === 2) from = isObject && byte === BRACKET ? at + 1 : undefined
       if (open === 2) first = items.length
+      isBlank = open === 2
     } else if (byte === BRACKET_END || byte === BRACE_END) {
-      if (open === 2 && from !== undefined && (items.length > first || !isBlank(bytes, from, at)))
-        items.push([from, at])
+      if (open === 2 && from !== undefined && (items.length > first || !isBlank)) items.push([from, at])
       if (open === 2) from = undefined
       open--
     } else if (byte === QUOTE) {
+      isBlank = false
       at = bytes.indexOf(QUOTE, at + 1)
-      while (at !== -1 && isEscaped(bytes, at)) at = bytes.indexOf(QUOTE, at + 1)
+      while (at !== -1 && isEscaped(bytes, at)) {
+        at = bytes.indexOf(QUOTE, at + 1)
+        if (at - checked < LOOKED_THROUGH) continue
+        checked = at
+        if (turns.isOver) await turns.take()
+      }
       if (at === -1) break
-    }
+    } else if (byte > SPACE) isBlank = false
   }
   return { values, depth, items }
 }
@@ -140,6 +149,8 @@ const BRACKET_END = 0x5d
 const BRACE = 0x7b
 const BRACE_END = 0x7d
 const QUOTE = 0x22
+/** The largest byte of white space; in JSON, no smaller one is anything else. */
+const SPACE = 0x20
 const BACKSLASH = 0x5c
 
 /** Whether an odd number of backslashes precedes a byte. */
@@ -148,11 +159,3 @@ function isEscaped(bytes: Buffer, at: number): boolean {
   while (bytes[before - 1] === BACKSLASH) before--
   return (at - before) % 2 === 1
 }
-
-/** Whether there is nothing but white space. */
-function isBlank(bytes: Buffer, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (!WHITE_SPACE.has(bytes[at] ?? 0)) return false
-  return true
-}
-
-const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d])

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { dropEnd } from '../../foundation/text/drop-end.ts'
 import { Problem } from '../contract/problems.ts'
 import { preflightHeaders } from './cors.ts'
 
@@ -48,7 +49,7 @@ export class Unrouted {
     const methods = found ?? (isPreflight ? this.#methods : undefined)
     // A route that finds no resource calls this as well.
     if (methods === undefined || (methods.has(request.method) && !isOptions)) {
-      const meant = path.replace(/\/+$/, '')
+      const meant = dropEnd(path, (character) => character === '/')
       const hint =
         meant !== path && meant !== '' && this.#findMethods(meant) !== undefined
           ? ` Did you mean ${meant.slice(0, 200)}?`

@@ -32,10 +32,10 @@ export async function listen<T>(
 }
 
 /**
- * Connections that may wait to be accepted. More would only be older, and of clients that may have left; a client that
- * finds no room connects again after a second.
+ * Connections that may wait to be accepted, which takes some 0.2 s for all of them. A client that finds no room connects
+ * again after a second.
  */
-const BACKLOG = 256
+const BACKLOG = 1_024
 
 /**
  * Starts accepting requests, and returns the URL.

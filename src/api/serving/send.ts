@@ -4,13 +4,13 @@ import Negotiator from 'negotiator'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import { remember } from '../../foundation/cache/remember.ts'
 import { Problem } from '../contract/problems.ts'
-import type { Result } from '../contract/results.ts'
+import type { DocumentResult, Result } from '../contract/results.ts'
 import { callerOf } from '../request/caller.ts'
 import type { ResponseLog } from '../telemetry/response-log.ts'
 import { type CommonHeaders, HeaderBlock, writeHead } from './headers.ts'
 import { markTransfer } from './last-response.ts'
 import { ENCODINGS, type Encoding, type Page } from './page.ts'
-import type { SocketBuffers } from './socket-buffers.ts'
+import { SMALL, type SocketBuffers } from './socket-buffers.ts'
 import { openStream, type Reservation, type UnreadResponses } from './unread-responses.ts'
 
 export interface SendOptions {
@@ -21,7 +21,8 @@ export interface SendOptions {
 }
 
 /**
- * Sends the results of an operation. Pages and 304 bypass Fastify, which would process every header again.
+ * Sends the results of an operation. Pages, small documents and 304 bypass Fastify, which would process every header
+ * again.
  */
 export class Sender {
   readonly #options: SendOptions
@@ -29,6 +30,7 @@ export class Sender {
   /** The caching headers of every page. */
   readonly #caching: HeaderBlock
   readonly #ofEveryPage: HeaderBlock
+  readonly #ofEveryDocument: HeaderBlock
   /** The headers of a 304, by its ETag. */
   readonly #describeEtag = remember((etag) => HeaderBlock.of([...this.#caching.list, 'etag', etag]))
 
@@ -42,10 +44,14 @@ export class Sender {
     const shared = cacheControl.startsWith('public') ? ['x-api-version'] : []
     const vary = options.common.vary(...varyBy, 'accept-encoding', ...shared) ?? ''
     this.#caching = HeaderBlock.of(['cache-control', cacheControl, 'vary', vary])
-    this.#ofEveryPage = HeaderBlock.of([
-      ...this.#caching.list,
-      'content-type',
-      'application/json; charset=utf-8',
+    const type = ['content-type', 'application/json; charset=utf-8']
+    this.#ofEveryPage = HeaderBlock.of([...this.#caching.list, ...type])
+    const varies = options.common.vary()
+    this.#ofEveryDocument = HeaderBlock.of([
+      'cache-control',
+      'no-store',
+      ...(varies === undefined ? [] : ['vary', varies]),
+      ...type,
     ])
   }
 
@@ -56,8 +62,7 @@ export class Sender {
       case 'not-modified':
         return this.#sendNotModified(request, reply, result.etag)
       case 'document':
-        reply.code(result.status).headers({ 'cache-control': 'no-store', ...result.headers })
-        return reply.type('application/json; charset=utf-8').send(JSON.stringify(result.body))
+        return this.#sendDocument(request, reply, result)
       case 'empty':
         return reply
           .code(204)
@@ -107,6 +112,31 @@ export class Sender {
         throw error
       },
     )
+  }
+
+  /** Sends an object in one piece: a large one through Fastify, whose hooks find room for it. */
+  #sendDocument(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { status, body, headers }: DocumentResult,
+  ): unknown {
+    const text = JSON.stringify(body)
+    const length = Buffer.byteLength(text)
+    if (length > SMALL) {
+      reply.code(status).headers({ 'cache-control': 'no-store', ...headers })
+      return reply.type('application/json; charset=utf-8').send(text)
+    }
+    const { common, responses } = this.#options
+    // Validated, because they name what callers have sent.
+    const own = HeaderBlock.of([...Object.entries(headers).flat(), 'content-length', String(length)])
+    reply.hijack()
+    writeTogether(reply, () => {
+      const { raw } = reply
+      writeHead(request, raw, status, common, this.#ofEveryDocument.and(own.list))
+      raw.end(text)
+      responses.recordPage(request, raw, this.#operation, length)
+    })
+    return undefined
   }
 
   #sendNotModified(request: FastifyRequest, reply: FastifyReply, etag: string): void {

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import underPressure from '@fastify/under-pressure'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -31,6 +30,7 @@ import { PageCache } from './page-cache.ts'
 import { createRequestId, Requests } from './requests.ts'
 import type { SendOptions } from './send.ts'
 import { SMALL, SocketBuffers } from './socket-buffers.ts'
+import { Turns } from './turns.ts'
 import { UnreadResponses } from './unread-responses.ts'
 
 export interface ServingSettings {
@@ -90,6 +90,7 @@ export async function createServing(
   const responses = new ResponseLog(log, metrics, traces?.ending(endResponse) ?? endResponse)
   const requests = new Requests(responses)
   const common = new CommonHeaders(life, new Cors(settings.CORS_ORIGINS))
+  const turns = new Turns(settings.OVERLOAD_DELAY_MS)
   const versions = new VersionRouter()
   const budgets = createBudgets(pageReads)
   const unread = new UnreadResponses(budgets['unread-responses'])
@@ -138,6 +139,7 @@ export async function createServing(
   app.server.keepAliveTimeout = 0
   requests.watch(app.server)
   buffers.watch(app.server)
+  turns.watch(app.server)
   const connections = new Connections(app.server)
   app.setErrorHandler(answerError)
   app.decorateRequest('principal', undefined)
@@ -156,13 +158,14 @@ export async function createServing(
     if (held === undefined) done()
     else held.then(() => done(), done)
   })
-  const isUnderPressure = await watchPressure(app, settings.OVERLOAD_DELAY_MS)
   const unrouted = new Unrouted(app)
+  app.addHook('onRequest', (request, reply, done) => {
+    begin(request, reply)
+    turns.enter(request, done)
+  })
   traces?.watch(app)
   // Before any of the body is read.
   app.addHook('onRequest', (request, reply, done) => {
-    begin(request, reply)
-    if (isUnderPressure()) shedLoad(request)
     assertWellFormed(request)
     if (request.method === 'OPTIONS') return void unrouted.answer(request, reply)
     assertVersion(request.raw)
@@ -201,6 +204,16 @@ export async function createServing(
         help: 'Bytes of finished pages kept in memory.',
         read: () => caches.reduce((sum, { weight }) => sum + weight, 0),
       },
+      {
+        name: 'mahi_requests_waiting',
+        help: 'Requests that wait for their turn.',
+        read: () => turns.waiting,
+      },
+      {
+        name: 'mahi_requests_overdue_total',
+        help: 'Requests refused because they waited too long for their turn, or too many waited.',
+        read: () => turns.refused,
+      },
       ...measureBudgets(budgets),
     ],
     cutOffRest: () => connections.cutOffRest(),
@@ -214,29 +227,6 @@ function expectStatuses(app: FastifyInstance, metrics: Metrics): void {
   for (const operation of ['unknown', 'broken-request']) metrics.expect(operation, statuses)
   app.addHook('onRoute', ({ config }) => {
     if (config?.operation !== undefined) metrics.expect(config.operation, statuses)
-  })
-}
-
-/**
- * Measures the event loop delay; the returned function says whether it exceeds a limit in milliseconds, or never if
- * the limit is 0. The plugin's hook, which looks up route options at every request, is kept in a scope without
- * routes.
- */
-async function watchPressure(app: FastifyInstance, maxEventLoopDelay: number): Promise<() => boolean> {
-  let isUnderPressure = () => false
-  await app.register(async (scope) => {
-    // A window without a sample, because of the start or one long task, counts as infinite delay.
-    await scope.register(underPressure, { maxEventLoopDelay, sampleInterval: 1000 })
-    isUnderPressure = () => scope.isUnderPressure()
-  })
-  return isUnderPressure
-}
-
-/** Rejects a request at once instead of slowing all of them down; health checks still succeed. */
-function shedLoad(request: FastifyRequest): void {
-  if (request.routeOptions.config.operation === 'livez') return
-  throw new Problem('unavailable', 'The service is overloaded.', {
-    headers: { 'retry-after': '1' },
   })
 }
 

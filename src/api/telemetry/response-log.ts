@@ -36,7 +36,7 @@ export interface ResponseRecord {
 }
 
 /** Health checks arrive several times a minute: successful ones are logged at level debug. */
-const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
+export const PROBES: ReadonlySet<string> = new Set(['livez', 'readyz'])
 
 /** Counts and logs responses. It logs nothing that the caller sent, except IDs whose form shows that they are random. */
 export class ResponseLog {
@@ -69,7 +69,7 @@ export class ResponseLog {
   }
 
   /**
-   * Records every response that Fastify sends. Pages bypass Fastify and are recorded by `recordPage`, because an
+   * Records every response that Fastify sends. Pages and small documents bypass Fastify and are recorded by `recordPage`, because an
    * `onResponse` hook would make Fastify listen to every response.
    */
   watch(app: FastifyInstance): void {

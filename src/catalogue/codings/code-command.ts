@@ -4,6 +4,7 @@ import { action, type WithDatabase } from '../../foundation/command-line/command
 import { replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Retention } from '../history/revision-log.ts'
 import { openSearch, type ReadIndexOptions } from '../search/commands.ts'
 import { CODING_COLUMNS, type CodedRow, codeRows, toCells } from './code-file.ts'
@@ -80,19 +81,34 @@ async function writeRows(
   rows: AsyncIterable<CodedRow> | readonly CodedRow[],
   decisions?: ReadonlyMap<string, Decision>,
 ): Promise<void> {
-  let count = 0
+  const counts = { titles: 0, coded: 0, candidates: 0 }
   const writeAll = async (append: (text: string) => Promise<void>) => {
     for await (const { row, names, title, coding } of rows) {
       const columns = decisions === undefined ? CODING_COLUMNS : [...CODING_COLUMNS, 'decision']
-      if (count === 0) await append(stringify([[...names, ...columns]]))
+      if (counts.titles === 0) await append(stringify([[...names, ...columns]]))
       const [code = '', ...cells] = toCells(coding)
       const decision = decisions?.get(keyOfTitle(title))
       const decided = decision === undefined ? code : (decision.code ?? '')
       const word = decision === undefined ? '' : (decision.code ?? 'unknown')
       await append(stringify([[...row, decided, ...cells, ...(decisions === undefined ? [] : [word])]]))
-      count++
+      counts.titles++
+      if (decided !== '') counts.coded++
+      else if (coding.candidates.length > 0) counts.candidates++
     }
   }
   await (output === undefined ? writeAll(writeOut) : replaceFile(output, writeAll))
-  say(`Coded ${count} ${count === 1 ? 'title' : 'titles'}.`)
+  say(describeCoded(counts))
+}
+
+/** What the columns `code` and `candidate1` have: `1 of 4 titles has a code; 2 have only candidates, 1 has none.` */
+function describeCoded(counts: { titles: number; coded: number; candidates: number }): string {
+  const { titles, coded, candidates } = counts
+  const without = titles - coded - candidates
+  const have = (number: number) => `${formatNumber(number)} ${number === 1 ? 'has' : 'have'}`
+  const rest = [
+    ...(candidates === 0 ? [] : [`${have(candidates)} only candidates`]),
+    ...(without === 0 ? [] : [`${have(without)} none`]),
+  ]
+  const [verb, end] = [coded === 1 ? 'has' : 'have', rest.length === 0 ? '' : `; ${rest.join(', ')}`]
+  return `${formatNumber(coded)} of ${count(titles, 'title')} ${verb} a code${end}.`
 }

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { type Coding, codeTitle, type OccupationSearch } from '../../engines/finding/index.ts'
 import { readCells, trimName } from '../../engines/records/index.ts'
-import { fail, UserError } from '../../foundation/faults/user-error.ts'
+import { explainReadError } from '../../foundation/faults/read-error.ts'
+import { fail } from '../../foundation/faults/user-error.ts'
 
 /** A row of a file of titles, with the coding of its title. */
 export interface CodedRow {
@@ -52,6 +53,6 @@ async function* readBytes(file: string): AsyncGenerator<Buffer> {
   try {
     yield* createReadStream(file) as AsyncIterable<Buffer>
   } catch (error) {
-    throw new UserError([{ file, message: `cannot be read: ${(error as Error).message}` }], { cause: error })
+    throw explainReadError(error, file)
   }
 }

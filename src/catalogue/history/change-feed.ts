@@ -2,6 +2,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import { digestQuery, type Page } from '../../api/serving/page.ts'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { Reader } from '../../foundation/database/database.ts'
+import { toBuffer } from '../../foundation/database/utf8.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { Catalogue, RenderedPage } from '../records/catalogue.ts'
 import { type Change, type ChangePage, readChanges, type Since, TokenExpired } from './changes.ts'
@@ -91,21 +92,30 @@ export class ChangeFeed {
   }
 }
 
+/** The stored documents are copied as bytes, unchanged. */
 function renderChanges(
   { next, delta, revision, totalCount, changes }: ChangePage,
   digest: string | undefined,
 ): Buffer[] {
   const head = JSON.stringify({ next, delta, totalCount, revision: revision.number, digest })
-  const entries = changes.map(renderChange).join(',')
-  return [Buffer.from(`${head.slice(0, -1)},"changes":[${entries}],"resultsCount":${changes.length}}`)]
+  const parts: Buffer[] = []
+  let text = `${head.slice(0, -1)},"changes":[`
+  for (const [index, change] of changes.entries()) {
+    if (index > 0) text += ','
+    if (change.document === undefined) {
+      text += renderRemoval(change)
+      continue
+    }
+    const { code, existed, document } = change
+    const entry = JSON.stringify({ change: existed ? 'updated' : 'created', occupationCode: code })
+    parts.push(Buffer.from(`${text}${entry.slice(0, -1)},"record":`), toBuffer(document))
+    text = '}'
+  }
+  parts.push(Buffer.from(`${text}],"resultsCount":${changes.length}}`))
+  return [Buffer.concat(parts)]
 }
 
-/** The stored document is sent unchanged. */
-function renderChange({ code, document, existed, removed, replacedBy }: Change): string {
-  if (document !== undefined) {
-    const head = JSON.stringify({ change: existed ? 'updated' : 'created', occupationCode: code })
-    return `${head.slice(0, -1)},"record":${document}}`
-  }
+function renderRemoval({ code, removed, replacedBy }: Change): string {
   return JSON.stringify({
     change: 'removed',
     occupationCode: code,

@@ -1,6 +1,8 @@
 import type { Reader } from '../../foundation/database/database.ts'
+import type { Dialect } from '../../foundation/database/dialect.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
 import { CATALOGUE_REVISION } from '../../foundation/database/revisions.ts'
+import type { Utf8 } from '../../foundation/database/utf8.ts'
 import {
   atEndOf,
   BEGINNING,
@@ -15,7 +17,7 @@ import { OLDEST_KEPT } from './revision-log.ts'
 export interface Change {
   readonly code: string
   /** The record as JSON; `undefined` for a removed code. */
-  readonly document: string | undefined
+  readonly document: Utf8 | undefined
   /** Whether the reader's catalogue had the code when the walk began. */
   readonly existed: boolean
   /** Milliseconds since 1970, for a removed code. */
@@ -92,7 +94,7 @@ interface State extends Revision {
 interface Row extends State {
   readonly position: number | null
   readonly code: string | null
-  readonly document: string | null
+  readonly document: Utf8 | null
   readonly removed: number | null
   readonly replaced_by: string | null
   readonly existed: number | null
@@ -116,11 +118,13 @@ const STATE = `
  * $2, $3: the position; $4: rows; $5: the base; $6: the revision when the walk began, or null for now.
  *
  * One statement, because the entries are complete only if the base was still readable when they were read: another
- * process may change the catalogue between two statements, and an older version of Mahi leaves no removals.
+ * process may change the catalogue between two statements, and an older version of Mahi leaves no removals. Documents
+ * are looked up last, so that none is sorted.
  */
-const STATEMENT = `
+const statement = ({ utf8 }: Dialect) => `
   select s.*,
-    e.revision as position, e.code, e.document, e.removed, e.replaced_by,
+    e.revision as position, e.code, e.removed, e.replaced_by,
+    (select ${utf8('o.document')} from occupation o where o.code = e.code and e.removed is null) as document,
     case when e.code is not null and exists (
       select 1 from occupation_past p where p.code = e.code and p.until > $5 and p.revision <= $5
     ) then 1 else 0 end as existed
@@ -128,14 +132,14 @@ const STATEMENT = `
   left join (
     select * from (
       select * from (
-        select o.revision, o.code, o.document, cast(null as bigint) as removed, cast(null as text) as replaced_by
+        select o.revision, o.code, cast(null as bigint) as removed, cast(null as text) as replaced_by
         from occupation o
         where (o.revision, o.code) > ($2, $3)
         order by o.revision, o.code limit $4
       ) present
       union all
       select * from (
-        select t.revision, t.code, cast(null as text) as document, t.removed, t.replaced_by
+        select t.revision, t.code, t.removed, t.replaced_by
         from occupation_removed t
         where (t.revision, t.code) > ($2, $3)
           and (
@@ -163,7 +167,7 @@ async function readRows(
   { head, revision, code, base, start }: Omit<Position, 'head'> & { readonly head?: number },
   limit: number,
 ): Promise<{ state: State; rows: Entry[] }> {
-  const rows = await reader.all<Row>(STATEMENT, [
+  const rows = await reader.all<Row>(statement(reader.dialect), [
     head ?? null,
     revision,
     code,

@@ -8,6 +8,7 @@ import {
 } from '../../foundation/command-line/command.ts'
 import type { Progress } from '../../foundation/command-line/terminal.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { describePreview } from '../history/describe.ts'
 import type { ChangePreview, RecordChange } from '../history/preview.ts'
@@ -68,51 +69,67 @@ export interface ImportResult {
   readonly preview: ChangePreview | undefined
 }
 
-/** Lists the repaired records: a repair is an educated guess, and the source should be corrected. */
-function describeRepairs({ repaired }: ImportSummary): string {
-  if (repaired === undefined) return ''
-  const { count, first } = repaired
-  const names = first.map(({ file, line, occupationCode }) => `  ${file}:${line}: ${occupationCode}`)
+type Named = NonNullable<ImportSummary['repaired']>
+
+/** A warning about records, of which the first are listed, each with what is wrong with it. */
+function warn(
+  found: Named | undefined,
+  describe: (count: number, shown: string) => string,
+  detail: (record: Named['first'][number]) => string = () => '',
+): string {
+  if (found === undefined) return ''
+  const { count, first } = found
   const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
-  return [
-    `Warning: the text of ${count === 1 ? '1 record' : `${count} records`} is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired${shown}:`,
-    ...names,
-    '',
-  ].join('\n')
+  const lines = first.map((record) => {
+    const { file, line, occupationCode } = record
+    return `  ${file}:${line}: ${occupationCode}${detail(record)}`
+  })
+  return [`Warning: ${describe(count, shown)}:`, ...lines, ''].join('\n')
 }
+
+/** Lists the repaired records: a repair is an educated guess, and the source should be corrected. */
+const describeRepairs = ({ repaired }: ImportSummary) =>
+  warn(
+    repaired,
+    (count, shown) =>
+      `the text of ${count === 1 ? '1 record' : `${count} records`} is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired${shown}`,
+  )
 
 /** Lists the records whose group has no code: such a group has no list and no filter. */
-function describeGroups({ withoutGroupCode }: ImportSummary): string {
-  if (withoutGroupCode === undefined) return ''
-  const { count, first } = withoutGroupCode
-  const named = first.map(({ file, line, occupationCode, groups = [] }) => {
-    return `  ${file}:${line}: ${occupationCode}: ${groups.map((name) => quote(name)).join(', ')}`
-  })
-  const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
-  const records = count === 1 ? '1 record has a group' : `${count} records have a group`
-  return [`Warning: ${records} without a code, so it is not among the groups${shown}:`, ...named, ''].join(
-    '\n',
+const describeGroups = ({ withoutGroupCode }: ImportSummary) =>
+  warn(
+    withoutGroupCode,
+    (count, shown) =>
+      `${count === 1 ? '1 record has a group' : `${count} records have a group`} without a code, so it is not among the groups${shown}`,
+    ({ groups = [] }) => `: ${groups.map((name) => quote(name)).join(', ')}`,
   )
-}
 
 /** Lists the records that people would see by their code only. */
-function describeUntitled({ withoutTitle }: ImportSummary): string {
-  if (withoutTitle === undefined) return ''
-  const { count, first } = withoutTitle
-  const named = first.map(({ file, line, occupationCode }) => `  ${file}:${line}: ${occupationCode}`)
-  const shown = count > first.length ? ` (the first ${first.length} are shown)` : ''
-  const records = count === 1 ? '1 record has' : `${count} records have`
-  return [`Warning: ${records} no title in English or te reo Māori${shown}:`, ...named, ''].join('\n')
-}
+const describeUntitled = ({ withoutTitle }: ImportSummary) =>
+  warn(
+    withoutTitle,
+    (count, shown) =>
+      `${count === 1 ? '1 record has' : `${count} records have`} no title in English or te reo Māori${shown}`,
+  )
+
+/** Lists the rows that a spreadsheet has beside its records, or in which one of its formulas failed. */
+const describeDoubtful = ({ doubtful }: ImportSummary) =>
+  warn(
+    doubtful,
+    (count, shown) =>
+      `${count === 1 ? '1 row is probably no record, or has' : `${count} rows are probably no records, or have`} an error of a spreadsheet${shown}`,
+    ({ doubt }) => `: ${doubt}`,
+  )
 
 /** The result of an import as text. */
 export function describeImport(result: ImportResult, { dryRun }: ImportFlags): string {
-  return `${describeRepairs(result.summary)}${describeGroups(result.summary)}${describeUntitled(result.summary)}${describeChanges(result, dryRun === true)}`
+  return `${describeRepairs(result.summary)}${describeGroups(result.summary)}${describeUntitled(result.summary)}${describeDoubtful(result.summary)}${describeChanges(result, dryRun === true)}`
 }
 
 function describeChanges({ summary, preview }: ImportResult, dryRun: boolean): string {
   const { created, updated, unchanged, deleted, normalised, lastUpdatedDate } = summary
-  const counts = `${created} created, ${updated} updated, ${unchanged} unchanged, ${deleted} deleted`
+  const [made, changed, same, gone] = [created, updated, unchanged, deleted].map(formatNumber)
+  const counts = `${made} created, ${changed} updated, ${same} unchanged, ${gone} deleted`
   const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`
   const found = describeNames(summary)
   if (dryRun) {

@@ -66,6 +66,8 @@ export interface ImportSummary {
   readonly withoutGroupCode?: NamedRecords
   /** Records without a title in either language; absent if there are none. */
   readonly withoutTitle?: NamedRecords
+  /** Rows of tables that are probably no records, or have an error of a spreadsheet; absent if there are none. */
+  readonly doubtful?: NamedRecords
   /** The counts of search-only names, if the input contains any. */
   readonly searchNames?: NameCounts
   /** The date of the changed records; absent if there are none, or if they keep their own. */
@@ -82,6 +84,8 @@ interface NamedRecord {
   readonly file: string
   readonly line: number
   readonly occupationCode: string
+  /** What is odd about the row, as a full sentence. */
+  readonly doubt?: string
   /** The groups without a code. */
   readonly groups?: readonly string[]
 }
@@ -171,6 +175,7 @@ async function importWithin(
     ...(staging.repaired.count > 0 && { repaired: staging.repaired }),
     ...(staging.withoutGroupCode.count > 0 && { withoutGroupCode: staging.withoutGroupCode }),
     ...(staging.withoutTitle.count > 0 && { withoutTitle: staging.withoutTitle }),
+    ...(staging.doubtful.count > 0 && { doubtful: staging.doubtful }),
     ...(names !== undefined && { searchNames: names }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
   }
@@ -244,6 +249,7 @@ class Staging {
   readonly repaired = { count: 0, first: [] as NamedRecord[] }
   readonly withoutGroupCode = { count: 0, first: [] as NamedRecord[] }
   readonly withoutTitle = { count: 0, first: [] as NamedRecord[] }
+  readonly doubtful = { count: 0, first: [] as NamedRecord[] }
   /** The first faults that count only if text was repaired, which may happen later. */
   readonly #doubts: Fault[] = []
   readonly #records: AsyncIterable<SourceRecord | Fault>
@@ -329,6 +335,9 @@ class Staging {
     }
     if (!rendered.titled && ++this.withoutTitle.count <= MOST_NAMED)
       this.withoutTitle.first.push({ file, line, occupationCode: code })
+    const { doubt } = record
+    if (doubt !== undefined && ++this.doubtful.count <= MOST_NAMED)
+      this.doubtful.first.push({ file, line, occupationCode: code, doubt })
     const updated = (this.#keepDates ? rendered.ownDate : undefined) ?? this.#date
     return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
   }

@@ -3,6 +3,7 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
+import { hasLeft } from '../../api/request/while-connected.ts'
 import { assertReached, SEARCH_PROBLEMS, whenReady } from './contract.ts'
 import { CODINGS_EXAMPLE } from './example.ts'
 import type { SearchOptions } from './operations.ts'
@@ -38,8 +39,9 @@ export function codeTitles({ index, coding, anonymous }: SearchOptions): Operati
       title,
       tasks: tasks.join('\n'),
     }))
-    const hasLeft = () => request.raw.socket.destroyed
-    const items = await coding.code({ memory: index.memory, revision }, titles, callerOf(request), hasLeft)
+    const items = await coding.code({ memory: index.memory, revision }, titles, callerOf(request), () =>
+      hasLeft(request),
+    )
     return document({
       items: items.map((item, index) => (titles[index]?.title === '' ? toError(item) : item)),
     })

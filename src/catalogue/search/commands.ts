@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { OccupationSearch, openIndex, type SearchResult } from '../../engines/finding/index.ts'
+import { OccupationSearch, openIndex } from '../../engines/finding/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { formatBytes } from '../../foundation/text/format-number.ts'
 import { IndexRefused } from './build-process.ts'
 import { buildIndexNow, buildWaitingIndex, type IndexJobOptions } from './index-job.ts'
 import { readIndex, readIndexState, type StoredIndex } from './index-store.ts'
@@ -53,7 +54,7 @@ export function addSearchCommands(
         const { bytes } = await withDatabase((database) => ensureIndex(database, readOptions()), {
           existing: true,
         })
-        await report(flags, { bytes }, `The catalogue is indexed (${(bytes / 2 ** 20).toFixed(1)} MiB).`)
+        await report(flags, { bytes }, `The catalogue is indexed (${formatBytes(bytes)}).`)
       }),
     )
 
@@ -70,16 +71,13 @@ export function addSearchCommands(
         const found = search.search({ query: words.join(' '), language: flags.lang, limit: flags.limit })
         if (flags.json) return await writeOut(`${JSON.stringify(found)}\n`)
         if (found.didYouMean !== undefined) say(`Did you mean "${found.didYouMean}"?`)
-        const likely = dropUnlikely(found.results)
-        for (const { occupationCode, titleEnglish, titleMaori, matchedName, score } of likely) {
+        for (const { occupationCode, titleEnglish, titleMaori, matchedName, score } of found.results) {
           const title = titleEnglish ?? titleMaori ?? ''
           const match = matchedName === title ? '' : `  (${matchedName})`
           await writeOut(`${describeScore(score)}  ${occupationCode}  ${title}${match}\n`)
         }
-        const cut = likely.length < found.results.length
-        const count = cut ? likely.length : found.totalCount
-        const others = cut ? ` ${found.totalCount - count} more are unlikely; --json has them.` : ''
-        say(`${count} ${count === 1 ? 'occupation matches' : 'occupations match'}.${others}`)
+        const count = found.totalCount
+        say(`${count} ${count === 1 ? 'occupation matches' : 'occupations match'}.`)
       }),
     )
 }
@@ -128,12 +126,6 @@ async function ensureIndex(
 
 /** Lower scores would be shown as 0. */
 const LEAST = 0.0005
-
-/** The results up to the last one that is likely at all: the others have a word of the query somewhere. */
-function dropUnlikely(results: readonly SearchResult[]): readonly SearchResult[] {
-  const last = results.findLastIndex(({ score }) => score >= LEAST)
-  return last < 0 ? results : results.slice(0, last + 1)
-}
 
 /** As wide for every score. */
 function describeScore(score: number): string {

@@ -1,7 +1,8 @@
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, occupationLink } from '../links.ts'
+import { link, occupationLink } from '../links.ts'
 import { nameOf } from '../records.ts'
 import { type Difference, type Differences, listRevisions, showRevisionNumber } from '../revisions.ts'
 import { Table } from '../table.ts'
@@ -27,7 +28,7 @@ async function showRevisions({ api }: Context): Promise<Shown> {
             <th scope="row">${showRevisionNumber({ revision })}</th>
             <td class="when"><${Time} at=${stored} /></td>
             <td>${command}${files.map((name) => html` <span class="soft">${name}</span>`)}</td>
-            ${[created, updated, removed, totalCount].map((each) => html`<td class="number">${each}</td>`)}
+            ${[created, updated, removed, totalCount].map((each) => html`<td class="number">${formatNumber(each)}</td>`)}
           </tr>`,
         )}
       <//>`,

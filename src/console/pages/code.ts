@@ -1,10 +1,13 @@
 import { stringify } from 'csv-stringify/sync'
 import type * as types from '../../../client/src/types.ts'
-import type { Having } from '../api.ts'
+import { holdMore } from '../../api/request/body-memory.ts'
+import { whileConnected } from '../../api/request/while-connected.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import type { Api, Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { type ComponentChildren, html, type VNode } from '../html.ts'
-import { count, occupationLink } from '../links.ts'
+import { occupationLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
 import { CONFIRM_SCOPE, confirm, DecisionRefused, showDecided } from './confirmed.ts'
@@ -26,6 +29,9 @@ interface Coded {
 const BATCH = 300
 /** The most titles per list. */
 const MOST = 3_000
+
+/** Bytes counted for each title, for its coding and its row of the page. */
+const CODED = 2_048
 
 export const codePages: readonly Route[] = [
   { method: 'GET', path: '/code', handle: () => showForm('') },
@@ -62,27 +68,11 @@ async function codeList(context: Context): Promise<Outcome> {
   if (titles.length > MOST) {
     return showForm(
       '',
-      `The list has ${titles.length} titles; at most ${MOST} are allowed. For longer lists use "mahi occupations code".`,
+      `The list has ${formatNumber(titles.length)} titles; at most ${formatNumber(MOST)} are allowed. For longer lists use "mahi occupations code".`,
     )
   }
-  const coded: Coded[] = []
-  for (let start = 0; start < titles.length; start += BATCH) {
-    const batch = titles.slice(start, start + BATCH)
-    const { items } = await api.call<{ items: readonly Coding[] }>('/codings', {
-      method: 'POST',
-      body: { items: batch.map((title) => ({ title })) },
-    })
-    for (const [index, coding] of items.entries()) {
-      const place = start + index
-      coded.push({
-        title: batch[index] ?? '',
-        coding,
-        chosen: form.get(`choice-${place}`) ?? coding.code ?? '',
-        other: form.get(`other-${place}`)?.trim() ?? '',
-        reviewed: form.has(`reviewed-${place}`),
-      })
-    }
-  }
+  holdMore(request.raw, titles.length * CODED)
+  const coded = await whileConnected(request, (signal) => codeInBatches(api, titles, form, signal))
   if (form.has('download')) return download(coded)
   const canConfirm = principal.scopes.has(CONFIRM_SCOPE)
   if (!form.has('confirm')) return showCoded(titles, coded, canConfirm)
@@ -97,6 +87,35 @@ async function codeList(context: Context): Promise<Outcome> {
     if (!(error instanceof DecisionRefused)) throw error
     return showCoded(titles, coded, canConfirm, error.message)
   }
+}
+
+/** The codings of all titles, with what the form has chosen for each. */
+async function codeInBatches(
+  api: Api,
+  titles: readonly string[],
+  form: URLSearchParams,
+  signal: AbortSignal,
+): Promise<Coded[]> {
+  const coded: Coded[] = []
+  for (let start = 0; start < titles.length; start += BATCH) {
+    const batch = titles.slice(start, start + BATCH)
+    const { items } = await api.call<{ items: readonly Coding[] }>('/codings', {
+      method: 'POST',
+      body: { items: batch.map((title) => ({ title })) },
+      signal,
+    })
+    for (const [index, coding] of items.entries()) {
+      const place = start + index
+      coded.push({
+        title: batch[index] ?? '',
+        coding,
+        chosen: form.get(`choice-${place}`) ?? coding.code ?? '',
+        other: form.get(`other-${place}`)?.trim() ?? '',
+        reviewed: form.has(`reviewed-${place}`),
+      })
+    }
+  }
+  return coded
 }
 
 function download(coded: readonly Coded[]): Outcome {
@@ -124,9 +143,9 @@ function showCoded(
   fault?: string,
 ): Shown {
   const certain = coded.filter(({ coding }) => coding.code !== undefined).length
-  const buttons = html`<p>
-    ${canConfirm && html`<button type="submit" name="confirm" value="reviewed">Confirm the reviewed titles</button>${' '}`}
-    <button type="submit" name="download" value="csv">Download as CSV</button>
+  const buttons = html`<p class="actions">
+    ${canConfirm && html`<button type="submit" name="confirm" value="reviewed">Confirm the reviewed titles</button>`}
+    <button type="submit" class=${canConfirm ? 'quiet' : undefined} name="download" value="csv">Download as CSV</button>
   </p>`
   return {
     title: 'Coded list',
@@ -178,7 +197,7 @@ function showRow(
     <td><fieldset>
       <legend class="visually-hidden">Occupation for ${title}</legend>
       ${coding.candidates.slice(0, 3).map(
-        ({ occupationCode: code, titleEnglish, certainty }, place) => html`<div>
+        ({ occupationCode: code, titleEnglish, certainty }, place) => html`<div class="candidate">
           <${Choice} name=${name} value=${code} chosen=${chosen}>
             ${place + 1}. ${titleEnglish ?? code} <span class="soft">${code}, ${Math.round(certainty * 100)}%</span>
           <//>

@@ -60,7 +60,7 @@ async function compare({ api, query }: Context): Promise<Shown> {
       ${missing.length > 0 && html`<p class="problem">No such occupation: ${missing.join(', ')}.</p>`}
       ${
         records.length > 0 &&
-        html`<${Table} region class="cards" label="Comparison" caption="Rows that differ come first." columns=${columns}>
+        html`<${Table} region class="comparison cards" label="Comparison" caption="Rows that differ come first." columns=${columns}>
           ${
             pays.some((pay) => pay !== undefined) &&
             html`<tr class="differs">

@@ -1,4 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
+import { writeZoned } from '../../foundation/text/zoned-time.ts'
 import { ApiProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
@@ -26,19 +27,20 @@ async function showForm({ api, query, services }: Context): Promise<Shown> {
     returnId === ''
       ? undefined
       : (await api.call<types.ReturnOverview>(path, { query: { pageSize: 1 } })).return
-  return render(known === undefined ? {} : toFields(known), services.timeZone)
+  return render(known === undefined ? {} : toFields(known, services.timeZone), services.timeZone)
 }
 
 /** Dates keep their instant, whatever the time zone is by now. */
-function toFields(known: types.Return): Fields {
+function toFields(known: types.Return, zone: string): Fields {
+  const show = (at: string | undefined) => (at === undefined ? '' : writeZoned(Date.parse(at), zone))
   return {
     id: known.returnId ?? '',
     name: known.name ?? '',
     definition: known.definition ?? '',
     type: known.returnType ?? '',
-    opens: known.openWindowDate ?? '',
-    due: known.dueDate ?? '',
-    closes: known.closeWindowDate ?? '',
+    opens: show(known.openWindowDate),
+    due: show(known.dueDate),
+    closes: show(known.closeWindowDate),
     organisations: known.organisations?.join('\n') ?? '',
     notes: known.notes ?? '',
   }
@@ -46,7 +48,7 @@ function toFields(known: types.Return): Fields {
 
 function render(fields: Fields, timeZone: string, problem?: string): Shown {
   const input = (name: string, label: string, more: Readonly<Record<string, unknown>> = {}): VNode =>
-    html`<p><label>${label}<input name=${name} value=${fields[name] ?? ''} ...${more} /></label></p>`
+    html`<p><label>${label}<input name=${name} size="30" value=${fields[name] ?? ''} ...${more} /></label></p>`
   const area = (name: string, label: string, rows: number): VNode =>
     html`<p><label>${label}<textarea name=${name} rows=${rows}>${fields[name] ?? ''}</textarea></label></p>`
   const required = { required: true }

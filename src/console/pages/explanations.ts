@@ -1,8 +1,9 @@
 import type * as types from '../../../client/src/types.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { count, submissionLink } from '../links.ts'
+import { submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Time } from '../time.ts'
 import { recordsLink } from './fix.ts'
@@ -15,7 +16,7 @@ export const explanationPages: readonly Route[] = [
 
 type Explanation = types.Explanation
 
-interface Explanations {
+export interface Explanations {
   readonly explanations?: readonly Explanation[]
   readonly open?: readonly { readonly code?: string; readonly findings?: number }[]
 }
@@ -33,6 +34,15 @@ const describeReason = (reason: string | undefined): string =>
 
 export async function readExplanations(context: Context): Promise<Explanations> {
   return await context.api.call<Explanations>(pathOf(context, '/explanations'))
+}
+
+/** The explanation of a cause: its own, or that of a code of its findings. */
+export function findExplanation(
+  explanations: readonly Explanation[],
+  { key, codes }: { readonly key: string; readonly codes: readonly string[] },
+): Explanation | undefined {
+  const named = (name: string) => explanations.find(({ target }) => target === name)
+  return named(key) ?? codes.map(named).find((each) => each !== undefined)
 }
 
 /** A code or a cause whose findings are warnings. */
@@ -54,6 +64,7 @@ export function showExplanation(
   const fields = html`<input type="hidden" name="kind" value=${kind} /><input type="hidden" name="target" value=${key} />`
   return html`<details class="explain" open=${known !== undefined}>
     <summary>${known === undefined ? 'Explain' : known.state === 'Reopened' ? 'Explain again' : 'Explained'}</summary>
+    ${kind === 'code' && html`<p class="soft">For all warnings of ${key}.</p>`}
     ${
       known !== undefined &&
       html`<p>${describeReason(known.reason)}${known.text !== undefined && html`: ${known.text}`}<br />

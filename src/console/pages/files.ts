@@ -1,15 +1,15 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance } from 'fastify'
 import { markTransfer } from '../../api/serving/last-response.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Api, ApiProblem, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
-import { readFiles } from '../forms.ts'
+import { orMalformed, readFiles } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
-import { readNotes } from './returns.ts'
 import {
   pathOf,
   readWorkbench,
@@ -20,9 +20,13 @@ import {
   type Workbench,
 } from './workbench.ts'
 
+/** The field of a form for an archive or a workbook with all files: no file of a definition has such a name. */
+const CONTAINER = '*'
+
 export const filePages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/files', handle: showFiles },
   { method: 'POST', path: '/submissions/:token/files', handle: receiveForm },
+  { method: 'PUT', path: '/submissions/:token/files', handle: receiveFile },
   { method: 'PUT', path: '/submissions/:token/files/:resource', handle: receiveFile },
 ]
 
@@ -38,12 +42,11 @@ async function showFiles(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { missing, submission, mayWrite } = workbench
   const received = submission.files?.length ?? 0
-  const notes = await readNotes(context, submission.returnId)
   return showStep(context, workbench, 'files', {
     title: 'Files',
     notice: context.query.get('notice') === 'received' ? 'The files have arrived.' : undefined,
     content: html`
-      ${notes !== undefined && html`<p>${notes}</p>`}
+      ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>All ${count(received, 'file')} are here.</p>`}
       ${mayWrite ? showForm(context, workbench) : showTable(context, workbench)}`,
@@ -52,14 +55,16 @@ async function showFiles(context: Context): Promise<Shown> {
 
 function showForm(context: Context, workbench: Workbench): VNode {
   const at = submissionLink(tokenOf(context))
-  const { missing, submission } = workbench
+  const { missing, submission, isCurrent } = workbench
   const hasFiles = (submission.files?.length ?? 0) > 0
   return html`<${PostForm} class="drop" enctype="multipart/form-data" action=${link(`${at}/files`, { eid: context.eid })}
       data-upload data-then=${stepLink(context, 'files', { notice: 'received' })}>
-      <p>Drop the files anywhere on this page, or choose them. CSV or NDJSON, also compressed with gzip.</p>
+      <p>Drop the files anywhere on this page, or choose them: CSV, NDJSON, a ZIP archive or a workbook (XLSX).</p>
+      <p><label>All files in one archive or workbook
+        <input type="file" name=${CONTAINER} accept=".zip,.xlsx,.xlsm" data-container
+          data-put=${link(`${at}/files`, { eid: context.eid })} /></label></p>
       ${showTable(context, workbench)}
       <p role="status" data-text></p>
-      <ul data-notes class="soft"></ul>
       <progress hidden value="0" aria-label="Progress of the upload"></progress>
       <p class="actions">
         <button type="submit" class=${missing.length === 0 ? 'quiet' : undefined}>Send the files</button>
@@ -67,7 +72,7 @@ function showForm(context: Context, workbench: Workbench): VNode {
       </p>
     <//>
     <${PostForm} id="check" action=${`${at}/runs`} eid=${context.eid}>
-      ${hasFiles && html`<p><button type="submit" class=${missing.length === 0 ? undefined : 'quiet'}>Check the files</button></p>`}
+      ${hasFiles && html`<p><button type="submit" class=${missing.length === 0 && !isCurrent ? undefined : 'quiet'}>Check the files</button></p>`}
     <//>
     <p class="no-print"><a class="error" href=${link(`${at}/delete`, { eid: context.eid })}>Delete this submission</a></p>`
 }
@@ -86,13 +91,13 @@ function showTable(context: Context, { submission, rules, mayWrite }: Workbench)
     (resource) => {
       const file = received.get(resource.file)
       return html`<tr>
-      <th scope="row">${resource.title}</th>
-      <td class="number">${file === undefined ? html`<span class="soft">missing</span>` : file.records.toLocaleString('en-NZ')}</td>
+      <th scope="row">${resource.title}${file?.notes?.map((note) => html`<div class="note">${note}</div>`)}</th>
+      <td class="number">${file === undefined ? html`<span class="soft">missing</span>` : formatNumber(file.records)}</td>
       <td class="when"><${Time} at=${file?.received} /></td>
       ${
         mayWrite &&
         html`<td><input type="file" name=${resource.file} aria-label=${`File for ${resource.title}`}
-          accept=".csv,.tsv,.txt,.ndjson,.gz" data-received=${file === undefined ? undefined : 'yes'} data-put=${link(`${at}/files/${resource.file}`, { eid: context.eid })}
+          accept=".csv,.tsv,.txt,.ndjson,.gz,.zip,.xlsx,.xlsm" data-received=${file === undefined ? undefined : 'yes'} data-put=${link(`${at}/files/${resource.file}`, { eid: context.eid })}
           data-names=${[resource.file, ...resource.fileNames].join(' ').toLowerCase()} /></td>`
       }
     </tr>`
@@ -109,7 +114,8 @@ async function receiveForm(context: Context): Promise<Outcome> {
       part.file.resume()
       continue
     }
-    const response = await put(api, context, part.fieldname, part.filename, part.file)
+    // It is refused, not thrown, unless its bytes end before the form does.
+    const response = await orMalformed(() => put(api, context, part.fieldname, part.filename, part.file))
     if (response.statusCode >= 400) throw new ApiProblem(readProblem(response))
   }
   return { redirect: stepLink(context, 'files', { notice: 'received' }) }
@@ -117,9 +123,9 @@ async function receiveForm(context: Context): Promise<Outcome> {
 
 async function receiveFile(context: Context): Promise<Outcome> {
   const { request, api } = context
-  const { resource } = request.params as { resource: string }
+  const { resource } = request.params as { resource?: string }
   markTransfer(request.raw)
-  const response = await api.send(pathOf(context, `/files/${encodeURIComponent(resource)}`), {
+  const response = await api.send(pathOf(context, pathTo(resource)), {
     method: 'PUT',
     body: request.raw,
     headers: {
@@ -131,12 +137,21 @@ async function receiveFile(context: Context): Promise<Outcome> {
 }
 
 function put(api: Api, context: Context, resource: string, filename: string, file: NodeJS.ReadableStream) {
-  return api.send(pathOf(context, `/files/${encodeURIComponent(resource)}`), {
+  const isContainer = resource === CONTAINER
+  return api.send(pathOf(context, pathTo(isContainer ? undefined : resource)), {
     method: 'PUT',
     body: file,
     headers: {
-      'content-type': /\.ndjson/i.test(filename) ? 'application/x-ndjson' : 'text/csv',
+      'content-type': isContainer
+        ? 'application/octet-stream'
+        : /\.ndjson/i.test(filename)
+          ? 'application/x-ndjson'
+          : 'text/csv',
       ...(/\.gz$/i.test(filename) && { 'content-encoding': 'gzip' }),
     },
   })
 }
+
+/** The path of a file, or of all in one archive or workbook. */
+const pathTo = (resource: string | undefined) =>
+  resource === undefined ? '/files' : `/files/${encodeURIComponent(resource)}`

@@ -1,11 +1,12 @@
 import type * as types from '../../../client/src/types.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { type Catalogue, ruleLink, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
-import { readExplanations } from './explanations.ts'
+import { findExplanation, readExplanations } from './explanations.ts'
 import { readRuns } from './runs.ts'
 import {
   pathOf,
@@ -102,36 +103,36 @@ async function showCauses(context: Context): Promise<Outcome> {
     readRuns(context),
     readExplanations(context),
   ])
-  const stateOf = new Map(explanations.map(({ target = '', state }) => [target, state]))
+  const stateOf = (cause: Cause) => findExplanation(explanations, cause)?.state
   const shown = query.has('all') ? causes : causes?.slice(0, CAUSES_SHOWN)
   const rest = (causes?.length ?? 0) - (shown?.length ?? 0)
   const errors = causes?.filter(({ severity }) => severity === 'Error').length ?? 0
+  const isExplained = causes?.every((cause) => stateOf(cause) === 'Explained') === true
   const earlier = runs.filter(({ status }) => status === 'Processed')[1]
   const found = (run.errorCount ?? 0) + (run.warningCount ?? 0)
   return showStep(context, workbench, 'fix', {
     title: 'Fix',
     content: html`
-      ${showChecked(context, workbench, run)}
-      ${found === 0 && workbench.isOpen && workbench.isCurrent && html`<p>Nothing is left to fix. <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
-      ${errors > 0 && html`<p>${count(errors, 'thing')} to fix. Begin at the top: what follows from a cause disappears with it.</p>`}
+      ${showChecked(context, workbench, run, errors)}
+      ${(run.errorCount ?? 0) === 0 && workbench.isOpen && workbench.isCurrent && html`<p>${found === 0 ? 'Nothing is left to fix.' : isExplained ? 'No errors are left, and all warnings are explained.' : 'No errors are left. Correct or explain the warnings first.'} <a class="button" href=${stepLink(context, 'submit')}>Go on to submit</a></p>`}
+      ${errors > 0 && html`<p>Begin at the top: what follows from a cause disappears with it.</p>`}
       ${showPartial(summary)}
       ${found > 0 && showDownloads(context)}
       ${found > 0 && showViews(context, '/findings')}
       ${
         earlier !== undefined &&
-        html`<p class="soft"><a href=${recordsLink(context, { new: earlier.runId })}>Only findings that check ${earlier.runId} did not have</a>
-        · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: earlier.runId })}>What was fixed since</a></p>`
+        html`<p class="soft"><a href=${recordsLink(context, { new: earlier.runId })}>Only findings that check ${earlier.runId} did not have</a> · <a href=${link(submissionLink(tokenOf(context), '/compare'), { eid: context.eid, from: earlier.runId })}>What was fixed since</a></p>`
       }
       ${causes === undefined ? html`<p>These findings were published without causes. See them <a href=${link(submissionLink(tokenOf(context), '/findings/codes'), { eid: context.eid })}>by code</a>.</p>` : ''}
-      ${shown !== undefined && shown.length > 0 && html`<ol class="causes">${shown.map((cause) => showCause(context, cause, stateOf))}</ol>`}
+      ${shown !== undefined && shown.length > 0 && html`<ol class="causes">${shown.map((cause) => showCause(context, cause, stateOf(cause)))}</ol>`}
       ${rest > 0 && html`<p><a href=${stepLink(context, 'fix', { all: 'yes' })}>Show ${count(rest, 'more cause')}</a></p>`}
       ${showNotRun(summary, workbench.rules)}`,
   })
 }
 
 /** What the check found, and whether the files are still those that it read. */
-function showChecked(context: Context, workbench: Workbench, run: Run): (VNode | false)[] {
-  return [showVerdict(run), showStale(context, workbench)]
+function showChecked(context: Context, workbench: Workbench, run: Run, kinds?: number): (VNode | false)[] {
+  return [showVerdict(run, kinds), showStale(context, workbench)]
 }
 
 export function showStale(context: Context, { isCurrent, isOpen }: Workbench): VNode | false {
@@ -147,13 +148,11 @@ export function showUnchecked(context: Context, workbench: Workbench): Shown {
   })
 }
 
-function showCause(context: Context, cause: Cause, stateOf: ReadonlyMap<string, string | undefined>): VNode {
-  const state = stateOf.get(cause.key) ?? cause.codes.map((code) => stateOf.get(code)).find(Boolean)
+function showCause(context: Context, cause: Cause, state: string | undefined): VNode {
   const { key, kind, severity, sentence, fix, findings, records, learners, example } = cause
-  const place = [
-    example?.file,
-    example?.line !== undefined && `line ${example.line.toLocaleString('en-NZ')}`,
-  ].filter(Boolean)
+  const place = [example?.file, example?.line !== undefined && `line ${formatNumber(example.line)}`].filter(
+    Boolean,
+  )
   return html`<li>
     <div class="what">
       <h2><a href=${kind === 'file' && records === 0 ? stepLink(context, 'files') : recordsLink(context, { cause: key })}>${sentence}</a></h2>
@@ -171,8 +170,8 @@ function showCause(context: Context, cause: Cause, stateOf: ReadonlyMap<string, 
       html`<br /><a href=${recordsLink(context, { cause: key })}>${describeState(state)}</a>`
     }</p>
     <dl class="numbers">
-      <div><dt>${records > 0 ? 'Records' : 'Findings'}</dt><dd>${(records > 0 ? records : findings).toLocaleString('en-NZ')}</dd></div>
-      <div><dt>Learners</dt><dd>${learners > 0 ? learners.toLocaleString('en-NZ') : '–'}</dd></div>
+      <div><dt>${records > 0 ? 'Records' : 'Findings'}</dt><dd>${formatNumber(records > 0 ? records : findings)}</dd></div>
+      <div><dt>Learners</dt><dd>${learners > 0 ? formatNumber(learners) : '–'}</dd></div>
     </dl>
   </li>`
 }
@@ -196,7 +195,7 @@ function showPartial({ codes = [] }: Summary): VNode | false {
     <summary>The records of ${codesOf} are partial: they are too many to store. The counts are complete.</summary>
     <ul>${partial.map(
       ({ errorCode, stored = 0, count: found }) =>
-        html`<li>${errorCode}: the first ${stored.toLocaleString('en-NZ')} of ${found.toLocaleString('en-NZ')}</li>`,
+        html`<li>${errorCode}: the first ${formatNumber(stored)} of ${formatNumber(found)}</li>`,
     )}</ul>
   </details>`
 }
@@ -279,12 +278,12 @@ function showKind(context: Context, kind: CodeSummary, rules: Catalogue | undefi
   const { errorCode, errorType = '', count: number, students } = kind
   const rule = rules?.byCode.get(errorCode)
   return html`<tr>
-    <th scope="row">
+    <th scope="row" class="code">
       <a href=${recordsLink(context, { code: errorCode })}>${errorCode}</a>
       ${rule?.replaces !== undefined && html`<br /><span class="soft">official ${rule.replaces}</span>`}
     </th>
     <td><span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span></td>
-    <td class="number">${number.toLocaleString('en-NZ')}</td>
+    <td class="number">${formatNumber(number)}</td>
     <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td>
     <td>${
       rule !== undefined &&
@@ -322,7 +321,7 @@ async function showLearners(context: Context): Promise<Shown> {
           ${results.map(
             ({ studentId = '', findings = 0 }) => html`<tr>
               <th scope="row"><a href=${recordsLink(context, { student: studentId })}>${studentId}</a></th>
-              <td class="number">${findings.toLocaleString('en-NZ')}</td>
+              <td class="number">${formatNumber(findings)}</td>
             </tr>`,
           )}
         <//>`

@@ -1,12 +1,19 @@
 import type * as types from '../../../client/src/types.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { readRecord } from '../record-text.ts'
 import { type Catalogue, ruleLink } from '../rules.ts'
 import { Pager } from '../table.ts'
-import { readExplanations, showExplanation, type Target } from './explanations.ts'
+import {
+  type Explanations,
+  findExplanation,
+  readExplanations,
+  showExplanation,
+  type Target,
+} from './explanations.ts'
 import { type Cause, findingsOf, recordsLink, showStale, showUnchecked, showViews } from './fix.ts'
 import { readRuns } from './runs.ts'
 import { type Run, readWorkbench, showStep, stepLink, tokenOf } from './workbench.ts'
@@ -52,7 +59,7 @@ async function showRecords(context: Context): Promise<Shown> {
     totalCount?: number
   }
   const columns = new Map(found.columns?.map(({ fileType, columns }) => [fileType as string, columns]))
-  const target = findTarget(cause, chosen.code, rules)
+  const target = findTarget(cause, chosen.code, rules, explanations)
   const pages = Math.max(1, Math.ceil(totalCount / PAGE_SIZE))
   const download = link(submissionLink(tokenOf(context), '/findings.csv'), {
     eid,
@@ -86,8 +93,13 @@ function findTarget(
   cause: Cause | undefined,
   code: string | undefined,
   rules: Catalogue | undefined,
+  { explanations = [] }: Explanations,
 ): Target | undefined {
-  if (cause !== undefined) return cause.severity === 'Warning' ? { kind: 'cause', key: cause.key } : undefined
+  if (cause !== undefined) {
+    if (cause.severity !== 'Warning') return undefined
+    const key = findExplanation(explanations, cause)?.target ?? cause.key
+    return { kind: key === cause.key ? 'cause' : 'code', key }
+  }
   if (code === undefined || rules?.byCode.get(code)?.severity !== 'Warning') return undefined
   return { kind: 'code', key: code }
 }
@@ -126,10 +138,10 @@ function showFilters(
   return html`<form class="row" method="get" action=${submissionLink(tokenOf(context), '/findings/records')} data-live>
     <input type="hidden" name="eid" value=${context.eid} />
     ${hidden && html`<input type="hidden" name="cause" value=${chosen.cause} />`}
-    <${Select} name="type" label="Severity" all="Errors and warnings" value=${chosen.type} options=${['Error', 'Warning']} />
     ${
       !hidden &&
-      html`<${Select} name="file" label="File" all="All files" value=${chosen.file} options=${files} />
+      html`<${Select} name="type" label="Severity" all="All" value=${chosen.type} options=${['Error', 'Warning']} />
+      <${Select} name="file" label="File" all="All files" value=${chosen.file} options=${files} />
       <label>Code<input name="code" value=${chosen.code ?? ''} /></label>`
     }
     <label>Learner<input name="student" value=${chosen.student ?? ''} /></label>
@@ -143,10 +155,13 @@ function showFilters(
   </form>`
 }
 
-/** The most fields of a record that the grid shows at once. */
-const MOST_FIELDS = 5
+/** The most fields with a column each: more of them push what is wrong off the screen. */
+const MOST_COLUMNS = 3
 
-/** The findings as a grid: line, key, the fields concerned, and the whole record one click away. */
+/**
+ * The findings as a grid: line, key, the fields concerned, and the whole record one click away. The fields have a column
+ * each if they are few; otherwise each row lists its own.
+ */
 function showGrid(
   results: readonly types.Finding[],
   columns: ReadonlyMap<string, readonly string[]>,
@@ -156,7 +171,8 @@ function showGrid(
     finding,
     record: new Map(readRecord(finding.recordText ?? '', columns.get(finding.fileType ?? '')) ?? []),
   }))
-  const fields = [...new Set(results.flatMap((finding) => fieldsOf(finding, rules)))].slice(0, MOST_FIELDS)
+  const all = [...new Set(results.flatMap((finding) => fieldsOf(finding, rules)))]
+  const fields = all.length > MOST_COLUMNS ? [] : all
   const several = new Set(results.map(({ file }) => file)).size > 1
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Records with findings">
     <table class="grid cards">
@@ -165,6 +181,7 @@ function showGrid(
         ${several && html`<th scope="col">File</th>`}
         <th scope="col">Record</th>
         ${fields.map((field) => html`<th scope="col" class="mono">${field}</th>`)}
+        ${all.length > fields.length && html`<th scope="col">Fields</th>`}
         <th scope="col">What is wrong</th>
       </tr></thead>
       <tbody>${records.map(({ finding, record }) => {
@@ -190,12 +207,20 @@ function showGrid(
             ${courseCode !== undefined && html`<br /><span class="soft">course ${courseCode}</span>`}
           </td>
           ${fields.map((field) => {
-            const value = field === finding.field ? (finding.value ?? record.get(field)) : record.get(field)
-            const isFaulty = field === finding.field || (finding.field === undefined && concerned.has(field))
+            const isFaulty = concerned.has(field)
             return html`<td class=${isFaulty ? 'fault mono' : 'mono'} data-label=${field}>${
               isFaulty && html`<span class="visually-hidden">Concerned: </span>`
-            }${value === undefined || value === '' ? html`<span class="soft">empty</span>` : shorten(value)}</td>`
+            }${showValue(finding, record, field)}</td>`
           })}
+          ${
+            all.length > fields.length &&
+            html`<td class=${concerned.size > 0 ? 'fault fields' : 'fields'} data-label="Fields">${[
+              ...concerned,
+            ].map(
+              (field) =>
+                html`<div><span class="soft">${field}</span> <span class="mono">${showValue(finding, record, field)}</span></div>`,
+            )}</td>`
+          }
           <td class="wrong" data-label="What is wrong">
             <span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span> ${errorDescription}${' '}
             ${rule === undefined ? errorCode : html`<a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>${errorCode}</a>`}
@@ -205,6 +230,16 @@ function showGrid(
       })}</tbody>
     </table>
   </div>`
+}
+
+/** The value of a field that a finding is about, or that its record has. */
+function showValue(
+  finding: types.Finding,
+  record: ReadonlyMap<string, string>,
+  field: string,
+): VNode | string {
+  const value = field === finding.field ? (finding.value ?? record.get(field)) : record.get(field)
+  return value === undefined || value === '' ? html`<span class="soft">empty</span>` : shorten(value)
 }
 
 /** The field of a finding, or those of its rule. */

@@ -1,9 +1,10 @@
 import type { OccupationMatch, OccupationSearchPage, SearchGroupCount } from '../../../client/src/types.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import type { Api, Having } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { listGroups } from '../groups.ts'
 import { html, maori, type VNode } from '../html.ts'
-import { count, link, occupationLink } from '../links.ts'
+import { link, occupationLink } from '../links.ts'
 import { payBands, payChart, payDistribution, payScale } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
 import { Pager } from '../table.ts'
@@ -91,13 +92,16 @@ async function find(api: Api, query: URLSearchParams, words: string): Promise<VN
       <ol class="results" start=${(at - 1) * PAGE_SIZE + 1}>
         ${found.results.map((match) => showMatch(match, pay.get(match.occupationCode), scale))}
       </ol></section>
-      <aside aria-label="Groups">
-        <h2>Groups</h2>
-        <ul class="facets">
-          ${group !== undefined && html`<li><a href=${link('/console/occupations', { q: words, lang })}>All groups</a></li>`}
-          ${found.groups.map((each) => showFacet(each, each.count, { q: words, lang }, group))}
-        </ul>
-      </aside>
+      ${
+        (group !== undefined || found.groups.length > 0) &&
+        html`<aside aria-label="Groups">
+          <h2>Groups</h2>
+          <ul class="facets">
+            ${group !== undefined && html`<li><a href=${link('/console/occupations', { q: words, lang })}>All groups</a></li>`}
+            ${found.groups.map((each) => showFacet(each, each.count, { q: words, lang }, group))}
+          </ul>
+        </aside>`
+      }
     </div>
     <${Pager} page=${at} pages=${pages} to=${(number: number) => link('/console/occupations', { q: words, group, lang, page: number })} />
   `

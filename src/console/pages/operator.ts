@@ -1,13 +1,13 @@
 import type * as types from '../../../client/src/types.ts'
 import type { RefusalReason } from '../../api/access/audit.ts'
 import { SESSION_LIFETIME } from '../../api/access/keys.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { count } from '../links.ts'
 import { listRevisions, showRevisionNumber } from '../revisions.ts'
 import { Table } from '../table.ts'
-import { Time } from '../time.ts'
+import { Day, Time } from '../time.ts'
 import { describeReturnLink } from './describe-return.ts'
 
 export const operatorPages: readonly Route[] = [{ method: 'GET', path: '/operator', handle: showOperator }]
@@ -82,7 +82,7 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
             <th scope="row">${showRevisionNumber({ revision })}</th>
             <td class="when"><${Time} at=${stored} /></td>
             <td>${command}</td>
-            <td class="number">${totalCount}</td>
+            <td class="number">${formatNumber(totalCount)}</td>
           </tr>`,
         )}
       <//>
@@ -111,15 +111,16 @@ function describeWaiting(kind: string, waiting: number, oldest: string): VNode {
 function showCounts(counts: readonly (readonly [string, number])[], noun: string) {
   return counts.length === 0
     ? html`<p class="soft">No ${noun}.</p>`
-    : html`<ul>${counts.map(([name, number]) => html`<li>${name}: ${number}</li>`)}</ul>`
+    : html`<ul>${counts.map(([name, number]) => html`<li>${name}: ${formatNumber(number)}</li>`)}</ul>`
 }
 
 function showKey({ id, client, scopes, eids, expires, revoked, used }: Key, now: number) {
-  const date = (time: string) => time.slice(0, 10)
-  const state = revoked !== undefined ? 'revoked' : Date.parse(expires) <= now ? 'expired' : date(expires)
-  const cells = [client, scopes.join(', '), eids.join(', '), used === undefined ? 'never' : date(used), state]
+  const day = html`<${Day} at=${expires} />`
+  const state = revoked !== undefined ? 'revoked' : Date.parse(expires) <= now ? 'expired' : day
   return html`<tr>
     <th scope="row" class="mono">${id}</th>
-    ${cells.map((cell) => html`<td>${cell}</td>`)}
+    ${[client, scopes.join(', '), eids.join(', ')].map((cell) => html`<td>${cell}</td>`)}
+    <td class="when">${used === undefined ? 'never' : html`<${Day} at=${used} />`}</td>
+    <td class="when">${state}</td>
   </tr>`
 }

@@ -1,9 +1,10 @@
 import type * as types from '../../../client/src/types.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html } from '../html.ts'
-import { count, link } from '../links.ts'
+import { link } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
@@ -60,8 +61,8 @@ async function listOrganisations({ api, query }: Context): Promise<Shown> {
 }
 
 function showRow({ eid, state, keys, submissions, fileBytes, activeRuns, findings }: Organisation) {
-  const numbers = [keys, submissions].map((each) => each.toLocaleString('en-NZ'))
-  const others = [activeRuns, findings].map((each) => each.toLocaleString('en-NZ'))
+  const numbers = [keys, submissions].map((each) => formatNumber(each))
+  const others = [activeRuns, findings].map((each) => formatNumber(each))
   return html`<tr>
     <th scope="row"><a href=${organisationLink(eid)}>${eid}</a></th>
     <td>${showState(state)}</td>
@@ -89,11 +90,11 @@ async function showOrganisation(context: Context): Promise<Shown> {
   const facts: readonly (readonly [ReturnType<typeof html> | string, ReturnType<typeof html> | string])[] = [
     ['State', suspended === undefined ? state : html`${showState(state)} since <${Time} at=${suspended} />`],
     ...(reason === undefined ? [] : [['Note', reason] as const]),
-    ['Valid keys', String(keys)],
-    ['Submissions', String(submissions)],
+    ['Valid keys', formatNumber(keys)],
+    ['Submissions', formatNumber(submissions)],
     ['Files', showBytes(fileBytes)],
-    ['Runs', `${runs}, of which ${activeRuns} queued or in progress`],
-    ['Findings', findings.toLocaleString('en-NZ')],
+    ['Runs', `${formatNumber(runs)}, of which ${formatNumber(activeRuns)} queued or in progress`],
+    ['Findings', formatNumber(findings)],
     [html`Requests since <${Time} at=${since} />`, `${count(reads, 'read')}, ${count(changes, 'change')}`],
   ]
   return {

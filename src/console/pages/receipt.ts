@@ -1,10 +1,11 @@
 import type * as types from '../../../client/src/types.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
-import { readRules } from '../rules.ts'
+import { orderFiles, readRules, titlesOf } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { showExplanations } from './explanations.ts'
@@ -31,11 +32,10 @@ export const receiptLink = (context: Context, number?: number): string =>
 async function showReceiptPage(context: Context): Promise<Shown> {
   const receipt = await readReceipt(context, context.query.get('number') ?? undefined)
   const rules = await readRules(context.api, receipt.definition?.name)
-  const titles = new Map(rules?.definition.files.map(({ file, title }) => [file, title]))
   return {
     title: `Receipt – ${nameReturn(receipt)}`,
     content: html`<nav class="crumbs no-print" aria-label="Breadcrumb"><a href=${stepLink(context, 'submit')}>The submission</a></nav>
-      ${showReceipt(context, receipt, titles)}`,
+      ${showReceipt(context, receipt, titlesOf(rules))}`,
   }
 }
 
@@ -67,7 +67,7 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
     <dl class="pairs">${facts.map(([name, value]) => value !== undefined && html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
     <h2>Files</h2>
     <${Table} label="Files" class="cards" columns=${['File', { name: 'Records', number: true }, { name: 'Bytes', number: true }, 'SHA-256']}>
-      ${files.map(
+      ${orderFiles(files, titles).map(
         ({ file, records, bytes, sha256 }) => html`<tr>
           <th scope="row">${titles.get(file ?? '') ?? file}</th>
           <td class="number">${records?.toLocaleString('en-NZ')}</td>

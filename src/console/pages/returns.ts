@@ -1,8 +1,9 @@
 import type * as types from '../../../client/src/types.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { type Catalogue, readRules, ruleLink, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
@@ -45,15 +46,18 @@ export async function showReturns({ api, principal, eid }: Context): Promise<VNo
   const mayWrite = principal.scopes.has('submissions:write')
   return html`<${Table} region class="cards" label="Returns" caption=${`Returns of organisation ${eid}`} columns=${COLUMNS}>
     ${results.map((each) => {
-      const { returnId = '', name, dueDate, timeZone, window, notes } = each
+      const { returnId = '', name, openWindowDate, dueDate, timeZone, window, notes } = each
       const { returnStatus, errorCount, submissionToken } = each
       const title = name ?? `Return ${returnId}`
       return html`<tr>
         <th scope="row">${submissionToken === undefined ? title : html`<a href=${link(submissionLink(submissionToken), { eid })}>${title}</a>`}${notes !== undefined && html`<br /><span class="soft">${notes}</span>`}</th>
         <td class="when"><${Until} at=${dueDate} zone=${timeZone} />${window === 'Overdue' && html` <span class="tag error">overdue</span>`}</td>
-        <td>${describe(returnStatus)}</td>
+        <td class="when">${describe(returnStatus)}${
+          window === 'NotOpen' &&
+          html`<br /><span class="soft">opens <${Time} at=${openWindowDate} zone=${timeZone} /></span>`
+        }${window === 'Closed' && html`<br /><span class="soft">closed</span>`}</td>
         <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
-        <td>
+        <td class="when"><div class="actions">
           ${
             submissionToken === undefined &&
             mayWrite &&
@@ -63,13 +67,16 @@ export async function showReturns({ api, principal, eid }: Context): Promise<VNo
             <//>`
           }
           ${principal.scopes.has('operate') && html`<a href=${returnLink(returnId)}>All organisations</a>`}
-        </td>
+        </div></td>
       </tr>`
     })}
   <//>`
 }
 
 const PAGE_SIZE = 100
+
+/** The causes shown at first: those of most organisations. */
+const CAUSES_SHOWN = 25
 
 async function showOverview({ api, request, query }: Context): Promise<Shown> {
   const { return: returnId } = request.params as { return: string }
@@ -81,6 +88,7 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
     api.call<types.ReturnCauses>(`${path}/causes`),
   ])
   const { return: described = {}, statuses = {}, changes = {}, results = [], totalCount = 0 } = overview
+  const shown = query.has('all') ? causes : causes.slice(0, CAUSES_SHOWN)
   const title = described.name ?? `Return ${returnId}`
   const rules = await readRules(api, described.definition).catch(unlessRefused)
   return {
@@ -116,7 +124,8 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
       <//>
       <${Pager} page=${page} pages=${Math.max(1, Math.ceil(totalCount / PAGE_SIZE))}
         to=${(number: number) => returnLink(returnId, { status, page: number })} />
-      ${causes.length > 0 && html`<h2>What organisations have to fix</h2>${showCauses(causes, rules)}`}`,
+      ${causes.length > 0 && html`<h2>Most frequent causes</h2>${showCauses(shown, rules)}`}
+      ${causes.length > shown.length && html`<p><a href=${returnLink(returnId, { status, all: 'yes' })}>Show ${count(causes.length - shown.length, 'more cause')}</a></p>`}`,
   }
 }
 
@@ -138,7 +147,7 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Ca
   return html`<${Table} region class="cards" label="Most frequent causes" columns=${columns}>
     ${causes.map(
       ({ code, severity = '', file, field, organisations, records }) => html`<tr>
-        <th scope="row">${showCode(code, rules)}</th>
+        <th scope="row" class="code">${showCode(code, rules)}</th>
         <td>${summarise(rules?.byCode.get(code ?? '')?.message ?? '')}</td>
         <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
         <td>${file}</td>
@@ -153,10 +162,4 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Ca
 function showCode(code = '', rules: Catalogue | undefined): VNode | string {
   if (rules?.byCode.has(code) !== true) return code
   return html`<a href=${ruleLink(rules.definition.name, code)}>${code}</a>`
-}
-
-/** The notes of the return of a submission for those who submit it. */
-export async function readNotes({ api }: Context, returnId: string): Promise<string | undefined> {
-  const { results = [] } = await api.call<ReturnPage>('/returns', { query: { pageSize: SHOWN } })
-  return results.find((each) => each.returnId === returnId)?.notes
 }

@@ -1,7 +1,8 @@
+import { count } from '../../foundation/text/format-number.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link } from '../links.ts'
+import { link } from '../links.ts'
 import { type Rule, type RuleExample, readRule, readRules, ruleLink, summarise } from '../rules.ts'
 import { Table } from '../table.ts'
 
@@ -61,11 +62,11 @@ function findRules(
 
 function showRow(definition: string, { code, severity, file, message, fix, replaces }: Rule): VNode {
   return html`<tr>
-    <th scope="row">
+    <th scope="row" class="code">
       <a href=${ruleLink(definition, code)}>${code}</a>
       ${replaces !== undefined && html`<br /><span class="soft">official ${replaces}</span>`}
     </th>
-    <td class=${severity.toLowerCase()}>${severity}</td>
+    <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
     <td>${file}</td>
     <td>${summarise(message)}</td>
     <td>${fix}</td>
@@ -113,7 +114,11 @@ function showExample({ name, files, finds }: RuleExample): VNode {
     <h3>${name}</h3>
     <p class="soft">${finds.length === 0 ? 'Finds nothing.' : `Finds record ${finds.join(', ')}.`}</p>
     ${files.map(
-      ({ file, columns, rows }) => html`<${Table} label=${file} caption=${file} columns=${columns}>
+      ({
+        file,
+        columns,
+        rows,
+      }) => html`<${Table} class="narrow" label=${file} caption=${file} columns=${columns}>
         ${rows.map((row) => html`<tr>${row.map((value) => html`<td>${value}</td>`)}</tr>`)}
       <//>`,
     )}

@@ -1,9 +1,11 @@
 import type * as types from '../../../client/src/types.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
+import { orderFiles, titlesOf } from '../rules.ts'
 import { RunChart } from '../run-chart.ts'
 import { Table } from '../table.ts'
 import { formatTime, Time } from '../time.ts'
@@ -59,18 +61,20 @@ function showStart(context: Context, { mayWrite, missing, submission, isCurrent 
   <//>`
 }
 
-function showRun(context: Context, { mayWrite, isCurrent }: Workbench, run: Run): VNode {
+function showRun(context: Context, workbench: Workbench, run: Run): VNode {
+  const { mayWrite, isCurrent } = workbench
   if (isGoing(run)) {
     return html`<div data-follow=${link(submissionLink(tokenOf(context), '/progress'), { eid: context.eid })}
       data-done=${stepLink(context, 'fix')}>
       <p class="verdict" data-text role="status">${describeProgress(run)}</p>
       <progress aria-label="Progress of the check"></progress>
+      ${showFileProgress(workbench, run)}
       <noscript><p><a href=${stepLink(context, 'check')}>Refresh</a></p></noscript>
       ${
         mayWrite &&
         html`<${PostForm} action=${submissionLink(tokenOf(context), '/cancel-run')} eid=${context.eid}>
           <input type="hidden" name="run" value=${run.runId} />
-          <button type="submit" class="quiet">Cancel the check</button>
+          <p><button type="submit" class="quiet">Cancel the check</button></p>
         <//>`
       }
     </div>`
@@ -87,17 +91,40 @@ function showRun(context: Context, { mayWrite, isCurrent }: Workbench, run: Run)
     }</p>`
 }
 
+/** How many records of each file have been read. */
+function showFileProgress({ submission, rules }: Workbench, run: Run): VNode {
+  const progress = new Map(listFileProgress(run).map(({ file, text }) => [file, text]))
+  const titles = titlesOf(rules)
+  return html`<${Table} label="Progress by file" class="narrow" columns=${['File', { name: 'Records read', number: true }]}>
+    ${orderFiles(submission.files ?? [], titles).map(
+      ({ file, records }) => html`<tr>
+        <th scope="row">${titles.get(file) ?? file}</th>
+        <td class="number" data-file=${file}>${progress.get(file) ?? describeRead(0, records)}</td>
+      </tr>`,
+    )}
+  <//>`
+}
+
+const listFileProgress = ({ progress }: Run) =>
+  (progress?.files ?? []).map(({ file = '', done = 0, total = 0 }) => ({
+    file,
+    text: describeRead(done, total),
+  }))
+
+const describeRead = (done: number, total: number): string =>
+  `${formatNumber(done)} of ${formatNumber(total)}`
+
 function describeProgress(run: Run): string {
   if (run.status === 'Queued') return 'The check is waiting for its turn.'
   const { stage, done, total } = run.progress ?? {}
   if (done === undefined || total === undefined) return 'The check is running.'
-  return `${stage ?? 'The check is running'}: ${done.toLocaleString('en-NZ')} of ${total.toLocaleString('en-NZ')} records.`
+  return `${stage ?? 'The check is running'}: ${formatNumber(done)} of ${formatNumber(total)} records.`
 }
 
 const RUN_COLUMNS = [
   { name: 'Check', number: true },
   'When',
-  'Status',
+  'State',
   { name: 'Errors', number: true },
   { name: 'Warnings', number: true },
   { name: 'Comparison', hidden: true },
@@ -137,7 +164,9 @@ async function followRun(context: Context): Promise<Outcome> {
   const { validationRun: run } = await context.api.call<Submission>(pathOf(context))
   if (run === undefined) return { data: { state: 'None', text: '' } }
   const { done, total } = run.progress ?? {}
-  return { data: { state: run.status, text: describeProgress(run), done, total } }
+  return {
+    data: { state: run.status, text: describeProgress(run), done, total, files: listFileProgress(run) },
+  }
 }
 
 async function cancelRun(context: Context): Promise<Outcome> {
@@ -180,7 +209,7 @@ async function compareRuns(context: Context): Promise<Shown> {
       ${chooseRun(context, runs, from)}
       <p class="verdict">${shown.map(
         ({ name, style, number }, index) =>
-          html`${index > 0 && ', '}<span class=${style}>${name}: ${number.toLocaleString('en-NZ')}</span>`,
+          html`${index > 0 && ', '}<span class=${style}>${name}: ${formatNumber(number)}</span>`,
       )}</p>
       ${
         shown.some(({ partial }) => partial) &&
@@ -190,7 +219,7 @@ async function compareRuns(context: Context): Promise<Shown> {
         ({ name, style, number, entries }) => html`<section>
           <h2 class=${style}>${name}</h2>
           ${entries.map(showCompared)}
-          ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${number.toLocaleString('en-NZ')}.</p>`}
+          ${number > entries.length && html`<p class="soft">The first ${entries.length} of ${formatNumber(number)}.</p>`}
         </section>`,
       )}</div>`,
   })

@@ -1,8 +1,9 @@
+import { count } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Pager, Table } from '../table.ts'
 import { Time } from '../time.ts'
@@ -69,7 +70,7 @@ async function listSubmissions(context: Context): Promise<Shown> {
 
 const SUBMISSION_COLUMNS = [
   'Return',
-  'Status',
+  'State',
   { name: 'Errors', number: true },
   { name: 'Warnings', number: true },
   'Started',

@@ -1,7 +1,10 @@
+import { actorOf } from '../../api/access/actor.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
+import { orderFiles, titlesOf } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
@@ -58,18 +61,20 @@ function listOpen(context: Context, { submission, missing, isCurrent }: Workbenc
 
 async function showOpen(context: Context, workbench: Workbench): Promise<VNode> {
   const { submission, mayWrite, isCurrent } = workbench
-  const explanations = isCurrent ? await readExplanations(context) : {}
-  const open = [...listOpen(context, workbench), ...listUnexplained(context, explanations)]
+  const known = isCurrent ? await readExplanations(context) : {}
+  const open = [...listOpen(context, workbench), ...listUnexplained(context, known)]
   const warnings = submission.validationRun?.warningCount ?? 0
+  const explained = known.explanations?.filter(({ state }) => state === 'Explained').length ?? 0
   if (open.length > 0)
     return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
   return html`<h2>Ready to submit</h2>
     ${showFiles(workbench)}
-    ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}.</p>`}
+    ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
     ${
       mayWrite
         ? html`<${PostForm} class="confirm" action=${submissionLink(tokenOf(context), '/submit')} eid=${context.eid}>
           <p><strong>Mahi freezes these files. It does not send them to the TEC.</strong></p>
+          <p>The receipt names who submits them: ${actorOf(context.principal).name}.</p>
           <button type="submit">Submit</button>
         <//>`
         : html`<p>Your key does not have the scope <code>submissions:write</code>, which submitting needs. The operator of this service gives it to a key.</p>`
@@ -84,7 +89,7 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
     ${showFiles(workbench)}
     ${
       run !== undefined &&
-      html`<p>Check ${run.runId} found no errors and ${count(run.warningCount ?? 0, 'warning')}.${
+      html`<p>Check ${run.runId} found no errors and ${run.warningCount ? count(run.warningCount, 'warning') : 'no warnings'}.${
         (run.warningCount ?? 0) > 0 && html` <a href=${stepLink(context, 'fix')}>See the findings</a>`
       }</p>`
     }
@@ -93,12 +98,12 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
 }
 
 function showFiles({ submission: { files = [] }, rules }: Workbench): VNode {
-  const titles = new Map(rules?.definition.files.map(({ file, title }) => [file, title]))
+  const titles = titlesOf(rules)
   return html`<${Table} label="Files" class="narrow cards" columns=${['File', { name: 'Records', number: true }, 'SHA-256']}>
-    ${files.map(
+    ${orderFiles(files, titles).map(
       ({ file, records, sha256 }) => html`<tr>
         <th scope="row">${titles.get(file) ?? file}</th>
-        <td class="number">${records.toLocaleString('en-NZ')}</td>
+        <td class="number">${formatNumber(records)}</td>
         <td class="mono digest">${sha256}</td>
       </tr>`,
     )}

@@ -1,8 +1,9 @@
 import type * as types from '../../../client/src/types.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Shown } from '../context.ts'
 import { type ComponentChildren, html, type VNode } from '../html.ts'
-import { count, link, submissionLink } from '../links.ts'
+import { link, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
 import { Until } from '../time.ts'
 
@@ -136,7 +137,7 @@ export function showStep(
               ? 'files changed'
               : 'not finished',
     fix: errors === undefined ? 'after the check' : errors > 0 ? count(errors, 'error') : 'no errors',
-    submit: status === 'Submitted' ? 'done' : 'open',
+    submit: status === 'Submitted' ? 'done' : 'not yet',
   }
   return {
     ...shown,
@@ -178,12 +179,16 @@ const STATUSES: Readonly<Record<string, string>> = {
 
 export const describeStatus = (status: string): string => STATUSES[status] ?? status
 
-/** The sentence of a finished check. */
-export function showVerdict({ errorCount: errors = 0, warningCount: warnings = 0 }: Run): VNode {
+/**
+ * The sentence of a finished check.
+ *
+ * @param kinds how many causes the errors have, if that is to be shown
+ */
+export function showVerdict({ errorCount: errors = 0, warningCount: warnings = 0 }: Run, kinds = 0): VNode {
   if (errors + warnings === 0) return html`<p class="verdict"><span class="good">No findings.</span></p>`
   return html`<p class="verdict">
     <span class=${errors > 0 ? 'error' : 'good'}>${errors > 0 ? count(errors, 'error') : 'No errors'}</span>${
-      warnings > 0 && html` and <span class="warning">${count(warnings, 'warning')}</span>`
-    }.
+      kinds > 0 && kinds < errors && ` of ${count(kinds, 'kind')}`
+    }${warnings > 0 && html` and <span class="warning">${count(warnings, 'warning')}</span>`}.
   </p>`
 }

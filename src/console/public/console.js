@@ -101,8 +101,9 @@ async function follow(element) {
   for (;;) {
     const response = await fetch(element.dataset.follow, { headers: { accept: 'application/json' } })
     if (!response.ok) return location.reload()
-    const { state, text, done, total } = await response.json()
+    const { state, text, done, total, files = [] } = await response.json()
     element.querySelector('[data-text]').textContent = text
+    for (const each of files) element.querySelector(`[data-file="${each.file}"]`)?.replaceChildren(each.text)
     const bar = element.querySelector('progress')
     if (bar && done !== undefined && total) Object.assign(bar, { value: done, max: total })
     if (state === 'Processed') return location.assign(element.dataset.done)
@@ -112,6 +113,19 @@ async function follow(element) {
 }
 
 // A combobox with a list of suggestions, after the ARIA Authoring Practices (editable combobox, list autocomplete).
+
+/** The parts of a text, those between the pairs of positions marked. */
+function mark(text, ranges) {
+  const parts = []
+  let last = 0
+  for (const [from, to] of ranges) {
+    const marked = document.createElement('mark')
+    marked.textContent = text.slice(from, to)
+    parts.push(text.slice(last, from), marked)
+    last = to
+  }
+  return [...parts, text.slice(last)]
+}
 
 /** Offers suggestions below a search box while the user types. */
 function attachCombobox(input) {
@@ -159,14 +173,23 @@ function attachCombobox(input) {
     if (turn !== asked || !response.ok) return
     const { suggestions } = await response.json()
     list.replaceChildren(
-      ...suggestions.map(({ text, occupationCode, language }, index) => {
+      ...suggestions.map(({ text, occupationCode, titleEnglish, language, highlights }, index) => {
         const option = document.createElement('li')
         option.id = `${list.id}-${index}`
         option.setAttribute('role', 'option')
         option.setAttribute('aria-selected', 'false')
-        if (language === 'mi') option.lang = 'mi'
         option.dataset.code = occupationCode
-        option.textContent = text
+        const name = document.createElement('span')
+        if (language === 'mi') name.lang = 'mi'
+        name.append(...mark(text, highlights))
+        option.append(name)
+        // Another name, or one in te reo Māori, does not say which occupation it leads to.
+        if (titleEnglish !== undefined && titleEnglish !== text) {
+          const title = document.createElement('span')
+          title.className = 'soft'
+          title.textContent = ` ${titleEnglish}`
+          option.append(title)
+        }
         option.addEventListener('mousedown', (event) => {
           event.preventDefault()
           open(option)

@@ -1,8 +1,8 @@
 /** Uploads the files of a form one by one, with progress; files can be dropped anywhere on the page. */
 export function attachUpload(form) {
-  const inputs = [...form.querySelectorAll('input[type="file"]')]
+  const container = form.querySelector('input[data-container]')
+  const inputs = [...form.querySelectorAll('input[type="file"]:not([data-container])')]
   const status = form.querySelector('[data-text]')
-  const notes = form.querySelector('[data-notes]')
   const bar = form.querySelector('progress')
 
   for (const type of ['dragover', 'dragleave', 'drop']) {
@@ -15,7 +15,8 @@ export function attachUpload(form) {
   document.addEventListener('drop', (event) => {
     const unknown = []
     for (const file of event.dataTransfer?.files ?? []) {
-      const input = inputs.find((each) => matches(file.name, each))
+      const known = inputs.find((each) => matches(file.name, each))
+      const input = known ?? (/\.(?:zip|xls[xm])$/i.test(file.name) ? container : undefined)
       if (!input) {
         unknown.push(file.name)
         continue
@@ -30,27 +31,28 @@ export function attachUpload(form) {
   })
 
   form.addEventListener('submit', async (event) => {
-    const chosen = inputs.filter((input) => input.files.length > 0)
+    // An archive first: a file that was chosen separately replaces the one in it.
+    const chosen = [container, ...inputs].filter((input) => input.files.length > 0)
     if (chosen.length === 0) return
     event.preventDefault()
     for (const button of form.querySelectorAll('button')) button.disabled = true
     bar.hidden = false
     bar.max = chosen.reduce((sum, { files }) => sum + files[0].size, 0)
-    notes.replaceChildren()
     let sent = 0
     for (const input of chosen) {
       const [file] = input.files
       status.textContent = `Sending ${file.name} …`
-      const { ok, problem, guessed } = await send(form, input.dataset.put, file, (bytes) => {
+      const { ok, problem, files } = await send(form, input.dataset.put, file, (bytes) => {
         bar.value = sent + bytes
       })
       if (!ok) {
         status.textContent = `${file.name} was not accepted. ${problem}`
+        bar.hidden = true
+        bar.value = 0
         for (const button of form.querySelectorAll('button')) button.disabled = false
         return
       }
-      for (const note of guessed) notes.append(toItem(`${file.name}: ${note}`))
-      input.dataset.received = 'yes'
+      for (const each of inputs) if (files.includes(each.name)) each.dataset.received = 'yes'
       sent += file.size
     }
     const isComplete = inputs.every((input) => input.dataset.received === 'yes')
@@ -60,15 +62,9 @@ export function attachUpload(form) {
   })
 }
 
-function toItem(text) {
-  const item = document.createElement('li')
-  item.textContent = text
-  return item
-}
-
 /** Whether a file belongs to an input: by the name of its file type, or by the names in the definition. */
 function matches(name, input) {
-  const base = plain(name.toLowerCase().replace(/\.(csv|tsv|ndjson|txt)(\.gz)?$/, ''))
+  const base = plain(name.toLowerCase().replace(/\.(csv|tsv|ndjson|txt|zip|xls[xm])(\.gz)?$/, ''))
   return input.dataset.names.split(' ').some((known) => base.startsWith(plain(known)))
 }
 
@@ -83,16 +79,24 @@ function send(form, url, file, onProgress) {
     request.setRequestHeader('x-form-token', form.elements['form-token'].value)
     request.setRequestHeader(
       'content-type',
-      /\.ndjson/i.test(file.name) ? 'application/x-ndjson' : 'text/csv',
+      /\.ndjson/i.test(file.name)
+        ? 'application/x-ndjson'
+        : /\.(?:zip|xls[xm])$/i.test(file.name)
+          ? 'application/octet-stream'
+          : 'text/csv',
     )
     if (/\.gz$/i.test(file.name)) request.setRequestHeader('content-encoding', 'gzip')
     request.upload.addEventListener('progress', (event) => onProgress(event.loaded))
     request.addEventListener('load', () => {
-      const { detail = 'The service did not say why.', notes = [] } = readBody(request.responseText)
-      resolve({ ok: request.status < 300, problem: detail, guessed: notes })
+      const {
+        detail = 'The service did not say why.',
+        file,
+        files = [{ file }],
+      } = readBody(request.responseText)
+      resolve({ ok: request.status < 300, problem: detail, files: files.map((each) => each.file) })
     })
     request.addEventListener('error', () =>
-      resolve({ ok: false, problem: 'The connection failed. Send the files again.', guessed: [] }),
+      resolve({ ok: false, problem: 'The connection failed. Send the files again.', files: [] }),
     )
     request.send(file)
   })

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Definition } from './definition/definition.ts'
 import type { EngineInput, EngineProgress, InputFile, UnreadFile } from './engine/run.ts'
 import type { CheckSummary, Finding, SpareFile } from './engine/summary.ts'
-import { CheckFailed, DEFAULT_LIMITS, DISK_FULL, isDiskFull, type Limits } from './process/limits.ts'
+import { DEFAULT_LIMITS, DiskFull, isDiskFull, type Limits } from './process/limits.ts'
 import { RuleTooSlow, runChild } from './process/run-child.ts'
 
 export type { EngineProgress } from './engine/run.ts'
@@ -148,7 +148,7 @@ async function makeFolder(parent = tmpdir()): Promise<string> {
 
 /** @throws {CheckFailed} for an error that says that the disk is full */
 function refuseFullDisk(error: unknown): never {
-  throw isDiskFull(error) ? new CheckFailed(DISK_FULL, { cause: error }) : error
+  throw isDiskFull(error) ? new DiskFull({ cause: error }) : error
 }
 
 async function toInputFile(

@@ -2,9 +2,11 @@ import { basename, dirname } from 'node:path'
 import { type Command, Option } from 'commander'
 import { jsonOption } from '../../foundation/command-line/command.ts'
 import { OutputFailed, reportFailure, say, writeOut } from '../../foundation/command-line/terminal.ts'
+import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import type { CheckRequest, CheckSummary } from './check-files.ts'
 import type { Definition } from './definition/definition.ts'
+import { EMPTY_NOTE } from './engine/summary.ts'
 import type { Repairs } from './repair/repairs.ts'
 import type { ReportInput } from './report/report.ts'
 import type { Containers } from './unpack.ts'
@@ -32,7 +34,9 @@ interface CheckFlags {
 export function addCheckCommand(program: Command): void {
   program
     .command('check')
-    .description('check files against a definition, offline; exits 1 if there are findings')
+    .description(
+      'check files against a definition, offline; exits 1 if there are errors (see --fail-on), 2 if they cannot be checked',
+    )
     .argument('[paths...]', 'a folder with the files, or files')
     .option(
       '--definition <definition>',
@@ -72,7 +76,7 @@ export function addCheckCommand(program: Command): void {
         process.exitCode = await runCheck(paths, flags)
       } catch (error) {
         if (error instanceof OutputFailed && error.closed) return
-        await reportFailure(error, flags.json === true)
+        await reportFailure(explainReadError(error), flags.json === true)
         // 1 means findings; these files could not be checked.
         process.exitCode = 2
       }
@@ -132,7 +136,9 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
   try {
     const { summary, path } = result
     const { locateFiles } = await import('./report/locations.ts')
-    for (const { file, notes } of summary.files) for (const note of notes) say(`Note: ${file}: ${note}`)
+    // Every report says which files are empty.
+    for (const { file, notes } of summary.files)
+      for (const note of notes) if (note !== EMPTY_NOTE) say(`Note: ${file}: ${note}`)
     const changes = await baseline?.countChanges(result.findings())
     const input: ReportInput = {
       summary,

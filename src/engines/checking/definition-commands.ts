@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { action, jsonOption } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { count } from '../../foundation/text/format-number.ts'
 
 /** Adds `definitions list`, `show`, `test` and `init`, whose code is loaded when they run. */
 export function addDefinitionCommands(program: Command): void {
@@ -87,7 +88,7 @@ export function addDefinitionCommands(program: Command): void {
     .action(
       action(async (folder: string, flags: { json?: true }) => {
         const { propose } = await import('./proposal/propose.ts')
-        const { count, describeVerdict } = await import('./report/report.ts')
+        const { describeVerdict } = await import('./report/report.ts')
         // Without it, copies of the files would be left among the temporary files.
         const abort = new AbortController()
         const stop = () => abort.abort(new UserError('The files were not read to their end.'))

@@ -65,7 +65,7 @@ const DEFAULT_WHY: Readonly<Record<string, string>> = {
 
 /** How to fix the findings of a derived check, unless the definition says so itself. */
 const DEFAULT_FIX: Readonly<Record<string, string>> = {
-  file: 'Export the file again as CSV in UTF-8.',
+  file: 'Add the file, or export it again as CSV in UTF-8.',
   header: 'Give the column the name that the definition states.',
   record: 'Correct the record in the file, or export it again.',
   required: 'Enter the value in the student management system and export the file again.',

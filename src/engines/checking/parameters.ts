@@ -23,10 +23,8 @@ export function resolveParameters(
   { returnId, asOf }: { returnId?: string | undefined; asOf?: string | undefined } = {},
 ): Parameters {
   const id = returnId ?? returns.default ?? null
-  if (id !== null && returns.pattern?.test(id) === false) {
-    const example = returns.default === undefined ? '' : `; write it like ${returns.default}`
-    throw new UserError(`${quote(id)} is not a return of ${name}${example}`)
-  }
+  if (id !== null && returns.pattern?.test(id) === false)
+    throw new UserError(`${name} has no return ${quote(id)}${describeReturns(returns, id)}`)
   if (asOf !== undefined && !isDate(asOf))
     throw new UserError(`the as-of date must be a date such as 2025-12-31, not ${JSON.stringify(asOf)}`)
   const [, year, month] = /^((?:19|20)\d\d)(0[1-9]|1[0-2])?/.exec(id ?? '') ?? []
@@ -38,6 +36,15 @@ export function resolveParameters(
     returnEnd: year === undefined ? null : `${year}-12-31`,
     asOf: asOf ?? endOf(year, month),
   }
+}
+
+/** The returns of the same year if the id is a month, or else how a return is written; nothing if neither is known. */
+function describeReturns({ pattern, default: example }: Definition['returns'], id: string): string {
+  const [, year] = /^((?:19|20)\d\d)(?:0[1-9]|1[0-2])$/.exec(id) ?? []
+  const months = Array.from({ length: 12 }, (_, month) => `${year}${String(month + 1).padStart(2, '0')}`)
+  const known = months.filter((month) => pattern?.test(month))
+  if (known.length > 0) return `; its returns of ${year} are ${known.join(', ')}`
+  return example === undefined ? '' : `; a return is written like ${example}`
 }
 
 /** The last day of a month or year; without a year, the current date in UTC. */

@@ -1,3 +1,4 @@
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import type { EngineProgress } from './check-files.ts'
 
 /** Shows the progress of a check on a terminal, and nothing in a pipe. */
@@ -16,7 +17,7 @@ export class CheckProgress {
 function describe(progress: EngineProgress): string {
   switch (progress.phase) {
     case 'read':
-      return `Reading ${progress.file}: ${progress.records.toLocaleString('en-NZ')} records`
+      return `Reading ${progress.file}: ${formatNumber(progress.records)} records`
     case 'rule':
       return `Running rule ${progress.code}`
     case 'write':

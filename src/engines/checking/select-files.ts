@@ -8,6 +8,7 @@ import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
 import type { UnreadFile } from './engine/run.ts'
 import type { SpareFile } from './engine/summary.ts'
+import { isFile } from './is-file.ts'
 import { CHANGES } from './repair/changes-name.ts'
 
 /** What is known of files that come from an archive or a workbook. */
@@ -229,10 +230,7 @@ function readStart(path: string): string {
 
 function listFiles(folder: string): string[] {
   return readdirSync(folder)
-    .filter(
-      (name) =>
-        ENDING.test(name) && !LOCK.test(name) && name !== CHANGES && statSync(join(folder, name)).isFile(),
-    )
+    .filter((name) => ENDING.test(name) && !LOCK.test(name) && name !== CHANGES && isFile(join(folder, name)))
     .sort()
 }
 

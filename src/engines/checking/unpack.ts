@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { type Fault, fail, UserError } from '../../foundation/faults/user-error.ts'
 import { renderRecord, type TextSheet } from '../records/index.ts'
 import type { Definition } from './definition/definition.ts'
@@ -71,10 +72,13 @@ export class Containers {
     const { unzip } = await import('@cj-tech-master/excelts/archive')
     const { unpackedBytes, files } = this.#limits
     const folder = this.#nextFolder()
+    const source = createReadStream(path)
     let room = unpackedBytes
     let count = 0
-    try {
-      for await (const entry of unzip(createReadStream(path)).entries()) {
+    let progress = 0
+    const unpackAll = async () => {
+      for await (const entry of unzip(source).entries()) {
+        progress++
         if (entry.type !== 'file' || JUNK.test(entry.path)) {
           entry.discard()
           continue
@@ -88,12 +92,20 @@ export class Containers {
         if (existsSync(target)) fail({ file, message: 'is twice in the archive' })
         mkdirSync(dirname(target), { recursive: true })
         const limit = new Limit(room, { file: path, message: `unpacks to more than ${unpackedBytes} bytes` })
+        limit.on('data', () => progress++)
         await pipeline(entry.stream(), limit, createWriteStream(target, { mode: 0o600 }))
         room -= limit.passed
       }
+    }
+    const stall = new Stall(source, () => progress)
+    try {
+      await Promise.race([unpackAll(), stall.found])
     } catch (error) {
-      if (error instanceof UserError || isDiskFull(error)) throw error
+      const explained = explainReadError(error, path)
+      if (explained instanceof UserError || isDiskFull(error)) throw explained
       fail({ file: path, message: 'is not a ZIP archive, or is damaged: pack it again' })
+    } finally {
+      stall.end()
     }
     if (count === 0) fail({ file: path, message: 'is an empty ZIP archive' })
     const root = findRoot(folder)
@@ -122,7 +134,9 @@ export class Containers {
   }
 
   async #openWorkbook(path: string, isFileName: (name: string) => boolean): Promise<string> {
-    const name = this.nameOf(path) ?? basename(path)
+    const unpacked = this.nameOf(path)
+    const name = unpacked ?? basename(path)
+    const shown = unpacked ?? path
     const folder = this.#nextFolder()
     this.opened.add(resolve(path))
     this.#names.set(folder, { path: this.originOf(path) ?? path, name, isWorkbook: true })
@@ -130,12 +144,14 @@ export class Containers {
     const { readWorkbook } = await import('../records/index.ts')
     const read = await readWorkbook(path).catch((error: unknown) => {
       // An import says that nothing was stored.
-      throw error instanceof UserError ? new UserError(error.faults) : error
+      throw error instanceof UserError
+        ? new UserError(error.faults.map((fault) => ({ ...fault, file: shown })))
+        : error
     })
     const filled = read.filter(hasRows)
     const isMarked = filled.some(isMarkedSheet)
     const sheets = filled.filter(({ name }) => !isMarked || !SUMMARY.test(name))
-    if (sheets.length === 0) fail({ file: path, message: 'has no sheet with data' })
+    if (sheets.length === 0) fail({ file: shown, message: 'has no sheet with data' })
     const stem = basename(path).replace(WORKBOOK, '')
     const [first, ...others] = sheets
     // One workbook for each file: then its own name counts, and its sheet may be called Sheet1.
@@ -218,6 +234,31 @@ export class Containers {
 
 function isFile(path: string): boolean {
   return existsSync(path) && statSync(path).isFile()
+}
+
+/** How long the rest of a file that was read completely may take without any progress, in milliseconds. */
+const PATIENCE = 3_000
+
+/** Notices that nothing more comes of an archive: its reader waits for ever for the rest of one that was cut off. */
+class Stall {
+  readonly found: Promise<never>
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(source: Readable, progress: () => number) {
+    const { promise, reject } = Promise.withResolvers<never>()
+    this.found = promise
+    source.once('close', () => {
+      let before = progress()
+      this.#timer = setInterval(() => {
+        if (progress() === before) reject(new Error('the archive ends too early'))
+        before = progress()
+      }, PATIENCE)
+    })
+  }
+
+  end(): void {
+    clearInterval(this.#timer)
+  }
 }
 
 /** Counts bytes, and fails after more than a number of them. */

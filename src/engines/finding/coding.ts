@@ -1,3 +1,4 @@
+import { calibrate } from './calibration.ts'
 import type { GroupName } from './index-data.ts'
 import type { OccupationSearch } from './search.ts'
 
@@ -26,12 +27,6 @@ export interface Coding {
 const CANDIDATES = 3
 /** The minimum certainty of a code, and of a minor group instead of its major group. */
 const CERTAIN = 0.5
-
-/**
- * The line that turns the logit of a probability into that of a certainty. Fitted to half of the labelled titles of
- * three sources with equal weights, and checked with the other half: `bench/search/goals.ts`.
- */
-const CALIBRATION = { slope: 0.72, offset: -0.28 }
 
 /** Finds the occupation of a job title. The certainty is the probability that the code is right. */
 export function codeTitle(search: OccupationSearch, { id, title, tasks }: CodingItem): Coding {
@@ -97,13 +92,6 @@ function sumGroups(
   const name = best === undefined ? undefined : names[best]
   if (best === undefined || name === undefined) return undefined
   return { ...name, certainty: round(calibrate(sums[best] as number)) }
-}
-
-function calibrate(probability: number): number {
-  // Because of rounding, a sum can slightly exceed 1.
-  if (probability >= 1) return 1
-  const odds = (probability / (1 - probability)) ** CALIBRATION.slope * Math.exp(CALIBRATION.offset)
-  return odds / (1 + odds)
 }
 
 function round(certainty: number): number {

@@ -10,4 +10,4 @@ export {
 } from './document.ts'
 export type { IndexData } from './index-data.ts'
 export { INDEX_FORMAT, listPieces, measureIndex, openIndex } from './index-file.ts'
-export { OccupationSearch, type SearchResult } from './search.ts'
+export { OccupationSearch } from './search.ts'

@@ -1,6 +1,6 @@
 import { featuresOf, hashText, KIND } from './features.ts'
 import type { IndexData } from './index-data.ts'
-import { STOP_WORDS } from './stem.ts'
+import { findModifier, STOP_WORDS } from './stem.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /**
@@ -15,6 +15,9 @@ export interface Weights {
 
 const WEIGHTS: Weights = { names: 0.5, texts: 2.7, embedding: 0.54 }
 
+/** By how much the number of an occupation's names lowers its logit: training prefers those with many names. */
+const NAMES_PRIOR = 0.2
+
 const SATURATION = 1.2
 
 /** The weight of a word that describes the occupation, where a word of its name has 1. */
@@ -27,10 +30,10 @@ export const FAR = 16
  * About this many occupations, the best by names and texts, are refined by the embedding; the others have probability
  * 0.
  */
-const CANDIDATES = 1200
+export const RANKED = 1200
 const BINS = 256
 
-export function findBest(logits: Float32Array): number {
+export function findBest(logits: Float32Array | Float64Array): number {
   let best = Number.NEGATIVE_INFINITY
   for (let at = 0; at < logits.length; at++) if ((logits[at] as number) > best) best = logits[at] as number
   return best
@@ -45,6 +48,7 @@ export class Scorer {
   readonly #query: Float32Array
   /** By word: its inverse frequency. */
   readonly #rarity: Float32Array
+  readonly #prior: Float32Array
 
   constructor(index: IndexData, vocabulary: Vocabulary) {
     this.#index = index
@@ -52,6 +56,11 @@ export class Scorer {
     this.#logits = new Float32Array(index.header.occupations)
     this.#part = new Float32Array(index.header.occupations)
     this.#query = new Float32Array(index.header.dimensions)
+    const { occupationNames } = index
+    this.#prior = Float32Array.from({ length: index.header.occupations }, (_, at) => {
+      const names = (occupationNames[at + 1] as number) - (occupationNames[at] as number)
+      return -NAMES_PRIOR * Math.log(Math.max(1, names))
+    })
     const { start } = index.texts
     this.#rarity = Float32Array.from({ length: vocabulary.size }, (_, word) => {
       const holders = (start[word + 1] as number) - (start[word] as number)
@@ -88,6 +97,17 @@ export class Scorer {
     return word < 0 ? Math.log(1 + this.#index.header.occupations) : (this.#rarity[word] as number)
   }
 
+  /** The weight of each word of a query; 0 for those that only join or qualify others. */
+  weighTerms(terms: readonly string[]): number[] {
+    const weights = terms.map((term) => (STOP_WORDS.has(term) ? 0 : this.weigh(this.#vocabulary.find(term))))
+    for (let at = 0; at < terms.length; ) {
+      const length = findModifier(terms, at)
+      weights.fill(0, at, at + length)
+      at += length || 1
+    }
+    return weights
+  }
+
   /** The numbers and weights of the features that a name of the catalogue has. */
   #findKnown(features: ReadonlyMap<number, number>): [number, number][] {
     const known: [number, number][] = []
@@ -108,7 +128,8 @@ export class Scorer {
     const { weights, bias } = this.#index
     const logits = this.#logits
     const length = Math.sqrt(features.reduce((sum, [, weight]) => sum + weight, 0)) || 1
-    for (let at = 0; at < logits.length; at++) logits[at] = share * (bias[at] as number)
+    for (let at = 0; at < logits.length; at++)
+      logits[at] = share * (bias[at] as number) + (this.#prior[at] as number)
     for (const [feature, weight] of features) {
       const x = (share * Math.sqrt(weight)) / length
       for (
@@ -194,14 +215,14 @@ function multiply(one: Float32Array, rows: Float32Array, from: number): number {
 function dropUnlikely(logits: Float32Array): void {
   const best = findBest(logits)
   let least = best - FAR
-  if (logits.length > CANDIDATES) {
+  if (logits.length > RANKED) {
     const counts = new Uint32Array(BINS + 1)
     for (let at = 0; at < logits.length; at++) {
       const bin = ((best - (logits[at] as number)) * BINS) / FAR
       if (bin <= BINS) counts[bin | 0] = (counts[bin | 0] as number) + 1
     }
     let [bin, kept] = [0, 0]
-    while (bin < BINS && kept + (counts[bin] as number) <= CANDIDATES) kept += counts[bin++] as number
+    while (bin < BINS && kept + (counts[bin] as number) <= RANKED) kept += counts[bin++] as number
     least = best - (Math.max(1, bin) * FAR) / BINS
   }
   for (let at = 0; at < logits.length; at++) {

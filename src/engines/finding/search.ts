@@ -1,10 +1,13 @@
+import { Bonuses, preferExact } from './bonuses.ts'
+import { calibrate } from './calibration.ts'
 import type { Language, NameField } from './document.ts'
 import { type ExpandedWord, Expander, type Expansion } from './expansion.ts'
+import { Familiarity } from './familiarity.ts'
 import { fold, splitWords, type Word } from './fold.ts'
 import { type GroupName, type IndexData, isAsciiText, readKind, readText } from './index-data.ts'
-import { EXACT, findExact, findInside, Matcher } from './match.ts'
-import { FAR, findBest, Scorer } from './score.ts'
-import { findModifier, isModifier, STOP_WORDS, singular } from './stem.ts'
+import { findExact, Matcher } from './match.ts'
+import { FAR, findBest, RANKED, Scorer } from './score.ts'
+import { isModifier, STOP_WORDS, singular } from './stem.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 /** The longest query that is read, in UTF-16 code units and in words; the rest is ignored. */
@@ -57,6 +60,7 @@ interface Understood {
   readonly words: readonly Word[]
   readonly expansions: readonly Expansion[]
   readonly probability: Float64Array
+  readonly matcher: Matcher
 }
 
 /** Searches an index. Its methods are synchronous and take about a millisecond at the size of O*NET. */
@@ -66,8 +70,8 @@ export class OccupationSearch {
   readonly #scorer: Scorer
   readonly #expander: Expander
   readonly #shares: Float32Array
-  /** How likely a word that the catalogue does not have says what somebody does. */
-  #novelty: number | undefined
+  readonly #bonuses: Bonuses
+  readonly #familiarity: Familiarity
   /** The names with letters beyond ASCII, listed at the first query that has one. */
   #beyondAscii: readonly { readonly name: number; readonly occupation: number }[] | undefined
 
@@ -76,6 +80,8 @@ export class OccupationSearch {
     this.#vocabulary = new Vocabulary(index.vocabulary)
     this.#scorer = new Scorer(index, this.#vocabulary)
     this.#shares = new Float32Array(this.#vocabulary.size)
+    this.#bonuses = new Bonuses(index, this.#scorer)
+    this.#familiarity = new Familiarity(index, this.#vocabulary, this.#scorer)
     this.#expander = new Expander(this.#vocabulary, this.#scorer, index.header.synonyms)
   }
 
@@ -86,14 +92,17 @@ export class OccupationSearch {
     const matches = this.#listMatches(understood, exact).filter((occupation) =>
       this.#isWanted(occupation, request),
     )
-    const { probability } = understood
+    const { words, expansions, matcher } = understood
+    const probability = preferExact(understood.probability.slice(), exact)
     const rank = probability.slice()
     for (const [occupation, equality] of exact) rank[occupation] = (rank[occupation] as number) + 2 * equality
     // A typed macron is meant; without one, macrons do not matter.
     for (const occupation of this.#findMarked(query, language)) {
       if (rank[occupation] !== undefined) rank[occupation] = (rank[occupation] as number) + 1
     }
-    const matcher = this.#match(understood)
+    const familiar = this.#familiarity.judge(words, expansions)
+    const score = (occupation: number) =>
+      calibrate(probability[occupation] as number) * (exact.has(occupation) ? 1 : familiar(occupation))
     const didYouMean = exact.size > 0 ? undefined : this.#findSpelling(query, understood)
     return {
       query,
@@ -101,7 +110,7 @@ export class OccupationSearch {
       totalCount: matches.length,
       results: takeBest(matches, rank, offset + limit)
         .slice(offset)
-        .flatMap((occupation) => this.#describe(occupation, matcher, probability, language)),
+        .flatMap((occupation) => this.#describe(occupation, matcher, score(occupation), language)),
       groups: this.#countGroups(matches),
     }
   }
@@ -112,7 +121,7 @@ export class OccupationSearch {
     const understood = this.#understand(query, { open: true })
     const typed = fold(query.slice(0, MAX_LENGTH))
     if (typed === '') return []
-    const { probability } = understood
+    const { probability, matcher } = understood
     const exact = findExact(this.index, query.slice(0, MAX_LENGTH), language)
     const wanted = this.#listMatches(understood, exact).filter((occupation) =>
       this.#isWanted(occupation, { language }),
@@ -121,7 +130,6 @@ export class OccupationSearch {
     const rank = probability.slice()
     for (const occupation of marked) rank[occupation] = (rank[occupation] as number) + 1
     const matches = takeBest(wanted, rank, limit * 4)
-    const matcher = this.#match(understood)
     const found: (Suggestion & { score: number })[] = []
     for (const occupation of matches) {
       const best = this.#chooseSuggestion(occupation, matcher, typed, language)
@@ -147,63 +155,13 @@ export class OccupationSearch {
     title: string,
     tasks = '',
   ): { probability: Float64Array; known: boolean; familiar: (occupation: number) => number } {
-    const understood = this.#understand(title, { open: false, tasks })
-    const { probability, expansions } = understood
+    const { words, expansions, probability } = this.#understand(title, { open: false, tasks })
     const exact = findExact(this.index, title.slice(0, MAX_LENGTH), undefined)
-    const bonus = (rank: number) => {
-      if (rank === EXACT.confirmed) return CONFIRMED_BONUS
-      return rank >= EXACT.looseTitle ? TITLE_BONUS : NAME_BONUS
-    }
-    addBonus(probability, new Map([...exact].map(([holder, rank]) => [holder, bonus(rank)])))
+    preferExact(probability, exact)
     const known = exact.size > 0 || expansions.some(({ words }) => words.some((word) => this.#saysWhat(word)))
-    const familiar = (occupation: number) =>
-      exact.has(occupation) ? 1 : this.#findFamiliar(understood, occupation)
+    const judge = this.#familiarity.judge(words, expansions)
+    const familiar = (occupation: number) => (exact.has(occupation) ? 1 : judge(occupation))
     return { probability, known, familiar }
-  }
-
-  #findFamiliar({ words, expansions }: Understood, occupation: number): number {
-    const terms = words.map(({ word }) => singular(word))
-    let [total, strange] = [0, 0]
-    for (const [at, weight] of this.#weighTerms(terms).entries()) {
-      total += weight
-      const term = terms[at] ?? ''
-      if (weight === 0 || this.#vocabulary.has(term) || !/\p{L}/u.test(term)) continue
-      // A mistyped word is known if the occupation has what it may stand for.
-      const meant = expansions.filter((expansion) => this.#reads(expansion, at, occupation))
-      strange += weight * (1 - meant.reduce((sum, expansion) => sum + expansion.weight, 0))
-    }
-    if (strange <= 0) return 1
-    this.#novelty ??= this.#findNovelty()
-    return (1 - this.#novelty) ** (strange / total)
-  }
-
-  /** Whether an expansion reads a word of the query as one that the occupation has. */
-  #reads({ words }: Expansion, at: number, occupation: number): boolean {
-    const { start, column } = this.index.texts
-    return words.some(({ term, from, to }) => {
-      const word = from <= at && at < to ? this.#vocabulary.find(term) : -1
-      return word >= 0 && column.subarray(start[word], start[word + 1]).includes(occupation)
-    })
-  }
-
-  /**
-   * The words of names that only one occupation has tell how many the next name adds (Good and Turing). Where these are
-   * more than in the catalogue of the calibration, an unknown word is the likelier to mean another occupation.
-   */
-  #findNovelty(): number {
-    const { occupationNames, nameWordStart, nameWord } = this.index
-    const holders = new Uint32Array(this.#vocabulary.size)
-    let [total, single] = [0, 0]
-    for (let occupation = 0; occupation < occupationNames.length - 1; occupation++) {
-      const from = nameWordStart[occupationNames[occupation] as number]
-      const to = nameWordStart[occupationNames[occupation + 1] as number]
-      for (const word of new Set(nameWord.subarray(from, to))) {
-        total++
-        holders[word] = (holders[word] as number) + 1
-      }
-    }
-    for (const count of holders) if (count === 1) single++
-    return single === 0 ? 0 : Math.max(0, 1 - (CALIBRATED * total) / single)
   }
 
   #saysWhat({ term, change }: ExpandedWord): boolean {
@@ -239,45 +197,20 @@ export class OccupationSearch {
       const text = expansion.words.every(({ change }) => change === 'typed') ? read : terms.join(' ')
       addProbability(this.#scorer.score(text, terms, context), expansion.weight, probability)
     }
-    this.#preferNames(words, probability)
-    return { words, expansions, probability }
-  }
-
-  /** Raises the occupations with a name that is a part of the query, by how much of the query it covers. */
-  #preferNames(words: readonly Word[], probability: Float64Array): void {
-    if (words.length < 2) return
-    const terms = words.map(({ word }) => singular(word))
-    const inside = findInside(
-      this.index,
-      words.map(({ word }) => word),
-      this.#weighTerms(terms),
-    )
-    addBonus(probability, new Map([...inside].map(([holder, covered]) => [holder, INSIDE * covered])))
-  }
-
-  /** The weight of each word; 0 for those that only join or qualify others. */
-  #weighTerms(terms: readonly string[]): number[] {
-    const weights = terms.map((term) =>
-      STOP_WORDS.has(term) ? 0 : this.#scorer.weigh(this.#vocabulary.find(term)),
-    )
-    for (let at = 0; at < terms.length; ) {
-      const length = findModifier(terms, at)
-      weights.fill(0, at, at + length)
-      at += length || 1
-    }
-    return weights
-  }
-
-  #match({ expansions, words }: Understood): Matcher {
     const typed = words.map(({ word }) => word)
-    return new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed, this.#shares)
+    const matcher = new Matcher(this.index, this.#vocabulary, this.#scorer, expansions, typed, this.#shares)
+    this.#bonuses.preferNames(words, probability)
+    this.#bonuses.preferSimilar(words, matcher, probability)
+    return { words, expansions, probability, matcher }
   }
 
-  /** Occupations with a word of a likely expansion in their names or texts; if there are none, similar ones. */
+  /**
+   * The occupations that the query may mean: those with it as a name, those with a word of it that are not much less
+   * likely than the best, and likely ones. Without any word of the catalogue, only similar ones.
+   */
   #listMatches({ expansions, probability }: Understood, exact: ReadonlyMap<number, number>): number[] {
     const { texts } = this.index
     const found = new Uint8Array(probability.length)
-    for (const occupation of exact.keys()) found[occupation] = 1
     let known = exact.size > 0
     for (const { words, weight } of expansions) {
       if (weight < 0.02) continue
@@ -292,10 +225,14 @@ export class OccupationSearch {
     }
     const similar = !known && expansions.some(({ words }) => words.some(({ term }) => term.length > 3))
     const matches: number[] = []
-    const least = known ? LIKELY / probability.length : SIMILAR
-    for (let occupation = 0; occupation < found.length; occupation++) {
-      const likely = (known || similar) && (probability[occupation] as number) > least
-      if (found[occupation] === 1 || likely) matches.push(occupation)
+    const least = known ? LIKELY / probability.length : similar ? SIMILAR : Number.POSITIVE_INFINITY
+    const unlikely = UNLIKELY * findBest(probability)
+    // In a large catalogue, only the best are ranked.
+    const all = probability.length <= RANKED
+    for (let occupation = 0; occupation < probability.length; occupation++) {
+      const each = probability[occupation] as number
+      const mayMean = found[occupation] === 1 && (each > unlikely || (each === 0 && !all))
+      if (mayMean || each > least || exact.has(occupation)) matches.push(occupation)
     }
     return matches
   }
@@ -327,7 +264,7 @@ export class OccupationSearch {
   #describe(
     occupation: number,
     matcher: Matcher,
-    probability: Float64Array,
+    score: number,
     language: Language | undefined,
   ): SearchResult[] {
     const match = matcher.choose(occupation, { language })
@@ -343,7 +280,7 @@ export class OccupationSearch {
         matchedLanguage: match.language,
         matchedField: match.field,
         highlights: match.highlights,
-        score: Math.round((probability[occupation] as number) * 1e4) / 1e4,
+        score: Math.round(score * 1e4) / 1e4,
         ...(group !== undefined && { group }),
       },
     ]
@@ -375,6 +312,7 @@ export class OccupationSearch {
     const [best] = expansions
     const changed = best?.words.some(({ change }) => CORRECTIONS.has(change)) ?? false
     if (best === undefined || !changed || best.weight < 0.4) return undefined
+    if (!this.#isPlausible(best)) return undefined
     const parts: string[] = []
     let last = -1
     for (const { term, change, from, to } of best.words) {
@@ -383,6 +321,19 @@ export class OccupationSearch {
       last = from
     }
     return parts.join(' ')
+  }
+
+  /** A short word is one slip from many others: one that it may stand for must go with the other words somewhere. */
+  #isPlausible({ words }: Expansion): boolean {
+    const short = words.some(({ term, change }) => change === 'corrected' && term.length < SHORT)
+    const known = words.flatMap(({ term, change }) => {
+      const word = change === 'omitted' || STOP_WORDS.has(term) ? -1 : this.#vocabulary.find(term)
+      return word < 0 ? [] : [word]
+    })
+    if (!short || known.length < 2) return true
+    const { start, column } = this.index.texts
+    const [first, ...others] = known.map((word) => column.subarray(start[word], start[word + 1]))
+    return first?.some((occupation) => others.every((list) => list.includes(occupation))) ?? true
   }
 
   #spell(term: string): string {
@@ -458,34 +409,17 @@ export class OccupationSearch {
   }
 }
 
-/** The bonus to the logit of an occupation with the query as a title, or as another name, and with a part of it. */
-const TITLE_BONUS = 3
-/** A person has decided; the model only arbitrates between occupations with the same confirmed name. */
-const CONFIRMED_BONUS = 9
-const NAME_BONUS = 1
-const INSIDE = 1.5
-/** The share of new words in the names of O*NET 27.0: there, the calibration has learnt what unknown words mean. */
-const CALIBRATED = 0.077
 /** More than an exact name without its macrons adds to the score of a suggestion. */
 const MARKED = 8
-/** The probability of an occupation with a name, before its bonus, is at least this. */
-const LEAST = 1e-4
 /** The minimum probability of an occupation that is only similar to the query. */
 const SIMILAR = 0.05
 /** How many times more probable than average an occupation without any of the words must be. */
 const LIKELY = 1
+/** Occupations whose share of the probability of the best one is smaller are not results. */
+const UNLIKELY = 3e-4
+/** Corrections with fewer letters need the other words as evidence. */
+const SHORT = 7
 const CORRECTIONS: ReadonlySet<string> = new Set(['corrected', 'joined', 'split'])
-
-/** Adds bonuses to the logits of probabilities. */
-function addBonus(probability: Float64Array, bonus: ReadonlyMap<number, number>): void {
-  if (bonus.size === 0) return
-  let total = 0
-  for (const [occupation, logit] of bonus)
-    probability[occupation] = Math.max(probability[occupation] as number, LEAST) * Math.exp(logit)
-  for (const value of probability) total += value
-  if (total === 0) return
-  for (let at = 0; at < probability.length; at++) probability[at] = (probability[at] as number) / total
-}
 
 /** Adds the weighted softmax of logits, which are overwritten. */
 function addProbability(logits: Float32Array, weight: number, probability: Float64Array): void {

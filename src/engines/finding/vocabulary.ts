@@ -76,7 +76,7 @@ export class Vocabulary {
   /** The number of a word, or -1. */
   find(word: string): number {
     const id = this.#lowerBound(word)
-    return id < this.size && this.word(id) === word ? id : -1
+    return id < this.size && this.#compare(id, word) === 0 ? id : -1
   }
 
   has(word: string): boolean {

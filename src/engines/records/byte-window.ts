@@ -21,6 +21,8 @@ export interface RecordReader {
   readonly line: number
   /** Why the record cannot be read, as a full sentence. */
   readonly fault: string | undefined
+  /** The record as it is in the file; the start of an overlong one. */
+  readonly text: string
 }
 
 export interface WindowOptions {
@@ -28,7 +30,10 @@ export interface WindowOptions {
   readonly longest?: number | undefined
   /** Whether the byte order mark of the file, if any, was passed over already. */
   readonly isMarkPassed?: boolean | undefined
-  /** Bytes that are read at once. */
+  /**
+   * Bytes that are read at once. The text of more than 128 KiB is an object of its own for V8, which takes new memory
+   * from the system each time: reading then takes a fifth more.
+   */
   readonly chunk?: number | undefined
 }
 

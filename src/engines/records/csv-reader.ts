@@ -107,6 +107,13 @@ export class CsvReader extends ByteWindow implements RecordReader {
     return this.#skippedText ?? this.buffer.toString('utf8', this.#start, this.#stop)
   }
 
+  /** The bytes of `text`, valid until the next record: they need not be UTF-8. */
+  get bytes(): Buffer {
+    return this.#skippedText === undefined
+      ? this.buffer.subarray(this.#start, this.#stop)
+      : Buffer.from(this.#skippedText)
+  }
+
   protected override fill(): boolean {
     const hasMore = super.fill()
     this.#ascii = isAscii(this.buffer.subarray(0, this.filled))

@@ -19,6 +19,7 @@ export {
   isTooDeep,
   type JsonRecord,
   MAX_DEPTH,
+  type Parsed,
   parseRecord,
   TOO_DEEP,
   toCell,
@@ -27,6 +28,7 @@ export {
 export { LineReader } from './line-reader.ts'
 export { listMappable, readMapping } from './mapping.ts'
 export { isBlankLine, NdjsonReader } from './ndjson-reader.ts'
+export { describeNoRecord, isSpreadsheetError, NO_RECORDS } from './no-record.ts'
 export { describeFile, MAX_RECORD_BYTES, type ReadFile } from './read-bytes.ts'
 export { type CellFormat, readCells } from './read-cells.ts'
 export { advise } from './read-csv.ts'

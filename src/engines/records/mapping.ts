@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { TSchema } from 'typebox'
 import { parse } from 'yaml'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
+import { describeReadError } from '../../foundation/faults/read-error.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
@@ -166,7 +167,7 @@ function readRangeTarget(
 
 async function parseMapping(file: string): Promise<Record<string, unknown>> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
-    refuse({ file, message: error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})` }),
+    refuse({ file, message: describeReadError(error.code) }),
   )
   let given: unknown
   try {

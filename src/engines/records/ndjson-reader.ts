@@ -37,6 +37,11 @@ export class NdjsonReader implements RecordReader {
     return this.#lines.line
   }
 
+  /** The current line as it is in the file; the start of an overlong one. */
+  get text(): string {
+    return (this.#lines.bytes ?? this.#lines.start)?.toString('utf8') ?? ''
+  }
+
   next(): boolean {
     while (this.#lines.next()) {
       const { bytes } = this.#lines

@@ -4,6 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
+import { describeReadError } from '../../foundation/faults/read-error.ts'
 
 /** The name of standard input on the command line and in messages. */
 export const STANDARD_INPUT = '-'
@@ -145,8 +146,7 @@ async function* readSource(file: string, { onFile }: ReadBytesOptions): AsyncGen
     if (digest !== undefined) onFile?.({ name: file, sha256: digest.digest('hex') })
   } catch (error) {
     if (error instanceof InputRefused || !(error instanceof Error) || !('syscall' in error)) throw error
-    const { code = '' } = error as NodeJS.ErrnoException
-    refuse({ file, message: READ_ERRORS[code] ?? `cannot be read: the system reports ${code}` })
+    refuse({ file, message: describeReadError((error as NodeJS.ErrnoException).code) })
   }
 }
 
@@ -154,16 +154,9 @@ async function openFile(file: string): Promise<AsyncIterable<Buffer>> {
   const handle: FileHandle = await open(file)
   if ((await handle.stat()).isDirectory()) {
     await handle.close()
-    refuse({ file, message: READ_ERRORS.EISDIR as string })
+    refuse({ file, message: describeReadError('EISDIR') })
   }
   return createReadStream('', { fd: handle, highWaterMark: 256 * 1024 })
-}
-
-const READ_ERRORS: Record<string, string> = {
-  ENOENT: 'does not exist',
-  ENOTDIR: 'does not exist: a part of its path is a file, not a folder',
-  EACCES: 'cannot be read: this user has no permission',
-  EISDIR: 'is a folder. Name the files in it',
 }
 
 function dropMark(chunk: Buffer, file: string): Buffer {

@@ -51,7 +51,7 @@ export async function* readCsv(
 
 /** What to do about the faults that have one usual cause, by how their sentences end. */
 const ADVICE = [
-  [' is not valid UTF-8.', 'Save the file as UTF-8'],
+  [' is not valid UTF-8.', 'Save the file as UTF-8, which Excel calls "CSV UTF-8"'],
   [' KiB.', 'A closing quote may be missing'],
   [' contains a quote.', 'Quote the whole value, and double the quotes within'],
 ] as const
@@ -66,7 +66,10 @@ export function advise(fault: string): string {
 function checkFirstLine(place: { file: string; line: number }, names: readonly string[]): void {
   const separator = names.length === 1 ? /[;\t|]/.exec(names[0] ?? '')?.[0] : undefined
   if (separator !== undefined) {
-    refuse({ ...place, message: `Columns are separated by ${quote(separator)}. Use ","` })
+    refuse({
+      ...place,
+      message: `Columns are separated by ${quote(separator)}. Use ",", or a mapping (--map) with separator: ${JSON.stringify(separator)}`,
+    })
   }
   if (names.some((name) => name.includes('\r'))) {
     refuse({ ...place, message: 'Lines end with a bare carriage return. Use LF or CRLF' })

@@ -3,7 +3,9 @@ import { readFile, stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { createInflateRaw } from 'node:zlib'
 import { refuse } from '../../foundation/faults/faults.ts'
+import { describeReadError } from '../../foundation/faults/read-error.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
+import { dropEnd } from '../../foundation/text/drop-end.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import type { ReadBytesOptions } from './read-bytes.ts'
@@ -106,7 +108,7 @@ function readNumber(stored: string): string {
   const rounded = Number(Number(stored).toPrecision(15))
   if (!Number.isFinite(rounded)) return stored
   if (Number.isInteger(rounded)) return BigInt(rounded).toString()
-  return Math.abs(rounded) < 1e-6 ? rounded.toFixed(20).replace(/0+$/, '') : String(rounded)
+  return Math.abs(rounded) < 1e-6 ? dropEnd(rounded.toFixed(20), (digit) => digit === '0') : String(rounded)
 }
 
 function toTexts(cells: readonly Cell[]): string[] {
@@ -128,7 +130,7 @@ function toMoment(date: Date): string {
 
 async function readWhole(file: string): Promise<Buffer> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) =>
-    refuse({ file, message: error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})` }),
+    refuse({ file, message: describeReadError(error.code) }),
   )
   if (found.size > MAX_XLSX_BYTES) {
     refuse({

@@ -26,15 +26,18 @@ export function detectSeparator(firstLine: string, known: readonly string[] = []
 /** The cells of a header, whose quoted names may contain the separator. */
 function splitHeader(line: string, separator: string): readonly string[] {
   const cells: string[] = []
-  let open = ''
+  /** The parts of a name that a quote has begun and none has ended yet. */
+  let open: string[] = []
   for (const part of line.split(separator)) {
-    const cell = open === '' ? part : `${open}${separator}${part}`
-    const isOpen = cell.trimStart().startsWith('"') && cell.split('"').length % 2 === 0
-    open = isOpen ? cell : ''
-    if (!isOpen) cells.push(cell)
+    const hasOddQuotes = part.split('"').length % 2 === 0
+    const isOpen = open.length === 0 ? hasOddQuotes && part.trimStart().startsWith('"') : !hasOddQuotes
+    open.push(part)
+    if (isOpen) continue
+    cells.push(open.join(separator))
+    open = []
   }
   // A quote that nothing closes is a character of its name.
-  return open === '' ? cells : [...cells, ...open.split(separator)]
+  return [...cells, ...open]
 }
 
 /** The name of a column without the white space and quotes around it. */

@@ -11,6 +11,8 @@ export interface SourceRecord {
   readonly inexact?: boolean
   /** Faults found while reading text into fields; these fields are absent from the value. */
   readonly faults?: readonly Fault[]
+  /** Why the row of a table is probably not meant as a record, as a full sentence. */
+  readonly doubt?: string
   /** Finds the place of a field in the user's own table; absent if the input is no table. */
   readonly locate?: Locate
   /** The same for any record of the same table, by its line, as far as the header shows it. */

@@ -1,10 +1,12 @@
 import { InputRefused, MAX_FAULTS, refuse } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { isExact } from '../../foundation/text/exact-number.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { type CsvColumn, closeGaps, type FieldPath, pick, put } from './csv-columns.ts'
 import type { ListSeparator, Mapping, Target } from './mapping.ts'
+import { describeDoubt } from './no-record.ts'
 import { readRange } from './pay-range.ts'
 import type { Locate, SourceRecord } from './source-record.ts'
 
@@ -102,7 +104,7 @@ export function* readRow(
   if (cells.length !== header.length) {
     yield {
       ...place,
-      message: `has ${cells.length} cells, and the header row has ${header.length} columns`,
+      message: `has ${count(cells.length, 'cell')}, and the header row has ${count(header.length, 'column')}`,
     }
     return
   }
@@ -127,7 +129,14 @@ export function* readRow(
     }
   }
   if (mapping !== undefined) relateGroups(value)
-  const found = { ...(inexact && { inexact }), ...(faults.length > 0 && { faults }) }
+  const texts = cells.map((cell) => (typeof cell === 'string' ? cell : ''))
+  const names = header.map(({ name }) => name)
+  const doubt = describeDoubt(texts, names)
+  const found = {
+    ...(inexact && { inexact }),
+    ...(faults.length > 0 && { faults }),
+    ...(doubt !== undefined && { doubt }),
+  }
   yield new TableRecord(place, closeGaps(value), found, { cells, header, isSheet })
 }
 
@@ -147,7 +156,7 @@ class TableRecord implements SourceRecord {
   constructor(
     { file, line }: Place,
     value: unknown,
-    found: { readonly inexact?: boolean; readonly faults?: readonly Fault[] },
+    found: Pick<SourceRecord, 'inexact' | 'faults' | 'doubt'>,
     row: Row,
   ) {
     this.file = file

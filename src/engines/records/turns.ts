@@ -99,7 +99,7 @@ export class Turns {
 }
 
 /**
- * Collects text to pieces of 64 KiB, and lets others have a turn after each: a short record can become a long line.
+ * Collects lines to pieces of 64 KiB, and lets others have a turn after each: a short record can become a long line.
  *
  * ```ts
  * for (const line of lines) if (writer.add(line)) yield await writer.take()
@@ -107,23 +107,45 @@ export class Turns {
  * ```
  */
 export class PieceWriter {
+  #parts: Buffer[] = []
   #text = ''
+  #length = 0
 
-  /** Returns whether the piece is full. */
-  add(text: string): boolean {
-    this.#text += text
-    return this.#text.length >= PIECE_BYTES
+  /**
+   * Returns whether the piece is full.
+   *
+   * @param line text, or bytes that are copied as they are, whether they are text or not
+   */
+  add(line: string | Buffer): boolean {
+    this.#length += line.length
+    if (typeof line === 'string') this.#text += line
+    else {
+      this.#endText()
+      this.#parts.push(Buffer.from(line))
+    }
+    return this.#length >= PIECE_BYTES
+  }
+
+  #endText(): void {
+    if (this.#text !== '') this.#parts.push(Buffer.from(this.#text))
+    this.#text = ''
   }
 
   async take(): Promise<Buffer> {
     await takeTurn()
-    const piece = Buffer.from(this.#text)
-    this.#text = ''
-    return piece
+    return this.#join()
   }
 
   /** The last piece, if any. */
   *end(): Generator<Buffer> {
-    if (this.#text !== '') yield Buffer.from(this.#text)
+    if (this.#length > 0) yield this.#join()
+  }
+
+  #join(): Buffer {
+    this.#endText()
+    const piece = Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#length = 0
+    return piece
   }
 }

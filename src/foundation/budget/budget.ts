@@ -1,3 +1,5 @@
+import { Lines } from './lines.ts'
+
 export interface BudgetOptions {
   /** Bytes, or slots. */
   readonly capacity: number
@@ -92,10 +94,8 @@ export class Budget {
   /** The longest without progress first. */
   readonly #holdings = new Set<Holding>()
   readonly #held = new Map<string, number>()
-  /** Those who wait, by owner; the owner whose turn it is first. */
-  readonly #lines = new Map<string, Place[]>()
+  readonly #lines = new Lines<Place>()
   #used = 0
-  #waiting = 0
   #refused = 0
   /** When the first of this turn of the event loop was let in. */
   #turn: number | undefined
@@ -118,7 +118,7 @@ export class Budget {
   }
 
   get waiting(): number {
-    return this.#waiting
+    return this.#lines.length
   }
 
   /** How often there was no room. */
@@ -156,19 +156,17 @@ export class Budget {
    * @throws {Exhausted} if too many wait already, or after that time
    */
   enter(owner: string, patience?: number): Promise<Holding> {
-    if (this.#waiting === 0 && this.hasRoom(owner, 1)) return Promise.resolve(this.take(owner, 1))
-    const line = this.#lines.get(owner) ?? []
+    if (this.waiting === 0 && this.hasRoom(owner, 1)) return Promise.resolve(this.take(owner, 1))
     const { waiting = { most: 0, share: 0 } } = this.#options
-    const isFull = this.#waiting >= waiting.most
-    if (isFull || (owner !== '' && line.length >= waiting.share)) return Promise.reject(this.#refuse(!isFull))
+    const isFull = this.waiting >= waiting.most
+    if (isFull || (owner !== '' && this.#lines.lengthOf(owner) >= waiting.share))
+      return Promise.reject(this.#refuse(!isFull))
     const { promise, resolve, reject } = Promise.withResolvers<Holding>()
     const place: Place = { admit: resolve, timer: undefined }
-    line.push(place)
-    this.#lines.set(owner, line)
-    this.#waiting++
+    this.#lines.add(owner, place)
     if (patience !== undefined)
       place.timer = setTimeout(() => {
-        this.#leave(owner, place)
+        this.#lines.remove(owner, place)
         reject(this.#refuse(this.#used < this.capacity))
       }, patience)
     this.#letIn()
@@ -205,7 +203,7 @@ export class Budget {
   release(holding: Holding): void {
     this.count(holding, -holding.amount)
     if (!this.#holdings.delete(holding)) return
-    if (this.#waiting > 0) this.#letIn()
+    if (this.waiting > 0) this.#letIn()
   }
 
   count(holding: Holding, amount: number): void {
@@ -258,27 +256,15 @@ export class Budget {
       this.#turn = now
       setImmediate(() => {
         this.#turn = undefined
-        if (this.#waiting > 0) this.#letIn()
+        if (this.waiting > 0) this.#letIn()
       })
     }
     if (now - this.#turn >= TURN) return
-    for (const [owner, line] of this.#lines) {
-      if (this.#used >= this.capacity) return
-      if (!this.hasRoom(owner, 1)) continue
-      const [place] = line
-      if (place === undefined) continue
-      this.#leave(owner, place)
-      // Behind all others.
-      if (this.#lines.delete(owner)) this.#lines.set(owner, line)
-      clearTimeout(place.timer)
-      place.admit(this.take(owner, 1))
+    while (this.#used < this.capacity) {
+      const next = this.#lines.next((owner) => this.hasRoom(owner, 1))
+      if (next === undefined) return
+      clearTimeout(next.place.timer)
+      next.place.admit(this.take(next.owner, 1))
     }
-  }
-
-  #leave(owner: string, place: Place): void {
-    const line = this.#lines.get(owner) ?? []
-    line.splice(line.indexOf(place), 1)
-    this.#waiting--
-    if (line.length === 0) this.#lines.delete(owner)
   }
 }

@@ -27,6 +27,7 @@ export const BUDGETS = [
   'bodies',
   'codings',
   'compressions',
+  'containers',
   'page-reads',
   'returned-files',
   'socket-buffers',
@@ -61,6 +62,13 @@ export function createBudgets(pageReads: number): Budgets {
       waiting: { most: 16, share: 8 },
       detail: 'Too many pages are being compressed.',
       retryAfter: 1,
+    }),
+    /** Archives and workbooks that are opened at once, each in a process that may be as large as that of a check. */
+    containers: new Budget({
+      capacity: 1,
+      waiting: { most: 16, share: 2 },
+      detail: 'Other archives and workbooks are being opened. Try again later.',
+      retryAfter: 10,
     }),
     'page-reads': new Budget({
       capacity: pageReads,

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { UserError } from '../faults/user-error.ts'
@@ -93,11 +93,14 @@ export function diskFull(path: string, cause: unknown): FileUnusable {
 /** Turns a system error about a file into a message that says what to do; other errors are returned unchanged. */
 export function explainFileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error
-  const advice = ADVICE[(error as NodeJS.ErrnoException).code ?? '']
+  const { code = '' } = error as NodeJS.ErrnoException
+  const advice = code === 'ENOENT' && existsSync(dirname(path)) ? NOTHING_NEW : ADVICE[code]
   return advice === undefined ? error : new FileUnusable(`${path} ${advice}`, { cause: error })
 }
 
 const NO_ROOM = 'cannot be written: the disk is full. Free some space and run the command again'
+/** Such as in `/proc`. */
+const NOTHING_NEW = 'cannot be written: nothing can be created in its folder. Name another folder'
 const NO_RIGHT = 'cannot be written: give this user write permission for it and its folder'
 
 const ADVICE: Record<string, string> = {

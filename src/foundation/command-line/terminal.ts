@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import cliProgress from 'cli-progress'
 import { InputRefused } from '../faults/faults.ts'
 import { type Fault, formatFault, UserError } from '../faults/user-error.ts'
+import { formatNumber } from '../text/format-number.ts'
 import { escapeControls } from '../text/quote.ts'
 
 /** Standard output accepts no more data; `closed` if its reader has finished, as `head` does. */
@@ -78,7 +79,7 @@ export class Progress {
 
   readonly onRecords = (count: number): void => {
     this.#records = count
-    this.#bar?.update(this.#bytes, { records: this.#records.toLocaleString('en-NZ') })
+    this.#bar?.update(this.#bytes, { records: formatNumber(this.#records) })
   }
 
   stop(): void {

@@ -21,6 +21,8 @@ import { suspendedOrganisations } from './migrations/0020-suspended-organisation
 import { backups } from './migrations/0021-backups.ts'
 import { findingBlocks } from './migrations/0022-finding-blocks.ts'
 import { confirmedCodings } from './migrations/0025-confirmed-codings.ts'
+import { fileNotes } from './migrations/0026-file-notes.ts'
+import { linkNames } from './migrations/0027-link-names.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** A newer version of Mahi has changed the tables. */
@@ -60,6 +62,8 @@ const MIGRATIONS: readonly Migration[] = [
   backups,
   findingBlocks,
   confirmedCodings,
+  fileNotes,
+  linkNames,
 ]
 
 /**

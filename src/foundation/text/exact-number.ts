@@ -1,3 +1,5 @@
+import { dropEnd } from './drop-end.ts'
+
 /** Matches every number that a double cannot hold exactly, and some that it can: a cheap first test. */
 const SUSPICIOUS = /[\d.]{17}|\d[eE][-+]?\d{3}/
 
@@ -17,7 +19,7 @@ function canonical(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? []
   const digits = `${whole}${fraction}`.replace(/^0+/, '')
-  const trimmed = digits.replace(/0+$/, '')
+  const trimmed = dropEnd(digits, (digit) => digit === '0')
   if (trimmed === '') return '0'
   return `${sign}${trimmed}e${Number(exponent) - fraction.length + digits.length - trimmed.length}`
 }

@@ -18,3 +18,8 @@ export function quote(value: string, length = 60): string {
   const start = value.slice(0, length)
   return escapeControls(JSON.stringify(`${start.isWellFormed() ? start : start.slice(0, -1)}…`))
 }
+
+/** Writes an argument of a command as a shell needs it. */
+export function quoteForShell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

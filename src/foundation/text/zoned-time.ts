@@ -12,7 +12,12 @@ export function isTimeZone(zone: string): boolean {
 
 /** An instant for people, in a time zone, with the UTC instant: `31 Jan 2026, 17:00 (Pacific/Auckland; 2026-01-31T04:00:00.000Z)`. */
 export function showInstant(time: number, zone: string): string {
-  const shown = new Intl.DateTimeFormat('en-NZ', {
+  return `${showLocal(time, zone)} (${zone}; ${formatTimestamp(time)})`
+}
+
+/** An instant for people: `31 Jan 2026, 17:00`. By default in the time zone of this machine. */
+export function showLocal(time: number, zone?: string): string {
+  return new Intl.DateTimeFormat('en-NZ', {
     timeZone: zone,
     day: 'numeric',
     month: 'short',
@@ -21,7 +26,29 @@ export function showInstant(time: number, zone: string): string {
     minute: '2-digit',
     hourCycle: 'h23',
   }).format(time)
-  return `${shown} (${zone}; ${formatTimestamp(time)})`
+}
+
+/** The day of an instant for people: `31 Jan 2026`. */
+export function showDay(time: number, zone = 'UTC'): string {
+  return new Intl.DateTimeFormat('en-NZ', {
+    timeZone: zone,
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+  }).format(time)
+}
+
+/** The end of a period for people: `31 Jan 2026 (Pacific/Auckland; 2026-01-31T11:00:00.000Z)` if it ends with a day. */
+export function showEnd(time: number, zone: string): string {
+  const day = lastDayOf(time, zone)
+  return day === undefined
+    ? showInstant(time, zone)
+    : `${showDay(day, zone)} (${zone}; ${formatTimestamp(time)})`
+}
+
+/** An instant in the last day of a period that ends at midnight of a zone; `undefined` if it ends at another time. */
+export function lastDayOf(end: number, zone: string): number | undefined {
+  return readLocal(end, zone) % DAY === 0 ? end - DAY / 2 : undefined
 }
 
 const LOCAL = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}))?$/
@@ -53,6 +80,15 @@ function findLocal(local: string, zone: string): number | undefined {
     .map((offset) => wanted - offset)
     .filter((instant) => readLocal(instant, zone) === wanted)
     .sort((one, other) => one - other)[0]
+}
+
+/** An instant as `readZoned` reads it: `2026-11-23T15:12:00+13:00` on the clocks of a time zone, with their offset. */
+export function writeZoned(instant: number, zone: string): string {
+  const second = Math.floor(instant / 1000) * 1000
+  const local = readLocal(instant, zone)
+  const minutes = Math.abs(local - second) / 60_000
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'))
+  return `${new Date(local).toISOString().slice(0, 19)}${local < second ? '-' : '+'}${hours}:${rest}`
 }
 
 /** What clocks of the time zone show at an instant, as if it were UTC. */

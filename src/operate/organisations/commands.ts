@@ -3,6 +3,7 @@ import { reportChange } from '../../api/access/key-options.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
 import { renderOrganisation, renderUsage } from './contract.ts'
@@ -30,7 +31,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
         if (all.length === 0) say('There are no organisations yet: a key or a submission makes one known.')
         for (const { eid = '', state = '', suspended, keys, submissions, reason } of all) {
           const when = suspended === undefined ? '' : `since ${suspended.slice(0, 10)}`
-          const counts = `${keys} valid keys, ${submissions} submissions`
+          const counts = `${count(keys ?? 0, 'valid key')}, ${count(submissions ?? 0, 'submission')}`
           const columns = [eid.padEnd(16), state.padEnd(9), when.padEnd(16), counts, reason ?? '']
           await writeOut(`${columns.join('  ').trimEnd()}\n`)
         }

@@ -3,6 +3,7 @@ import type { Actor } from '../../api/access/actor.ts'
 import type { Holding } from '../../foundation/budget/budget.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
@@ -106,7 +107,7 @@ async function assertChecked(writer: SubmissionWriter, submission: SubmissionSta
   if (run.errors > 0)
     throw new Refusal(
       'conflict',
-      `The current run found ${run.errors} errors. Correct them and validate again.`,
+      `The current run found ${count(run.errors, 'error')}. Correct ${run.errors === 1 ? 'it' : 'them'} and validate again.`,
     )
   return run
 }
@@ -119,7 +120,7 @@ function assertExplained(open: readonly OpenWarning[]): void {
   if (open.length === 0) return
   const named = open.slice(0, NAMED).map(({ code, findings, explained }) => {
     const before = explained === undefined ? '' : `, ${explained} when it was explained`
-    return `${code} (${findings} ${findings === 1 ? 'finding' : 'findings'}${before})`
+    return `${code} (${count(findings, 'finding')}${before})`
   })
   const others = open.length > NAMED ? ` and ${open.length - NAMED} more` : ''
   const subject = open.length === 1 ? 'This warning needs' : 'These warnings need'

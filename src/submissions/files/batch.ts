@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { type Actor, SERVICE } from '../../api/access/actor.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
 import { recordSimilar } from '../activity/activity.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { Refusal } from '../refusal.ts'
 import { assertOpen, type FileState, withSubmission } from '../submission.ts'
+import { claimWriter } from './claims.ts'
 import type { FileForm, Operation } from './current-file.ts'
 import { COMPLETE, hashLocalId, indexFile, isIndexed } from './file-index.ts'
 import { FileGone, insertChunk, packChunk } from './file-store.ts'
-import { claimWriter } from './upload.ts'
 
 export interface Batch {
   readonly token: string
@@ -46,7 +47,7 @@ export async function applyBatch(
   if (operations.length > maxRecords) {
     throw new Refusal(
       'invalid',
-      `The batch has ${operations.length} records; at most ${maxRecords} are allowed.`,
+      `The batch has ${formatNumber(operations.length)} records; at most ${formatNumber(maxRecords)} are allowed.`,
       { errorCode: 'MP1' },
     )
   }
@@ -119,6 +120,7 @@ async function createFile(
     received,
     sealed: sealer.keyId,
     indexed: COMPLETE,
+    notes: null,
   }
 }
 

@@ -11,11 +11,24 @@ export const CSV = 'text/csv'
 
 export const NDJSON = 'application/x-ndjson'
 
+export const ZIP = 'application/zip'
+
+export const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
+/** Archives and workbooks, by all names that browsers give them. */
+export const CONTAINERS = [
+  ZIP,
+  'application/x-zip-compressed',
+  XLSX,
+  'application/vnd.ms-excel.sheet.macroenabled.12',
+  'application/octet-stream',
+] as const
+
 export const FILE_PATH = Type.Object({
   submissionToken: Type.String({ description: 'The token of the submission.' }),
   fileType: Type.String({
     description:
-      'The file, such as `learners` or `course-completions`; the extension `.csv` or `.ndjson` is optional.',
+      'The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or `.xlsx` is optional.',
   }),
 })
 
@@ -32,7 +45,7 @@ export function forFile(reader: Reader, scope: Scope): AccessRule<OwnFile> {
       submission === undefined
         ? undefined
         : // The extension allows `curl -T learners.csv`.
-          { submission, resource: fileType.replace(/\.(?:csv|ndjson)$/, '') },
+          { submission, resource: fileType.replace(/\.(?:csv|ndjson|zip|xlsx)$/, '') },
     ),
   )
 }

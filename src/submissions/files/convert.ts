@@ -1,14 +1,18 @@
+import { isUtf8 } from 'node:buffer'
 import { nameColumns } from '../../engines/checking/index.ts'
 import {
   CsvReader,
+  isBlankLine,
   type JsonRecord,
   LineReader,
+  type Parsed,
   PieceWriter,
   parseRecord,
   readInTurns,
   renderRecord,
   toCell,
 } from '../../engines/records/index.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { Refusal } from '../refusal.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
 
@@ -17,12 +21,29 @@ const MOST_COLUMNS = 2_000
 
 type Content = AsyncIterable<Buffer>
 
-/** Converts a CSV file to NDJSON: each record with its non-empty values, as strings. */
-export async function* csvToNdjson(content: Content, form: FileForm): AsyncGenerator<Buffer> {
+/**
+ * Converts a CSV file to NDJSON: each record with its non-empty values, as strings.
+ *
+ * @param open opens the content, which is read twice
+ * @throws {Refusal} before the first record is converted, if one cannot be read
+ */
+export async function* csvToNdjson(open: () => Content, form: FileForm): AsyncGenerator<Buffer> {
   const known = knownColumns(form)
+  const read = () => readInTurns(open(), (source) => new CsvReader(source, { known }))
+  for await (const reader of read()) {
+    while (reader.next()) {
+      const { fault, line } = reader
+      // Its values would be lost.
+      if (fault !== undefined)
+        throw new Refusal(
+          'conflict',
+          `Line ${line} of the file cannot be converted. ${fault} The file is available as CSV only.`,
+        )
+    }
+  }
   const writer = new PieceWriter()
   let names: string[] | undefined
-  for await (const reader of readInTurns(content, (source) => new CsvReader(source, { known }))) {
+  for await (const reader of read()) {
     while (reader.next()) {
       const cells = reader.cells.slice(0, reader.count)
       if (names === undefined) names = nameColumns(form.fields, cells)
@@ -52,7 +73,7 @@ export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): A
     if (used.size > MOST_COLUMNS) {
       throw new Refusal(
         'conflict',
-        `The file has more than ${MOST_COLUMNS} fields. It is available as NDJSON only.`,
+        `The file has more than ${formatNumber(MOST_COLUMNS)} fields. It is available as NDJSON only.`,
       )
     }
   }
@@ -68,17 +89,22 @@ export async function* ndjsonToCsv(open: () => Content, { fields }: FileForm): A
   yield* writer.end()
 }
 
+function readRecord(bytes: Buffer | undefined): Parsed<JsonRecord> {
+  if (bytes === undefined) return { fault: 'is too long' }
+  return isUtf8(bytes) ? parseRecord(bytes.toString('utf8')) : { fault: 'is not valid UTF-8' }
+}
+
 /** @throws {Refusal} at a record that cannot be read */
 async function* readRecords(content: Content): AsyncGenerator<JsonRecord> {
   for await (const lines of readInTurns(content, (source) => new LineReader(source))) {
     while (lines.next()) {
-      const text = lines.bytes?.toString('utf8')
-      if (text?.trim() === '') continue
-      const { record, fault } = text === undefined ? { fault: 'is too long' } : parseRecord(text)
+      const { bytes } = lines
+      if (bytes !== undefined && isBlankLine(bytes)) continue
+      const { record, fault } = readRecord(bytes)
       if (record === undefined)
         throw new Refusal(
           'conflict',
-          `Line ${lines.line} of the file ${fault}. It is available as NDJSON only.`,
+          `Line ${lines.line} of the file ${fault}. The file is available as NDJSON only.`,
         )
       yield record
     }

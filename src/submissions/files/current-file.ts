@@ -16,6 +16,7 @@ import { MOST_BATCH_CHANGES } from '../../foundation/budget/budgets.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { formatNumber } from '../../foundation/text/format-number.ts'
 import { readChunks, type StoredFile } from './file-store.ts'
 import type { Format } from './scan.ts'
 
@@ -92,7 +93,10 @@ async function* readMerged(
   const merge = file.format === 'csv' ? new CsvMerge(changes, form) : new NdjsonMerge(changes, form)
   const writer = new PieceWriter()
   for await (const lines of merge.read(contentOf(reader, sealer, file))) {
-    for (const line of lines) if (writer.add(`${line}\n`)) yield await writer.take()
+    for (const line of lines) {
+      writer.add(line)
+      if (writer.add('\n')) yield await writer.take()
+    }
   }
   let index = 0
   for await (const { localId, record } of readOperations(reader, sealer, file)) {
@@ -140,7 +144,7 @@ async function readChanges(
     for (const name of Object.keys(record)) names.add(name)
     if (names.size > MOST_NAMES)
       throw new TooManyChanges(
-        `Batches of this file have more than ${MOST_NAMES} fields. Upload the file again.`,
+        `Batches of this file have more than ${formatNumber(MOST_NAMES)} fields. Upload the file again.`,
       )
   }
   return { last, names }
@@ -170,9 +174,12 @@ export function* parseOperations(content: Buffer): Generator<{ operation: Operat
 
 const LF = 0x0a
 
+/** A line without its end: bytes as they were uploaded, which need not be UTF-8, or text. Valid until the next one. */
+type Line = Buffer | string
+
 interface Merge {
   /** The lines of an uploaded file that batches did not replace or delete, whenever some have been read. */
-  read(content: AsyncIterable<Buffer>): AsyncGenerator<Iterable<string>>
+  read(content: AsyncIterable<Buffer>): AsyncGenerator<Iterable<Line>>
   /** Renders a record of a batch as a line. */
   added(record: JsonRecord): string
 }
@@ -186,7 +193,7 @@ class NdjsonMerge implements Merge {
     this.#form = form
   }
 
-  async *read(content: AsyncIterable<Buffer>): AsyncGenerator<Iterable<string>> {
+  async *read(content: AsyncIterable<Buffer>): AsyncGenerator<Iterable<Line>> {
     for await (const lines of readInTurns(content, (source) => new LineReader(source)))
       yield this.#keep(lines)
   }
@@ -195,13 +202,14 @@ class NdjsonMerge implements Merge {
     return JSON.stringify(record)
   }
 
-  *#keep(lines: LineReader): Generator<string> {
+  *#keep(lines: LineReader): Generator<Line> {
     while (lines.next()) {
-      const text = (lines.bytes ?? lines.start ?? '').toString()
+      const line = lines.bytes ?? lines.start ?? ''
+      const text = line.toString()
       if (text.trim() === '') continue
       // A line that is too long, like one that is no object, has no id: it stays, and remains a finding.
       const localId = lines.bytes && localIdOf(text, this.#form)
-      if (localId === undefined || !this.#changes.last.has(localId)) yield text
+      if (localId === undefined || !this.#changes.last.has(localId)) yield line
     }
   }
 }
@@ -229,7 +237,7 @@ class CsvMerge implements Merge {
     this.#delimiters = new Map(form.fields.map(({ name, delimiter }) => [name, delimiter]))
   }
 
-  async *read(content: AsyncIterable<Buffer>): AsyncGenerator<Iterable<string>> {
+  async *read(content: AsyncIterable<Buffer>): AsyncGenerator<Iterable<Line>> {
     const known = knownColumns(this.#form)
     for await (const reader of readInTurns(content, (source) => new CsvReader(source, { known })))
       yield this.#keep(reader)
@@ -240,14 +248,14 @@ class CsvMerge implements Merge {
     return renderRecord(cells, this.#separator)
   }
 
-  *#keep(reader: CsvReader): Generator<string> {
+  *#keep(reader: CsvReader): Generator<Line> {
     while (reader.next()) {
       if (this.#columns === undefined) yield this.#readHeader(reader)
-      else if (!this.#isChanged(reader)) yield reader.text + this.#padding
+      else if (!this.#isChanged(reader)) yield appendText(reader.bytes, this.#padding)
     }
   }
 
-  #readHeader(reader: CsvReader): string {
+  #readHeader(reader: CsvReader): Line {
     this.#separator = reader.separator
     const names = nameColumns(this.#form.fields, reader.cells.slice(0, reader.count))
     const known = new Set(names)
@@ -255,15 +263,18 @@ class CsvMerge implements Merge {
     this.#localId = names.indexOf(this.#form.localId)
     this.#columns = [...names, ...added]
     this.#padding = this.#separator.repeat(added.length)
-    return added.length === 0
-      ? reader.text
-      : `${reader.text}${this.#separator}${renderRecord(added, this.#separator)}`
+    const more = added.length === 0 ? '' : `${this.#separator}${renderRecord(added, this.#separator)}`
+    return appendText(reader.bytes, more)
   }
 
   #isChanged({ cells, count }: CsvReader): boolean {
     const localId = this.#localId < count ? cells[this.#localId] : undefined
     return localId !== undefined && localId !== '' && this.#changes.last.has(localId)
   }
+}
+
+function appendText(bytes: Buffer, text: string): Buffer {
+  return text === '' ? bytes : Buffer.concat([bytes, Buffer.from(text)])
 }
 
 /** Yields the `localId` of each record of an uploaded file that has one, whenever some have been read. */

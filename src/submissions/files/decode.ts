@@ -47,7 +47,7 @@ export class WideText {
 }
 
 /** Yields the same bytes with at least 8 of them in the first chunk, if there are as many. */
-async function* joinStart(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+export async function* joinStart(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of chunks) {
     if (start === undefined) {
@@ -75,7 +75,8 @@ export async function unpack(
   return isPacked ? gunzip(whole) : whole
 }
 
-async function* rejoin(
+/** The same content again, after its first part was looked at. */
+export async function* rejoin(
   first: IteratorResult<Buffer, void>,
   rest: AsyncGenerator<Buffer, void>,
 ): AsyncGenerator<Buffer> {

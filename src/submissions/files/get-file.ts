@@ -2,7 +2,7 @@ import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'
-import { stream } from '../../api/contract/results.ts'
+import { continueAfter, stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { recordDownload } from '../activity/activity.ts'
 import { REFUSALS, refusing } from '../authorize.ts'
@@ -43,7 +43,8 @@ export function getFile(options: SubmissionOptions): Operation {
       ...SUBMISSION_PROBLEMS,
       'not-found': 'The submission has no such file.',
       gone: REFUSALS.gone,
-      conflict: 'The file has too many fields for CSV, or batches have changed too many of its records.',
+      conflict:
+        'The file has too many fields for CSV or a record that cannot be converted, or batches have changed too many of its records.',
     },
   }).handle(async ({ authorized, request, principal }) => {
     const { submission, resource } = authorized
@@ -56,9 +57,7 @@ export function getFile(options: SubmissionOptions): Operation {
       const takeMemory = () =>
         request.server.budgets['batch-changes'].take(callerOf(request), 0, () => request.raw.destroy())
       const open = () => readCurrentFile(database, sealer, file, form, takeMemory)
-      const body =
-        type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open(), form)
-      // What cannot be sent is refused before the response begins.
+      const body = type === stored ? open() : type === CSV ? ndjsonToCsv(open, form) : csvToNdjson(open, form)
       const first = await refusing(body.next().catch(explainChanges))
       await recordDownload(database, { token: submission.token, actor: actorOf(principal), file: resource })
       return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
@@ -85,22 +84,4 @@ export function getFile(options: SubmissionOptions): Operation {
 function explainChanges(error: unknown): never {
   if (error instanceof TooManyChanges) throw new Refusal('conflict', error.message)
   throw error
-}
-
-/** The rest of a generator whose first value has been taken. It ends even if nobody reads it. */
-function continueAfter(
-  first: IteratorResult<Buffer, void>,
-  rest: AsyncGenerator<Buffer, void>,
-): AsyncIterable<Buffer> {
-  let taken: IteratorResult<Buffer, void> | undefined = first
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: async () => {
-        const next = taken ?? (await rest.next())
-        taken = undefined
-        return next
-      },
-      return: () => rest.return(),
-    }),
-  }
 }

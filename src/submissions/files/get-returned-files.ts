@@ -5,15 +5,14 @@ import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
 import { stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
+import { whileConnected } from '../../api/request/while-connected.ts'
 import type { ReturnedForm } from '../../engines/checking/index.ts'
 import { recordDownload } from '../activity/activity.ts'
 import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow } from '../submission.ts'
-
-const ZIP = 'application/zip'
-const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+import { XLSX, ZIP } from './contract.ts'
 
 const FORMATS = ['xlsx', 'csv'] as const
 
@@ -22,6 +21,7 @@ const PROBLEMS = {
   'not-found': 'The submission has no files.',
   gone: REFUSALS.gone,
   conflict: 'The files exceed a limit of a check, or a sheet has no room for their records.',
+  unavailable: 'Other marked or corrected files are being made.',
 } as const
 
 export function getMarkedFiles(options: SubmissionOptions): Operation {
@@ -98,28 +98,21 @@ async function send(
   name: string,
 ) {
   if (submission.ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
-  const abort = new AbortController()
-  // Nobody waits any more for what a client that has left has asked for.
-  const leave = () => abort.abort()
-  const { socket } = request.raw
-  socket.once('close', leave)
   const owner = callerOf(request)
   const { budgets } = request.server
-  try {
-    const content = await refusing(
+  const content = await whileConnected(request, (signal) =>
+    refusing(
       returned.create({
         submission,
         form,
         slots: budgets['returned-files'],
         owner,
         takeMemory: () => budgets['batch-changes'].take(owner, 0),
-        signal: abort.signal,
+        signal,
       }),
-    )
-    const file = form === 'corrected' ? 'corrected-files' : 'marked-files'
-    await recordDownload(database, { token: submission.token, actor: actorOf(request.principal), file })
-    return stream(type, content, { 'content-disposition': `attachment; filename="${name}"` })
-  } finally {
-    socket.off('close', leave)
-  }
+    ),
+  )
+  const file = form === 'corrected' ? 'corrected-files' : 'marked-files'
+  await recordDownload(database, { token: submission.token, actor: actorOf(request.principal), file })
+  return stream(type, content, { 'content-disposition': `attachment; filename="${name}"` })
 }

@@ -4,9 +4,11 @@ import { addRecords, deleteRecords } from './change-records.ts'
 import { getFile } from './get-file.ts'
 import { getCorrectedFiles, getMarkedFiles } from './get-returned-files.ts'
 import { putFile } from './put-file.ts'
+import { putFiles } from './put-files.ts'
 
 export function fileOperations(options: SubmissionOptions): readonly Operation[] {
   return [
+    putFiles(options),
     putFile(options),
     getFile(options),
     getMarkedFiles(options),

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
@@ -6,18 +5,18 @@ import { describeDocument } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { unsupportedEncoding } from '../../api/request/body.ts'
-import { callerOf } from '../../api/request/caller.ts'
-import { Exhausted, type Holding } from '../../foundation/budget/budget.ts'
-import { REFUSALS, refusing, toProblem } from '../authorize.ts'
+import { REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
 import { EXAMPLE_FILE } from '../example.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { Refusal } from '../refusal.ts'
 import { renderFile } from '../render.ts'
 import { SubmissionFile } from '../schema.ts'
-import { assertKnown, CSV, FILE_PATH, forFile, NDJSON } from './contract.ts'
+import { assertKnown, CONTAINERS, CSV, FILE_PATH, forFile, NDJSON } from './contract.ts'
 import { readDigest, readEtags } from './file-headers.ts'
+import { isContainerType, lookInto, NO_CONTAINER, storeContainer } from './store-container.ts'
 import { fileEtag, storeFile } from './upload.ts'
+import { TOO_MANY_UPLOADS, takeSlot } from './upload-slot.ts'
 
 export function putFile(options: SubmissionOptions): Operation {
   const { database, sealer, definitions, maxUploadBytes, minUploadRate } = options
@@ -26,7 +25,7 @@ export function putFile(options: SubmissionOptions): Operation {
     id: 'putSubmissionFile',
     summary: 'Upload a file',
     description:
-      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, and columns in another spelling. It is stored as UTF-8; the response has `notes` about what was guessed, and says if the first line is not the header of this file. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
+      'Replaces a whole file of a submission. Whatever `mahi check` reads is accepted: any separator, UTF-8, UTF-16, UTF-32 and Windows-1252, gzip, columns in another spelling, a ZIP archive with only this file, and a workbook (XLSX) with only this sheet. It is stored as UTF-8; `notes` say what was guessed, whether the first line is not the header of this file, and whether it has no records. Faulty records become findings of the next validation run. The previous file stays until the upload is complete.',
     tag: TAG,
     method: 'PUT',
     path: '/submissions/{submissionToken}/files/{fileType}',
@@ -48,7 +47,7 @@ export function putFile(options: SubmissionOptions): Operation {
           Type.String({ description: '`*`: store the file only if there is none yet.', maxLength: 4000 }),
         ),
       }),
-      body: { stream: [CSV, NDJSON], maxBytes: maxUploadBytes, minRate: minUploadRate },
+      body: { stream: [CSV, NDJSON, ...CONTAINERS], maxBytes: maxUploadBytes, minRate: minUploadRate },
     },
     schemas: { SubmissionFile },
     responses: {
@@ -58,12 +57,14 @@ export function putFile(options: SubmissionOptions): Operation {
     },
     problems: {
       ...SUBMISSION_PROBLEMS,
+      unavailable: TOO_MANY_UPLOADS,
       'invalid-body':
         'The content is empty, damaged or not what its digest says. The detail names the file. The errorCode `GM1` means a damaged gzip file.',
       'malformed-body': 'The chunks of the body are malformed.',
       'not-found': 'The definition has no such file.',
       'content-too-large': 'The content is too large, as sent or uncompressed.',
-      'unsupported-media-type': 'The content is not CSV or NDJSON, uncompressed or gzip.',
+      'unsupported-media-type':
+        'The content is not CSV or NDJSON, uncompressed or gzip, nor a ZIP archive or a workbook (XLSX).',
       'precondition-failed': 'The file does not have the ETag in If-Match, or has one in If-None-Match.',
       ...REFUSALS,
     },
@@ -78,41 +79,34 @@ export function putFile(options: SubmissionOptions): Operation {
     const digest = readDigest(header['Content-Digest'])
     const ifMatch = readEtags(header['If-Match'])
     const ifNoneMatch = readEtags(header['If-None-Match'])
+    const conditions = {
+      ...(digest !== undefined && { digest }),
+      ...(ifMatch !== undefined && { ifMatch }),
+      ...(ifNoneMatch !== undefined && { ifNoneMatch }),
+    }
+    const definition = submission.definition ?? ''
     const slot = takeSlot(request)
-    const file = await refusing(
-      storeFile(database, sealer, {
+    const stored = lookInto(bytes, async (content, isContainer) => {
+      if (isContainer && encoding === 'identity')
+        return await storeContainer(options, request, { submission, only: resource, content, ...conditions })
+      if (isContainerType(type)) throw new Refusal('unsupported', NO_CONTAINER)
+      const file = await storeFile(database, sealer, {
         token: submission.token,
         eid: submission.eid,
         resource,
-        format: type === CSV ? 'csv' : 'ndjson',
-        form: definitions.formOf(submission.definition ?? '', resource),
+        format: type === NDJSON ? 'ndjson' : 'csv',
+        form: definitions.formOf(definition, resource),
         gzip: encoding === 'gzip',
-        content: bytes,
-        judgeStart: (start) => definitions.judgeStart(submission.definition ?? '', resource, start),
+        content,
+        judgeStart: (start) => definitions.judgeStart(definition, resource, start),
         maxBytes: maxUploadBytes,
         actor: actorOf(principal),
-        ...(digest !== undefined && { digest }),
-        ...(ifMatch !== undefined && { ifMatch }),
-        ...(ifNoneMatch !== undefined && { ifNoneMatch }),
-      }),
-    ).finally(() => slot.release())
+        ...conditions,
+      })
+      return [file]
+    })
+    const [file] = await refusing(stored).finally(() => slot.release())
+    if (file === undefined) throw new Error('the file that was just stored is missing')
     return document(renderFile(definitions, submission.definition, file), { etag: fileEtag(file) })
   })
-}
-
-/** @throws {Problem} `too-many-requests` or `unavailable` */
-function takeSlot(request: FastifyRequest): Holding {
-  try {
-    return request.server.budgets.uploads.take(callerOf(request), 1)
-  } catch (error) {
-    if (!(error instanceof Exhausted)) throw error
-    const { own, message, retryAfter } = error
-    throw toProblem(
-      own
-        ? new Refusal('too-many', 'Too many of your uploads are in progress. Wait until one ends.', {
-            retryAfter,
-          })
-        : new Refusal('busy', message, { retryAfter }),
-    )
-  }
 }

@@ -1,6 +1,5 @@
-import { createWriteStream, rmSync } from 'node:fs'
-import { type FileHandle, mkdir, mkdtemp, open, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { createWriteStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -12,7 +11,7 @@ import { UserError } from '../../foundation/faults/user-error.ts'
 import { Refusal } from '../refusal.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { listFiles, type SubmissionRow } from '../submission.ts'
-import { nameWorkFolder } from '../work-folder.ts'
+import { PATIENCE, WorkFolders } from '../work-folder.ts'
 import { readCurrentFile } from './current-file.ts'
 
 export interface ReturnedFilesOptions {
@@ -35,9 +34,6 @@ interface ReturnRequest {
   readonly signal: AbortSignal
 }
 
-/** How long a request waits for its turn, in milliseconds: shorter than the timeouts of common proxies. */
-const PATIENCE = 20_000
-
 /** The bytes of a file that are sent at once. */
 const PIECE = 1 << 16
 
@@ -47,12 +43,11 @@ const PIECE = 1 << 16
  */
 export class ReturnedFiles {
   readonly #options: ReturnedFilesOptions
-  readonly #folder: string
-  readonly #stop = new AbortController()
+  readonly #folders: WorkFolders
 
   constructor(options: ReturnedFilesOptions) {
     this.#options = options
-    this.#folder = nameWorkFolder(options.folder ?? tmpdir(), 'files')
+    this.#folders = new WorkFolders(options.folder)
   }
 
   /**
@@ -62,17 +57,9 @@ export class ReturnedFiles {
   async create(request: ReturnRequest): Promise<AsyncIterable<Buffer>> {
     const slot = await request.slots.enter(request.owner, PATIENCE)
     try {
-      const signal = AbortSignal.any([request.signal, this.#stop.signal])
-      signal.throwIfAborted()
-      await mkdir(this.#folder, { recursive: true, mode: 0o700 })
-      const folder = await mkdtemp(join(this.#folder, 'copies-'))
-      try {
-        return sendFile(await open(await this.#make(request, folder, signal)))
-      } catch (error) {
-        throw signal.aborted ? new Refusal('busy', 'The service is stopping.') : explain(error)
-      } finally {
-        await rm(folder, { recursive: true, force: true })
-      }
+      return await this.#folders.use('copies', request.signal, explain, async (folder, signal) =>
+        sendFile(await open(await this.#make(request, folder, signal))),
+      )
     } finally {
       slot.release()
     }
@@ -80,8 +67,7 @@ export class ReturnedFiles {
 
   /** Ends what is being made. */
   stop(): void {
-    this.#stop.abort()
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#folders.stop()
   }
 
   async #make({ submission, form, takeMemory }: ReturnRequest, folder: string, signal: AbortSignal) {

@@ -50,8 +50,11 @@ export class Scanner {
 function refuseFormat(start: Buffer): void {
   const signature = start.subarray(0, 8).toString('latin1')
   const known: [string, string][] = [
-    ['PK\x03\x04', 'a ZIP archive or an Excel workbook. Send its files, or its sheets as CSV.'],
-    ['\xd0\xcf\x11\xe0', 'an Excel workbook. Send its sheets as CSV.'],
+    ['PK\x03\x04', 'a ZIP archive or a workbook within another file. Send it separately, as it is.'],
+    [
+      '\xd0\xcf\x11\xe0',
+      'a workbook with a password or in the old format XLS. Save it as XLSX without a password.',
+    ],
     ['%PDF', 'a PDF document, not text.'],
   ]
   const name = known.find(([prefix]) => signature.startsWith(prefix))?.[1]

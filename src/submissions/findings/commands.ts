@@ -10,6 +10,7 @@ import {
 import { Progress, say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { PUBLISHED_COLUMNS, publishResults } from './publish.ts'
 
 interface PublishFlags {
@@ -58,7 +59,7 @@ export function addResultsCommands(
           }),
         ).finally(() => progress.stop())
         const { runId, totalCount, submissionToken } = summary
-        if (!json) say(`Published run ${runId}: ${totalCount} ${totalCount === 1 ? 'entry' : 'entries'}.`)
+        if (!json) say(`Published run ${runId}: ${count(totalCount, 'entry', 'entries')}.`)
         await writeOut(`${json ? JSON.stringify(summary) : submissionToken}\n`)
       }),
     )

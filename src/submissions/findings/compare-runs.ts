@@ -7,11 +7,11 @@ import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { readAtPrimary, readAtStandby, StateMissing } from '../../foundation/database/servers.ts'
+import { readAtStandby } from '../../foundation/database/servers.ts'
 import { type Comparison, compareRuns } from './compare.ts'
 import type { Selection } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 import { findRun, isPartial, type Run, readRun } from './runs.ts'
@@ -84,8 +84,6 @@ const runNumber = (description: string) =>
 
 export function getChanges({ servers, sealer, limits }: ResultsOptions): Operation {
   const kept = new PageCache<Weighed>(KEPT)
-  const read = async <T>(query: (reader: Reader) => Promise<T>) =>
-    await readAtStandby(servers, query).catch(refuseGone)
   return operation({
     name: 'results-changes',
     id: 'getValidationResultsChanges',
@@ -132,42 +130,50 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
       ...FINDINGS_PROBLEMS,
       'not-found': 'The submission has no such run, or it is no longer stored.',
     },
-  }).handle(async ({ authorized: submission, query }) => {
-    assertThere(submission)
-    const { from, to } = await readAtPrimary(servers, (reader) => findRuns(reader, submission, query))
-    const key = `${from.run}/${to.run}/${to.completed}`
-    const known = kept.get(key)
-    const compared =
-      known ?? weigh(await read((reader) => compareRuns(reader, toReference(from), toReference(to), sealer)))
-    if (known === undefined) kept.set(key, compared)
-    const { added, fixed, open } = compared.comparison
-    const parts = [
-      { status: 'new', selection: added, run: to },
-      ...(from.trimmed === null ? [{ status: 'fixed', selection: fixed, run: from }] : []),
-      { status: 'open', selection: open, run: to },
-    ].filter(({ status }) => query.status === undefined || query.status === status)
-    const totalCount = parts.reduce((sum, { selection }) => sum + selection.total, 0)
-    const { page, pageSize } = query
-    assertPage(page, pageSize, totalCount)
-    const results: object[] = []
-    for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
-      const details = await read((reader) => readDetails(reader, toReference(run), ordinals, sealer))
-      results.push(...details.map((each) => ({ status, ...each })))
-    }
-    const body = {
-      from: from.number,
-      to: to.number,
-      newCount: added.total,
-      fixedCount: fixed.total,
-      openCount: open.total,
-      page,
-      pageSize,
-      results,
-      totalCount,
-      ...((isPartial(from) || isPartial(to) || from.trimmed !== null) && { partial: true }),
-    }
-    const path = `${findingsPath(submission.token)}/changes`
-    return document(body, { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) })
+  }).handle(async ({ authorized, query }) => {
+    return await answerFromCurrent(servers, authorized, async (primary, submission) => {
+      const { from, to } = await findRuns(primary, submission, query)
+      const key = `${from.run}/${to.run}/${to.completed}`
+      const known = kept.get(key)
+      const compared =
+        known ??
+        weigh(
+          await readAtStandby(servers, (reader) =>
+            compareRuns(reader, toReference(from), toReference(to), sealer),
+          ),
+        )
+      if (known === undefined) kept.set(key, compared)
+      const { added, fixed, open } = compared.comparison
+      const parts = [
+        { status: 'new', selection: added, run: to },
+        ...(from.trimmed === null ? [{ status: 'fixed', selection: fixed, run: from }] : []),
+        { status: 'open', selection: open, run: to },
+      ].filter(({ status }) => query.status === undefined || query.status === status)
+      const totalCount = parts.reduce((sum, { selection }) => sum + selection.total, 0)
+      const { page, pageSize } = query
+      assertPage(page, pageSize, totalCount)
+      const results: object[] = []
+      for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
+        const details = await readAtStandby(servers, (reader) =>
+          readDetails(reader, toReference(run), ordinals, sealer),
+        )
+        results.push(...details.map((each) => ({ status, ...each })))
+      }
+      const body = {
+        from: from.number,
+        to: to.number,
+        newCount: added.total,
+        fixedCount: fixed.total,
+        openCount: open.total,
+        page,
+        pageSize,
+        results,
+        totalCount,
+        ...((isPartial(from) || isPartial(to) || from.trimmed !== null) && { partial: true }),
+      }
+      const path = `${findingsPath(submission.token)}/changes`
+      return document(body, { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) })
+    })
   })
 }
 
@@ -211,11 +217,6 @@ function assertPage(page: number, pageSize: number, totalCount: number): void {
   throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
     members: { errorCode: 'PR2' },
   })
-}
-
-function refuseGone(error: unknown): never {
-  if (error instanceof StateMissing) throw new Problem('not-found', 'The run is not kept any more.')
-  throw error
 }
 
 /** The ordinals of a page across several selections in sequence. */

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync'
-import { type BytesResult, stream } from '../../api/contract/results.ts'
+import { type BytesResult, continueAfter, stream } from '../../api/contract/results.ts'
 import { pick } from '../../engines/records/index.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtStandby, type Servers } from '../../foundation/database/servers.ts'
@@ -18,27 +18,34 @@ const READ = 50
 /**
  * Streams all or the selected entries of a run in order, with the details of where each finding is. Memory holds one batch of them.
  * `found` is the number of findings of the run if not all of them are stored.
+ *
+ * @throws {StateMissing} if the run is not stored
  */
-export function streamEntries(
+export async function streamEntries(
   type: string,
   servers: Servers,
   submission: Submission,
   selected: Selection | undefined,
   { sealer, etag, found }: { sealer: Sealer; etag: string; found?: number | undefined },
-): BytesResult {
+): Promise<BytesResult> {
   const total = selected?.total ?? submission.totalCount
   const render = type === CSV ? renderCsv : renderNdjson
-  async function* content(): AsyncGenerator<string> {
-    if (type === CSV) yield stringify([PUBLISHED_COLUMNS.map(({ name }) => name)])
+  async function* content(): AsyncGenerator<string, void> {
+    let head = type === CSV ? stringify([PUBLISHED_COLUMNS.map(({ name }) => name)]) : ''
     for (let first = 0; first < total; first += READ) {
       const count = Math.min(READ, total - first)
       const ordinals = selected?.slice(first, count) ?? Array.from({ length: count }, (_, at) => first + at)
-      yield render(
-        await readAtStandby(servers, (reader) => readDetails(reader, submission, ordinals, sealer)),
+      const details = await readAtStandby(servers, (reader) =>
+        readDetails(reader, submission, ordinals, sealer),
       )
+      yield head + render(details)
+      head = ''
     }
+    if (head !== '') yield head
   }
-  return stream(`${type}; charset=utf-8`, content(), {
+  const body = content()
+  const first = await body.next()
+  return stream(`${type}; charset=utf-8`, continueAfter(first, body), {
     etag,
     'total-count': String(total),
     ...(found !== undefined && { 'found-count': String(found) }),

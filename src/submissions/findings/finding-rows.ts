@@ -62,14 +62,10 @@ export async function readRowDocuments(
   ordinals: readonly number[],
   sealer: Sealer,
 ): Promise<string[]> {
-  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf"')
-  const texts = await readTexts(reader, run, rows, sealer)
-  return rows.map((row) => {
-    const document = openDocument(run, row, sealer)
-    const recordText = texts.get(row.textOf ?? -1)
-    if (recordText === undefined) return document
-    return JSON.stringify({ ...(JSON.parse(document) as object), recordText })
-  })
+  const entries = await readEntries(reader, run, ordinals, 'document', sealer)
+  return entries.map(({ document, recordText }) =>
+    recordText === undefined ? document : JSON.stringify({ ...(JSON.parse(document) as object), recordText }),
+  )
 }
 
 /** The same, as objects with their details. */
@@ -79,16 +75,31 @@ export async function readRowDetails(
   ordinals: readonly number[],
   sealer: Sealer,
 ): Promise<PublishedFinding[]> {
-  const rows = await readRows(reader, run, ordinals, 'document, text_of as "textOf", detail')
-  const texts = await readTexts(reader, run, rows, sealer)
-  return rows.map((row) => {
-    const { ordinal, detail, textOf } = row
-    const entry = JSON.parse(openDocument(run, row, sealer)) as ValidationEntry
-    const recordText = texts.get(textOf ?? -1)
+  const entries = await readEntries(reader, run, ordinals, 'document, detail', sealer)
+  return entries.map(({ ordinal, document, detail, recordText }) => {
+    const entry = JSON.parse(document) as ValidationEntry
     const context = detailContext(entryContext(run, ordinal))
     const rest = detail == null ? {} : (JSON.parse(sealer.openText(detail, context)) as PublishedFinding)
     return { ...entry, ...(recordText !== undefined && { recordText }), ...rest }
   })
+}
+
+/** Reads rows with their decrypted documents, and the texts of records that these lack. */
+async function readEntries(
+  reader: Reader,
+  run: number,
+  ordinals: readonly number[],
+  columns: string,
+  sealer: Sealer,
+) {
+  const rows = await readRows(reader, run, ordinals, `${columns}, text_of as "textOf"`)
+  const texts = await readTexts(reader, run, rows, sealer)
+  return rows.map((row) => ({
+    ordinal: row.ordinal,
+    detail: row.detail,
+    document: openDocument(run, row, sealer),
+    recordText: texts.get(row.textOf ?? -1),
+  }))
 }
 
 /** The texts of records, by the ordinal of the first finding of each, that other findings refer to. */

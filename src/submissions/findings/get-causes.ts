@@ -4,7 +4,7 @@ import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, text } from '../../api/contract/fields.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { Cause } from './cause.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
+import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
 import { readRun, readSummary } from './runs.ts'
 
@@ -73,9 +73,8 @@ export function getCauses({ servers, sealer }: ResultsOptions): Operation {
       304: NOT_MODIFIED,
     },
     problems: FINDINGS_PROBLEMS,
-  }).handle(async ({ authorized: submission, ...input }) => {
-    assertThere(submission)
-    return await answerAboutRun(servers, kept, 'causes', submission, input, async (reader) => {
+  }).handle(async ({ authorized, ...input }) => {
+    return await answerAboutRun(servers, kept, 'causes', authorized, input, async (reader, submission) => {
       const current = await readRun(reader, submission.run)
       const summary = current === undefined ? undefined : await readSummary(reader, submission.run, sealer)
       return {

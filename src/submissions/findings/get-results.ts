@@ -1,7 +1,5 @@
 import Type from 'typebox'
 import { actorOf } from '../../api/access/actor.ts'
-import { unauthorized } from '../../api/access/admit.ts'
-import { explainToken } from '../../api/access/explain-refusal.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { Problem, type ProblemOptions, ResultsProblemBody } from '../../api/contract/problems.ts'
@@ -11,19 +9,14 @@ import { describeFaults, type ParameterFault } from '../../api/request/parameter
 import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import {
-  readAtPrimary,
-  readAtStandby,
-  type Servers,
-  StateMissing,
-} from '../../foundation/database/servers.ts'
+import { readAtPrimary, readAtStandby, type Servers } from '../../foundation/database/servers.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, type Selection, selectEntries } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
+import { answerCurrent, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
-import { findSubmissionOf, readEntries, type Submission } from './queries.ts'
+import { readEntries, type Submission } from './queries.ts'
 import { readJoined } from './read-findings.ts'
 import { isPartial, readRun } from './runs.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
@@ -86,8 +79,7 @@ export function getValidationResults({
     describeFaults: (faults, { authorized, received }) =>
       describePaginationFaults('PR1', faults, authorized, received),
   }).handle(async ({ request, query, received, authorized, accepted, isFresh, principal }) => {
-    const answer = async (submission: Submission) => {
-      assertThere(submission)
+    return await answerCurrent(servers, authorized, async (submission) => {
       const selected = await select(selections, servers, submission, query, sealer)
       if (accepted !== 'application/json') {
         assertWhole(submission, received)
@@ -96,8 +88,9 @@ export function getValidationResults({
         const run = await readAtPrimary(servers, (reader) => readRun(reader, submission.run))
         const found = run !== undefined && isPartial(run) ? run.errors + run.warnings : undefined
         const { token } = submission
+        const entries = await streamEntries(accepted, servers, submission, selected, { sealer, etag, found })
         await onDownload({ token, actor: actorOf(principal), file: 'findings' })
-        return streamEntries(accepted, servers, submission, selected, { sealer, etag, found })
+        return entries
       }
       const matching = { ...submission, totalCount: selected?.total ?? submission.totalCount }
       assertWithin(query, matching, received)
@@ -113,19 +106,7 @@ export function getValidationResults({
       const found = kept ?? (await readings.get(key, callerOf(request), read))
       if (kept === undefined) pages.set(key, found)
       return page(found, () => pages.reweigh(key, found))
-    }
-    for (let submission = authorized; ; ) {
-      try {
-        return await answer(submission)
-      } catch (error) {
-        if (!(error instanceof StateMissing)) throw error
-        // A new run was published in the meantime, or the run was encrypted.
-        const { eid, token } = submission
-        const found = await readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, token))
-        if (found === undefined) throw unauthorized(`${explainToken(eid)}.`)
-        submission = found
-      }
-    }
+    })
   })
 }
 

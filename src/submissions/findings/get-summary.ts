@@ -5,7 +5,7 @@ import { count, text } from '../../api/contract/fields.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
+import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
 import { isPartial, readRun, readSummary } from './runs.ts'
@@ -118,12 +118,12 @@ export function getSummary({ servers, sealer }: ResultsOptions): Operation {
       304: NOT_MODIFIED,
     },
     problems: FINDINGS_PROBLEMS,
-  }).handle(async ({ authorized: submission, ...input }) => {
-    assertThere(submission)
-    return await answerAboutRun(servers, kept, 'summary', submission, input, (reader) =>
-      summarise(reader, submission, sealer),
-    )
-  })
+  }).handle(
+    async ({ authorized, ...input }) =>
+      await answerAboutRun(servers, kept, 'summary', authorized, input, (reader, submission) =>
+        summarise(reader, submission, sealer),
+      ),
+  )
 }
 
 async function summarise(reader: Reader, submission: Submission, sealer: Sealer): Promise<object> {

@@ -6,12 +6,11 @@ import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { readAtPrimary, StateMissing } from '../../foundation/database/servers.ts'
 import { readColumns } from './columns.ts'
 import { compareRuns } from './compare.ts'
 import { type Filters, type RunReference, type Selection, selectCause, selectEntries } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -106,11 +105,10 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
       ...FINDINGS_PROBLEMS,
       'not-found': 'The submission has no such run or cause, or it is no longer stored.',
     },
-  }).handle(async ({ authorized: submission, query }) => {
-    assertThere(submission)
+  }).handle(async ({ authorized, query }) => {
     const { page, pageSize } = query
     const wanted: Wanted = { filters: query, cause: query['Filter.Cause'], newSince: query.newSince }
-    const found = await readAtPrimary(servers, async (reader) => {
+    const readPage = async (reader: Reader, submission: Submission) => {
       const selected = await select(reader, submission, wanted, sealer)
       const totalCount = selected?.total ?? submission.totalCount
       const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
@@ -126,15 +124,16 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
       const summary = await readSummary(reader, submission.run, sealer)
       const columns = await readColumns(reader, sealer, run, summary, results)
       return { runId: run.number, totalCount, results, columns }
-    }).catch((error: unknown) => {
-      throw error instanceof StateMissing ? new Problem('not-found', 'The run is not kept any more.') : error
+    }
+    return await answerFromCurrent(servers, authorized, async (reader, submission) => {
+      const found = await readPage(reader, submission)
+      const { runId, columns, ...rest } = found
+      const path = `${findingsPath(submission.token)}/findings`
+      return document(
+        { ...(runId !== undefined && { runId }), page, pageSize, ...rest, columns: [...columns] },
+        { ...revisionOf(submission), ...linkNextPage(path, query, rest.totalCount) },
+      )
     })
-    const { runId, columns, ...rest } = found
-    const path = `${findingsPath(submission.token)}/findings`
-    return document(
-      { ...(runId !== undefined && { runId }), page, pageSize, ...rest, columns: [...columns] },
-      { ...revisionOf(submission), ...linkNextPage(path, query, rest.totalCount) },
-    )
   })
 }
 

@@ -7,10 +7,9 @@ import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { readAtPrimary, StateMissing } from '../../foundation/database/servers.ts'
 import { Selection } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
-import { assertThere, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import { BLOCK, decodeOffsets } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -77,19 +76,17 @@ export function listLearners({ servers, sealer, limits }: ResultsOptions): Opera
       200: describeDocument(LearnersPage, 'The students.', EXAMPLE, { ...REVISION_HEADER, ...NEXT_LINK }),
     },
     problems: { ...FINDINGS_PROBLEMS, 'not-found': 'The run is not kept any more.' },
-  }).handle(async ({ authorized: submission, query }) => {
-    assertThere(submission)
-    const { results, totalCount } = await readAtPrimary(servers, (reader) =>
-      readLearners(reader, submission, query, sealer),
-    ).catch((error: unknown) => {
-      throw error instanceof StateMissing ? new Problem('not-found', 'The run is not kept any more.') : error
-    })
-    const path = `${findingsPath(submission.token)}/learners`
-    return document(
-      { ...query, results, totalCount },
-      { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
-    )
-  })
+  }).handle(
+    async ({ authorized, query }) =>
+      await answerFromCurrent(servers, authorized, async (reader, submission) => {
+        const { results, totalCount } = await readLearners(reader, submission, query, sealer)
+        const path = `${findingsPath(submission.token)}/learners`
+        return document(
+          { ...query, results, totalCount },
+          { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
+        )
+      }),
+  )
 }
 
 interface Paged {

@@ -1,11 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
+import { unauthorized } from '../../api/access/admit.ts'
+import { explainToken } from '../../api/access/explain-refusal.ts'
 import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import type { Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
+import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
-import { readAtPrimary, type Servers } from '../../foundation/database/servers.ts'
+import { readAtPrimary, type Servers, StateMissing } from '../../foundation/database/servers.ts'
 import type { Download } from '../activity/activity.ts'
 import { REFUSALS } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS } from '../contract.ts'
@@ -40,8 +44,78 @@ export function forFindings(servers: Servers): AccessRule<Submission> {
 export const FINDINGS_PROBLEMS = { ...SUBMISSION_PROBLEMS, gone: REFUSALS.gone } as const
 
 /** @throws {Problem} `gone` if the submission was cancelled */
-export function assertThere({ ended }: Submission): void {
+function assertThere({ ended }: Submission): void {
   if (ended === 'Cancelled') throw new Problem('gone', FINDINGS_PROBLEMS.gone)
+}
+
+/**
+ * Answers about the current run of a submission. If the run is no longer stored, because another one was published or the
+ * database was restored since the submission was read, answers about the run that is current by then.
+ *
+ * @throws {StateMissing} if a run that is still current lacks data
+ * @throws {Problem} `gone` if the submission was cancelled
+ */
+export async function answerCurrent<T>(
+  servers: Servers,
+  submission: Submission,
+  answer: (current: Submission) => Promise<T>,
+): Promise<T> {
+  for (let current = submission; ; ) {
+    assertThere(current)
+    try {
+      return await answer(current)
+    } catch (error) {
+      if (!(error instanceof StateMissing)) throw error
+      const found = await findAgain(servers, current)
+      if (found === undefined) throw unauthorized(`${explainToken(current.eid)}.`)
+      if (isDeepStrictEqual(found, current)) throw error
+      current = found
+    }
+  }
+}
+
+/**
+ * Answers about the current run of a submission from several statements.
+ *
+ * @throws {Problem} `not-found` if its findings are no longer stored, `gone` if the submission was cancelled
+ */
+export async function answerFromCurrent<T>(
+  servers: Servers,
+  submission: Submission,
+  answer: (reader: Reader, current: Submission) => Promise<T>,
+): Promise<T> {
+  try {
+    return await answerCurrent(servers, submission, (current) =>
+      readCurrent(servers, current, (reader) => answer(reader, current)),
+    )
+  } catch (error) {
+    throw error instanceof StateMissing ? new Problem('not-found', 'The run is not kept any more.') : error
+  }
+}
+
+/**
+ * Reads about the current run of a submission in several statements.
+ *
+ * @throws {StateMissing} if the submission was changed meanwhile: the result, or its error, could be of two states
+ */
+export async function readCurrent<T>(
+  servers: Servers,
+  submission: Submission,
+  read: (reader: Reader) => Promise<T>,
+): Promise<T> {
+  try {
+    return await readAtPrimary(servers, read)
+  } finally {
+    await assertUnchanged(servers, submission)
+  }
+}
+
+async function assertUnchanged(servers: Servers, submission: Submission): Promise<void> {
+  if (!isDeepStrictEqual(await findAgain(servers, submission), submission)) throw new StateMissing()
+}
+
+async function findAgain(servers: Servers, { eid, token }: Submission): Promise<Submission | undefined> {
+  return await readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, token))
 }
 
 type Named = Pick<Submission, 'run' | 'published'>

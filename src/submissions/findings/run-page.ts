@@ -2,8 +2,8 @@ import { notModified, page } from '../../api/contract/results.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
 import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { readAtPrimary, type Servers } from '../../foundation/database/servers.ts'
-import { nameRun, revisionOf } from './own.ts'
+import type { Servers } from '../../foundation/database/servers.ts'
+import { answerCurrent, nameRun, readCurrent, revisionOf } from './own.ts'
 import type { Submission } from './queries.ts'
 
 /** Memory for the rendered objects of one kind, in bytes. */
@@ -21,22 +21,24 @@ export async function answerAboutRun(
   servers: Servers,
   kept: PageCache<Page>,
   name: string,
-  submission: Submission,
+  authorized: Submission,
   { isFresh }: { isFresh(etag: string): boolean },
-  read: (reader: Reader) => Promise<object>,
+  read: (reader: Reader, submission: Submission) => Promise<object>,
 ) {
-  // All submissions without a run have the same name of one.
-  const key = `${nameRun(submission)}/${submission.token}/${name}`
-  const etag = makeEtag(nameRun(submission), digestQuery(key))
-  if (isFresh(etag)) return notModified(etag)
-  const known = kept.get(key)
-  const found = known ?? (await render())
-  if (known === undefined) kept.set(key, found)
-  return page(found, () => kept.set(key, found))
+  return await answerCurrent(servers, authorized, async (submission) => {
+    // All submissions without a run have the same name of one.
+    const key = `${nameRun(submission)}/${submission.token}/${name}`
+    const etag = makeEtag(nameRun(submission), digestQuery(key))
+    if (isFresh(etag)) return notModified(etag)
+    const known = kept.get(key)
+    const found = known ?? (await render())
+    if (known === undefined) kept.set(key, found)
+    return page(found, () => kept.set(key, found))
 
-  async function render(): Promise<Page> {
-    const body = await readAtPrimary(servers, read)
-    const { 'x-revision': revision } = revisionOf(submission)
-    return new Page([Buffer.from(JSON.stringify(body))], etag, { revision })
-  }
+    async function render(): Promise<Page> {
+      const body = await readCurrent(servers, submission, (reader) => read(reader, submission))
+      const { 'x-revision': revision } = revisionOf(submission)
+      return new Page([Buffer.from(JSON.stringify(body))], etag, { revision })
+    }
+  })
 }

@@ -39,6 +39,8 @@ export interface RunProgress {
   readonly stage: string
   readonly done?: number
   readonly total?: number
+  /** The records read of each file; absent in progress that an earlier version stored. */
+  readonly files?: { file: string; done: number; total: number }[]
 }
 
 /** A check that was not run, or only in part. */

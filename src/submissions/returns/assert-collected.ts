@@ -1,6 +1,6 @@
 import { Problem } from '../../api/contract/problems.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { showInstant } from '../../foundation/text/zoned-time.ts'
+import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 import type { SubmissionType } from '../submission.ts'
 import {
   type CollectedReturn,
@@ -53,7 +53,7 @@ export async function assertCollected(
   if (window === 'Closed' && !(await isReopened(reader, eid, returnId)))
     throw new Problem(
       'conflict',
-      `Return ${returnId} is closed: it was open from ${showInstant(found.opens, found.zone)} to ${showInstant(found.closes, found.zone)}. Ask the agency to open a submission again.`,
+      `Return ${returnId} is closed: it was open from ${showInstant(found.opens, found.zone)} to ${showEnd(found.closes, found.zone)}. Ask the agency to open a submission again.`,
     )
   return found
 }

@@ -1,16 +1,19 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { reportChange } from '../../api/access/key-options.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import { describeReadError } from '../../foundation/faults/read-error.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { escapeControls } from '../../foundation/text/quote.ts'
-import { showInstant } from '../../foundation/text/zoned-time.ts'
+import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 import { Definitions } from '../rules/definitions.ts'
 import { exportReturn } from './export-return.ts'
 import { readReturns } from './read-returns.ts'
-import { listReturns, storeReturns } from './returns.ts'
+import { listReturns, type StoredReturn, storeReturns } from './returns.ts'
 import { renderReturn } from './schema.ts'
 
 interface ReturnCommandOptions {
@@ -42,7 +45,7 @@ export function addReturnCommands(
       action(async (file: string, flags: { json?: true }) => {
         const { DEFINITIONS, TIME_ZONE: zone } = readSettings()
         const content = await readFile(file).catch((error: NodeJS.ErrnoException) =>
-          fail({ file, message: `cannot be read (${error.code})` }),
+          fail({ file, message: describeReadError(error.code) }),
         )
         if (content.length > MOST_BYTES) fail({ file, message: 'must be at most 1 MiB' })
         const read = readReturns(content.toString('utf8'), {
@@ -50,9 +53,14 @@ export function addReturnCommands(
           definitions: new Definitions(DEFINITIONS),
           zone,
         })
-        const counts = await withDatabase((database) => storeReturns(database, read))
-        const { created, updated, unchanged } = counts
-        await report(flags, counts, `${created} created, ${updated} updated, ${unchanged} unchanged.`)
+        const stored = await withDatabase((database) => storeReturns(database, read))
+        const countOf = (change: StoredReturn['change']) =>
+          stored.filter((each) => each.change === change).length
+        const [created, updated, unchanged] = [countOf('created'), countOf('updated'), countOf('unchanged')]
+        const text = `${created} created, ${updated} updated, ${unchanged} unchanged.`
+        await report(flags, { created, updated, unchanged }, text)
+        for (const { returnId, change } of stored)
+          if (change !== 'unchanged') reportChange({ audit: `return-${change}`, return: returnId })
       }),
     )
   returns
@@ -66,10 +74,11 @@ export function addReturnCommands(
           const shown = all.map((each) => ({ ...renderReturn(each), ...(each.eids && { eids: each.eids }) }))
           return writeOut(`${JSON.stringify({ returns: shown })}\n`)
         }
+        if (all.length === 0) say('There are no returns. "mahi returns import FILE" adds them.')
         for (const each of all) {
           const { returnId, name, type, opens, due, closes, zone, eids } = each
-          const who = eids === undefined ? 'all organisations' : `${eids.length} organisations`
-          const dates = [opens, due, closes].map((time) => showInstant(time, zone))
+          const who = eids === undefined ? 'all organisations' : count(eids.length, 'organisation')
+          const dates = [showInstant(opens, zone), showEnd(due, zone), showEnd(closes, zone)]
           await writeOut(
             `${returnId}  ${escapeControls(name)}  ${type}, ${who}\n  opens  ${dates[0]}\n  due    ${dates[1]}\n  closes ${dates[2]}\n`,
           )
@@ -86,7 +95,7 @@ export function addReturnCommands(
       action(async (returnId: string, { output, ...flags }: { output: string; json?: true }) => {
         const definitions = new Definitions(readSettings().DEFINITIONS)
         const onFile = (file: string, organisations: number) =>
-          flags.json ? undefined : say(`${file}: ${organisations} organisations`)
+          flags.json ? undefined : say(`${file}: ${count(organisations, 'organisation')}`)
         const exported = await withDatabase(
           async (database) =>
             exportReturn(database, {
@@ -99,7 +108,7 @@ export function addReturnCommands(
           { existing: true },
         )
         const records = exported.files.reduce((sum, file) => sum + file.records, 0)
-        const text = `Wrote ${records} records of ${exported.organisations} organisations to ${output}. The files are those that were submitted: their digests are in submitted.json.`
+        const text = `Wrote ${count(records, 'record')} of ${count(exported.organisations, 'organisation')} to ${output}. The files are those that were submitted: their digests are in submitted.json.`
         await report(flags, exported, text)
       }),
     )

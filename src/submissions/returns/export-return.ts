@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Definition, nameColumns, type Resource } from '../../engines/checking/index.ts'
+import { type Definition, nameColumns } from '../../engines/checking/index.ts'
 import { CsvReader, readInTurns, renderRecord } from '../../engines/records/index.ts'
 import { createChangesBudget } from '../../foundation/budget/budgets.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
@@ -14,7 +14,7 @@ import { ndjsonToCsv } from '../files/convert.ts'
 import { type FileForm, knownColumns, readCurrentFile } from '../files/current-file.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { type FileState, listFiles } from '../submission.ts'
-import { describePackage } from './describe-package.ts'
+import { describePackage, type Merged } from './describe-package.ts'
 
 interface ExportOptions {
   readonly returnId: string
@@ -35,6 +35,11 @@ interface Submitted {
   /** The number of its receipt; absent if it was submitted before there were receipts. */
   readonly receipt?: number
   readonly digests: ReadonlyMap<string, string>
+}
+
+interface MergedFile extends Merged {
+  readonly records: number
+  readonly sha256: string
 }
 
 interface Exported {
@@ -80,7 +85,7 @@ async function writeAll(
     throw new UserError(
       `organisation ${other.eid} submitted it for the definition ${other.definition}, and ${first.eid} for ${first.definition}`,
     )
-  const files: { path: string; records: number; sha256: string; columns: string[]; resource: Resource }[] = []
+  const files: MergedFile[] = []
   for (const resource of definition.resources) {
     const sources = submitted.flatMap((each) =>
       each.files.filter((file) => file.resource === resource.name).map((file) => ({ submitted: each, file })),
@@ -145,7 +150,7 @@ class Merge {
     this.#form = form
   }
 
-  async write(path: string, sources: readonly Source[]) {
+  async write(path: string, sources: readonly Source[]): Promise<Omit<MergedFile, 'path' | 'resource'>> {
     const found: string[][] = []
     for (const source of sources) found.push(await this.#readHeader(source))
     const columns = this.#orderColumns(found.flat())
@@ -155,7 +160,8 @@ class Merge {
       await output.add(renderRecord([organisation, ...columns]))
       for (const [at, source] of sources.entries()) await this.#copy(source, found[at] ?? [], columns, output)
       const sha256 = await output.end()
-      return { columns: [organisation, ...columns], records: output.lines - 1, sha256 }
+      const submitted = new Map(sources.map(({ submitted: { eid } }, at) => [eid, found[at] ?? []]))
+      return { columns: [organisation, ...columns], submitted, records: output.lines - 1, sha256 }
     } finally {
       await output.close()
     }
@@ -195,10 +201,10 @@ class Merge {
     let isHeader = true
     for await (const reader of readInTurns(this.#open(source), (from) => new CsvReader(from, { known }))) {
       while (reader.next()) {
-        const { cells, count, text, separator } = reader
+        const { cells, count, separator } = reader
         if (isHeader) isHeader = false
-        // The text as it was submitted, byte for byte.
-        else if (isAlike && separator === ',') await output.add(start + text)
+        // The record as it was submitted, byte for byte.
+        else if (isAlike && separator === ',') await output.add(start, reader.bytes)
         else
           await output.add(
             start +
@@ -224,11 +230,14 @@ class Merge {
 /** The bytes that are written at once. */
 const PIECE = 1 << 18
 
+const NOTHING = Buffer.alloc(0)
+const LINE_END = Buffer.from('\n')
+
 /** A file of lines, of which the digest is taken. */
 class Output {
   readonly #file: FileHandle
   readonly #digest = createHash('sha256')
-  #parts: string[] = []
+  #parts: Buffer[] = []
   #length = 0
   lines = 0
 
@@ -236,15 +245,17 @@ class Output {
     this.#file = file
   }
 
-  async add(line: string): Promise<void> {
-    this.#parts.push(line, '\n')
+  /** Adds a line of text, and of bytes behind it. */
+  async add(text: string, bytes?: Buffer): Promise<void> {
+    const line = Buffer.concat([Buffer.from(text), bytes ?? NOTHING, LINE_END])
+    this.#parts.push(line)
     this.#length += line.length
     this.lines++
     if (this.#length >= PIECE) await this.#write()
   }
 
   async #write(): Promise<void> {
-    const bytes = Buffer.from(this.#parts.join(''))
+    const bytes = Buffer.concat(this.#parts)
     this.#parts = []
     this.#length = 0
     this.#digest.update(bytes)
@@ -268,7 +279,7 @@ async function describe(
   returnId: string,
   definition: Definition,
   submitted: readonly Submitted[],
-  files: readonly { path: string; records: number; sha256: string; columns: string[]; resource: Resource }[],
+  files: readonly MergedFile[],
 ): Promise<void> {
   const write = (name: string, value: object) =>
     writeFile(join(folder, name), `${JSON.stringify(value, null, 2)}\n`, {

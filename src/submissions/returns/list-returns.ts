@@ -1,8 +1,10 @@
-import type { Static } from 'typebox'
-import { forOrganisation } from '../../api/contract/access-rules.ts'
+import Type, { type Static } from 'typebox'
+import { forOrganisationOrOperator } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument, NEXT_LINK, NOT_COVERED } from '../../api/contract/describe.ts'
+import { withDefault } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
+import type { Reader } from '../../foundation/database/database.ts'
 import { linkNextPage } from '../findings/next-page.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { PAGE_QUERY } from '../paging.ts'
@@ -15,7 +17,15 @@ import {
   renderReturn,
   renderStanding,
 } from './schema.ts'
-import { readStandings } from './standing.ts'
+import { type OrganisationStanding, readStandings } from './standing.ts'
+
+const QUERY = Type.Object({
+  ...PAGE_QUERY.properties,
+  includeIndicative: withDefault(
+    Type.Boolean({ description: 'Whether returns of the type Indicative are listed.' }),
+    true,
+  ),
+})
 
 export function listOwnReturns({ database }: SubmissionOptions): Operation {
   return operation({
@@ -23,13 +33,13 @@ export function listOwnReturns({ database }: SubmissionOptions): Operation {
     id: 'listReturns',
     summary: 'List returns',
     description:
-      'The returns that the service collects from the organisation, with their dates and how far the organisation is with each. Empty if the service collects every return.',
+      'The returns that the service collects from the organisation, with their dates and how far the organisation is with each. Without the header EID, a credential with the scope operate lists all returns, without the state of an organisation. Empty if the service collects every return.',
     tag: 'Returns',
     method: 'GET',
     path: '/returns',
-    access: forOrganisation('validation-results:read'),
+    access: forOrganisationOrOperator('validation-results:read'),
     limit: 'submissions',
-    request: { query: PAGE_QUERY },
+    request: { query: QUERY },
     schemas: { OwnReturn, ReturnPage },
     responses: {
       200: describeDocument(
@@ -41,16 +51,30 @@ export function listOwnReturns({ database }: SubmissionOptions): Operation {
     },
     problems: { ...COMMON_PROBLEMS, unauthorized: NOT_COVERED },
   }).handle(async ({ authorized: eid, query }) => {
-    const { page, pageSize } = query
-    const own = (await listReturns(database)).filter((each) => isExpected(each, eid))
+    const { page, pageSize, includeIndicative } = query
+    const own = (await listReturns(database)).filter(
+      (each) =>
+        (eid === undefined || isExpected(each, eid)) && (includeIndicative || each.type !== 'Indicative'),
+    )
     const results: Static<typeof OwnReturn>[] = []
     for (const each of own.slice((page - 1) * pageSize, page * pageSize)) {
-      const standing = (await readStandings(database, each.returnId, eid)).get(eid)
-      results.push({ ...renderReturn(each), ...renderStanding(standing ?? { eid, status: 'NotStarted' }) })
+      results.push({
+        ...renderReturn(each),
+        ...(eid !== undefined && renderStanding(await readStanding(database, each.returnId, eid))),
+      })
     }
     return document(
-      { ...query, results, totalCount: own.length },
-      linkNextPage('/returns', query, own.length),
+      { page, pageSize, results, totalCount: own.length },
+      // The default of a parameter is not repeated.
+      linkNextPage(
+        '/returns',
+        { page, pageSize, ...(!includeIndicative && { includeIndicative }) },
+        own.length,
+      ),
     )
   })
+}
+
+async function readStanding(reader: Reader, returnId: string, eid: string): Promise<OrganisationStanding> {
+  return (await readStandings(reader, returnId, eid)).get(eid) ?? { eid, status: 'NotStarted' }
 }

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listKeys } from '../../api/access/keys.ts'
+import { listSuspensions } from '../../api/access/suspensions.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
@@ -40,7 +41,7 @@ export function getReturnOverview({ database }: SubmissionOptions): Operation {
     id: 'getReturnOverview',
     summary: 'Show how far all organisations are with a return',
     description:
-      'For the collecting agency: the organisations that have not started, have errors, are ready or have submitted, and what changed in the last 24 hours. Without a list of organisations, those of valid keys that may submit are expected. No EID is needed.',
+      'For the collecting agency: the organisations that have not started, have errors, are ready or have submitted, and what changed in the last 24 hours. Without a list of organisations, those of valid keys that may submit are expected, unless they are suspended. No EID is needed.',
     tag: 'Returns',
     method: 'GET',
     path: '/returns/{returnId}/overview',
@@ -129,15 +130,17 @@ async function readAll(reader: Reader, found: CollectedReturn): Promise<Organisa
     .map((eid) => standings.get(eid) ?? { eid, status: 'NotStarted' })
 }
 
-/** The organisations of the valid keys that may submit. */
+/** The organisations of the valid keys that may submit, without suspended ones. */
 async function listSubmitting(reader: Reader): Promise<string[]> {
   const now = Date.now()
+  const suspended = new Set((await listSuspensions(reader)).map(({ eid }) => eid))
   return (await listKeys(reader))
     .filter(
       ({ revoked, expires, scopes }) =>
         revoked === null && expires > now && scopes.includes('submissions:write'),
     )
     .flatMap(({ eids }) => eids)
+    .filter((eid) => !suspended.has(eid))
 }
 
 async function readChanges(

@@ -73,14 +73,15 @@ export function putReturn({ database, definitions, timeZone, access }: Submissio
   }).handle(async ({ path: { returnId }, body, principal, refuse }) => {
     const read = tryToRead({ ...body, id: returnId })
     if ('faults' in read) return refuse('invalid-body', read.faults)
-    const { created, updated } = await storeReturns(database, [read.described])
-    if (created + updated > 0 && principal !== undefined)
-      access.audit.changed({
-        audit: created > 0 ? 'return-created' : 'return-updated',
-        return: returnId,
-        key: principal.id,
-        client: principal.client,
-      })
+    const stored = await storeReturns(database, [read.described])
+    for (const { change } of stored)
+      if (change !== 'unchanged' && principal !== undefined)
+        access.audit.changed({
+          audit: `return-${change}`,
+          return: returnId,
+          key: principal.id,
+          client: principal.client,
+        })
     return document(renderForAgency(read.described))
   })
 

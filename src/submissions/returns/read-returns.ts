@@ -7,7 +7,7 @@ import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
-import { readZoned, showInstant } from '../../foundation/text/zoned-time.ts'
+import { readZoned, showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 import { hidesText } from '../read-line.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
@@ -158,7 +158,7 @@ function readReturn(
   if (opens !== undefined && closes !== undefined && closes <= opens)
     add('closes', `is not after opens, ${showInstant(opens, zone)}`)
   else if (due !== undefined && closes !== undefined && due > closes)
-    add('due', `is after the return closes, ${showInstant(closes, zone)}`)
+    add('due', `is after the return closes, ${showEnd(closes, zone)}`)
   else if (due !== undefined && opens !== undefined && due <= opens)
     add('due', `is not after opens, ${showInstant(opens, zone)}`)
   const eids = readOrganisations(given.organisations, add)
@@ -204,7 +204,7 @@ function readDefinition(
     if (returnId !== undefined) resolveParameters(definition, { returnId })
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    add('id', error.message)
+    add('id', `is not valid: ${error.message}`)
   }
   return { definition: definition.name, version: definition.version }
 }

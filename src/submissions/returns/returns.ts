@@ -1,5 +1,5 @@
 import type { Database, Reader } from '../../foundation/database/database.ts'
-import { showInstant } from '../../foundation/text/zoned-time.ts'
+import { showEnd, showInstant } from '../../foundation/text/zoned-time.ts'
 
 /** A return that the service collects. */
 export interface CollectedReturn {
@@ -79,24 +79,30 @@ export function windowOf(
 
 /** The dates of a return in words, such as after `Return 202512`. */
 export function describeWindow({ opens, closes, zone }: CollectedReturn): string {
-  return `opens ${showInstant(opens, zone)} and closes ${showInstant(closes, zone)}`
+  return `opens ${showInstant(opens, zone)} and closes ${showEnd(closes, zone)}`
 }
 
-/** Stores returns, each instead of the earlier one with its id. */
+export interface StoredReturn {
+  readonly returnId: string
+  readonly change: 'created' | 'updated' | 'unchanged'
+}
+
+/** Stores returns, each instead of the earlier one with its id, and says which of them that changed. */
 export async function storeReturns(
   database: Database,
   returns: readonly CollectedReturn[],
-): Promise<{ created: number; updated: number; unchanged: number }> {
+): Promise<StoredReturn[]> {
   return await database.write('job:returns', async (writer) => {
-    const counts = { created: 0, updated: 0, unchanged: 0 }
+    const stored: StoredReturn[] = []
     for (const each of returns) {
       const known = await findReturn(writer, each.returnId)
+      const { returnId } = each
       if (known !== undefined && isSame(known, each)) {
-        counts.unchanged++
+        stored.push({ returnId, change: 'unchanged' })
         continue
       }
-      counts[known === undefined ? 'created' : 'updated']++
-      const { returnId, name, definition, version, type, opens, due, closes, eids, notes, zone } = each
+      stored.push({ returnId, change: known === undefined ? 'created' : 'updated' })
+      const { name, definition, version, type, opens, due, closes, eids, notes, zone } = each
       await writer.run('delete from collected_return where return_id = $1', [returnId])
       await writer.run(
         `insert into collected_return
@@ -110,7 +116,7 @@ export async function storeReturns(
         ],
       )
     }
-    return counts
+    return stored
   })
 }
 

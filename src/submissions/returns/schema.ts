@@ -50,7 +50,7 @@ export const Return = Type.Object(
 
 export const OwnReturn = Type.Object(
   { ...RETURN, eid: text('The organisation.'), ...STANDING },
-  { description: 'A return, and how far an organisation is with it.' },
+  { description: 'A return, and, unless an operator lists all, how far an organisation is with it.' },
 )
 
 export const ReturnPage = Type.Object(
@@ -62,9 +62,9 @@ export const ReturnPage = Type.Object(
         description: 'The returns, the one that opens last first.',
       }),
     ),
-    totalCount: count('All returns of the organisation.'),
+    totalCount: count('All returns that can be listed this way.'),
   },
-  { description: 'A page of the returns of an organisation.' },
+  { description: 'A page of returns.' },
 )
 
 const OrganisationReturn = Type.Object(

@@ -230,20 +230,42 @@ function summarise(
   }
 }
 
-/** Counts the records in total and those read so far; files are read one after the other. */
-class RecordCount {
-  readonly #total: number
-  readonly #read = new Map<string, number>()
+/** Counts the records read so far, of all files and of each; the files are read one after the other. */
+export class RecordCount {
+  /** By the name that the check gives them. */
+  readonly #files: ReadonlyMap<string, { readonly file: string; readonly total: number; done: number }>
+  #current: string | undefined
 
-  constructor(files: Run['files']) {
-    this.#total = files.reduce((sum, { records }) => sum + records, 0)
+  constructor(files: readonly Pick<Run['files'][number], 'resource' | 'format' | 'records'>[]) {
+    this.#files = new Map(
+      files.map(({ resource, format, records }) => [
+        `${resource}.${format}`,
+        { file: resource, total: records, done: 0 },
+      ]),
+    )
   }
 
   describe(progress: EngineProgress): RunProgress {
-    if (progress.phase === 'read') this.#read.set(progress.file, progress.records)
-    const read = [...this.#read.values()].reduce((sum, records) => sum + records, 0)
-    const done = progress.phase === 'read' ? Math.min(read, this.#total) : this.#total
-    return { stage: STAGES[progress.phase], done, total: this.#total }
+    if (progress.phase === 'read') {
+      if (this.#current !== progress.file) this.#finish(this.#current)
+      this.#current = progress.file
+      const file = this.#files.get(progress.file)
+      if (file !== undefined) file.done = Math.min(progress.records, file.total)
+    } else for (const name of this.#files.keys()) this.#finish(name)
+    const files = [...this.#files.values()].map((file) => ({ ...file }))
+    const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
+    return {
+      stage: STAGES[progress.phase],
+      done: sum(files.map(({ done }) => done)),
+      total: sum(files.map(({ total }) => total)),
+      files,
+    }
+  }
+
+  /** The check can count fewer records than the upload, such as after a fault of the file. */
+  #finish(name: string | undefined): void {
+    const file = this.#files.get(name ?? '')
+    if (file !== undefined) file.done = file.total
   }
 }
 

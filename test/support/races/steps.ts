@@ -1,10 +1,14 @@
+import { Readable } from 'node:stream'
 import type { checkFiles } from '../../../src/engines/checking/check-files.ts'
 import { Sealer } from '../../../src/foundation/database/seal.ts'
 import type { Job } from '../../../src/foundation/jobs/queue.ts'
 import { JobLost } from '../../../src/foundation/jobs/worker.ts'
+import { toProblem } from '../../../src/submissions/authorize.ts'
 import { cancelRunsOf } from '../../../src/submissions/by-organisation.ts'
 import { reencrypt } from '../../../src/submissions/encryption/reencrypt.ts'
+import { storeFiles } from '../../../src/submissions/files/upload.ts'
 import { publishResults } from '../../../src/submissions/findings/publish.ts'
+import { Refusal } from '../../../src/submissions/refusal.ts'
 import { sweepOrphans } from '../../../src/submissions/retention/orphans.ts'
 import { enqueuePurge, purgeNow } from '../../../src/submissions/retention/purge.ts'
 import { sweep } from '../../../src/submissions/retention/retention.ts'
@@ -143,6 +147,39 @@ const putNew = put(
   () => ({ headers: { 'if-none-match': '*' } }),
   () => 'none',
 )
+
+/** Stores the files of an archive, without the process that opens it first: that does not know the database. */
+const putFiles =
+  (value: string): MakeStep =>
+  (_, name) => {
+    const records = new Map([
+      ['A', `${value}${name}`],
+      ['B', `ok${name}`],
+    ])
+    return {
+      atoms: [model.put(records, name, undefined)],
+      changesFile: true,
+      async run({ database, sealer }, { token, eid, definition }) {
+        const upload = {
+          token,
+          eid,
+          resource: 'people',
+          format: 'csv' as const,
+          form: new Definitions([definition]).formOf('small', 'people'),
+          gzip: false,
+          content: Readable.from([Buffer.from(renderFile(records))]),
+          maxBytes: 2 ** 20,
+        }
+        try {
+          const [file] = await storeFiles(database, sealer, [upload])
+          return `200 ${file?.records}`
+        } catch (error) {
+          if (!(error instanceof Refusal)) throw error
+          return error.errorCode === DS1 ? DS1 : String(toProblem(error).status)
+        }
+      },
+    }
+  }
 
 const batch =
   (method: 'POST' | 'DELETE', change: (id: string, value: string) => model.Atom) =>
@@ -363,6 +400,7 @@ export const STEPS = {
   'putSubmissionFile, faulty': putAny(model.BAD),
   'putSubmissionFile, If-Match': putMatching('ok'),
   'putSubmissionFile, If-None-Match': putNew('ok'),
+  putSubmissionFiles: putFiles('ok'),
   addSubmissionRecords: add('C', 'ok'),
   'addSubmissionRecords, faulty': add('A', model.BAD),
   deleteSubmissionRecords: remove('A', ''),

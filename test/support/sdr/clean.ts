@@ -11,6 +11,16 @@ export interface Size {
   enrolments: number
 }
 
+/** A return of so many enrolments, with as many learners and courses as they usually have. */
+export function sizeOf(enrolments: number, seed: number): Size {
+  return {
+    seed,
+    enrolments,
+    learners: Math.max(20, Math.round(enrolments / 5)),
+    courses: Math.min(5000, Math.max(40, Math.round(enrolments / 200))),
+  }
+}
+
 /** A learner with everything that belongs to the learner. */
 export interface Group {
   learner: Row

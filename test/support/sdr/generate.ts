@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { sizeOf } from './clean.ts'
 import { renderSamples } from './samples.ts'
 import { writeFolder } from './stream.ts'
 
@@ -27,14 +28,14 @@ if (values.to === undefined) {
     for (const [name, text] of Object.entries(contents)) writeFileSync(join(path, name), text)
   }
 } else {
-  const enrolments = Number(values.enrolments)
+  const { learners, courses } = values
+  const size = sizeOf(Number(values.enrolments), Number(values.seed))
   await writeFolder(
     values.to,
     {
-      seed: Number(values.seed),
-      enrolments,
-      learners: Number(values.learners ?? Math.max(20, Math.round(enrolments / 5))),
-      courses: Number(values.courses ?? Math.min(5000, Math.max(40, Math.round(enrolments / 200)))),
+      ...size,
+      ...(learners !== undefined && { learners: Number(learners) }),
+      ...(courses !== undefined && { courses: Number(courses) }),
     },
     Number(values.faulty),
   )

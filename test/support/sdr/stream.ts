@@ -34,15 +34,24 @@ const BREAKS: Record<FileName, readonly [column: string, value: string][]> = {
   'qualification-completions': [['yearRequirementsMet', '25']],
 }
 
+/** What was written. */
+interface Written {
+  readonly records: number
+  readonly faults: number
+}
+
 /** Writes the five files in constant memory. A share of the records, from 0 to 1, has one fault each. */
-export async function writeFolder(folder: string, size: Size, faulty = 0): Promise<void> {
+export async function writeFolder(folder: string, size: Size, faulty = 0): Promise<Written> {
   mkdirSync(folder, { recursive: true })
+  let [records, faults] = [0, 0]
   const random = new Random(size.seed + 2)
   const files = new Map(readFiles().map((file) => [file.name, new Writer(folder, file.name, file.fields)]))
   const write = async (name: FileName, rows: readonly Row[]) => {
     const breaks = BREAKS[name]
     for (const row of rows) {
       const fault = faulty > 0 && random.chance(faulty) ? breaks[random.below(breaks.length)] : undefined
+      records++
+      if (fault !== undefined) faults++
       await files.get(name)?.write(fault === undefined ? row : { ...row, [fault[0]]: fault[1] })
     }
   }
@@ -58,6 +67,7 @@ export async function writeFolder(folder: string, size: Size, faulty = 0): Promi
     await write('qualification-completions', group.qualifications)
   }
   for (const name of FILES) await files.get(name)?.end()
+  return { records, faults }
 }
 
 class Writer {

@@ -1,10 +1,13 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
 import { PACKAGE_ROOT } from '../../../foundation/package/root.ts'
+import { dropEnd } from '../../../foundation/text/drop-end.ts'
 import { parseExactJson } from '../../../foundation/text/exact-json.ts'
+import { suggest } from '../../../foundation/text/suggest.ts'
+import { isFile } from '../is-file.ts'
 import { type Definition, listChecks, type PermittedValue, type SqlRule } from './definition.ts'
 import { DefinitionRefused, Node } from './node.ts'
 import { compilePattern } from './pattern.ts'
@@ -171,11 +174,8 @@ function nameResources(resources: readonly Node[]): ResourceNames[] {
     const name = String(node.get('name').value ?? '')
     const table = name.replace(/\W/g, '_').replace(/^(?=\d|sqlite_|$)/i, '_')
     const code = node.get('mahi:code').value
-    const slug = name
-      .replace(/[^A-Za-z0-9]+/g, '-')
-      .replace(/^-+/, '')
-      .slice(0, 40)
-      .replace(/-+$/, '')
+    const words = name.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-/, '')
+    const slug = dropEnd(words.slice(0, 40), (character) => character === '-')
     return {
       table: choose(tables, table, '_'),
       prefix: typeof code === 'string' ? code : choose(prefixes, slug || 'file', '-'),
@@ -249,13 +249,11 @@ function resolvePaths(descriptor: unknown, { folder, file }: Place, faults: Faul
   }
 }
 
-function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
-}
-
 function readDocument(path: string, faults: Fault[]): unknown {
   if (!existsSync(path)) {
-    faults.push({ file: path, message: 'does not exist; a definition is a folder with this file' })
+    const folder = dirname(path)
+    const near = existsSync(folder) ? '' : suggest(basename(folder), listOwnDefinitions())
+    faults.push({ file: path, message: `does not exist${near}; a definition is a folder with this file` })
     return undefined
   }
   if (!isFile(path)) {

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
+import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { NO_RECORDS } from '../../records/index.ts'
 import type { Check, Definition, Field, ForeignKey, Resource, Severity } from '../definition/definition.ts'
 import { compilePattern } from '../definition/pattern.ts'
 import { stripSql } from '../definition/strip-sql.ts'
 import { describeCheck, summariseMessage } from '../explain.ts'
-import { EMPTY } from './check-resource.ts'
 import { Interner, PairTable } from './interner.ts'
 import { findNature, type Nature } from './natures.ts'
 import { toPlainForm } from './plain-form.ts'
@@ -307,26 +308,21 @@ export class Causes {
     const { resource, check, message, field: named, record } = finding
     if (check === resource.fileCheck) {
       // A second sentence, or an option, says what to do with this file.
-      const isAdvised = /\. \S.*\.$|--file /s.test(message)
-      return this.#make('file', `file:${resource.name}`, finding, () => message, { isAdvised })
+      const isAdvised = /\. \S.*[.?]$|--file /s.test(message)
+      const fix = message.endsWith(' is missing.') ? 'Add the file.' : undefined
+      return this.#make('file', `file:${resource.name}`, finding, () => message, { isAdvised, fix })
     }
     if (check === resource.headerCheck) {
       const name = named ?? 'columns'
       return this.#make('column', `column:${resource.name}.${name}:header`, finding, () => message)
     }
-    if (check === resource.recordCheck && message === EMPTY)
-      return this.#make(
-        'record',
-        `record:${resource.name}:${EMPTY}`,
-        finding,
-        (findings) => (findings === 1 ? EMPTY : `${formatCount(findings)} records are empty.`),
-        { fix: 'Delete the empty rows.' },
-      )
     if (check === resource.recordCheck) {
-      const fault = message.replace(/\d+/g, '#')
-      return this.#make('record', `record:${resource.name}:${fault}`, finding, (findings) =>
-        findings === 1 ? message : `${formatCount(findings)} records, such as the first: ${message}`,
-      )
+      const fault = message.replace(/\d+(?:,\d{3})*/g, '#')
+      const none = NO_RECORDS.get(message)
+      const some = none?.some ?? `records, such as the first: ${message}`
+      const describe = (findings: number) => (findings === 1 ? message : `${formatNumber(findings)} ${some}`)
+      const more = { fix: none?.fix }
+      return this.#make('record', `record:${resource.name}:${fault}`, finding, describe, more)
     }
     const reference = this.#references.get(check)
     if (reference !== undefined) {
@@ -337,7 +333,7 @@ export class Causes {
     if (field !== undefined) return this.#findField(finding, field)
     if (!this.#isRule(finding) || record === 0)
       return this.#make('record', `record:${resource.name}:${check.code}`, finding, (findings) =>
-        findings === 1 ? message : `${formatCount(findings)} records repeat an earlier one: ${message}`,
+        findings === 1 ? message : `${formatNumber(findings)} records repeat an earlier one: ${message}`,
       )
     const origin = this.#findOrigin(finding)
     if (origin !== undefined) return this.#findReference(finding, origin.check, origin.value)
@@ -353,7 +349,7 @@ export class Causes {
       return this.#make('record', `record:${resource.name}:${check.code}`, finding, (findings) =>
         findings === 1
           ? finding.message
-          : `${formatCount(findings)} records repeat an earlier one: ${finding.message}`,
+          : `${formatNumber(findings)} records repeat an earlier one: ${finding.message}`,
       )
     const phrase = PLAIN_PHRASES[kind]
     if (phrase !== undefined)
@@ -475,8 +471,8 @@ export class Causes {
   #share({ name }: Resource, findings: number, noun = 'record'): string {
     const all = this.#context.recordsOf(name)
     const nouns = `${noun}${all === 1 ? '' : 's'}`
-    if (findings === all) return all === 1 ? `the only ${noun}` : `all ${formatCount(all)} ${nouns}`
-    return `${formatCount(findings)} of ${formatCount(all)} ${nouns}`
+    if (findings === all) return all === 1 ? `the only ${noun}` : `all ${formatNumber(all)} ${nouns}`
+    return `${formatNumber(findings)} of ${formatNumber(all)} ${nouns}`
   }
 
   #natureOf(field: Field, value: string): Nature | undefined {
@@ -594,10 +590,6 @@ function chooseFrequent(counts: ReadonlyMap<string, number>, least: number, most
   const frequent = [...counts].filter(([, count]) => count >= least)
   frequent.sort(([one, first], [other, second]) => second - first || (one < other ? -1 : 1))
   return new Set(frequent.slice(0, most).map(([value]) => value))
-}
-
-function formatCount(number: number): string {
-  return number.toLocaleString('en-NZ')
 }
 
 function shorten(value: string): string {

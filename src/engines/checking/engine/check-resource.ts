@@ -1,6 +1,10 @@
+import { count as countOf } from '../../../foundation/text/format-number.ts'
+import type { RecordReader } from '../../records/index.ts'
+import { describeNoRecord, NO_RECORDS } from '../../records/index.ts'
 import type { Check, Condition, Field, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
-import { compileBroken, readBroken } from './broken-record.ts'
+import { compileBroken, readBroken, readBrokenJson } from './broken-record.ts'
+import type { Columns } from './columns.ts'
 import { compileField, type FieldCheck } from './field-checks.ts'
 import type { Found } from './found.ts'
 import { NumberList } from './interner.ts'
@@ -83,28 +87,31 @@ export function checkResource(run: ResourceRun): RecordIndex {
   const index = new RecordIndex(file.headerOffset, file.format.kind === 'csv' ? reader.line + 1 : 1)
   const recordFault = position(resource.recordCheck)
   const { cells } = reader
-  const { positions, width } = columns
+  const { positions } = columns
   const unknown = new Unknown(resource.fields.length, (field) => {
     const position = positions[field] ?? -1
     return (unknown.isWhole ? unknown.broken : cells)[position] ?? ''
   })
-  const separator = file.format.kind === 'csv' ? file.format.separator : undefined
+  const { format } = file
+  const names = resource.fields.map(({ name }) => name)
+  const readCells = () =>
+    format.kind === 'csv' ? readBroken(reader, format.separator) : readBrokenJson(reader, names)
   const readValues = compileBroken(resource)
   const { fieldChecks, recordTests, setRecord } = compileChecks(run, unknown)
   const count = fieldChecks.length
-  const isTable = file.format.kind === 'csv'
+  const isTable = format.kind === 'csv'
   const values: string[] = new Array(count).fill('')
   while (reader.next()) {
     const record = index.add(reader.offset, reader.line)
-    const fault = reader.fault ?? describeCells(cells, reader.count, width, isTable)
+    const fault = reader.fault ?? describeCells(reader, file.columns, isTable)
     unknown.clear()
     if (fault !== undefined) {
       if (index.faults.size < MOST_FAULT_TEXTS) index.faults.set(record, fault)
       if (recordFault !== -1) found.add(recordFault, record)
-      if (fault === EMPTY) continue
+      if (NO_RECORDS.has(fault)) continue
       // What the record would say about others is unknown, but it may be the one that they mean.
       values.fill('')
-      unknown.markAll(separator === undefined ? [] : readBroken(reader, separator))
+      unknown.markAll(readCells())
       for (let step = 0; step < steps.length; step++) (steps[step] as RecordStep)(values, record, unknown)
       store?.(record, readValues(unknown.cellOf), unknown)
       continue
@@ -128,30 +135,16 @@ export function checkResource(run: ResourceRun): RecordIndex {
   return index
 }
 
-/** The fault of a record without any value. */
-export const EMPTY = 'The record is empty.'
-
-/** The fault of a record that has no values at all, or not one for each column. */
+/** The fault of a row that is no record, or has not one value for each column. */
 function describeCells(
-  cells: readonly string[],
-  count: number,
-  width: number,
+  { cells, count }: RecordReader,
+  { header, width }: Columns,
   isTable: boolean,
 ): string | undefined {
   // A record of NDJSON without known names has others; that of a file with one column is its value.
-  if (isTable && width > 1 && isBlank(cells[0]) && isEmpty(cells, count)) return EMPTY
-  if (count === width) return undefined
-  const values = count === 1 ? '1 value' : `${count} values`
-  return `The record has ${values}, but the header has ${width} columns.`
-}
-
-function isEmpty(cells: readonly string[], count: number): boolean {
-  for (let at = 1; at < count; at++) if (!isBlank(cells[at])) return false
-  return true
-}
-
-function isBlank(cell: string | undefined): boolean {
-  return cell === undefined || cell === '' || cell.trim() === ''
+  const none = isTable && width > 1 ? describeNoRecord(cells, count, header) : undefined
+  if (none !== undefined || count === width) return none
+  return `The record has ${countOf(count, 'value')}, but the header has ${countOf(width, 'column')}.`
 }
 
 /** A check across fields, with the fields that it reads. */

@@ -1,3 +1,4 @@
+import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
 import { trimName } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
@@ -6,6 +7,8 @@ import type { Resource } from '../definition/definition.ts'
 export interface Columns {
   /** The cell of each field; -1 if the file has no such column. */
   readonly positions: readonly number[]
+  /** The cells of the header as they are in the file. */
+  readonly header: readonly string[]
   /** How many cells each record must have. */
   readonly width: number
   /** The faults of the header, as full sentences. */
@@ -82,7 +85,7 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
         : `${countColumns(unknown)} are unknown: ${listFirst(unknown, (name) => show(name) + suggest(name, free))}.`
     faults.push({ message })
   }
-  return { positions, width: cells.length, faults, notes, missing }
+  return { positions, header, width: cells.length, faults, notes, missing }
 }
 
 /** The names of a header, those of fields as the fields have them: `LEARNER_ID` is `learnerId`. */
@@ -127,7 +130,7 @@ const COUNTED = 1000
 const COMPARED = 1000
 
 function countColumns({ length }: readonly unknown[]): string {
-  return length > COUNTED ? `More than ${COUNTED.toLocaleString('en-NZ')} columns` : `${length} columns`
+  return length > COUNTED ? `More than ${formatNumber(COUNTED)} columns` : `${length} columns`
 }
 
 function listFirst<T>(all: readonly T[], describe: (each: T) => string): string {

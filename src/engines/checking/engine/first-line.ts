@@ -19,8 +19,9 @@ export function describeNoColumns(text: string, resource: Resource): string {
 function findHeader(text: string, resource: Resource): number | undefined {
   const lines = text.split(/\r?\n/, LINES_ABOVE + 1)
   const index = lines.findIndex((line) => {
-    const { found, cells } = countColumns(line, resource)
-    return found > 0 && found * 2 > cells
+    const cells = splitLine(line, resource)
+    const found = countColumns(cells, resource)
+    return found > 0 && found * 2 > cells.length
   })
   return index < 1 ? undefined : index + 1
 }
@@ -39,20 +40,55 @@ export function judgeFirstLine(
   if (isUnusual(resource.dialect) || resource.dialect.headerRows.length === 0) return undefined
   const text = start.toString('utf8').replace(/^\ufeff?(?:\r?\n)*/, '')
   const [line = ''] = text.split(/\r\n|\n|\r/, 1)
-  const own = countColumns(line, resource).found
-  let [best, meant]: [number, string | undefined] = [own, undefined]
-  for (const each of all) {
-    const { found } = countColumns(line, each)
-    if (found > best) [best, meant] = [found, each.name]
-  }
-  if (meant !== undefined)
-    return `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${best} of ${meant}. Is this the file ${meant}?`
+  const { own, other } = compareColumns((each) => splitLine(line, each), resource, all)
+  if (other !== undefined) return describeOther(own, resource, other)
   return own === 0 ? describeNoColumns(text, resource) : undefined
 }
 
-function countColumns(line: string, resource: Resource): { found: number; cells: number } {
-  const known = resource.fields.map(({ name }) => name)
-  const cells = splitRecord(line, resource.dialect.delimiter ?? detectSeparator(line, known)) ?? []
-  const { positions } = mapColumns(resource, cells)
-  return { found: positions.filter((position) => position !== -1).length, cells: cells.length }
+/** Says that a header is that of another file: it has twice as many of its columns, and lacks some of its own. */
+export function describeOtherHeader(
+  header: readonly string[],
+  resource: Resource,
+  all: readonly Resource[],
+): string | undefined {
+  const { own, other } = compareColumns(() => header, resource, all)
+  const isOther = other !== undefined && own < resource.fields.length && own * 2 < other.found
+  return isOther ? describeOther(own, resource, other) : undefined
+}
+
+interface Other {
+  readonly found: number
+  readonly name: string
+}
+
+/**
+ * The number of a file's columns in a header, and the other file that has the most of more columns.
+ *
+ * @param readCells the cells of the header if it is that of this file: files can have different separators
+ */
+function compareColumns(
+  readCells: (resource: Resource) => readonly string[],
+  resource: Resource,
+  all: readonly Resource[],
+): { own: number; other: Other | undefined } {
+  const own = countColumns(readCells(resource), resource)
+  let other: Other | undefined
+  for (const each of all) {
+    const found = countColumns(readCells(each), each)
+    if (found > (other?.found ?? own)) other = { found, name: each.name }
+  }
+  return { own, other }
+}
+
+function describeOther(own: number, resource: Resource, { found, name }: Other): string {
+  return `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${found} of ${name}. Is this the file ${name}?`
+}
+
+function splitLine(line: string, { fields, dialect }: Resource): readonly string[] {
+  const known = fields.map(({ name }) => name)
+  return splitRecord(line, dialect.delimiter ?? detectSeparator(line, known)) ?? []
+}
+
+function countColumns(cells: readonly string[], resource: Resource): number {
+  return mapColumns(resource, cells).positions.filter((position) => position !== -1).length
 }

@@ -13,14 +13,20 @@ export async function findByteFaults(
   if (basename(path) !== basename(file.name)) return []
   const faults: string[] = []
   if (bytes !== undefined && bytes !== file.bytes)
-    faults.push(`The file has ${file.bytes} bytes, but the definition says that it has ${bytes}.`)
+    faults.push(
+      `The file has ${file.bytes} bytes, but the definition says that it has ${bytes}. ${advise('bytes')}`,
+    )
   if (hash === undefined) return faults
   const digest = hash.algorithm === 'sha256' ? file.sha256 : await digestFile(file.path, hash.algorithm)
   if (digest !== hash.digest)
     faults.push(
-      `The ${hash.algorithm} digest of the file is ${digest}, but the definition says ${hash.digest}.`,
+      `The ${hash.algorithm} digest of the file is ${digest}, but the definition says ${hash.digest}. ${advise('hash')}`,
     )
   return faults
+}
+
+function advise(property: string): string {
+  return `Get the file again, or correct ${property} in the definition.`
 }
 
 async function digestFile(path: string, algorithm: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { PLACEHOLDER } from '../definition/check-info.ts'
 import type { Check, Field, Resource } from '../definition/definition.ts'
@@ -104,7 +105,8 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
       const unit = field.type === 'list' ? 'values' : 'characters'
       const count = (value: string) =>
         field.type === 'list' ? value.split(field.delimiter).length : [...value].length
-      return (value) => `has ${count(value)} ${unit}, but must have ${describeLength(field.limits)}.`
+      return (value) =>
+        `has ${formatNumber(count(value))} ${unit}, but must have ${describeLength(field.limits)}.`
     }
     case 'pattern': {
       const form = compilePattern(field.limits.pattern ?? '')

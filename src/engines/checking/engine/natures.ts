@@ -1,3 +1,4 @@
+import { isSpreadsheetError } from '../../records/index.ts'
 import type { Field, PermittedValue } from '../definition/definition.ts'
 import { toPlainForm } from './plain-form.ts'
 
@@ -92,7 +93,7 @@ export function findNature(
   matches: (value: string) => boolean,
 ): Nature | undefined {
   const text = value.trim()
-  if (/^#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)$/.test(text)) return SPREADSHEET_ERROR
+  if (isSpreadsheetError(text)) return SPREADSHEET_ERROR
   if (/[\p{Cf}\u00a0]/u.test(text)) return INVISIBLE
   if (type === 'date') return DATES.find(([form]) => form.test(text))?.[1]
   if (type === 'number' || type === 'integer') return NUMBERS.find(([form]) => form.test(text))?.[1]

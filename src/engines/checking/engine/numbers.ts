@@ -1,3 +1,5 @@
+import { dropEnd } from '../../../foundation/text/drop-end.ts'
+
 /** How the numbers of a field are written. */
 export interface NumberForm {
   readonly decimalChar: string
@@ -39,9 +41,9 @@ function compileForms(
   const pattern = new RegExp(`^([+-]?)(${whole})${rest}$`)
   // What surrounds a number must not decide about its sign: -€12, 12- and (12) are not read as 12.
   const before = new RegExp(`^[^\\d+\\-()]*?(?=[+-]?${isReal ? `(?:${point})?` : ''}\\d)`)
-  const after = /[^\d+\-()]*$/
+  const isAfter = (character: string) => !/[\d+\-()]/.test(character)
   return (value) => {
-    const text = bareNumber ? value : value.replace(before, '').replace(after, '')
+    const text = bareNumber ? value : dropEnd(value.replace(before, ''), isAfter)
     const special = isReal ? SPECIAL[text.toLowerCase()] : undefined
     if (special !== undefined) return special
     const [, sign = '', digits = '', fraction = '', exponent = ''] = pattern.exec(text) ?? []
@@ -117,7 +119,7 @@ export function trimNumber(value: string): string {
 
 /** `09:30:00.50` is `09:30:00.5`. */
 export function trimFraction(value: string): string {
-  return value.includes('.') ? value.replace(/\.?0+$/, '') : value
+  return value.includes('.') ? dropEnd(value, (digit) => digit === '0').replace(/\.$/, '') : value
 }
 
 /** Different numbers of up to this length have different binary floating-point numbers in the same order. */

@@ -25,7 +25,7 @@ export function openFile(
   { path, hasNul }: PreparedFile,
   name: string,
   resource: Resource,
-  chunk: number,
+  chunk?: number,
 ): OpenFile {
   return isNdjson(path, name) ? openJson(path, resource, chunk) : openCsv(path, hasNul, resource, chunk)
 }
@@ -35,7 +35,7 @@ export function isNdjson(path: string, name: string): boolean {
   return /\.(?:ndjson|jsonl)(?:\.gz)?$/i.test(name) || /^\s*\{/.test(readStart(path))
 }
 
-function openJson(path: string, resource: Resource, chunk: number): OpenFile {
+function openJson(path: string, resource: Resource, chunk?: number): OpenFile {
   const names = resource.fields.map((field) => field.name)
   const delimiters = resource.fields.map((field) => field.delimiter)
   const source = new FileSource(path)
@@ -53,7 +53,7 @@ function openJson(path: string, resource: Resource, chunk: number): OpenFile {
   }
 }
 
-function openCsv(path: string, hasNul: boolean, resource: Resource, chunk: number): OpenFile {
+function openCsv(path: string, hasNul: boolean, resource: Resource, chunk?: number): OpenFile {
   const source = new FileSource(path)
   const known = resource.fields.map(({ name }) => name)
   const { delimiter, headerRows } = resource.dialect
@@ -80,7 +80,7 @@ function openCsv(path: string, hasNul: boolean, resource: Resource, chunk: numbe
     headerOffset: hasHeader ? reader.offset : undefined,
     lateFaults: () => [],
   } as const
-  const none: Columns = { positions: [], width: 0, faults: [], notes: [], missing: new Set() }
+  const none: Columns = { positions: [], header: [], width: 0, faults: [], notes: [], missing: new Set() }
   if (!hasHeader) return { ...common, columns: none, fault: 'The file has no header.' }
   if (reader.fault !== undefined)
     return { ...common, columns: none, fault: `The header cannot be read. ${reader.fault}` }

@@ -1,11 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { explainReadError } from '../../../foundation/faults/read-error.ts'
 import type { Check, Definition, Resource, SqlRule } from '../definition/definition.ts'
 import { describeCheck } from '../explain.ts'
 import { type Parameters, resolveParameters } from '../parameters.ts'
 import { assertQueries } from './assert-queries.ts'
 import { Causes } from './causes.ts'
 import { checkResource } from './check-resource.ts'
+import { describeOtherHeader } from './first-line.ts'
 import { Found } from './found.ts'
 import { findByteFaults } from './identity.ts'
 import { KeySpace, orderResources } from './keys.ts'
@@ -22,7 +24,7 @@ import { compilePositions, selectChecks } from './selection.ts'
 import { SqlStore } from './sql-store.ts'
 import { listUses } from './sql-uses.ts'
 import { FileFull } from './sqlite-file.ts'
-import type { CheckSummary, FileSummary, SpareFile } from './summary.ts'
+import { type CheckSummary, EMPTY_NOTE, type FileSummary, type SpareFile } from './summary.ts'
 import { UndecidedCounts } from './unknown.ts'
 import { type CheckedFile, FindingsWriter, readSample } from './write-findings.ts'
 
@@ -74,9 +76,6 @@ export type EngineProgress =
   | { readonly phase: 'read'; readonly file: string; readonly records: number }
   | { readonly phase: 'rule'; readonly code: string }
   | { readonly phase: 'write' }
-
-/** The number of bytes to read at once. V8 frees their text late, so larger blocks use much more memory and save no time. */
-const CHUNK = 1 << 18
 
 /** Records whose values say how frequent a value is in a file. */
 const SAMPLED = 200
@@ -206,7 +205,7 @@ class Run {
           prepared: { ...prepared, faults: [...prepared.faults, ...differences] },
         })
       } catch (error) {
-        if (!(error instanceof NoRoom)) throw error
+        if (!(error instanceof NoRoom)) throw explainReadError(error, input.path)
         const fault = 'Unpacking or converting the file needs more disk space than is allowed.'
         this.#unreadable(resource, input, fault, { bytes: 0, sha256: undefined, encoding: undefined })
       }
@@ -282,10 +281,15 @@ class Run {
         this.#unreadable(resource, input, prepared.faults[0] ?? '', facts)
         continue
       }
-      const file = openFile(prepared, input.name, resource, this.#input.chunk ?? CHUNK)
-      if (file.fault !== undefined) {
+      const file = openFile(prepared, input.name, resource, this.#input.chunk)
+      const isTable = file.format.kind === 'csv' && file.headerOffset !== undefined
+      const other = isTable
+        ? describeOtherHeader(file.columns.header, resource, this.#definition.resources)
+        : undefined
+      const fault = other ?? file.fault
+      if (fault !== undefined) {
         file.close()
-        this.#unreadable(resource, input, file.fault, facts)
+        this.#unreadable(resource, input, fault, facts)
         continue
       }
       files.set(resource, file)
@@ -352,7 +356,7 @@ class Run {
       isInForce: (check) => check !== undefined && this.#isInForce(check),
       parameters: this.#parameters,
       lineOf: (record) => index.lineOf(record),
-      open: () => openFile(prepared, input.name, resource, this.#input.chunk ?? CHUNK),
+      open: () => openFile(prepared, input.name, resource, this.#input.chunk),
     })
     const late = file.lateFaults()
     if (late.length > 0) this.#addFileFindings(resource, input.name, resource.headerCheck, late)
@@ -369,7 +373,7 @@ class Run {
       records: index.count,
       sha256: prepared.sha256,
       encoding: prepared.encoding,
-      notes: [...prepared.notes, ...file.columns.notes],
+      notes: [...prepared.notes, ...file.columns.notes, ...(index.count === 0 ? [EMPTY_NOTE] : [])],
     })
   }
 
@@ -495,7 +499,7 @@ class Run {
     const opened = this.#opened.get(resource)
     if (opened === undefined || this.#files.get(resource)?.state !== 'checked') return keys
     const { input, prepared } = opened
-    const file = openFile(prepared, input.name, resource, this.#input.chunk ?? CHUNK)
+    const file = openFile(prepared, input.name, resource, this.#input.chunk)
     const { reader, columns } = file
     while (reader.next()) {
       // What cannot be read is no key.

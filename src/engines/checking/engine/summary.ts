@@ -80,6 +80,9 @@ export interface Cause {
   }
 }
 
+/** The note of a file with only its header, of which "No findings" says nothing. */
+export const EMPTY_NOTE = 'The file has no records.'
+
 export interface FileSummary {
   /** Name of the resource. */
   readonly resource: string

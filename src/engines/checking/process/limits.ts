@@ -27,8 +27,12 @@ export const DEFAULT_LIMITS: Limits = {
 /** The files could not be checked; the message says why. */
 export class CheckFailed extends UserError {}
 
-/** The reason of a check that failed because the disk of its temporary files is full. */
-export const DISK_FULL = 'The disk has no room left for the check. Free some, and run it again.'
+/** The disk of the temporary files is full. */
+export class DiskFull extends CheckFailed {
+  constructor(options?: ErrorOptions) {
+    super('The disk has no room left for the check. Free some, and run it again.', options)
+  }
+}
 
 export function isDiskFull(error: unknown): boolean {
   const { code = '' } = (error ?? {}) as NodeJS.ErrnoException

@@ -3,7 +3,7 @@ import { UserError } from '../../../foundation/faults/user-error.ts'
 import { entryOf, runInChild } from '../../../foundation/jobs/child.ts'
 import type { EngineInput, EngineProgress } from '../engine/run.ts'
 import type { CheckSummary } from '../engine/summary.ts'
-import { CheckFailed, DISK_FULL, type Limits } from './limits.ts'
+import { DiskFull, type Limits } from './limits.ts'
 import type { Answer, Order } from './messages.ts'
 import { assertWithin, describeEnd } from './watch.ts'
 
@@ -68,7 +68,7 @@ export async function runChild(
         case 'refused':
           return reject(new UserError(answer.faults))
         case 'disk':
-          return reject(new CheckFailed(DISK_FULL))
+          return reject(new DiskFull())
       }
     },
     watch(pid) {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChildEnd } from '../../../foundation/jobs/child.ts'
+import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { CheckFailed, type Limits } from './limits.ts'
 
 /**
@@ -33,7 +34,7 @@ export function describeEnd({ outOfMemory, by, description }: ChildEnd, { memory
 }
 
 function formatMegabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 ** 2).toLocaleString('en-NZ')} MB`
+  return `${formatNumber(Math.round(bytes / 1024 ** 2))} MB`
 }
 
 /** The memory of a process in bytes; `undefined` if the system does not report it. */
@@ -60,7 +61,7 @@ function readDiskUse(pid: number, folder: string): number {
       // The file is gone.
     }
   }
-  for (const name of list(folder)) add(join(folder, name))
+  for (const name of list(folder, true)) add(join(folder, name))
   const open = `/proc/${pid}/fd`
   for (const name of list(open)) {
     try {
@@ -72,9 +73,9 @@ function readDiskUse(pid: number, folder: string): number {
   return [...sizes.values()].reduce((sum, size) => sum + size, 0)
 }
 
-function list(folder: string): string[] {
+function list(folder: string, recursive = false): string[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(folder, { recursive, encoding: 'utf8' })
   } catch {
     return []
   }

@@ -86,7 +86,7 @@ export async function readColumns(
         jointKey: await findJointKey(columns, records, open),
       }
     }
-    const reader = new CsvReader(source.read, { hasNul: prepared.hasNul, chunk: 1 << 18 })
+    const reader = new CsvReader(source.read, { hasNul: prepared.hasNul })
     if (!reader.next()) return 'The file has no header.'
     if (reader.fault !== undefined) return `The header cannot be read. ${reader.fault}`
     const header = reader.cells.slice(0, reader.count).map(trimName)
@@ -95,7 +95,7 @@ export async function readColumns(
     const columns = header.map((each) => new Column(each, room))
     const records = await addAll(reader, columns, signal)
     const jointKey = await findJointKey(columns, records, ({ read }) => {
-      const again = new CsvReader(read, { hasNul: prepared.hasNul, chunk: 1 << 18 })
+      const again = new CsvReader(read, { hasNul: prepared.hasNul })
       again.next()
       return again
     })

@@ -1,4 +1,5 @@
 import { Document, isMap } from 'yaml'
+import { formatNumber } from '../../../foundation/text/format-number.ts'
 import type { NamedFile, ProposedField, ProposedResource } from './describe-files.ts'
 
 /**
@@ -32,7 +33,7 @@ export function renderProposal(
 }
 
 function describeResource({ primaryKey }: ProposedResource['schema'], file: NamedFile | undefined): string {
-  const records = `${(file?.records ?? 0).toLocaleString('en-NZ')} ${file?.records === 1 ? 'record' : 'records'}`
+  const records = `${formatNumber(file?.records ?? 0)} ${file?.records === 1 ? 'record' : 'records'}`
   if (primaryKey === undefined)
     return `${records}. No column was recognised as the key. Which fields identify a record?`
   if (typeof primaryKey !== 'string')

@@ -20,12 +20,19 @@ export interface ChangeGroup {
   readonly count: number
 }
 
+/** Rows of one kind that are left as they are. */
+export interface LeftRows extends ChangeGroup {
+  /** That of the first one. */
+  readonly line: number
+}
+
 const COLUMNS = ['file', 'line', 'field', 'before', 'after', 'why'] as const
 
 /** Lists every change as CSV for spreadsheets, and counts them by kind. */
 export class ChangeList {
   readonly #append: AppendBytes
   readonly #groups = new Map<string, ChangeGroup>()
+  readonly #left = new Map<string, LeftRows>()
   #waiting: string[] = []
   total = 0
 
@@ -38,12 +45,19 @@ export class ChangeList {
     return [...this.#groups.values()]
   }
 
+  get left(): readonly LeftRows[] {
+    return [...this.#left.values()]
+  }
+
+  /** Counts a row that is not certain enough to be removed. */
+  leave(row: Pick<LeftRows, 'file' | 'line' | 'why'>): void {
+    countKind(this.#left, { ...row, count: 0 })
+  }
+
   add(change: Change): void {
     this.total++
     const { file, field, why } = change
-    const key = JSON.stringify([file, field, why])
-    const count = (this.#groups.get(key)?.count ?? 0) + 1
-    this.#groups.set(key, { file, ...(field !== undefined && { field }), why, count })
+    countKind(this.#groups, { file, ...(field !== undefined && { field }), why, count: 0 })
     const cells = COLUMNS.map((name) => change[name] ?? '')
     this.#waiting.push(stringify([cells], { escape_formulas: true }))
   }
@@ -54,4 +68,11 @@ export class ChangeList {
     this.#waiting = []
     if (text !== '') await this.#append(text)
   }
+}
+
+/** Counts a change, or what it leaves, with those of its kind; the first one stands for all. */
+function countKind<Kind extends ChangeGroup>(groups: Map<string, Kind>, first: Kind): void {
+  const { file, field, why } = first
+  const key = JSON.stringify([file, field, why])
+  groups.set(key, { ...(groups.get(key) ?? first), count: (groups.get(key)?.count ?? 0) + 1 })
 }

@@ -6,6 +6,8 @@ export interface FieldTester {
   readonly field: Field
   /** Whether spaces around a value are a finding. */
   readonly reportsSpaces: boolean
+  /** Whether an absent value is a finding. */
+  readonly needsValue: boolean
   readonly isValid: (value: string) => boolean
 }
 
@@ -27,7 +29,8 @@ export function compileTester(field: Field, isActive: (kind: string) => boolean,
     check(value)
     return !failed
   }
-  return { field, reportsSpaces: !field.keepSpaces && isActive('spaces'), isValid }
+  const reportsSpaces = !field.keepSpaces && isActive('spaces')
+  return { field, reportsSpaces, needsValue: field.required && isActive('required'), isValid }
 }
 
 const DECIMAL_COMMA = /^-?\d+,\d+$/

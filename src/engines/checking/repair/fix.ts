@@ -7,10 +7,10 @@ import type { CheckedInput, CheckRequest } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
 import { resolveParameters } from '../parameters.ts'
 import { Batch } from './batch.ts'
-import { type ChangeGroup, ChangeList } from './change-list.ts'
+import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
 import { type AppendBytes, nameUniquely, OutputFolder } from './output-folder.ts'
-import { type FilePlan, isEmpty, planRepairs } from './repair-plan.ts'
+import { type FilePlan, planRepairs } from './repair-plan.ts'
 import { isWhole, openReader, readSeparated, type SeparatedFile } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
 
@@ -21,6 +21,8 @@ export interface Fixed {
   readonly copies: readonly string[]
   readonly changes: number
   readonly groups: readonly ChangeGroup[]
+  /** Rows that are left because they may be records all the same. */
+  readonly left: readonly LeftRows[]
 }
 
 /** Chooses the folder of corrected copies, before anything is read. */
@@ -80,6 +82,7 @@ export async function fixFiles(
         copies,
         changes: changes.total,
         groups: changes.groups,
+        left: changes.left,
       }
     })
   } catch (error) {
@@ -188,7 +191,7 @@ function* readRows({ source, separator, columns }: SeparatedFile): Generator<Fil
 
 /** The text of a repaired row; empty if the row is removed, `undefined` if it stays as it is. */
 function repairRow(plan: FilePlan, row: FileRow, changes: ChangeList): string | undefined {
-  const { file, separates, removesEmpty } = plan
+  const { file, separates } = plan
   const { line, cells } = row
   const name = file.source.name
   const render = (values: readonly string[]) => renderRecord(values, separates ? ',' : file.separator)
@@ -201,11 +204,13 @@ function repairRow(plan: FilePlan, row: FileRow, changes: ChangeList): string | 
     }
     return render(header)
   }
-  if (row.isReadable && removesEmpty && isEmpty(cells)) {
-    changes.add({ file: name, line, before: row.text, after: '', why: 'The row is empty.' })
+  const none = row.isReadable ? plan.findNoRecord(cells, cells.length) : undefined
+  if (none?.isCertain) {
+    changes.add({ file: name, line, before: row.text, after: '', why: none.why })
     return ''
   }
-  // A row that is not whole is empty here, or nothing is separated anew.
+  if (none !== undefined) changes.leave({ file: name, line, why: none.why })
+  // A row that is not whole is left here, and then nothing is separated anew.
   if (!row.isWhole) return separates ? render(cells) : undefined
   let repaired: string[] | undefined
   for (const [field, { name: fieldName }] of file.source.resource.fields.entries()) {

@@ -1,3 +1,4 @@
+import type { CsvReader } from '../../records/index.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { selectChecks } from '../engine/selection.ts'
 import type { Parameters } from '../parameters.ts'
@@ -8,8 +9,9 @@ import {
   type FieldTester,
   repairValue,
 } from './column-evidence.ts'
+import { compileNoRecords, type FindNoRecord } from './no-record-rows.ts'
 import { ReferencedValues } from './reference-evidence.ts'
-import { isWhole, nextWhole, type SeparatedFile, withReader } from './separated-file.ts'
+import { isWhole, type SeparatedFile, withReader } from './separated-file.ts'
 
 /** How the cells of a file are repaired. */
 export interface FilePlan {
@@ -21,13 +23,14 @@ export interface FilePlan {
     field: number,
     cell: string,
   ) => { readonly value: string; readonly why: string } | undefined
-  /** Whether rows without any value are removed. */
-  readonly removesEmpty: boolean
+  /** Finds the rows that are no records. Those that are certain are removed. */
+  readonly findNoRecord: FindNoRecord
 }
 
 interface Draft {
   readonly file: SeparatedFile
   readonly testers: readonly FieldTester[]
+  readonly findNoRecord: FindNoRecord
   readonly repairs: readonly ColumnRepair[]
   readonly references: (Reference | undefined)[]
   /** Whether every record could be split into its values. */
@@ -89,6 +92,7 @@ export function planRepairs(
 function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Draft | undefined {
   const { source, columns, separator } = file
   const evidence = testers.map((tester) => new ColumnEvidence(tester))
+  const findNoRecord = compileNoRecords(file, testers)
   const isGuessed = source.prepared.encoding !== 'UTF-8'
   let whole = true
   let misread = false
@@ -96,8 +100,9 @@ function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Dra
     misread ||= isGuessed && MISREAD.test(reader.text)
     while (reader.next()) {
       if (isGuessed && MISREAD.test(reader.text)) misread = true
+      if (isRemoved(reader, findNoRecord)) continue
       if (!isWhole(reader, columns.width)) {
-        if (reader.fault !== undefined || !isEmpty(reader.cells.slice(0, reader.count))) whole = false
+        whole = false
         continue
       }
       for (let field = 0; field < evidence.length; field++) {
@@ -109,25 +114,32 @@ function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Dra
   return {
     file,
     testers,
+    findNoRecord,
     repairs: evidence.map((each) => each.decide()),
     references: testers.map(() => undefined),
     isWhole: whole,
   }
 }
 
-/** Whether a row has no values. */
-export function isEmpty(cells: readonly string[]): boolean {
-  return cells.every((cell) => cell.trim() === '')
+function isRemoved({ fault, cells, count }: CsvReader, find: FindNoRecord): boolean {
+  return fault === undefined && find(cells, count)?.isCertain === true
 }
 
-function collectValues({ file, testers, repairs }: Draft, field: number): ReferencedValues {
+/** Reads the records whose values can be assigned to columns. */
+function readRecords({ file, findNoRecord }: Draft, take: (cells: readonly string[]) => void): void {
+  withReader(file.source, file.separator, (reader) => {
+    while (reader.next())
+      if (isWhole(reader, file.columns.width) && !isRemoved(reader, findNoRecord)) take(reader.cells)
+  })
+}
+
+function collectValues(draft: Draft, field: number): ReferencedValues {
+  const { file, testers, repairs } = draft
   const values = new ReferencedValues()
   const position = file.columns.positions[field] ?? -1
-  withReader(file.source, file.separator, (reader) => {
-    while (nextWhole(reader, file.columns)) {
-      const cell = reader.cells[position] ?? ''
-      values.add((repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim())
-    }
+  readRecords(draft, (cells) => {
+    const cell = cells[position] ?? ''
+    values.add((repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim())
   })
   return values
 }
@@ -136,31 +148,29 @@ function repairOne(cell: string, tester: FieldTester | undefined, repair: Column
   return tester === undefined || repair === undefined ? undefined : repairValue(cell, tester, repair)
 }
 
-function countReferences({ file, testers, repairs, references }: Draft): void {
+function countReferences(draft: Draft): void {
+  const { file, testers, repairs, references } = draft
   if (references.every((each) => each === undefined)) return
   const { positions } = file.columns
-  withReader(file.source, file.separator, (reader) => {
-    while (nextWhole(reader, file.columns)) {
-      for (const [field, reference] of references.entries()) {
-        if (reference === undefined) continue
-        const cell = reader.cells[positions[field] ?? -1] ?? ''
-        const value = (repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim()
-        if (value !== '') reference.values.refer(reference.column, value)
-      }
+  readRecords(draft, (cells) => {
+    for (const [field, reference] of references.entries()) {
+      if (reference === undefined) continue
+      const cell = cells[positions[field] ?? -1] ?? ''
+      const value = (repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim()
+      if (value !== '') reference.values.refer(reference.column, value)
     }
   })
 }
 
-function finish({ file, testers, repairs, references, isWhole: whole }: Draft): FilePlan {
+function finish({ file, testers, findNoRecord, repairs, references, isWhole: whole }: Draft): FilePlan {
   const { dialect } = file.source.resource
-  const { columns, separator, source } = file
+  const { separator, source } = file
   return {
     file,
     // A name such as learners.tsv says that tabs are meant. A row that cannot be split stays as it is.
     separates:
       whole && separator !== ',' && dialect.delimiter === undefined && !/\.tsv(?:\.gz)?$/i.test(source.name),
-    // The row of a single column is a value.
-    removesEmpty: columns.width > 1,
+    findNoRecord,
     repair: (field, cell) => {
       const repaired = repairOne(cell, testers[field], repairs[field])
       const reference = references[field]

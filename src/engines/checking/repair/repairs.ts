@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
 import { UserError } from '../../../foundation/faults/user-error.ts'
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import type { CheckRequest } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
-import { count, formatNumber } from '../report/report.ts'
-import type { ChangeGroup } from './change-list.ts'
+import type { ChangeGroup, LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
 import { chooseFixFolder, type Fixed, fixFiles } from './fix.ts'
 import { chooseMarkFolder, type MarkInput, markFiles } from './mark.ts'
@@ -73,6 +73,7 @@ export class Repairs {
       list: join(folder, CHANGES),
       changes: this.#fixed.changes,
       groups: this.#fixed.groups,
+      left: this.#fixed.left,
     }
     return { ...(fixed && { fixed }), ...(this.#marked && { marked: this.#marked }) }
   }
@@ -80,15 +81,17 @@ export class Repairs {
   /** What was corrected, as lines for a terminal. */
   describeFixes(): string[] {
     if (this.#fixed === undefined || this.#fixFolder === undefined) return []
-    const { changes, groups } = this.#fixed
+    const { changes, groups, left } = this.#fixed
     const { path } = this.#fixFolder
-    if (changes === 0) return [`Nothing was changed. Copies of the files are in ${path}.`]
+    const notes = left.map(describeLeft)
+    if (changes === 0) return [`Nothing was changed. Copies of the files are in ${path}.`, ...notes]
     const shown = [...groups].sort((one, other) => other.count - one.count).slice(0, SHOWN)
     const more = groups.length - shown.length
     return [
       `${count(changes, 'change')}, listed in ${join(path, CHANGES)}:`,
       ...shown.map((group) => `  ${describeGroup(group)}`),
       ...(more > 0 ? [`  and ${count(more, 'other kind')} of changes`] : []),
+      ...notes,
       `The corrected copies are in ${path}. This is left in them:`,
     ]
   }
@@ -99,7 +102,15 @@ export class Repairs {
   }
 }
 
+/** The check reports every such row; this says why it is still there. */
+function describeLeft({ file, line, why, count: number }: LeftRows): string {
+  return `Left, because it may be a record: ${file}:${line}: ${why}${describeTimes(number)}`
+}
+
 function describeGroup({ file, field, why, count: number }: ChangeGroup): string {
-  const times = number === 1 ? '' : ` (${formatNumber(number)} times)`
-  return `${file}${field === undefined ? '' : `, ${field}`}: ${why}${times}`
+  return `${file}${field === undefined ? '' : `, ${field}`}: ${why}${describeTimes(number)}`
+}
+
+function describeTimes(number: number): string {
+  return number === 1 ? '' : ` (${formatNumber(number)} times)`
 }

@@ -1,32 +1,17 @@
-// The child process that marks or corrects files, which `return-files.ts` starts. It does one order and exits.
+// The child process that marks or corrects files, which `return-files.ts` starts.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { zip } from '@cj-tech-master/excelts/archive'
-import { UserError } from '../../../foundation/faults/user-error.ts'
 import { readFindings } from '../check-files.ts'
-import { isDiskFull } from '../process/limits.ts'
+import { serveOrder } from '../process/serve-order.ts'
 import { CHANGES } from './changes-name.ts'
 import { chooseFixFolder, fixFiles } from './fix.ts'
 import { chooseMarkFolder, markFiles } from './mark.ts'
-import type { ReturnOrder, ReturnReport } from './return-messages.ts'
+import type { ReturnOrder } from './return-messages.ts'
 
-// A killed parent takes no copies.
-process.once('disconnect', () => process.exit(1))
-process.once('message', (order: ReturnOrder) => {
-  void carryOut(order).then((report) => process.send?.(report, () => process.exit()))
-})
-
-async function carryOut(order: ReturnOrder): Promise<ReturnReport> {
-  try {
-    return { kind: 'done', path: await writeCopies(order) }
-  } catch (error) {
-    if (isDiskFull(error instanceof UserError ? error.cause : error)) return { kind: 'disk' }
-    if (error instanceof UserError) return { kind: 'refused', faults: error.faults }
-    throw error
-  }
-}
+serveOrder(writeCopies)
 
 async function writeCopies({ form, request, output, checked }: ReturnOrder): Promise<string> {
   const { definition, files } = request

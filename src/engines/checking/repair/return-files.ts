@@ -1,12 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { UserError } from '../../../foundation/faults/user-error.ts'
-import { entryOf, runInChild } from '../../../foundation/jobs/child.ts'
+import { entryOf } from '../../../foundation/jobs/child.ts'
 import { type CheckRequest, checkFiles } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
-import { CheckFailed, DEFAULT_LIMITS, DISK_FULL, type Limits } from '../process/limits.ts'
-import { assertWithin, describeEnd } from '../process/watch.ts'
-import type { ReturnOrder, ReturnReport } from './return-messages.ts'
+import { DEFAULT_LIMITS, type Limits } from '../process/limits.ts'
+import { runOrder } from '../process/run-order.ts'
+import type { ReturnOrder } from './return-messages.ts'
 
 /** What is made of checked files: a workbook or CSV files with the findings beside each row, or corrected copies. */
 export type ReturnedForm = 'workbook' | 'marked' | 'corrected'
@@ -39,7 +38,13 @@ export async function returnFiles(
   const output = join(folder, 'output')
   await mkdir(output, { mode: 0o700 })
   const order = (checked?: ReturnOrder['checked']) =>
-    runReturn({ form, request, output, checked }, { folder, limits, deadline, signal })
+    runOrder<string>(ENTRY, { form, request, output, checked } satisfies ReturnOrder, {
+      folder,
+      output,
+      limits,
+      deadline,
+      signal,
+    })
   if (form === 'corrected') return await order()
   const checkOptions = { limits, temporary: folder, ...(signal !== undefined && { signal }) }
   const { summary, path, dispose } = await checkFiles(request, checkOptions)
@@ -48,35 +53,4 @@ export async function returnFiles(
   } finally {
     await dispose()
   }
-}
-
-interface Surroundings {
-  readonly folder: string
-  readonly limits: Limits
-  readonly deadline: number
-  readonly signal: AbortSignal | undefined
-}
-
-async function runReturn(order: ReturnOrder, { folder, limits, deadline, signal }: Surroundings) {
-  return await runInChild<ReturnReport, string>({
-    entry: ENTRY,
-    memoryBytes: limits.memoryBytes,
-    youngMegabytes: 8,
-    environment: { TMPDIR: folder, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
-    advanced: true,
-    signal,
-    order: async () => order,
-    onMessage(report, { resolve, reject }) {
-      switch (report.kind) {
-        case 'done':
-          return resolve(report.path)
-        case 'refused':
-          return reject(new UserError(report.faults))
-        case 'disk':
-          return reject(new CheckFailed(DISK_FULL))
-      }
-    },
-    watch: (pid) => assertWithin(pid, order.output, limits, deadline),
-    onEnd: (end, { reject }) => reject(describeEnd(end, limits)),
-  })
 }

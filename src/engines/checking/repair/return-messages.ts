@@ -1,4 +1,3 @@
-import type { Fault } from '../../../foundation/faults/user-error.ts'
 import type { CheckRequest } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
 import type { CheckSummary } from '../engine/summary.ts'
@@ -12,9 +11,3 @@ export interface ReturnOrder {
   /** What the check of the files has found, for marked copies. */
   readonly checked?: { readonly summary: CheckSummary; readonly findings: string } | undefined
 }
-
-/** The messages from it. */
-export type ReturnReport =
-  | { readonly kind: 'done'; readonly path: string }
-  | { readonly kind: 'refused'; readonly faults: readonly Fault[] }
-  | { readonly kind: 'disk' }

@@ -54,14 +54,8 @@ export function withReader<T>(
 export function openReader({ resource, prepared }: SourceFile, separator: string | undefined) {
   const source = new FileSource(prepared.path)
   const known = resource.fields.map(({ name }) => name)
-  const options = { known, separator, hasNul: prepared.hasNul, chunk: 1 << 18 }
+  const options = { known, separator, hasNul: prepared.hasNul }
   return { reader: new CsvReader(source.read, options), close: () => source.close() }
-}
-
-/** Moves to the next record whose values can be assigned to columns; false after the last one. */
-export function nextWhole(reader: CsvReader, { width }: Columns): boolean {
-  while (reader.next()) if (isWhole(reader, width)) return true
-  return false
 }
 
 /** Whether the values of the current record can be assigned to columns. */

@@ -41,7 +41,7 @@ export async function prepareSources(
 
 /** Opens a file, whose header is read; `undefined` if that is not possible. Close it. */
 export function openSource({ resource, name, prepared }: SourceFile): OpenFile | undefined {
-  const file = openFile(prepared, name, resource, CHUNK)
+  const file = openFile(prepared, name, resource)
   if (file.fault === undefined) return file
   file.close()
   return undefined

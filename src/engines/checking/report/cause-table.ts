@@ -1,5 +1,5 @@
+import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { describeCause, describeRest, placeOf, type ShownCause } from './causes.ts'
-import { formatNumber } from './report.ts'
 
 /** The causes that a terminal shows. */
 const SHOWN_CAUSES = 15

@@ -1,5 +1,5 @@
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
-import { count, formatNumber } from './report.ts'
 
 /** What is shown of a cause, of a check on this machine or from a service. */
 export interface ShownCause {

@@ -1,15 +1,14 @@
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import type { Cause, CodeSummary } from '../engine/summary.ts'
 import { summariseMessage } from '../explain.ts'
 import { placeOf } from './causes.ts'
 import { collectShown } from './collect.ts'
 import { SCRIPT, STYLE } from './html-assets.ts'
 import {
-  count,
   describeChanges,
   describeShare,
   describeSubject,
   describeVerdict,
-  formatNumber,
   listGaps,
   type ReportedFinding,
   type ReportInput,

@@ -1,5 +1,6 @@
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { nameFile } from '../engine/name-file.ts'
-import type { CheckSummary, Finding, SpareFile } from '../engine/summary.ts'
+import { type CheckSummary, EMPTY_NOTE, type Finding, type SpareFile } from '../engine/summary.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
 
 /** A finding and, if there is an earlier run, its comparison with that. */
@@ -25,15 +26,6 @@ export const SHOWN_OF_CODE = 1000
 /** The findings of each cause that are shown in any case. */
 export const SHOWN_OF_CAUSE = 100
 
-/** `1 error`, `2,431 errors`. */
-export function count(number: number, noun: string): string {
-  return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`
-}
-
-export function formatNumber(number: number): string {
-  return number.toLocaleString('en-NZ')
-}
-
 /** The verdict in one sentence: what was found, in what, and what was not checked. */
 export function describeVerdict(summary: CheckSummary): string {
   const { errors, warnings, files } = summary
@@ -44,6 +36,9 @@ export function describeVerdict(summary: CheckSummary): string {
       ? 'No findings'
       : `${errors === 0 ? 'No errors' : count(errors, 'error')} and ${warnings === 0 ? 'no warnings' : count(warnings, 'warning')}`
   const absent = describeAbsent(summary)
+  // Some of the findings are that files are missing, or cannot be read.
+  if (errors + warnings > 0 && checked < files.length)
+    return `${what}. ${count(checked, 'file')} ${checked === 1 ? 'was' : 'were'} checked; ${absent}.`
   const where = checked === 1 ? 'the file that was checked' : `the ${checked} files that were checked`
   return `${what} in ${where}${absent === '' ? '' : `; ${absent}`}.`
 }
@@ -96,6 +91,7 @@ export function listGaps({ codes, notRun, files, unread, spare, undecided }: Che
     ...files
       .filter(({ state }) => state !== 'checked')
       .map(({ file, state }) => (state === 'missing' ? `${file} is missing.` : `${file} cannot be read.`)),
+    ...files.filter(({ notes }) => notes.includes(EMPTY_NOTE)).map(({ file }) => `${file} has no records.`),
     ...unread.map((name) => `${name} was not read: the definition has no such file.${advice}`),
     ...spare.map(describeSpare),
     ...groupByReason(notRun),
@@ -135,7 +131,10 @@ export function groupByReason(notRun: CheckSummary['notRun']): string[] {
 }
 
 /** One sentence for each field whose unknown values kept checks from running. */
-function groupByField(undecided: CheckSummary['undecided'], files: CheckSummary['files']): string[] {
+export function groupByField(
+  undecided: CheckSummary['undecided'],
+  files: CheckSummary['files'] = [],
+): string[] {
   const groups = Map.groupBy(undecided, ({ file, field }) => `${file}\n${field}`)
   return [...groups.values()]
     .map((group) => ({ group, most: Math.max(...group.map(({ records }) => records)) }))

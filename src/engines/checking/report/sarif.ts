@@ -23,6 +23,7 @@ export const writeSarif: ReportWriter = async (input, append) => {
   const driver: ToolComponent = {
     name: 'Mahi',
     version: VERSION,
+    // An absolute URI is required, and there is no public site: docs/decisions/0010 says why it is this one.
     informationUri: new URL('docs/checks.md', PACKAGE_ROOT).href,
     rules: summary.codes.map(toRule),
   }

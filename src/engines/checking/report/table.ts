@@ -1,12 +1,11 @@
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { summariseMessage } from '../explain.ts'
 import { alignRows, cut, tabulateCauses } from './cause-table.ts'
 import {
-  count,
   describeChanges,
   describeShare,
   describeSubject,
   describeVerdict,
-  formatNumber,
   listGaps,
   type ReportWriter,
 } from './report.ts'

@@ -1,0 +1,22 @@
+import { UserError } from '../../../foundation/faults/user-error.ts'
+import { isDiskFull } from './limits.ts'
+import type { Report } from './report.ts'
+
+/** Carries out the one order of this child process, which `runOrder` starts, and exits. */
+export function serveOrder<Order, Result>(work: (order: Order) => Promise<Result>): void {
+  // Nobody reads what the child of a killed parent has written.
+  process.once('disconnect', () => process.exit(1))
+  process.once('message', (order: Order) => {
+    void carryOut(() => work(order)).then((report) => process.send?.(report, () => process.exit()))
+  })
+}
+
+async function carryOut<Result>(work: () => Promise<Result>): Promise<Report<Result>> {
+  try {
+    return { kind: 'done', result: await work() }
+  } catch (error) {
+    if (isDiskFull(error instanceof UserError ? error.cause : error)) return { kind: 'disk' }
+    if (error instanceof UserError) return { kind: 'refused', faults: error.faults }
+    throw error
+  }
+}

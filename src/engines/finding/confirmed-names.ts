@@ -1,0 +1,66 @@
+import { hashText, KIND } from './features.ts'
+import { splitWords } from './fold.ts'
+import { type IndexData, isConfirmed, readText } from './index-data.ts'
+
+const SIZES = [3, 4]
+
+/** The character n-grams of words, by their hashes. */
+export function listGrams(words: readonly string[]): ReadonlySet<number> {
+  const line = ` ${words.join(' ')} `
+  const grams = new Set<number>()
+  for (const size of SIZES) {
+    for (let at = 0; at + size <= line.length; at++) grams.add(hashText(line, KIND.gram, at, at + size))
+  }
+  return grams
+}
+
+/**
+ * The names that people have confirmed, by occupation. Few of them are enough for a great effect, because they come
+ * from the titles that will be coded next.
+ */
+export class ConfirmedNames {
+  readonly #index: IndexData
+  /** By occupation: its confirmed names. */
+  readonly #names = new Map<number, number[]>()
+  /** By name: its n-grams, once it has been compared. */
+  readonly #grams = new Map<number, Uint32Array>()
+
+  constructor(index: IndexData) {
+    this.#index = index
+    const { nameKind, occupationNames } = index
+    let occupation = 0
+    for (let name = 0; name < nameKind.length; name++) {
+      while (name >= (occupationNames[occupation + 1] as number)) occupation++
+      if (!isConfirmed(nameKind[name] as number)) continue
+      const names = this.#names.get(occupation) ?? []
+      names.push(name)
+      this.#names.set(occupation, names)
+    }
+  }
+
+  /** The number of occupations that have any. */
+  get size(): number {
+    return this.#names.size
+  }
+
+  /** The greatest cosine of a confirmed name of an occupation and a query, by their n-grams, from 0 to 1. */
+  findSimilarity(occupation: number, query: ReadonlySet<number>): number {
+    let best = 0
+    for (const name of this.#names.get(occupation) ?? []) {
+      const grams = this.#listGrams(name)
+      let shared = 0
+      for (const gram of grams) if (query.has(gram)) shared++
+      if (shared > 0) best = Math.max(best, shared / Math.sqrt(grams.length * query.size))
+    }
+    return best
+  }
+
+  #listGrams(name: number): Uint32Array {
+    const known = this.#grams.get(name)
+    if (known !== undefined) return known
+    const words = splitWords(readText(this.#index.names, name)).map(({ word }) => word)
+    const grams = Uint32Array.from(listGrams(words))
+    this.#grams.set(name, grams)
+    return grams
+  }
+}

@@ -1,0 +1,61 @@
+import { quote } from '../../foundation/text/quote.ts'
+
+/** Rows of a table that are no records, with what several of them do, and how to fix them. */
+export const NO_RECORDS: ReadonlyMap<string, { readonly some: string; readonly fix: string }> = new Map([
+  ['The record is empty.', { some: 'records are empty.', fix: 'Delete the empty rows.' }],
+  ['The row repeats the header.', { some: 'rows repeat the header.', fix: 'Delete the row.' }],
+  [
+    'The row has totals, and is no record.',
+    { some: 'rows have totals, and are no records.', fix: 'Delete the row.' },
+  ],
+])
+const [EMPTY, HEADER, TOTALS] = [...NO_RECORDS.keys()]
+
+/** Why a row is no record; `undefined` if it is one. */
+export function describeNoRecord(
+  cells: readonly string[],
+  count: number,
+  header: readonly string[],
+): string | undefined {
+  const [first = ''] = cells
+  if (isBlank(first)) return isEmpty(cells, count) ? EMPTY : undefined
+  if (first === header[0]) return count === header.length && isSame(cells, header) ? HEADER : undefined
+  // Spreadsheets have them below their records.
+  if (first.length <= LONGEST_TOTAL && TOTAL.test(first))
+    return isHalfEmpty(cells, count) ? TOTALS : undefined
+  return undefined
+}
+
+const TOTAL = /^\s*(?:grand |sub-?)?totals?\s*:?\s*$/i
+const LONGEST_TOTAL = 16
+
+function isSame(cells: readonly string[], header: readonly string[]): boolean {
+  return header.every((name, at) => cells[at] === name)
+}
+
+function isHalfEmpty(cells: readonly string[], count: number): boolean {
+  return cells.slice(0, count).filter(isBlank).length * 2 >= count
+}
+
+function isEmpty(cells: readonly string[], count: number): boolean {
+  for (let at = 1; at < count; at++) if (!isBlank(cells[at])) return false
+  return true
+}
+
+function isBlank(cell: string | undefined): boolean {
+  return cell === undefined || cell === '' || cell.trim() === ''
+}
+
+/** Whether a trimmed cell is an error of a formula, which a spreadsheet program wrote in place of its result. */
+export function isSpreadsheetError(text: string): boolean {
+  return text.startsWith('#') && /^#(?:N\/A|REF!|VALUE!|NAME\?|DIV\/0!|NUM!|NULL!)$/.test(text)
+}
+
+/** Why a row that can be read is probably none that was meant, as a full sentence; `undefined` if nothing is odd. */
+export function describeDoubt(cells: readonly string[], header: readonly string[]): string | undefined {
+  const none = header.length > 1 ? describeNoRecord(cells, cells.length, header) : undefined
+  if (none !== undefined) return none
+  const at = cells.findIndex((cell) => isSpreadsheetError(cell.trim()))
+  if (at === -1) return undefined
+  return `The column ${quote(header[at] ?? '')} has ${cells[at]?.trim()}, an error of a spreadsheet.`
+}

@@ -1,0 +1,20 @@
+let format: Intl.NumberFormat | undefined
+
+/** A number in a sentence: `2,431`. */
+export function formatNumber(number: number): string {
+  // Most numbers of messages are small, and a check can write a million messages.
+  if (Number.isInteger(number) && Math.abs(number) < 1000) return String(number)
+  format ??= new Intl.NumberFormat('en-NZ')
+  return format.format(number)
+}
+
+/** `1 error`, `2,431 errors`. */
+export function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${formatNumber(number)} ${number === 1 ? noun : plural}`
+}
+
+/** A size in a sentence: `12.3 MiB`, `1.5 GiB`. */
+export function formatBytes(bytes: number): string {
+  const mebibytes = bytes / 2 ** 20
+  return mebibytes < 1024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1024).toFixed(1)} GiB`
+}

@@ -1,0 +1,78 @@
+import Type from 'typebox'
+import { type Operation, operation } from '../../api/contract/contract.ts'
+import { describeDocument } from '../../api/contract/describe.ts'
+import { Problem } from '../../api/contract/problems.ts'
+import { document } from '../../api/contract/results.ts'
+import { unsupportedEncoding } from '../../api/request/body.ts'
+import { forSubmission, REFUSALS, refusing } from '../authorize.ts'
+import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
+import { EXAMPLE_FILE } from '../example.ts'
+import type { SubmissionOptions } from '../options.ts'
+import { Refusal } from '../refusal.ts'
+import { renderFile } from '../render.ts'
+import { SubmissionFile, SubmissionFiles } from '../schema.ts'
+import { CONTAINERS } from './contract.ts'
+import { readDigest } from './file-headers.ts'
+import { lookInto, NO_CONTAINER, storeContainer } from './store-container.ts'
+import { TOO_MANY_UPLOADS, takeSlot } from './upload-slot.ts'
+
+/** The files of a submission at once, as people have them. */
+export function putFiles(options: SubmissionOptions): Operation {
+  const { database, definitions, maxUploadBytes, minUploadRate } = options
+  return operation({
+    name: 'put-files',
+    id: 'putSubmissionFiles',
+    summary: 'Upload an archive or a workbook',
+    description:
+      'Replaces files of a submission by those in a ZIP archive, or by the sheets of a workbook (XLSX). Each is recognised by its name, as `mahi check` does; files of the submission that are not in it stay. `notes` say what was guessed, and those of the first file also what was not read. All files are replaced at once: if one is refused, none is.',
+    tag: TAG,
+    method: 'PUT',
+    path: '/submissions/{submissionToken}/files',
+    access: forSubmission(database, 'submissions:write'),
+    limit: 'submissions',
+    request: {
+      path: TOKEN_PATH,
+      header: Type.Object({
+        'Content-Digest': Type.Optional(
+          Type.String({
+            description: 'SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.',
+            maxLength: 1000,
+          }),
+        ),
+      }),
+      body: { stream: CONTAINERS, maxBytes: maxUploadBytes, minRate: minUploadRate },
+    },
+    schemas: { SubmissionFile, SubmissionFiles },
+    responses: {
+      200: describeDocument(SubmissionFiles, 'The stored files.', { files: [EXAMPLE_FILE] }),
+    },
+    problems: {
+      ...SUBMISSION_PROBLEMS,
+      unavailable: TOO_MANY_UPLOADS,
+      'invalid-body':
+        'The archive or workbook is damaged, encrypted or too large, has no file of the definition, two of one kind, or one that is empty. The detail names the file in it.',
+      'malformed-body': 'The chunks of the body are malformed.',
+      'content-too-large': 'The content, or a file in it, is too large.',
+      'unsupported-media-type': 'The content is neither a ZIP archive nor a workbook (XLSX).',
+      ...REFUSALS,
+    },
+  }).handle(async ({ authorized, header, body, request }) => {
+    // RFC 9110, section 14.5: a part must not replace the whole.
+    if (request.headers['content-range'] !== undefined)
+      throw new Problem(
+        'invalid-parameters',
+        'Content-Range is not supported. Send the whole archive or workbook.',
+      )
+    const { encoding, bytes } = body
+    if (encoding !== 'identity') throw unsupportedEncoding(encoding, ['identity'])
+    const digest = readDigest(header['Content-Digest'])
+    const slot = takeSlot(request)
+    const stored = lookInto(bytes, async (content, isContainer) => {
+      if (!isContainer) throw new Refusal('unsupported', NO_CONTAINER)
+      const upload = { submission: authorized, content, ...(digest !== undefined && { digest }) }
+      return await storeContainer(options, request, upload)
+    })
+    const files = await refusing(stored).finally(() => slot.release())
+    return document({ files: files.map((file) => renderFile(definitions, authorized.definition, file)) })
+  })
+}
