@@ -215,6 +215,27 @@ describe('a restore', () => {
     expect(await withDatabase(url, countLater)).toBe(0)
   })
 
+  test('waits for a change of another process that is not complete', async () => {
+    const { url, file } = await makeBackup()
+    const begun = Promise.withResolvers<void>()
+    const ending = Promise.withResolvers<void>()
+    const changed = withDatabase(url, (database) =>
+      database.write('keys', async (writer) => {
+        await writer.run(`update revision set changed = 1 where name = 'run'`)
+        begun.resolve()
+        await ending.promise
+      }),
+    )
+    await begun.promise
+    const prepare = async () => {
+      // The switch comes after this.
+      setTimeout(ending.resolve, 300)
+    }
+    await restore(url, file, { replace: true, prepare })
+    await changed
+    expect(await withDatabase(url, countLater)).toBe(0)
+  })
+
   test('that fails changes nothing and leaves nothing behind', async () => {
     const { url, file } = await makeBackup()
     const before = await describeAll(url)

@@ -1,5 +1,6 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { say } from '../foundation/command-line/terminal.ts'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
@@ -114,11 +115,18 @@ async function backUpSqlite(path: string, file: string): Promise<void> {
   checkSqlite(file)
 }
 
-/** SQLite's online backup copies a consistent state, and appears as one transaction to readers of the target. */
+/** Pause between two attempts to copy while another process writes, in milliseconds. */
+const RETRY_PAUSE = 25
+
+/**
+ * SQLite's online backup copies a consistent state, and appears as one transaction to readers of the target. It waits
+ * until nobody else writes to the target, then holds its lock to the end.
+ */
 export async function copyPages(from: string, to: string): Promise<void> {
   const source = new Sqlite(from, { readonly: true, fileMustExist: true })
   try {
-    await source.backup(to)
+    // A locked target is no error to the driver: it reports that all of zero pages are copied.
+    while ((await source.backup(to)).totalPages === 0) await sleep(RETRY_PAUSE)
   } finally {
     source.close()
   }
