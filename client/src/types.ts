@@ -1319,6 +1319,8 @@ export interface Overview {
   jobs?: OverviewJobs[]
   /** All keys. */
   keys?: OverviewKey[]
+  /** Valid keys that expire within 30 days and that no other key replaces, without those of sessions. */
+  expiringKeys?: number
   /** Refused credentials by reason, since this process started. */
   refusals?: Record<string, number>
 }

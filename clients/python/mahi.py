@@ -1423,6 +1423,8 @@ class Overview(TypedDict, total=False):
     jobs: List[OverviewJobs]
     #: All keys.
     keys: List[OverviewKey]
+    #: Valid keys that expire within 30 days and that no other key replaces, without those of sessions.
+    expiringKeys: int
     #: Refused credentials by reason, since this process started.
     refusals: Dict[str, int]
 

@@ -1,4 +1,5 @@
-import { countValidKeys } from '../api/access/keys.ts'
+import { countUnreplaced, EXPIRING_DAYS, listValid } from '../api/access/expiring-keys.ts'
+import { listKeys } from '../api/access/keys.ts'
 import type { Metrics } from '../api/telemetry/metrics.ts'
 import { readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
@@ -6,12 +7,9 @@ import { countJobs } from '../foundation/jobs/queue.ts'
 import { countOrphans } from '../submissions/retention/orphans.ts'
 import { countEndings, type Ending, type EndingCount } from '../submissions/runs/run-counts.ts'
 import { type BackupState, readBackupState } from './backups.ts'
-import { EXPIRING_DAYS } from './status.ts'
 
 /** How long a reading is reused, in milliseconds: the gauges of one scrape share a query. */
 const FRESH = 1_000
-
-const DAY = 86_400_000
 
 type ByKind = Readonly<Record<string, number>>
 
@@ -96,7 +94,7 @@ export function reportState(database: Database, metrics: Metrics): void {
   metrics.gauge('mahi_keys_valid', 'API keys that are valid.', async () => (await look())?.valid)
   metrics.gauge(
     'mahi_keys_expiring',
-    `Valid API keys that expire within ${EXPIRING_DAYS} days.`,
+    `Valid API keys that expire within ${EXPIRING_DAYS} days and that no other key replaces.`,
     async () => (await look())?.expiring,
   )
 }
@@ -113,7 +111,7 @@ async function readState(reader: Reader): Promise<State> {
       index: 0,
       ...Object.fromEntries(jobs.map((job) => [job.kind, value(job)])),
     })
-  const keys = await countValidKeys(reader, now, now + EXPIRING_DAYS * DAY)
+  const keys = await listKeys(reader)
   return {
     waiting: byKind(({ waiting }) => waiting),
     running: byKind(({ running }) => running),
@@ -122,7 +120,7 @@ async function readState(reader: Reader): Promise<State> {
     endings: await countEndings(reader),
     indexFailed: (await readIndexState(reader)).failure === undefined ? 0 : 1,
     backup: await readBackupState(reader, now),
-    valid: keys.valid,
-    expiring: keys.expiring,
+    valid: listValid(keys, now).length,
+    expiring: countUnreplaced(keys, now),
   }
 }

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { type Audit, REFUSAL_REASONS } from '../api/access/audit.ts'
+import { countUnreplaced, EXPIRING_DAYS } from '../api/access/expiring-keys.ts'
 import { listKeys } from '../api/access/keys.ts'
 import { withScope } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
@@ -58,6 +59,11 @@ const Overview = Type.Object(
     runs: counts('Validation runs by status.'),
     jobs: listOf(OverviewJobs, 'OverviewJobs', 'The queue.'),
     keys: listOf(OverviewKey, 'OverviewKey', 'All keys.'),
+    expiringKeys: Type.Optional(
+      count(
+        `Valid keys that expire within ${EXPIRING_DAYS} days and that no other key replaces, without those of sessions.`,
+      ),
+    ),
     refusals: counts('Refused credentials by reason, since this process started.'),
   },
   { description: 'What an operator sees at a glance.' },
@@ -79,6 +85,7 @@ const EXAMPLE = {
       expires: '2027-06-30T23:59:59.000Z',
     },
   ],
+  expiringKeys: 0,
   refusals: { expired: 2 },
 }
 
@@ -98,11 +105,12 @@ export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>):
     responses: { 200: describeDocument(Overview, 'The state.', EXAMPLE) },
     problems: COMMON_PROBLEMS,
   }).handle(async () => {
+    const now = Date.now()
     const [keys, submissions, runs, jobs] = await Promise.all([
       listKeys(database),
       countSubmissions(database),
       countRuns(database),
-      countJobs(database, Date.now()),
+      countJobs(database, now),
     ])
     return document({
       version: VERSION,
@@ -125,6 +133,7 @@ export function getOverview(database: Database, audit: Pick<Audit, 'refusals'>):
         ...nameTime('revoked', revoked),
         ...nameTime('used', used),
       })),
+      expiringKeys: countUnreplaced(keys, now),
       refusals: Object.fromEntries(
         REFUSAL_REASONS.map((reason) => [reason, audit.refusals[reason]] as const).filter(
           ([, number]) => number > 0,

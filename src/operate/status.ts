@@ -1,6 +1,7 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type KeyDescription, listKeys, SESSION_LIFETIME } from '../api/access/keys.ts'
+import { listExpiring, listValid } from '../api/access/expiring-keys.ts'
+import { listKeys } from '../api/access/keys.ts'
 import { readIndexState } from '../catalogue/search/index-store.ts'
 import type { Database, Reader } from '../foundation/database/database.ts'
 import { readRevisions } from '../foundation/database/revisions.ts'
@@ -12,11 +13,6 @@ import { countByKey } from '../submissions/encryption/reencrypt.ts'
 import { countRuns } from '../submissions/findings/runs.ts'
 import { type BackupRecord, listBackups } from './backups.ts'
 import { listTables } from './tables.ts'
-
-const DAY = 86_400_000
-
-/** Days before its expiry from which a key is listed as expiring. */
-export const EXPIRING_DAYS = 30
 
 export interface Status {
   readonly version: string
@@ -148,38 +144,18 @@ async function readQueue(reader: Reader, now: number): Promise<Pick<Status, 'que
 export async function readKeys(reader: Reader, now: number): Promise<Status['keys']> {
   const all = await listKeys(reader)
   const alive = all.filter(({ revoked }) => revoked === null)
-  const valid = alive.filter(({ expires }) => expires > now)
+  const valid = listValid(all, now)
   return {
     valid: valid.length,
     expired: alive.length - valid.length,
     revoked: all.length - alive.length,
-    expiring: valid
-      .filter(
-        ({ created, expires }) =>
-          expires <= now + EXPIRING_DAYS * DAY && expires - created > SESSION_LIFETIME,
-      )
-      .sort((a, b) => a.expires - b.expires)
-      .map((key) => {
-        const { id, client, expires } = key
-        const successor = findSuccessor(key, valid)
-        const replaced = successor === undefined ? {} : { replacedBy: successor.id }
-        return { id, clientId: client, expires: formatTimestamp(expires), ...replaced }
-      }),
+    expiring: listExpiring(all, now).map(({ key: { id, client, expires }, successor }) => ({
+      id,
+      clientId: client,
+      expires: formatTimestamp(expires),
+      ...(successor !== undefined && { replacedBy: successor.id }),
+    })),
   }
-}
-
-/** The key that can do the same for the same client, and is valid for longer, as one that `keys rotate` has made. */
-function findSuccessor(old: KeyDescription, valid: readonly KeyDescription[]): KeyDescription | undefined {
-  const holdsAll = (all: readonly string[], some: readonly string[]) =>
-    some.every((each) => all.includes(each))
-  return valid.find(
-    ({ client, created, expires, scopes, eids }) =>
-      client === old.client &&
-      created >= old.created &&
-      expires > old.expires &&
-      holdsAll(scopes, old.scopes) &&
-      holdsAll(eids, old.eids),
-  )
 }
 
 /** The status as text, with one item per line. */

@@ -99,20 +99,6 @@ export async function listKeys(reader: Reader): Promise<KeyDescription[]> {
 /** Keys that were made for this long at most, in milliseconds, are those of sessions: nobody needs to renew them. */
 export const SESSION_LIFETIME = 12 * 3_600_000
 
-/** Counts the valid keys, and those of them that somebody must renew by a time, both in milliseconds since 1970. */
-export async function countValidKeys(
-  reader: Reader,
-  now: number,
-  by: number,
-): Promise<{ valid: number; expiring: number }> {
-  const row = await reader.get<{ valid: number; expiring: number }>(
-    `select count(*) as valid, count(case when expires <= $2 and expires - created > ${SESSION_LIFETIME} then 1 end) as expiring
-     from api_key where revoked is null and expires > $1`,
-    [now, by],
-  )
-  return row ?? { valid: 0, expiring: 0 }
-}
-
 /** The caller that a key identifies while it is valid. */
 export async function findValidKey(reader: Reader, id: string, now: number): Promise<Principal | undefined> {
   const row = await reader.get<KeyRow>(

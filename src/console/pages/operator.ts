@@ -1,6 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
 import type { RefusalReason } from '../../api/access/audit.ts'
-import { SESSION_LIFETIME } from '../../api/access/keys.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
@@ -11,8 +10,6 @@ import { Day, Time } from '../time.ts'
 import { describeReturnLink } from './describe-return.ts'
 
 export const operatorPages: readonly Route[] = [{ method: 'GET', path: '/operator', handle: showOperator }]
-
-const DAY = 86_400_000
 
 const REVISION_COLUMNS = ['Revision', 'When', 'Command', { name: 'Records', number: true }]
 const KEY_COLUMNS = ['Id', 'Client', 'Scopes', 'Organisations', 'Last used', 'Expires']
@@ -49,7 +46,7 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
     // Without its scope, an operator sees the rest.
     principal.scopes.has('occupations:read') ? listRevisions(api, REVISIONS) : { revisions: [] },
   ])
-  const { version, database, submissions, runs, jobs, keys, refusals } = overview
+  const { version, database, submissions, runs, jobs, keys, expiringKeys, refusals } = overview
   const refused = Object.entries(refusals).map(
     ([reason, number]) => [REASONS[reason as RefusalReason], number] as const,
   )
@@ -57,13 +54,9 @@ async function showOperator({ services, api, principal }: Context): Promise<Show
     oldest === undefined ? [] : [describeWaiting(kind, waiting, oldest)],
   )
   const live = keys.filter((key) => key.revoked === undefined && Date.parse(key.expires) > now)
-  const expiring = live.filter(({ created, expires }) => {
-    const end = Date.parse(expires)
-    return end < now + 30 * DAY && end - Date.parse(created) > SESSION_LIFETIME
-  })
   const warning =
-    expiring.length > 0 &&
-    html`, <strong class="warning">${expiring.length} of them ${expiring.length === 1 ? 'expires' : 'expire'} within 30 days</strong>`
+    expiringKeys > 0 &&
+    html`, <strong class="warning">${formatNumber(expiringKeys)} of them ${expiringKeys === 1 ? 'expires' : 'expire'} within 30 days, and nothing replaces ${expiringKeys === 1 ? 'it' : 'them'}</strong>`
   const health =
     ready.statusCode === 200 ? 'Ready' : html`<strong class="warning">${readProblem(ready).detail}</strong>`
   return {
