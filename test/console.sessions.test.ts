@@ -400,7 +400,14 @@ test('the operator sees health and refused credentials by reason', async () => {
     await enqueue(writer, { kind: 'retention', subject: '', eid: '' })
     for (const subject of ['1', '2']) await enqueue(writer, { kind: 'purge', subject, eid: '' })
   })
+  for (const expires of [1, 2, 1000])
+    await service.createKey({
+      client: expires === 1 ? 'alone' : 'replaced',
+      expires: Date.now() + expires * 86_400_000,
+    })
   const { body } = await send({ url: '/console/operator', headers: { cookie: await signIn(key) } })
+  // The keys of the service and of the operator end tomorrow too.
+  expect(body).toContain('3 of them expire within 30 days, and nothing replaces them</strong>')
   expect(body).toContain('<dd>Ready</dd>')
   expect(body).toMatch(/<li>1 retention job, waiting since <time [^>]+>[^<]+ UTC<\/time><\/li>/)
   expect(body).toMatch(/<li>2 purge jobs, the oldest waiting since <time [^>]+>[^<]+ UTC<\/time><\/li>/)

@@ -45,7 +45,8 @@ test('the queue, the keys and the search index are reported as they are', async 
     })
     expect(await claim(database, 'worker', ['run'])).toMatchObject({ attempts: 1 })
     await createKey(database, { client: 'soon', expires: now + 86_400_000 })
-    await createKey(database, { client: 'years', expires: now + 1000 * 86_400_000 })
+    await createKey(database, { client: 'replaced', expires: now + 86_400_000 })
+    await createKey(database, { client: 'replaced', expires: now + 1000 * 86_400_000 })
   })
   await mahi.runJson(['occupations', 'index'])
   const port = await findFreePort()
@@ -58,9 +59,9 @@ test('the queue, the keys and the search index are reported as they are', async 
     'mahi_jobs_running{kind="run"} 1',
     'mahi_jobs_waiting{kind="purge"} 0',
     'mahi_jobs_oldest_seconds{kind="purge"} 0',
-    // Two of a day, of which the filled database has one.
     'mahi_orphans_total{table="file_chunk"} 0',
-    'mahi_keys_valid 3',
+    'mahi_keys_valid 4',
+    // Of three that end tomorrow, one of which is that of the filled database, another key replaces one.
     'mahi_keys_expiring 2',
     'mahi_search_index_behind_seconds 0',
     'mahi_search_index_failed 0',
