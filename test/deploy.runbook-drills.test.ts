@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../client/src/index.ts'
 import { createKey } from '../src/api/access/keys.ts'
+import { publishResults } from '../src/submissions/findings/publish.ts'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { Installation, type RunningCommand, until } from './support/command.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
@@ -13,6 +14,7 @@ import { ask, Load } from './support/load.ts'
 import { PausableProxy } from './support/pausable-proxy.ts'
 import { hasRedisServer, OwnRedis } from './support/redis.ts'
 import { Operator, serveWithMetrics } from './support/runbook.ts'
+import { sourceOf } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 /** Waits until a condition of an alert holds, or no longer does. */
@@ -204,6 +206,65 @@ describe('procedures for a process, step by step', () => {
     const rest = new Load([url, other.url], questions, { callers: 4 })
     await rest.untilMore('ok', 40)
     expect((await rest.stop()).otherwise).toEqual([])
+  })
+
+  test('MahiTurnsAway and MahiClientsLeave: a client begins downloads and stops reading them', async () => {
+    const service = await startService({ ...UNLIMITED, RATE_LIMIT_SUBMISSIONS: 'off' })
+    const { mahi, url, headers, token, command, read, operator } = service
+    // More than the system accepts for a reader that has stopped.
+    const recordText = 'x'.repeat(2_000)
+    const entries = Array.from({ length: 8_000 }, (_, index) => ({ localId: `L${index}`, recordText }))
+    await withDatabase(mahi.databaseUrl, (database) =>
+      publishResults(database, sourceOf(entries), { eid: '1001', returnId: 'R1', token }),
+    )
+    const { key } = await withDatabase(mahi.databaseUrl, (database) =>
+      createKey(database, { client: 'slow', eids: ['1001'], expires: Date.now() + 86_400_000 }),
+    )
+    const path = `/v1/submissions/${token}/validation-results`
+    const download = async (credential: string) => {
+      const response = await fetch(url + path, {
+        headers: { 'x-api-key': credential, eid: '1001', accept: 'application/x-ndjson' },
+      })
+      await response.body?.cancel()
+      return response.status
+    }
+    const stopped = Array.from({ length: 16 }, () => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+      onTestFinished(() => {
+        socket.destroy()
+      })
+      socket.pause()
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: a\r\nX-API-Key: ${key}\r\nEID: 1001\r\nAccept: application/x-ndjson\r\n\r\n`,
+      )
+      return socket
+    })
+    await reached(async () => (await read('mahi_budget_used', 'budget="streams"')) === stopped.length)
+
+    // MahiTurnsAway: the downloads of this client, and of no other, find no room.
+    expect(await download(key)).toBe(503)
+    expect(await download(headers['x-api-key'] ?? '')).toBe(200)
+    expect(await read('mahi_http_requests_total', 'status="503"')).toBe(1)
+    expect(await read('mahi_budget_refused_total')).toBe(1)
+    expect(await read('mahi_budget_refused_total', 'budget="streams"')).toBe(1)
+    expect(await read('mahi_requests_overdue_total')).toBe(0)
+    const [refused] = await command.output(/^.*"status":503.*$/m)
+    expect(JSON.parse(refused)).toMatchObject({ operation: 'validation-results', client: 'slow' })
+    expect((await operator.run('MahiTurnsAway', 'mahi status')).stdout).toMatch(/^Disk .* free$/m)
+
+    // MahiClientsLeave: once it has read nothing for long enough, a connection of it makes room for another request.
+    await reached(async () => (await download(key)) === 200)
+    await reached(async () => (await read('mahi_http_responses_incomplete_total', 'outcome="cut-off"')) >= 1)
+    const [cut] = await command.output(/^.*"outcome":"cut-off".*$/m)
+    const { id, client, operation } = JSON.parse(cut) as Record<string, string>
+    expect([client, operation]).toEqual(['slow', 'validation-results'])
+    expect(
+      command.stdout.split('\n').filter((line) => line.includes(`"${id}"`) && line.includes('"err"')),
+    ).toEqual([])
+    // The client reads what it asked for.
+    for (const socket of stopped) socket.resume()
+    await reached(async () => (await read('mahi_budget_used', 'budget="streams"')) === 0)
+    expect(await download(key)).toBe(200)
   })
 })
 
