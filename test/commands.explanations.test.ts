@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer, request as makeRequest } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
 import { count } from '../src/foundation/text/format-number.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
 import { Installation } from './support/command.ts'
@@ -99,7 +102,7 @@ test('mahi submit says what else was checked, what can be explained, and that th
   expect(checked.code).toBe(0)
   expect(checked.stderr.split('\n').slice(-6)).toEqual([
     expect.stringMatching(
-      /^Also checked, from earlier uploads: courses \(1 record, \d+ \w+ \d{4}, \d\d:\d\d\)\.$/,
+      /^Also checked, from other uploads: courses \(1 record, \d+ \w+ \d{4}, \d\d:\d\d\)\.$/,
     ),
     expect.stringMatching(`^Submission ${token}, run \\d: 0 errors and 3 warnings\\.$`),
     'Codes of the warnings: LEA-remark, LEA-note.',
@@ -141,6 +144,88 @@ test('mahi submit reports a run that has read the files that it sent, also if an
     expect.stringMatching(/^Submission \S+, run 2: 0 errors and 0 warnings\.$/m),
   ])
 })
+
+test('mahi submit says which checked files are not those that it sent, and which have changed since', async () => {
+  const { service, definition, provider } = await startCollection({}, { works: false })
+  const target = `http://127.0.0.1:${await listen(service)}`
+  const [mine, theirs] = [makeLearners({ records: 3 }), makeLearners({ records: 4 })]
+  // Somebody else replaces a file before the run of the command is requested.
+  const url = await startProxy(target, async ({ method, path, token }) => {
+    if (method === 'POST' && path.endsWith('/validation-runs')) await provider.put(token, 'learners', theirs)
+  })
+  const mahi = new Installation()
+  mahi.write('courses.csv', COURSES)
+  mahi.write('learners.csv', mine)
+  const submit = (to: string, ...given: string[]) => {
+    const place = ['--return', '202512', '--definition', definition, '--url', to, '--eid', '1001']
+    return mahi.start(['submit', 'learners.csv', 'courses.csv', ...place, '--wait', ...given], {
+      environment: { MAHI_API_KEY: provider.key },
+    })
+  }
+  const advice =
+    'Agree with the others who send files of this return, then run the same command again to send all of yours.'
+
+  const late = submit(url)
+  await late.output(/waiting for its turn/)
+  const inTime = submit(target)
+  await inTime.output(/waiting for its turn/)
+  await startWorker(service.database, [definition])
+
+  // Its files arrived while a run of the others was queued, so they are checked again.
+  const { code, stderr } = await inTime.ended
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(/^Submission \S+, run 2: 0 errors and 0 warnings\.$/m),
+  ])
+  expect(stderr).toContain('\nThe files have changed since run 1 was requested. They are validated again.\n')
+  const mixed = await late.ended
+  expect([mixed.code, mixed.stderr.trimEnd().split('\n').slice(-4)]).toEqual([
+    1,
+    [
+      'Run 1 does not check these files as sent, because somebody has replaced or deleted them: learners.',
+      expect.stringMatching(/^Changed since run 1 was requested: .*learners\.$/),
+      expect.stringMatching(/^Submission \S+, run 1: 0 errors and 0 warnings\.$/),
+      advice,
+    ],
+  ])
+
+  const json = await submit(url, '--json').ended
+  expect([json.code, JSON.parse(json.stdout)]).toEqual([
+    1,
+    expect.objectContaining({ errorCount: 0, alsoChecked: [], notChecked: ['learners'], changed: [] }),
+  ])
+
+  // The same content from somebody else makes no difference.
+  mahi.write('learners.csv', theirs)
+  const same = await submit(url, '--json').ended
+  expect([same.code, JSON.parse(same.stdout)]).toEqual([
+    0,
+    expect.objectContaining({ alsoChecked: [], notChecked: [], changed: [] }),
+  ])
+})
+
+interface Forwarded {
+  readonly method: string
+  readonly path: string
+  readonly token: string
+}
+
+/** Starts a server that forwards calls to a service, and does something before each. */
+async function startProxy(target: string, before: (call: Forwarded) => Promise<void>): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { method = 'GET', url: path = '/', headers } = request
+    const [, token = ''] = /\/submissions\/([^/]+)/.exec(path) ?? []
+    await before({ method, path, token })
+    const forwarded = makeRequest(`${target}${path}`, { method, headers }, (received) => {
+      response.writeHead(received.statusCode ?? 502, received.headers)
+      received.pipe(response)
+    })
+    request.pipe(forwarded)
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 test('a command that lacks its key names the scope that the key needs', async () => {
   const mahi = new Installation()

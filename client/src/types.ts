@@ -834,6 +834,8 @@ export interface ValidationRun {
   progress?: RunProgress
   /** Why the run failed. */
   reason?: string
+  /** The files that the run reads, as they were when it was requested; absent from the run of a submission. */
+  files?: ValidationRunFiles[]
   /** Whether the validation results come from this run. */
   current?: boolean
 }
@@ -1549,6 +1551,17 @@ export interface RunProgress {
   total?: number
   /** The progress of each file. */
   files?: RunProgressFiles[]
+}
+
+export interface ValidationRunFiles {
+  /** The file, such as `learners`. */
+  file?: string
+  /** Its records. */
+  records?: number
+  /** SHA-256 of the uploaded file, as in the submission; absent once batches had changed it. */
+  sha256?: string
+  /** Batches since the upload. */
+  batches?: number
 }
 
 export interface ReceiptDefinition {

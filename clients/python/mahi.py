@@ -930,6 +930,8 @@ class ValidationRun(TypedDict, total=False):
     progress: Dict[str, Any]
     #: Why the run failed.
     reason: str
+    #: The files that the run reads, as they were when it was requested; absent from the run of a submission.
+    files: List[Dict[str, Any]]
     #: Whether the validation results come from this run.
     current: bool
 

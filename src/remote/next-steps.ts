@@ -3,7 +3,6 @@ import type { Client } from '../../client/src/index.ts'
 import type { ExplanationList, ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
 import { count } from '../foundation/text/format-number.ts'
 import { quoteForShell } from '../foundation/text/quote.ts'
-import { showLocal } from '../foundation/text/zoned-time.ts'
 
 /** Where a submission is, for the commands that continue with it. */
 export interface Place {
@@ -47,24 +46,6 @@ export async function adviseResumption(
 /** The command that prints the findings of a submission. */
 export function fetchCommand({ url, eid, token }: Place): string {
   return `mahi results fetch ${quoteForShell(url)} ${token} --eid ${quoteForShell(eid)}`
-}
-
-/** The files that a run checked although they were not sent now. */
-export function listEarlierFiles(
-  { files = [] }: Submission,
-  sent: ReadonlySet<string>,
-  { dateStarted = '' }: ValidationRun,
-) {
-  const started = Date.parse(dateStarted)
-  return files.filter(({ file = '', received = '' }) => !sent.has(file) && !(Date.parse(received) > started))
-}
-
-export function describeEarlierFiles(files: ReturnType<typeof listEarlierFiles>): string[] {
-  const described = files.map(({ file = '', records = 0, received }) => {
-    const when = received === undefined ? '' : `, ${showLocal(Date.parse(received))}`
-    return `${file} (${count(records, 'record')}${when})`
-  })
-  return described.length === 0 ? [] : [`Also checked, from earlier uploads: ${described.join(', ')}.`]
 }
 
 /** The most codes that a sentence lists. */

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
-import type { ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
+import type { ResultsSummary, Submission, SubmissionFile, ValidationRun } from '../../client/src/types.ts'
 import { COMMAND } from '../api/access/actor.ts'
 import type { Scope } from '../api/access/principal.ts'
 import type { CheckedInput } from '../engines/checking/index.ts'
@@ -25,15 +25,17 @@ import { cancelSubmission } from '../submissions/retention/ending.ts'
 import type { RecordErasure } from '../submissions/retention/erasures.ts'
 import { enqueuePurge } from '../submissions/retention/purge.ts'
 import { findByToken, listAll, readState, type SubmissionState } from '../submissions/submission.ts'
-import { findConsolePage } from './console-page.ts'
 import {
-  adviseResumption,
-  describeEarlierFiles,
-  describeNextSteps,
-  fetchCommand,
-  listEarlierFiles,
-  type Sending,
-} from './next-steps.ts'
+  compareSent,
+  describeComparison,
+  describeOthers,
+  hasAllSent,
+  listChanged,
+  listOthers,
+  type SentFiles,
+} from './checked-files.ts'
+import { findConsolePage } from './console-page.ts'
+import { adviseResumption, describeNextSteps, fetchCommand, type Sending } from './next-steps.ts'
 import { followRun } from './run-progress.ts'
 import type { Asking } from './service.ts'
 
@@ -105,7 +107,7 @@ async function submitFiles(
   const { submissionToken: token } = await submissions.create({ returnId: flags.return, definition })
   sending.token = token
   sending.stage = 'sending'
-  const sent = new Set<string>()
+  const sent = new Map<string, SubmissionFile>()
   for (const file of files) {
     if (!('path' in file)) continue
     const { path, name, resource } = file
@@ -115,7 +117,7 @@ async function submitFiles(
       gzip: /\.gz$/i.test(name),
     })
     sending.received.push(name)
-    sent.add(resource)
+    sent.set(resource, stored)
     if (!flags.json) say(`${name}: ${count(stored.records ?? 0, 'record')}.`)
     for (const note of stored.notes ?? []) if (!flags.json) say(`Note: ${name}: ${note}`)
   }
@@ -145,9 +147,9 @@ async function submitFiles(
     return { run, submission: await submissions.get(token) }
   }
   let ended = await wait(runId)
-  if (isOutdated(ended)) {
+  while (isOutdated(ended, sent)) {
     if (flags.json !== true)
-      say(`The files have changed since run ${runId} was requested. They are validated again.`)
+      say(`The files have changed since run ${ended.run.runId} was requested. They are validated again.`)
     sending.stage = 'requesting'
     const again = await submissions.validate(token)
     sending.stage = 'waiting'
@@ -164,11 +166,13 @@ interface Ended {
 }
 
 /**
- * Whether the files have changed since the run was requested: while a run is queued or in progress, a request for another
- * one returns it, although it reads the files of its own request.
+ * Whether another run must read what was sent: while a run is queued or in progress, a request for another one returns it,
+ * although it reads the files of its own request.
  */
-function isOutdated({ run, submission: { submissionStatus, validationRun } }: Ended): boolean {
-  return run.status === 'Processed' && submissionStatus === 'Pending' && validationRun?.runId === run.runId
+function isOutdated({ run, submission }: Ended, sent: SentFiles): boolean {
+  const isOpen = ['Pending', 'Validating', 'Validated'].includes(submission.submissionStatus ?? '')
+  const { late } = compareSent(run, sent)
+  return run.status === 'Processed' && isOpen && late.length > 0 && hasAllSent(submission, sent)
 }
 
 async function reportRun(
@@ -179,7 +183,7 @@ async function reportRun(
     submission,
     sent,
     page,
-  }: Ended & { token: string; sent: ReadonlySet<string>; page: string | undefined },
+  }: Ended & { token: string; sent: SentFiles; page: string | undefined },
   flags: SubmitFlags,
 ): Promise<void> {
   if (run.status !== 'Processed') {
@@ -188,16 +192,25 @@ async function reportRun(
   const { errorCount = 0, warningCount = 0 } = run
   const summary = await submissions.summary(token)
   const { causes } = await submissions.causes(token)
-  const earlier = listEarlierFiles(submission, sent, run)
-  if (errorCount > 0) process.exitCode = 1
+  const alsoChecked = listOthers(run, submission, sent)
+  const compared = compareSent(run, sent)
+  const notChecked = [...compared.late, ...compared.replaced]
+  const changed = listChanged(run, submission)
+  const isOwn = notChecked.length === 0 && hasAllSent(submission, sent)
+  if (errorCount > 0 || !isOwn) process.exitCode = 1
   if (flags.json === true) {
-    const alsoChecked = earlier.map(({ file, records, received }) => ({ file, records, received }))
-    const found = { ...summary, runId: run.runId, causes, alsoChecked, console: page }
+    const files = { alsoChecked, notChecked, changed }
+    const found = { ...summary, runId: run.runId, causes, ...files, console: page }
     await writeOut(`${JSON.stringify(found)}\n`)
     return
   }
   const place = { url: flags.url, eid: flags.eid, token }
-  const next = await describeNextSteps(submissions, place, run, submission, summary)
+  // Who has not sent what was checked is not led to submit it.
+  const next = isOwn
+    ? await describeNextSteps(submissions, place, run, submission, summary)
+    : [
+        'Agree with the others who send files of this return, then run the same command again to send all of yours.',
+      ]
   const lines = causes === undefined ? listCodes(summary) : tabulateCauses(causes)
   for (const line of lines) await writeOut(`${escapeControls(line)}\n`)
   for (const each of listPartial(summary)) say(each)
@@ -207,7 +220,9 @@ async function reportRun(
     ({ errorCode: code = '', file = '', field = '', records = 0 }) => ({ code, file, field, records }),
   )
   for (const each of groupByField(undecided)) say(each)
-  for (const each of describeEarlierFiles(earlier)) say(each)
+  for (const each of describeOthers(alsoChecked)) say(each)
+  for (const each of describeComparison(compared, run)) say(each)
+  if (changed.length > 0) say(`Changed since run ${run.runId} was requested: ${changed.join(', ')}.`)
   const counts = `${count(errorCount, 'error')} and ${count(warningCount, 'warning')}`
   say(`Submission ${token}, run ${run.runId}: ${counts}.`)
   if (page !== undefined) say(`Console: ${page}`)

@@ -4,7 +4,7 @@ import type { Submission, SubmissionFile, ValidationRun } from './schema.ts'
 /** Responses of the demo, for the API reference. */
 const TOKEN = 'Jb7cJb0i1s8YJw2Vq2cJcJZ1m6v0gQpA'
 
-export const EXAMPLE_RUN: Static<typeof ValidationRun> = {
+const RUN: Static<typeof ValidationRun> = {
   runId: 1,
   submissionToken: TOKEN,
   status: 'Processed',
@@ -17,14 +17,17 @@ export const EXAMPLE_RUN: Static<typeof ValidationRun> = {
   current: true,
 }
 
-export const EXAMPLE_FILE: Static<typeof SubmissionFile> = {
-  fileType: 'Learner',
+export const EXAMPLE_FILE = {
+  fileType: 'Learner' as const,
   file: 'learners',
   records: 400,
   bytes: 34_210,
   sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
   received: '2026-01-15T22:09:58.000Z',
-}
+} satisfies Static<typeof SubmissionFile>
+
+const { file, records, sha256 } = EXAMPLE_FILE
+export const EXAMPLE_RUN: Static<typeof ValidationRun> = { ...RUN, files: [{ file, records, sha256 }] }
 
 export const EXAMPLE_SUBMISSION: Static<typeof Submission> = {
   submissionToken: TOKEN,
@@ -37,5 +40,5 @@ export const EXAMPLE_SUBMISSION: Static<typeof Submission> = {
   maxRecordPerBatch: 1000,
   dateCreated: '2026-01-15T22:09:40.000Z',
   files: [EXAMPLE_FILE],
-  validationRun: EXAMPLE_RUN,
+  validationRun: RUN,
 }

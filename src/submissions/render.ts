@@ -17,6 +17,14 @@ function compact<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[
 }
 
 export function renderRun(run: Run, current: number): Static<typeof ValidationRun> {
+  const files = run.files.map(({ resource, records, sha256, batches }) =>
+    compact({ file: resource, records, sha256: sha256 || undefined, batches: batches || undefined }),
+  )
+  return { ...renderRunState(run, current), files }
+}
+
+/** Without its files: a list of submissions has many runs. */
+function renderRunState(run: Run, current: number): Static<typeof ValidationRun> {
   const done = run.status === 'Processed'
   return compact({
     runId: run.number,
@@ -73,6 +81,7 @@ export function renderState(
     maxRecordPerBatch: state.created === null ? undefined : maxRecordPerBatch,
     dateCreated: at(state.created ?? state.published),
     files: shown ? state.files.map((file) => renderFile(definitions, state.definition, file)) : undefined,
-    validationRun: shown && state.lastRun !== undefined ? renderRun(state.lastRun, state.run) : undefined,
+    validationRun:
+      shown && state.lastRun !== undefined ? renderRunState(state.lastRun, state.run) : undefined,
   })
 }

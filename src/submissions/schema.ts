@@ -49,6 +49,22 @@ export const ValidationRun = Type.Object(
       ),
     ),
     reason: text('Why the run failed.'),
+    files: Type.Optional(
+      Type.Array(
+        Type.Object({
+          file: text('The file, such as `learners`.'),
+          records: count('Its records.'),
+          sha256: text(
+            'SHA-256 of the uploaded file, as in the submission; absent once batches had changed it.',
+          ),
+          batches: count('Batches since the upload.'),
+        }),
+        {
+          description:
+            'The files that the run reads, as they were when it was requested; absent from the run of a submission.',
+        },
+      ),
+    ),
     current: Type.Optional(
       Type.Boolean({ description: 'Whether the validation results come from this run.' }),
     ),
