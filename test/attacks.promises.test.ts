@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import { judge, type Noticed, USUAL } from '../tools/attacks/promises.ts'
 
-const NOTHING: Noticed = { health: 3, upload: 20, unavailable: 0, sockets: undefined, growth: undefined }
+const NOTHING: Noticed = {
+  health: 3,
+  response: 4,
+  upload: 20,
+  unavailable: 0,
+  sockets: undefined,
+  growth: undefined,
+}
 const LIMITS = { ...USUAL, health: 1_000, unavailable: 0, sockets: 64 * 2 ** 20, growth: 2 ** 20 }
 
 test('an attack that nobody notices keeps its promise', () => {
@@ -11,6 +18,7 @@ test('an attack that nobody notices keeps its promise', () => {
 
 test.each([
   [{ health: 13_800 }, '/livez or /readyz took 13800 ms, at most 1000 ms allowed'],
+  [{ response: 5_001 }, 'another caller waited 5001 ms for a response, at most 5000 ms allowed'],
   [{ upload: 16_000 }, "another organisation's upload took 16000 ms, at most 15000 ms allowed"],
   [{ unavailable: 1 }, 'another caller got 503 1 times, at most 0 allowed'],
   [{ sockets: 450 * 2 ** 20 }, 'the kernel held 450 MiB for connections, at most 64 MiB allowed'],

@@ -4,7 +4,13 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { beginResponse, endResponse } from '../src/api/serving/last-response.ts'
-import { mayHoldMuch, nameOf, readQueues, SocketBuffers } from '../src/api/serving/socket-buffers.ts'
+import {
+  mayHoldMuch,
+  nameOf,
+  readQueues,
+  readSystemQueues,
+  SocketBuffers,
+} from '../src/api/serving/socket-buffers.ts'
 import { Budget } from '../src/foundation/budget/budget.ts'
 import { Installation, until } from './support/command.ts'
 import { testWhere } from './support/test-where.ts'
@@ -209,4 +215,26 @@ test('connections are named as in the list of the system', () => {
    1: 0100007F:1F90 0100007F:D432 01 00000000:00000000 00:00000000 00000000     0        0 1 2 0
 `
   expect([...readQueues(list)]).toEqual([['1F90 0100007F:D431', 0x19a000]])
+})
+
+onLinux('the list of thousands of connections is read in a few turns of the event loop', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.close()
+  })
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  // Each has two ends in the list.
+  for (let count = 0; count < 1_500; count += 100)
+    await Promise.all(Array.from({ length: 100 }, () => open(url)))
+  let turns = 0
+  let immediate: NodeJS.Immediate | undefined
+  const count = () => {
+    turns++
+    immediate = setImmediate(count)
+  }
+  count()
+  await readSystemQueues()
+  clearImmediate(immediate)
+  expect(turns).toBeLessThan(20)
 })

@@ -9,6 +9,9 @@ const HANGING = 60_000
 export class Bystander {
   /** Milliseconds of each response with 200, since `take`. */
   #times: number[] = []
+  /** When the request was sent that has no response yet. */
+  #begun: number | undefined
+  #slowest = 0
   responses = 0
   /** Turned away with 503 and Retry-After. */
   unavailable = 0
@@ -34,7 +37,13 @@ export class Bystander {
   take(): number[] {
     const times = this.#times
     this.#times = []
+    this.#slowest = 0
     return times
+  }
+
+  /** Milliseconds that the slowest response since `take` took, or that one has not come yet. */
+  get slowest(): number {
+    return Math.max(this.#slowest, performance.now() - (this.#begun ?? Number.POSITIVE_INFINITY))
   }
 
   async stop(): Promise<void> {
@@ -52,11 +61,14 @@ export class Bystander {
         this.#agent = new Agent({ keepAlive: true, maxSockets: 1 })
       }
       const begun = performance.now()
+      this.#begun = begun
       const { port } = this
       const { status, body } = await this.#get(path)
+      this.#begun = undefined
       // The service was started again meanwhile.
       if (port !== this.port) continue
       const ms = performance.now() - begun
+      this.#slowest = Math.max(this.#slowest, ms)
       this.responses++
       if (status === 200) this.#times.push(ms)
       const known = this.#expected.get(path)

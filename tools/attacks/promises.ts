@@ -4,6 +4,8 @@ const MB = 2 ** 20
 export interface Limits {
   /** Milliseconds of any response of `/livez` and `/readyz`. */
   readonly health: number
+  /** Milliseconds of any response to another caller. */
+  readonly response: number
   /** Milliseconds until another organisation has uploaded a file. */
   readonly upload: number
   /** Responses with 503 to another caller. */
@@ -20,6 +22,7 @@ export type Noticed = { readonly [Name in keyof Limits]: number | undefined }
 /** The limits of an attack that states none of its own. */
 export const USUAL: Limits = {
   health: 1_000,
+  response: 5_000,
   upload: 15_000,
   unavailable: Number.POSITIVE_INFINITY,
   sockets: Number.POSITIVE_INFINITY,
@@ -31,6 +34,7 @@ const mib = (value: number) => `${Math.round(value / MB)} MiB`
 
 const WORDS: Readonly<Record<keyof Limits, (value: string) => string>> = {
   health: (value) => `/livez or /readyz took ${value}`,
+  response: (value) => `another caller waited ${value} for a response`,
   upload: (value) => `another organisation's upload took ${value}`,
   unavailable: (value) => `another caller got 503 ${value} times`,
   sockets: (value) => `the kernel held ${value} for connections`,
@@ -39,6 +43,7 @@ const WORDS: Readonly<Record<keyof Limits, (value: string) => string>> = {
 
 const UNITS: Readonly<Record<keyof Limits, (value: number) => string>> = {
   health: ms,
+  response: ms,
   upload: ms,
   unavailable: String,
   sockets: mib,

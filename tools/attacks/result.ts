@@ -43,6 +43,8 @@ export interface AttackResult {
   readonly sockets: number | undefined
   /** The slowest response of `/livez` and `/readyz`, in milliseconds. */
   readonly health: number
+  /** The slowest response of the well-behaved caller, in milliseconds. */
+  readonly response: number
   /** Median of the well-behaved caller's response times, divided by that without an attack. */
   readonly ratio: number
   readonly responses: number

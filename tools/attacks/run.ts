@@ -38,7 +38,7 @@ const time = Number(flags.minutes) * 60_000
 const alone = attacks.length > 1 ? (time * 2) / 3 : time
 const MOST_RATIO = 3
 const show = (result: AttackResult) => {
-  const { name, serve, work, sockets, health, ratio, responses, unavailable, faults } = result
+  const { name, serve, work, sockets, health, response, ratio, responses, unavailable, faults } = result
   const mib = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`.padStart(8)
   const line = [
     name.padEnd(22),
@@ -47,6 +47,7 @@ const show = (result: AttackResult) => {
     sockets === undefined ? ''.padStart(8) : mib(sockets),
     `${Math.round(health)} ms`.padStart(8),
     `${ratio.toFixed(1)} times`.padStart(11),
+    `${Math.round(response)} ms`.padStart(8),
   ]
   process.stdout.write(
     `${line.join('  ')}  ${responses} responses, ${unavailable} of them 503${faults.length === 0 ? '' : '  FAILED'}\n`,
@@ -62,7 +63,7 @@ process.stdout.write(
     : 'Each process runs in a memory cgroup with the limit of deploy/.\n',
 )
 process.stdout.write(
-  'attack; most memory of mahi serve, mahi work and the kernel for connections; slowest response of /livez and /readyz; median response time of another caller\n',
+  'attack; most memory of mahi serve, mahi work and the kernel for connections; slowest response of /livez and /readyz; median and slowest response time of another caller\n',
 )
 await runAttacks({
   engine,

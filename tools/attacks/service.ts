@@ -175,7 +175,8 @@ export class Service {
     const [serve, work] = [this.#serve?.peak ?? 0, this.#work?.peak ?? 0]
     const unavailable = bystander.unavailable - before.unavailable
     const noticed = {
-      health: Math.max(0, ...health.take()),
+      health: health.slowest,
+      response: bystander.slowest,
       upload,
       unavailable,
       sockets: this.#serve?.takeSockets(),
@@ -193,6 +194,7 @@ export class Service {
       work,
       sockets: noticed.sockets,
       health: noticed.health,
+      response: noticed.response,
       ratio: median(bystander.take()) / this.#idle,
       responses: bystander.responses - before.responses,
       unavailable,

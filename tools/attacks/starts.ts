@@ -11,7 +11,7 @@ import { judge, USUAL } from './promises.ts'
 import { type AttackOptions, type AttackResult, SERVE_LIMIT, SOURCES } from './result.ts'
 import { Watched } from './watched.ts'
 
-const NOTHING = { work: 0, sockets: undefined, health: 0, ratio: 1, unavailable: 0 } as const
+const NOTHING = { work: 0, sockets: undefined, health: 0, response: 0, ratio: 1, unavailable: 0 } as const
 
 /** How long `/readyz` is asked beside a dead standby, in milliseconds: longer than its connections are tried. */
 const BESIDE = 6_000
@@ -104,6 +104,7 @@ export async function startBesideDeadStandby(
       { ...USUAL, health: 300, unavailable: 0 },
       {
         health: slowest,
+        response: undefined,
         upload: undefined,
         unavailable: health.unavailable,
         sockets: undefined,

@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -24,7 +23,7 @@ const PROGRESS = 64 * 1024
 /** The least time between two readings of the list, in milliseconds. */
 const PAUSE = 10
 
-/** How many times as long as a reading took, if that is longer: the system needs some 10 ms for it. */
+/** How many times as long as a reading took, if that is longer: for thousands of connections, it takes some 10 ms. */
 const PAUSE_FACTOR = 9
 
 /** How many times the capacity may be believed to be read between two readings. */
@@ -234,13 +233,36 @@ export class SocketBuffers {
 const LINE =
   /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} (?!00000000)([0-9A-F]{8}):/gm
 
-/** Reads the lists of Linux (`man 5 proc_pid_net`), in a thread of their own. */
-async function readSystemQueues(): Promise<Queues> {
-  const lists = await Promise.all(
-    // Without IPv6, there is no second list.
-    ['tcp', 'tcp6'].map((list) => readFile(`/proc/self/net/${list}`, 'latin1').catch(() => '')),
-  )
+/** Reads the lists of Linux (`man 5 proc_pid_net`). */
+export async function readSystemQueues(): Promise<Queues> {
+  // Without IPv6, there is no second list.
+  const lists = [await readList('tcp'), await readList('tcp6').catch(() => '')]
   return readQueues(lists.join(''))
+}
+
+/** Characters of a list that are read in a turn of the event loop: a few milliseconds, and some 1,700 connections. */
+const READ_PER_TURN = 512 * 1024
+
+/**
+ * Reads a list in a few turns of the event loop. The system returns at most a page of 4 KiB at a time, so that an
+ * asynchronous reading takes hundreds of turns: seconds, while the service is busy.
+ */
+async function readList(name: string): Promise<string> {
+  const list = openSync(`/proc/self/net/${name}`, 'r')
+  try {
+    const part = Buffer.allocUnsafe(64 * 1024)
+    let text = ''
+    for (let turn = 1; ; ) {
+      const length = readSync(list, part)
+      if (length === 0) return text
+      text += part.toString('latin1', 0, length)
+      if (text.length < turn * READ_PER_TURN) continue
+      turn++
+      await new Promise(setImmediate)
+    }
+  } finally {
+    closeSync(list)
+  }
 }
 
 export function readQueues(lists: string): Queues {
