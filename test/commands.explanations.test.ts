@@ -134,6 +134,19 @@ test('mahi submit reports a run that has read the files that it sent, also if an
   mahi.write('courses.csv', COURSES)
   expect((await submit('courses.csv').ended).code).toBe(0)
   mahi.write('learners.csv', makeLearners())
+  // Without waiting, it is said what the earlier run does not read.
+  const early = await submit('learners.csv').ended
+  expect([early.code, early.stderr.split('\n').slice(1)]).toEqual([
+    0,
+    [
+      expect.stringMatching(/^Run 1 of submission \S+ is Queued\.$/),
+      'Run 1 was requested before these files arrived, and does not check them as sent: learners.',
+      'Run the same command again with --wait, which has a run read the files that it sends.',
+      '',
+    ],
+  ])
+  const json = await submit('learners.csv', '--json').ended
+  expect(JSON.parse(json.stdout)).toMatchObject({ runId: 1, notChecked: ['learners'] })
   const second = submit('learners.csv', '--wait')
   await second.output(/waiting for its turn/)
   await startWorker(service.database, [definition])

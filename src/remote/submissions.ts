@@ -131,11 +131,16 @@ async function submitFiles(
   if (flags.wait !== true) {
     const { status } = requested
     const page = await found
-    const summary = { submissionToken: token, runId, status, console: page }
+    const compared = compareSent(requested, sent)
+    const notChecked = [...compared.late, ...compared.replaced]
+    const summary = { submissionToken: token, runId, status, notChecked, console: page }
     const place = { url: flags.url, eid: flags.eid, token }
     const text = [
       `Run ${runId} of submission ${token} is ${status}.`,
-      `When it has ended, see the result with: ${fetchCommand(place)}`,
+      ...describeComparison(compared, requested),
+      ...(notChecked.length === 0
+        ? [`When it has ended, see the result with: ${fetchCommand(place)}`]
+        : ['Run the same command again with --wait, which has a run read the files that it sends.']),
       ...(page === undefined ? [] : [`Console: ${page}`]),
     ]
     await report(flags, summary, text.join('\n'))
