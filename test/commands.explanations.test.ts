@@ -2,7 +2,9 @@ import { once } from 'node:events'
 import { createServer, request as makeRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { Sessions } from '../src/console/sessions.ts'
 import { count } from '../src/foundation/text/format-number.ts'
+import { EMPTY_RETURN } from '../src/submissions/empty-return.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { listen } from './support/connection.ts'
@@ -215,6 +217,46 @@ test('mahi submit says which checked files are not those that it sent, and which
     0,
     expect.objectContaining({ alsoChecked: [], notChecked: [], changed: [] }),
   ])
+})
+
+test('a return without records is named before and after its submission', async () => {
+  const { service, definition, provider } = await startCollection({ CONSOLE: 'on' })
+  const url = `http://127.0.0.1:${await listen(service)}`
+  const mahi = new Installation()
+  const run = async (...given: string[]) =>
+    await mahi.run([...given, '--url', url, '--eid', '1001'], { environment: { MAHI_API_KEY: provider.key } })
+  mahi.write('courses.csv', COURSES)
+  mahi.write('learners.csv', makeLearners({ records: 0 }))
+  const submit = async () =>
+    (
+      await run(
+        'submit',
+        'learners.csv',
+        'courses.csv',
+        '--return',
+        '202512',
+        '--definition',
+        definition,
+        '--wait',
+      )
+    ).stderr
+  // One file with records is enough.
+  expect(await submit()).not.toContain(EMPTY_RETURN)
+  mahi.write('courses.csv', 'localId,code,title\n')
+  const stderr = await submit()
+  expect(stderr).toContain(`\n${EMPTY_RETURN}\nThe return is not submitted yet.`)
+  const [, token = ''] = /^Submission (\S+),/m.exec(stderr) ?? []
+  const sessions = new Sessions(service.database)
+  const cookie = `mahi-session=${await sessions.openLink(await sessions.createLink(provider.id))}`
+  const show = async (page: string) =>
+    (await service.request({ url: `/console/submissions/${token}/${page}?eid=1001`, headers: { cookie } }))
+      .body
+  const before = await show('submit')
+  expect(before).toContain('Ready to submit')
+  expect(before).toContain(EMPTY_RETURN)
+  expect((await run('submissions', 'submit', token)).stdout).toContain(`\n${EMPTY_RETURN}\n`)
+  expect(await show('submit')).toContain(EMPTY_RETURN)
+  expect(await show('receipt')).toContain(EMPTY_RETURN)
 })
 
 interface Forwarded {

@@ -6,6 +6,7 @@ import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { escapeControls } from '../foundation/text/quote.ts'
+import { EMPTY_RETURN, isEmptyReturn } from '../submissions/empty-return.ts'
 import { EXPLANATION_REASONS } from '../submissions/explanations/explanation.ts'
 import type { SubmitServices } from './submissions.ts'
 
@@ -124,6 +125,7 @@ async function showReceipt(receipt: Receipt): Promise<void> {
   )
   for (const { file, records = 0, sha256 } of files)
     await writeLine(`${file}  ${count(records, 'record')}  ${sha256}`)
+  if (isEmptyReturn(files)) await writeLine(EMPTY_RETURN)
   for (const each of explanations) await writeLine(describe(each))
   if (receipt.statement !== undefined) await writeLine(receipt.statement)
 }

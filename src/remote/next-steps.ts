@@ -3,6 +3,7 @@ import type { Client } from '../../client/src/index.ts'
 import type { ExplanationList, ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
 import { count } from '../foundation/text/format-number.ts'
 import { quoteForShell } from '../foundation/text/quote.ts'
+import { EMPTY_RETURN, isEmptyReturn } from '../submissions/empty-return.ts'
 
 /** Where a submission is, for the commands that continue with it. */
 export interface Place {
@@ -56,7 +57,7 @@ export async function describeNextSteps(
   submissions: Client['submissions'],
   place: Place,
   run: ValidationRun,
-  { submissionStatus, validationRun }: Submission,
+  { submissionStatus, validationRun, files = [] }: Submission,
   { codes = [] }: ResultsSummary,
 ): Promise<string[]> {
   // Otherwise somebody has changed, submitted or deleted it meanwhile.
@@ -80,6 +81,7 @@ export async function describeNextSteps(
     ({ code = '', findings = 0 }) => `${code} (${count(findings, 'finding')})`,
   )
   const before = open.length === 0 ? '' : ` Before it can be, explain ${list(open)}.`
+  if (isEmptyReturn(files)) lines.push(EMPTY_RETURN)
   return [...lines, `The return is not submitted yet.${before} Submit it with: ${commandFor('submit')}`]
 }
 

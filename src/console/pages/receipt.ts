@@ -1,5 +1,6 @@
 import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
+import { EMPTY_RETURN, isEmptyReturn } from '../../submissions/empty-return.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
@@ -76,6 +77,7 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
         </tr>`,
       )}
     <//>
+    ${isEmptyReturn(files) && html`<p class="problem">${EMPTY_RETURN}</p>`}
     ${explanations.length > 0 && html`<h2>Explanations</h2>${showExplanations(explanations)}`}
     ${
       earlier.length > 0 &&

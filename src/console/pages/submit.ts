@@ -1,5 +1,6 @@
 import { actorOf } from '../../api/access/actor.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import { EMPTY_RETURN, isEmptyReturn } from '../../submissions/empty-return.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
@@ -69,6 +70,7 @@ async function showOpen(context: Context, workbench: Workbench): Promise<VNode> 
     return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
   return html`<h2>Ready to submit</h2>
     ${showFiles(workbench)}
+    ${showEmpty(submission.files)}
     ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
     ${
       mayWrite
@@ -87,6 +89,7 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
   return html`<h2>Submitted by ${submittedBy?.name} at <${Time} at=${dateSubmitted} /></h2>
     <p>Mahi has frozen these files. It does not send them to the TEC.</p>
     ${showFiles(workbench)}
+    ${showEmpty(workbench.submission.files)}
     ${
       run !== undefined &&
       html`<p>Check ${run.runId} found no errors and ${run.warningCount ? count(run.warningCount, 'warning') : 'no warnings'}.${
@@ -95,6 +98,10 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
     }
     <p class="actions"><a class="button" href=${receiptLink(context)}>Receipt</a></p>
     ${showReopen(context)}`
+}
+
+function showEmpty(files: Parameters<typeof isEmptyReturn>[0] = []): VNode | false {
+  return isEmptyReturn(files) && html`<p class="problem">${EMPTY_RETURN}</p>`
 }
 
 function showFiles({ submission: { files = [] }, rules }: Workbench): VNode {
