@@ -7,6 +7,7 @@ import {
   describeSubject,
   describeVerdict,
   listGaps,
+  type ReportInput,
   type ReportWriter,
 } from './report.ts'
 
@@ -15,9 +16,7 @@ const SHOWN_GAPS = 5
 
 /** A report for a terminal of one screen: what to fix, what was not checked, and the verdict as the last line. */
 export const writeTable: ReportWriter = async ({ summary, changes }, append) => {
-  await append(`${describeSubject(summary)}\n`)
-  if (summary.definition.notice !== undefined) await append(`${summary.definition.notice}\n`)
-  if (changes !== undefined) await append(`${describeChanges(changes)}\n`)
+  await writeHead({ summary, changes }, append)
   const causes = tabulateCauses(summary.causes)
   if (causes.length > 0) await append(`\n${causes.join('\n')}\n`)
   const gaps = listGaps(summary)
@@ -29,11 +28,18 @@ export const writeTable: ReportWriter = async ({ summary, changes }, append) => 
   await append(`${causes.length === 0 && gaps.length === 0 ? '' : '\n'}${describeVerdict(summary)}\n`)
 }
 
-/** A report for a terminal with every code and gap: the verdict, then one line per code, most frequent first. */
-export const writeAllCodes: ReportWriter = async ({ summary, changes }, append) => {
-  await append(`${describeVerdict(summary)} ${describeSubject(summary)}\n`)
+async function writeHead(
+  { summary, changes }: Pick<ReportInput, 'summary' | 'changes'>,
+  append: (text: string) => Promise<void>,
+): Promise<void> {
+  await append(`${describeSubject(summary)}\n`)
   if (summary.definition.notice !== undefined) await append(`${summary.definition.notice}\n`)
   if (changes !== undefined) await append(`${describeChanges(changes)}\n`)
+}
+
+/** A report for a terminal with every code and gap: one line per code, most frequent first, and the verdict as the last line. */
+export const writeAllCodes: ReportWriter = async ({ summary, changes }, append) => {
+  await writeHead({ summary, changes }, append)
   const codes = [...summary.codes].sort((one, other) => other.count - one.count)
   const rows = codes.map((code) => {
     return [
@@ -60,4 +66,5 @@ export const writeAllCodes: ReportWriter = async ({ summary, changes }, append) 
   }
   const gaps = listGaps(summary)
   if (gaps.length > 0) await append(`\nNot checked:\n${gaps.map((gap) => `  ${gap}\n`).join('')}`)
+  await append(`${rows.length === 0 && gaps.length === 0 ? '' : '\n'}${describeVerdict(summary)}\n`)
 }
