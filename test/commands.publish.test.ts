@@ -65,6 +65,22 @@ test('a second run takes the place of the first; one without entries is a submis
   expect(await mahi.results(TOKEN)).toEqual([])
 })
 
+test('a run without entries says what the file was: empty, or of blank lines, however many', async () => {
+  const mahi = new Installation()
+  const nothing = (what: string) => `${what}, so the run reports that nothing was found.`
+  const advice = ' If that is wrong, publish the right file with --token and this token.'
+  for (const [input, sentence] of [
+    ['', nothing('The file is empty')],
+    ['[]', nothing('None of the 2 bytes of the file is an entry') + advice],
+    ['\n'.repeat(2 ** 19), nothing('None of the 524,288 bytes of the file is an entry') + advice],
+    ['\n'.repeat(2 ** 21), nothing('None of the 2,097,152 bytes of the file is an entry') + advice],
+  ] as const) {
+    const { code, stderr } = await mahi.run(publish('--token', TOKEN, '-'), { input })
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^Published run \d+: 0 entries\.\n/)])
+    expect(stderr).toContain(`\n${sentence}\n`)
+  }
+})
+
 test('a faulty run is refused completely, and the previous run stays', async () => {
   const mahi = new Installation()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })

@@ -78,7 +78,7 @@ async function readStart(source: AsyncGenerator<Buffer, void>): Promise<Buffer> 
 
 function formatOfStart(start: Buffer): Format {
   const first = start.find((byte) => byte > 0x20)
-  // A pipeline without results sends nothing, which is NDJSON without lines.
-  if (first === undefined && start.length <= MAX_RECORD_BYTES) return 'ndjson'
+  // A pipeline without results sends nothing, or blank lines, however many: NDJSON without records.
+  if (first === undefined) return 'ndjson'
   return first === 0x5b ? 'json' : first === 0x7b ? 'ndjson' : 'csv'
 }

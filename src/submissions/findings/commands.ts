@@ -47,7 +47,12 @@ export function addResultsCommands(
       action(async (file: string, { eid, return: returnId, token, json }: PublishFlags) => {
         keepHeapSmall()
         const progress = new Progress('entries', [file])
-        const entries = readRecords([file], { columns: PUBLISHED_COLUMNS, onBytes: progress.onBytes })
+        let bytes = 0
+        const onBytes = (count: number) => {
+          bytes += count
+          progress.onBytes(count)
+        }
+        const entries = readRecords([file], { columns: PUBLISHED_COLUMNS, onBytes })
         const summary = await withDatabase(async (database) =>
           publishResults(database, entries, {
             eid,
@@ -59,7 +64,15 @@ export function addResultsCommands(
           }),
         ).finally(() => progress.stop())
         const { runId, totalCount, submissionToken } = summary
-        if (!json) say(`Published run ${runId}: ${count(totalCount, 'entry', 'entries')}.`)
+        if (!json) {
+          say(`Published run ${runId}: ${count(totalCount, 'entry', 'entries')}.`)
+          if (totalCount === 0)
+            say(
+              bytes === 0
+                ? 'The file is empty, so the run reports that nothing was found.'
+                : `None of the ${count(bytes, 'byte')} of the file is an entry, so the run reports that nothing was found. If that is wrong, publish the right file with --token and this token.`,
+            )
+        }
         await writeOut(`${json ? JSON.stringify(summary) : submissionToken}\n`)
       }),
     )
