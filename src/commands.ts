@@ -92,8 +92,8 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
       const { addReturnCommands } = await import('./submissions/returns/commands.ts')
       const { openSealer } = await import('./submissions/encryption/open-sealer.ts')
       addReturnCommands(program, withDatabase, {
-        readSettings: () => readSettings(process.env),
-        openSealer: (database) => openSealer(database, readSettings(process.env)),
+        readSettings: () => readSettings(environment()),
+        openSealer: (database) => openSealer(database, readSettings(environment())),
       })
     },
   ],

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { makeCollectionDefinition } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 import { testOnSqlite } from './support/test-where.ts'
@@ -48,6 +49,24 @@ test('after mahi init, commands use the database of the service, and say so', as
   const trial = { ...environment, DATABASE_URL: temporaryDatabaseUrl() }
   const other = await mahi.run(['keys', 'list', '--json'], { environment: trial })
   expect(other.stderr + other.stdout).not.toContain('docs')
+})
+
+test('returns are read with the definitions and the time zone of the installation', async () => {
+  const { mahi, file, environment } = await install(temporaryDatabaseUrl())
+  const settings = readFileSync(file, 'utf8').replaceAll(/^(?:DEFINITIONS|TIME_ZONE)=.*$/gm, '')
+  const mine = `DEFINITIONS="${makeCollectionDefinition()}"\nTIME_ZONE=Pacific/Auckland\n`
+  writeFileSync(file, `${settings}\n${mine}`)
+  const returns = mahi.write(
+    'returns.yml',
+    'returns:\n  - id: "202512"\n    name: December\n    definition: collected\n    opens: 2026-01-01\n    due: 2026-01-20\n    closes: 2026-01-31 17:00\n',
+  )
+  const imported = await mahi.run(['returns', 'import', returns], { environment })
+  expect([imported.code, imported.stderr]).toEqual([
+    0,
+    expect.stringContaining('1 created, 0 updated, 0 unchanged.'),
+  ])
+  const { stdout } = await mahi.run(['returns', 'list'], { environment })
+  expect(stdout).toContain('closes 31 Jan 2026, 17:00 (Pacific/Auckland; 2026-01-31T04:00:00.000Z)')
 })
 
 test('without a settings file, commands name the database of the folder', async () => {
