@@ -35,12 +35,24 @@ function nameHelp(command: Command, name: string): void {
   for (const each of command.commands) nameHelp(each, `${name} ${each.name()}`)
 }
 
-/** Only the name of a command that does not exist, of which `help` and `--help` would be silent. */
+/**
+ * Only the names up to that of a command that does not exist, of which `help` and `--help` would be silent, of all
+ * commands and in every group.
+ */
 function refuseUnknown(given: string[]): string[] {
-  const [name, ...rest] = given[0] === 'help' ? given.slice(1) : given
-  if (name === undefined || name.startsWith('-') || !(given[0] === 'help' || rest.includes('--help')))
-    return given
-  return program.commands.some((each) => each.name() === name) ? given : [name]
+  if (!given.some((each) => ['help', '--help', '-h'].includes(each))) return given
+  const names: string[] = []
+  let command: Command = program
+  for (const each of given) {
+    if (each === 'help') continue
+    if (each.startsWith('-') || command.commands.length === 0) break
+    names.push(each)
+    const found = command.commands.find((known) => known.name() === each)
+    if (found === undefined) return names
+    command = found
+  }
+  // Commander would show the help of the group.
+  return given[0] === 'help' && names.length > 1 ? [...names, '--help'] : given
 }
 
 /** The help line of an option, which says whether it is required. */

@@ -154,6 +154,43 @@ describe('the command line', () => {
     expect(stderr).toContain(help)
   })
 
+  test.each([
+    ...[
+      'occupations',
+      'results',
+      'submissions',
+      'returns',
+      'keys',
+      'audit',
+      'organisations',
+      'definitions',
+    ].map((group) => [group, 'help', 'nope']),
+    ['help', 'keys', 'nope'],
+    ['keys', 'nope', '--help'],
+  ])('%s %s %s is refused like the command that it asks about', async (...parameters) => {
+    const { code, stdout, stderr } = await new Installation().run(parameters)
+    const [group] = parameters.filter((each) => each !== 'help')
+    const help = `(mahi ${group} --help lists the commands)`
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^error: unknown command 'nope'\n/)
+    expect(stderr).toContain(help)
+  })
+
+  test('the help of a command that exists is shown, however it is requested', async () => {
+    for (const parameters of [
+      ['keys', 'help', 'create'],
+      ['help', 'keys', 'create'],
+      ['keys', 'create', '--help'],
+    ]) {
+      const { code, stdout } = await new Installation().run(parameters)
+      expect([parameters, code, stdout]).toEqual([
+        parameters,
+        0,
+        expect.stringMatching(/^Usage: mahi keys create /),
+      ])
+    }
+  })
+
   test('its help goes to standard output on request', async () => {
     const { code, stdout, stderr } = await new Installation().run(['--help'])
     expect([code, stderr]).toEqual([0, ''])
