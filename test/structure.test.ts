@@ -168,3 +168,9 @@ test('a table is read and written by its owner only', () => {
     .filter(({ file, table }) => !file.startsWith(`src/${OWNERS[table]}/`))
   expect([...new Set(foreign.map(({ file, table }) => `${file} uses ${table}`))]).toEqual([])
 })
+
+test('numbers for people are formatted by format-number.ts', () => {
+  // The script of a report has nothing to import.
+  const script = 'src/engines/checking/report/html-assets.ts'
+  expect(sources.filter((file) => read(file).includes('.toLocaleString('))).toEqual([script])
+})

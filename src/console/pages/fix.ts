@@ -1,5 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
-import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import { count, formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
@@ -284,7 +284,7 @@ function showKind(context: Context, kind: CodeSummary, rules: Catalogue | undefi
     </th>
     <td><span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span></td>
     <td class="number">${formatNumber(number)}</td>
-    <td class="number">${students?.toLocaleString('en-NZ') ?? ''}</td>
+    <td class="number">${formatOptional(students)}</td>
     <td>${
       rule !== undefined &&
       html`${summarise(rule.message)} <a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>The rule</a>`

@@ -1,5 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
-import { count } from '../../foundation/text/format-number.ts'
+import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
@@ -199,7 +199,7 @@ function showGrid(
         } = finding
         const rule = rules?.byCode.get(errorCode)
         return html`<tr>
-          <td class="number" data-label="Line">${line?.toLocaleString('en-NZ')}</td>
+          <td class="number" data-label="Line">${formatOptional(line)}</td>
           ${several && html`<td data-label="File">${file}</td>`}
           <td data-label="Record">
             ${localId}

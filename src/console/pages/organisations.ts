@@ -1,5 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
-import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import { count, formatBytes, formatNumber } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
@@ -66,16 +66,12 @@ function showRow({ eid, state, keys, submissions, fileBytes, activeRuns, finding
   return html`<tr>
     <th scope="row"><a href=${organisationLink(eid)}>${eid}</a></th>
     <td>${showState(state)}</td>
-    ${[...numbers, showBytes(fileBytes), ...others].map((each) => html`<td class="number">${each}</td>`)}
+    ${[...numbers, formatBytes(fileBytes), ...others].map((each) => html`<td class="number">${each}</td>`)}
   </tr>`
 }
 
 const showState = (state: string) =>
   state === 'Suspended' ? html`<strong class="warning">Suspended</strong>` : state
-
-function showBytes(bytes: number): string {
-  return `${(bytes / 2 ** 20).toLocaleString('en-NZ', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} MiB`
-}
 
 const NOTICES: Readonly<Record<string, string>> = {
   suspended: 'The organisation is suspended.',
@@ -92,7 +88,7 @@ async function showOrganisation(context: Context): Promise<Shown> {
     ...(reason === undefined ? [] : [['Note', reason] as const]),
     ['Valid keys', formatNumber(keys)],
     ['Submissions', formatNumber(submissions)],
-    ['Files', showBytes(fileBytes)],
+    ['Files', formatBytes(fileBytes)],
     ['Runs', `${formatNumber(runs)}, of which ${formatNumber(activeRuns)} queued or in progress`],
     ['Findings', formatNumber(findings)],
     [html`Requests since <${Time} at=${since} />`, `${count(reads, 'read')}, ${count(changes, 'change')}`],

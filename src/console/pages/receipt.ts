@@ -1,5 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
-import { count } from '../../foundation/text/format-number.ts'
+import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../../submissions/empty-return.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
@@ -71,8 +71,8 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
       ${orderFiles(files, titles).map(
         ({ file, records, bytes, sha256 }) => html`<tr>
           <th scope="row">${titles.get(file ?? '') ?? file}</th>
-          <td class="number">${records?.toLocaleString('en-NZ')}</td>
-          <td class="number">${bytes?.toLocaleString('en-NZ')}</td>
+          <td class="number">${formatOptional(records)}</td>
+          <td class="number">${formatOptional(bytes)}</td>
           <td class="mono digest">${sha256}</td>
         </tr>`,
       )}

@@ -1,5 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
-import { count } from '../../foundation/text/format-number.ts'
+import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
@@ -56,7 +56,7 @@ export async function showReturns({ api, principal, eid }: Context): Promise<VNo
           window === 'NotOpen' &&
           html`<br /><span class="soft">opens <${Time} at=${openWindowDate} zone=${timeZone} /></span>`
         }${window === 'Closed' && html`<br /><span class="soft">closed</span>`}</td>
-        <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
+        <td class="number">${formatOptional(errorCount)}</td>
         <td class="when"><div class="actions">
           ${
             submissionToken === undefined &&
@@ -107,7 +107,7 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
         <li><a href=${returnLink(returnId)} aria-current=${status === undefined ? 'page' : undefined}>All</a></li>
         ${Object.entries(statuses).map(
           ([name, number]) =>
-            html`<li><a href=${returnLink(returnId, { status: name })} aria-current=${name === status ? 'page' : undefined}>${describe(name)} ${number?.toLocaleString('en-NZ')}</a></li>`,
+            html`<li><a href=${returnLink(returnId, { status: name })} aria-current=${name === status ? 'page' : undefined}>${describe(name)} ${formatOptional(number)}</a></li>`,
         )}
       </ul></nav>
       <p class="soft">In the last 24 hours: ${count(changes.started ?? 0, 'submission')} started, ${changes.submitted ?? 0} submitted, ${changes.reopened ?? 0} reopened.</p>
@@ -116,8 +116,8 @@ async function showOverview({ api, request, query }: Context): Promise<Shown> {
           ({ eid, returnStatus, errorCount, warningCount, dateSubmitted }) => html`<tr>
             <th scope="row"><a href=${organisationLink(eid ?? '')}>${eid}</a></th>
             <td>${describe(returnStatus)}</td>
-            <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
-            <td class="number">${warningCount?.toLocaleString('en-NZ')}</td>
+            <td class="number">${formatOptional(errorCount)}</td>
+            <td class="number">${formatOptional(warningCount)}</td>
             <td class="when"><${Time} at=${dateSubmitted} /></td>
           </tr>`,
         )}
@@ -152,8 +152,8 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Ca
         <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
         <td>${file}</td>
         <td class="mono">${field}</td>
-        <td class="number">${organisations?.toLocaleString('en-NZ')}</td>
-        <td class="number">${records?.toLocaleString('en-NZ')}</td>
+        <td class="number">${formatOptional(organisations)}</td>
+        <td class="number">${formatOptional(records)}</td>
       </tr>`,
     )}
   <//>`

@@ -1,5 +1,5 @@
 import type * as types from '../../../client/src/types.ts'
-import { formatNumber } from '../../foundation/text/format-number.ts'
+import { formatNumber, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'
@@ -147,8 +147,8 @@ function runTable(context: Context, runs: readonly Run[]): VNode {
         <th scope="row" class="number">${runId}</th>
         <td class="when"><${Time} at=${dateCompleted ?? dateReceived} /></td>
         <td>${STATUSES[status] ?? status}</td>
-        <td class="number">${errorCount?.toLocaleString('en-NZ')}</td>
-        <td class="number">${warningCount?.toLocaleString('en-NZ')}</td>
+        <td class="number">${formatOptional(errorCount)}</td>
+        <td class="number">${formatOptional(warningCount)}</td>
         <td>${index > 0 && status === 'Processed' && html`<a href=${other}>compare with the newest</a>`}</td>
       </tr>`
     })}

@@ -1,4 +1,4 @@
-import { count } from '../../foundation/text/format-number.ts'
+import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { Select } from '../fields.ts'
 import { readForm } from '../forms.ts'
@@ -86,8 +86,8 @@ function showSubmissions({ results, totalCount }: Page<Submission>, eid: string)
       return html`<tr>
         <th scope="row"><a href=${at}>${nameReturn(submission)}</a></th>
         <td>${describeStatus(submissionStatus)}</td>
-        <td class="number">${run?.errorCount?.toLocaleString('en-NZ')}</td>
-        <td class="number">${run?.warningCount?.toLocaleString('en-NZ')}</td>
+        <td class="number">${formatOptional(run?.errorCount)}</td>
+        <td class="number">${formatOptional(run?.warningCount)}</td>
         <td class="when"><${Time} at=${dateCreated} /></td>
         <td class="when"><${Time} at=${run?.dateCompleted} /></td>
       </tr>`

@@ -8,6 +8,11 @@ export function formatNumber(number: number): string {
   return format.format(number)
 }
 
+/** A number in a cell, which is empty without one. */
+export function formatOptional(number: number | undefined): string {
+  return number === undefined ? '' : formatNumber(number)
+}
+
 /** `1 error`, `2,431 errors`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${formatNumber(number)} ${number === 1 ? noun : plural}`
