@@ -15,8 +15,12 @@ import { temporaryDatabaseUrl } from './support/temporary.ts'
 type Collection = Awaited<ReturnType<typeof startCollection>>
 
 /** A checked submission with so many findings of the code that needs an explanation, and of the one that does not. */
-async function submitTo({ provider }: Collection, findings: Parameters<typeof makeLearners>[0]) {
-  const token = await provider.create()
+async function submitTo(
+  { provider }: Collection,
+  findings: Parameters<typeof makeLearners>[0],
+  returnId?: string,
+) {
+  const token = await provider.create(returnId)
   await provider.put(token, 'courses', COURSES)
   await provider.put(token, 'learners', makeLearners(findings))
   await provider.check(token)
@@ -222,10 +226,22 @@ test('a replacement names what it replaces, has its explanations, and prevents t
   expect(next).not.toBe(token)
   expect((await agency.ask('POST', `/submissions/${token}/reopen`, { reason: 'a' })).status).toBe(409)
   const { body } = await provider.ask('POST', `/submissions/${next}/submit`)
+  // The receipts of an organisation for a return have one count.
   expect(body.receipt).toMatchObject({
+    receipt: 2,
     replaces: { submissionToken: token },
     explanations: [{ target: 'LEA-note', findings: 4, explainedFindings: 2 }],
   })
+  const receiptOf = (submission: string, number: number) =>
+    provider.ask('GET', `/submissions/${submission}/receipt?number=${number}`)
+  expect((await receiptOf(next, 2)).body).toEqual(body.receipt)
+  expect((await receiptOf(token, 1)).body).toMatchObject({ receipt: 1 })
+  expect(await receiptOf(next, 1)).toMatchObject({
+    status: 404,
+    body: { detail: 'The submission has no receipt with this number.' },
+  })
+  const other = await submitTo(collection, { notes: 0 }, '202508')
+  expect((await provider.ask('POST', `/submissions/${other}/submit`)).body.receipt.receipt).toBe(1)
 })
 
 test('explanations and receipts are encrypted, and encrypted again with a new key', async () => {
@@ -256,7 +272,7 @@ test('explanations and receipts are encrypted, and encrypted again with a new ke
   }
   await changeSubmission(database, token, async (writer) => {
     await storeExplanation(writer, token, explanation, old)
-    await storeReceipt(writer, token, (receipt) => ({ receipt, returnName: 'Very private.' }), old)
+    await storeReceipt(writer, submission, (receipt) => ({ receipt, returnName: 'Very private.' }), old)
   })
   const stored = async () =>
     JSON.stringify([

@@ -896,7 +896,10 @@ export interface Explanation {
 
 /** What was submitted, by whom and when. */
 export interface Receipt {
-  /** Number of the receipt: the first submission has 1, and each one after a reopening one more. */
+  /**
+   * Number of the receipt: the first one of the organisation for the return has 1, and each later one, of the same
+   * submission after a reopening or of another submission, one more.
+   */
   receipt?: number
   /** The token of the submission. */
   submissionToken?: string

@@ -991,7 +991,8 @@ class Explanation(TypedDict, total=False):
 class Receipt(TypedDict, total=False):
     """What was submitted, by whom and when."""
 
-    #: Number of the receipt: the first submission has 1, and each one after a reopening one more.
+    #: Number of the receipt: the first one of the organisation for the return has 1, and each later one, of the same
+    #: submission after a reopening or of another submission, one more.
     receipt: int
     #: The token of the submission.
     submissionToken: str

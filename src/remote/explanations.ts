@@ -127,6 +127,9 @@ async function showReceipt(receipt: Receipt): Promise<void> {
     await writeLine(`${file}  ${count(records, 'record')}  ${sha256}`)
   if (isEmptyReturn(files)) await writeLine(EMPTY_RETURN)
   for (const each of explanations) await writeLine(describe(each))
+  const { replaces } = receipt
+  if (replaces !== undefined)
+    await writeLine(`Replaces the submission ${replaces.submissionToken} of ${replaces.dateSubmitted}`)
   if (receipt.statement !== undefined) await writeLine(receipt.statement)
 }
 

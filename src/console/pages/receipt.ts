@@ -57,6 +57,11 @@ function showReceipt(context: Context, receipt: Receipt, titles: ReadonlyMap<str
     ],
     ['Found', `${count(receipt.errorCount ?? 0, 'error')}, ${count(receipt.warningCount ?? 0, 'warning')}`],
     ['Submission', html`<span class="mono">${receipt.submissionToken}</span>`],
+    [
+      'Replaces',
+      receipt.replaces &&
+        html`<span class="mono">${receipt.replaces.submissionToken}</span>, <${Time} at=${receipt.replaces.dateSubmitted} />`,
+    ],
   ]
   return html`<article class="receipt">
     <h1>Receipt ${receipt.receipt} for return ${receipt.returnId}</h1>

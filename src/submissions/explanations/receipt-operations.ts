@@ -51,7 +51,11 @@ export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): O
   }).handle(async ({ authorized: { token, ended }, query, refuse }) => {
     if (ended === 'Cancelled') await refusing(Promise.reject(cancelled()))
     const receipt = await readReceipt(database, token, sealer, query.number)
-    return receipt === undefined ? refuse('not-found', NO_RECEIPT) : document(receipt)
+    if (receipt !== undefined) return document(receipt)
+    return refuse(
+      'not-found',
+      query.number === undefined ? NO_RECEIPT : 'The submission has no receipt with this number.',
+    )
   })
 }
 

@@ -15,7 +15,7 @@ const REOPENED = {
 export const Receipt = Type.Object(
   {
     receipt: count(
-      'Number of the receipt: the first submission has 1, and each one after a reopening one more.',
+      'Number of the receipt: the first one of the organisation for the return has 1, and each later one, of the same submission after a reopening or of another submission, one more.',
     ),
     submissionToken: text('The token of the submission.'),
     eid: text('The organisation.'),

@@ -26,16 +26,20 @@ interface ReceiptRow {
 
 const COLUMNS = 'number, time, document, reopened'
 
-/** Stores the receipt of a submission that is being submitted, and returns its number. */
+/**
+ * Stores the receipt of a submission that is being submitted, and returns its number. The receipts of an organisation
+ * for a return have one count, whichever of its submissions they are of: nobody has two with the same number.
+ */
 export async function storeReceipt(
   writer: SubmissionWriter,
-  token: string,
+  { token, eid, returnId }: { token: string; eid: string; returnId: string },
   describe: (number: number) => ReceiptDocument,
   sealer: Sealer,
 ): Promise<number> {
   const last = await writer.get<{ number: number | null }>(
-    'select max(number) as number from submission_receipt where token = $1',
-    [token],
+    `select max(r.number) as number from submission s join submission_receipt r on r.token = s.token
+     where s.eid = $1 and s.return_id = $2`,
+    [eid, returnId],
   )
   const number = (last?.number ?? 0) + 1
   const document = sealer.begin().sealText(JSON.stringify(describe(number)), receiptContext(token, number))

@@ -81,7 +81,7 @@ export async function submit(
         })),
         ...(replaced !== undefined && { replaces: replaced }),
       })
-      const number = await storeReceipt(writer, token, describe, sealer)
+      const number = await storeReceipt(writer, submission, describe, sealer)
       const receipt = await readReceipt(writer, token, sealer)
       const detail = { receipt: number, runId: run.number }
       return { submission: await end(writer, submission, 'Submitted', actor, detail), receipt }
