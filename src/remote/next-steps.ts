@@ -1,9 +1,9 @@
 import { MahiError } from '../../client/src/errors.ts'
 import type { Client } from '../../client/src/index.ts'
 import type { ExplanationList, ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
+import { EMPTY_RETURN, isEmptyReturn } from '../foundation/text/empty-return.ts'
 import { count } from '../foundation/text/format-number.ts'
 import { quoteForShell } from '../foundation/text/quote.ts'
-import { EMPTY_RETURN, isEmptyReturn } from '../submissions/empty-return.ts'
 
 /** Where a submission is, for the commands that continue with it. */
 export interface Place {

@@ -1,6 +1,6 @@
 import type * as types from '../../../client/src/types.ts'
+import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
 import { count, formatOptional } from '../../foundation/text/format-number.ts'
-import { EMPTY_RETURN, isEmptyReturn } from '../../submissions/empty-return.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { readForm } from '../forms.ts'
 import { html, type VNode } from '../html.ts'

@@ -1,6 +1,6 @@
 import { actorOf } from '../../api/access/actor.ts'
+import { EMPTY_RETURN, isEmptyReturn } from '../../foundation/text/empty-return.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
-import { EMPTY_RETURN, isEmptyReturn } from '../../submissions/empty-return.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
