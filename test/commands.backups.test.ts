@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
+import { backUp } from '../src/operate/backup.ts'
 import { restore } from '../src/operate/restore.ts'
 import { AccessLog, readAccesses } from '../src/submissions/accesses/access-log.ts'
 import { Installation, until } from './support/command.ts'
@@ -14,9 +15,9 @@ import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
 import { ask } from './support/load.ts'
 import { sourceOf } from './support/service.ts'
-import { SmallDisk } from './support/small-disk.ts'
+import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { engine, temporaryFolder } from './support/temporary.ts'
-import { testWhere } from './support/test-where.ts'
+import { testOnSqlite, testWhere } from './support/test-where.ts'
 
 const DAY = 86_400_000
 
@@ -222,14 +223,137 @@ describe('a backup that cannot be restored ends in a sentence, and the service i
         command: { ENCRYPTION_KEYS: key(2) },
       },
     )
+    const [, other = ''] = key(2).split(':')
+    await refuse(
+      made,
+      made.file,
+      /data is encrypted with the key "k1", which ENCRYPTION_KEYS does not have\. Add it; /,
+      {
+        service,
+        command: { ENCRYPTION_KEYS: `k2:${other}` },
+      },
+    )
     await refuse(made, made.file, /ENCRYPTION_KEYS is not set\. Set it/, { service, command: {} })
   })
 })
 
-const testDisk = testWhere(
-  canPlaceDatabase,
-  'a full disk: making one takes root, mkfs.ext4 and a loop device',
+test.each(['cut off', 'another one'])(
+  'a backup that is replaced while it is restored (%s) changes nothing',
+  async (by) => {
+    const { mahi, file } = await makeBackup()
+    const other = `${file}.other`
+    if (by === 'cut off') writeFileSync(other, readFileSync(file).subarray(0, statSync(file).size / 2))
+    else await mahi.runJson(['backup', other])
+    const before = await withDatabase(mahi.databaseUrl, readContent)
+    const restored = restore(mahi.databaseUrl, file, { replace: true, prepare: async () => undefined })
+    // It has been opened, and the database has not.
+    renameSync(other, file)
+    await expect(restored).rejects.toThrow(
+      new RegExp(
+        `mahi\\.backup was replaced while it was read: .*restore it again\\. ${UNCHANGED.source.replace('\\n', '')}`,
+      ),
+    )
+    expect(await withDatabase(mahi.databaseUrl, readContent)).toEqual(before)
+  },
 )
+
+testOnSqlite('the files that it makes')(
+  'nobody else can read the copies that a backup and a restore make',
+  async () => {
+    const { mahi, file } = await makeBackup()
+    const path = mahi.databaseUrl.slice('sqlite:'.length)
+    const modes = new Set<number>()
+    const note = (copy: string) => {
+      const { mode } = statSync(copy, { throwIfNoEntry: false }) ?? {}
+      if (mode !== undefined) modes.add(mode & 0o777)
+    }
+    const watching = setInterval(() => note(`${file}.part`), 0)
+    await backUp(mahi.databaseUrl, file).finally(() => clearInterval(watching))
+    await restore(mahi.databaseUrl, file, { replace: true, prepare: async () => note(`${path}.restore`) })
+    expect([...modes]).toEqual([0o600])
+  },
+)
+
+/** A database that is larger than SQLite's cache for a file, and a backup of it that was made before a change. */
+async function makeLargeBackup(url: string) {
+  const mahi = new Installation()
+  const environment = { DATABASE_URL: url }
+  const records = Array.from({ length: 6000 }, (_, index) => ({
+    occupationCode: `X${index}`,
+    descriptionEnglish: randomBytes(3000).toString('hex'),
+  }))
+  const { headers } = await fillDatabase(url)
+  await withDatabase(url, (database) => importOccupations(database, sourceOf(records)))
+  const file = join(temporaryFolder(), 'mahi.backup')
+  await mahi.runJson(['backup', file], { environment })
+  await mahi.runJson(['occupations', 'import', '-'], { input: '{"occupationCode":"LATER"}\n', environment })
+  const { url: at } = await mahi.serve({ ...environment, PAGE_CACHE_MB: '0' })
+  const isLater = async () => (await ask(`${at}/v1/occupations/LATER`, headers)).status === 200
+  return { mahi, environment, file, isLater }
+}
+
+testOnSqlite('how its pages are replaced')(
+  'a restore that is killed while it replaces the content changes nothing, and the next one restores',
+  async () => {
+    const url = `sqlite:${join(temporaryFolder(), 'mahi.db')}`
+    const path = url.slice('sqlite:'.length)
+    const { mahi, environment, file, isLater } = await makeLargeBackup(url)
+    const before = await withDatabase(url, readContent)
+    // The pages of the switch are written to the log first; the process looks at it between two steps.
+    const killed = mahi.spawn(process.execPath, [
+      '--input-type=module',
+      '--eval',
+      `import { statSync } from 'node:fs'
+       import { restore } from ${JSON.stringify(new URL('../src/operate/restore.ts', import.meta.url).href)}
+       const watch = () => {
+         if (statSync(${JSON.stringify(`${path}-wal`)}).size > ${statSync(`${path}-wal`).size + 2_000_000}) process.kill(process.pid, 'SIGKILL')
+         setImmediate(watch)
+       }
+       await restore(${JSON.stringify(url)}, ${JSON.stringify(file)}, { replace: true, prepare: async () => watch() })
+       process.exit(0)`,
+    ])
+    expect((await killed.ended).signal).toBe('SIGKILL')
+    expect(await isLater()).toBe(true)
+    expect(await withDatabase(url, readContent)).toEqual(before)
+    await mahi.runJson(['restore', '--replace', file], { environment })
+    expect(await isLater()).toBe(false)
+    expect(readdirSync(dirname(path)).filter((name) => name.includes('.restore'))).toEqual([])
+  },
+)
+
+test.runIf(engine === 'postgres')(
+  'a restore that is killed while it waits for the switch changes nothing, and the next one restores',
+  async () => {
+    const { mahi, headers, file } = await makeBackup()
+    const { url } = await mahi.serve({ PAGE_CACHE_MB: '0' })
+    const isLater = async () => (await ask(`${url}/v1/occupations/LATER`, headers)).status === 200
+    const before = await withDatabase(mahi.databaseUrl, readContent)
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      // Its lock is compatible with that of readers.
+      await database.write('keys', async (writer) => {
+        await writer.all('select count(*) from occupation')
+        const { child, ended } = mahi.start(['restore', '--replace', file])
+        const waiting = `select 1 as found from pg_stat_activity
+          where query like 'lock table %' and wait_event_type = 'Lock' and datname = current_database()`
+        await until(async () => ((await database.get(waiting)) === undefined ? undefined : true))
+        child.kill('SIGKILL')
+        expect((await ended).signal).toBe('SIGKILL')
+      })
+    })
+    expect(await isLater()).toBe(true)
+    expect(await withDatabase(mahi.databaseUrl, readContent)).toEqual(before)
+    await mahi.runJson(['restore', '--replace', file])
+    await until(async () => ((await isLater()) ? undefined : true))
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      expect(
+        await database.all(`select 1 from pg_namespace where nspname = current_schema() || '_restore'`),
+      ).toEqual([])
+    })
+  },
+)
+
+const NO_DISK = 'a full disk: making one takes root, mkfs.ext4 and a loop device'
+const testDisk = testWhere(canPlaceDatabase, NO_DISK)
 
 testDisk(
   'an archive without room: no backup is written, earlier ones stay, and a restore changes nothing',
@@ -278,6 +402,35 @@ testDisk(
       if (engine === 'postgres')
         expect(await database.all(`select 1 from pg_namespace where nspname like '%restore'`)).toEqual([])
     })
+  },
+)
+
+testWhere(
+  hasSmallDisk && engine === 'sqlite',
+  engine === 'sqlite' ? NO_DISK : 'on PostgreSQL: the switch takes no room',
+)(
+  'a disk that is full when a restore replaces the content: nothing is changed, and with room it works',
+  async () => {
+    const disk = SmallDisk.create(256)
+    const url = `sqlite:${join(disk.folder, 'mahi.db')}`
+    const { mahi, environment, file, isLater } = await makeLargeBackup(url)
+    const before = await withDatabase(url, readContent)
+    const { size } = statSync(file)
+    const prepare = async () => {
+      // The content is restored beside, and the switch takes as much again.
+      disk.fill(size / 4)
+    }
+    await expect(restore(url, file, { replace: true, prepare })).rejects.toThrow(
+      /mahi\.db cannot be written \(SQLITE_FULL\).*Nothing was changed: nothing was restored, and the service can continue\.$/,
+    )
+    expect(await isLater()).toBe(true)
+    expect(await withDatabase(url, readContent)).toEqual(before)
+    expect(readdirSync(disk.folder).filter((name) => name.includes('.restore'))).toEqual([])
+    // The service can still write.
+    expect((await mahi.run(['keys', 'create', '--client', 'a'], { environment })).code).toBe(0)
+    disk.empty()
+    await mahi.runJson(['restore', '--replace', file], { environment })
+    expect(await isLater()).toBe(false)
   },
 )
 

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
@@ -29,10 +29,9 @@ export async function backUp(url: string, file: string): Promise<Backup> {
       throw new DatabaseUnusable(
         `${file} is a folder. Name a file, such as ${join(file, 'mahi.backup')}, or keep several in it with --keep`,
       )
-    closeSync(openSync(part, 'w', 0o600))
-    chmodSync(part, 0o600)
+    rmSync(part, { force: true })
+    createPrivate(part)
     if (url.startsWith('sqlite:')) {
-      rmSync(part)
       await backUpSqlite(pathOf(url), part)
     } else {
       const parameters = [
@@ -111,8 +110,12 @@ async function backUpSqlite(path: string, file: string): Promise<void> {
   const backup = new Sqlite(file)
   backup.pragma('journal_mode = delete')
   backup.close()
-  chmodSync(file, 0o600)
   checkSqlite(file)
+}
+
+/** Creates a file that only its owner can read, unless it exists: SQLite and pg_dump would let others read it. */
+function createPrivate(file: string): void {
+  closeSync(openSync(file, 'a', 0o600))
 }
 
 /** Pause between two attempts to copy while another process writes, in milliseconds. */
@@ -123,6 +126,7 @@ const RETRY_PAUSE = 25
  * until nobody else writes to the target, then holds its lock to the end.
  */
 export async function copyPages(from: string, to: string): Promise<void> {
+  createPrivate(to)
   const source = new Sqlite(from, { readonly: true, fileMustExist: true })
   try {
     // A locked target is no error to the driver: it reports that all of zero pages are copied.

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import { type Database, DatabaseUnusable } from '../foundation/database/database.ts'
 import { NewerTables } from '../foundation/database/migrate.ts'
 import { openDatabase } from '../foundation/database/open.ts'
@@ -25,11 +25,34 @@ export interface RestoreOptions {
  * @throws {DatabaseUnusable} if this is not possible; nothing is changed then
  */
 export async function restore(url: string, file: string, options: RestoreOptions): Promise<void> {
+  const given = identify(file)
+  let isRead = false
+  const assertSame = () => {
+    if (!isRead && identify(file) !== given)
+      throw new DatabaseUnusable(
+        `${file} was replaced while it was read: wait until it is complete, and restore it again`,
+      )
+  }
+  const prepare: RestoreOptions['prepare'] = async (restored, replaced) => {
+    assertSame()
+    isRead = true
+    await options.prepare(restored, replaced)
+  }
   try {
-    await restoreFile(url, file, options)
+    await restoreFile(url, file, { ...options, prepare }).catch((error) => {
+      // Whatever failed before may have failed because of it.
+      assertSame()
+      throw error
+    })
   } catch (error) {
     throw explainFailure(error, file)
   }
+}
+
+/** What changes when a file is replaced, or written to. */
+function identify(file: string): string | undefined {
+  const { ino, size, mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {}
+  return ino === undefined ? undefined : `${ino} ${size} ${mtimeMs}`
 }
 
 async function restoreFile(url: string, file: string, options: RestoreOptions): Promise<void> {
