@@ -92,7 +92,7 @@ describe('a suspended organisation', () => {
     ])
     const details = new Set(refusals.map(({ status, body }) => `${status} ${body.type} ${body.detail}`))
     expect([...details]).toEqual([
-      '401 /problems/unauthorized Organisation 1001 is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it.',
+      '401 /problems/unauthorized Organisation 1001 is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it. Runs that had not ended are cancelled: request them again afterwards.',
     ])
     expect((await ask('GET', others, { eid: '1002' })).status).toBe(200)
     expect((await ask('GET', '/occupations')).status).toBe(200)
@@ -161,7 +161,20 @@ describe('a suspended organisation', () => {
     const { url } = await mahi.serve(environment)
     const call = (method: string, rest: string) =>
       fetch(`${url}/v1${path}${rest}`, { method, headers: { 'x-api-key': key, eid: '1001' } })
-    await call('POST', '/validation-runs')
+    mahi.write('return/people.csv', makePeople('p', 300_000, 0).csv)
+    mahi.write('return/groups.csv', GROUPS)
+    const options = [
+      '--url',
+      url,
+      '--eid',
+      '1001',
+      '--return',
+      '202512',
+      '--definition',
+      definition,
+      '--wait',
+    ]
+    const provider = mahi.start(['submit', 'return', ...options], { environment: { MAHI_API_KEY: key } })
     const worker = mahi.start(['work'], { environment: { ...environment, WORKERS: '1' } })
     const status = async () =>
       ((await (await call('GET', '/validation-runs/1')).json()) as { status: string }).status
@@ -171,6 +184,14 @@ describe('a suspended organisation', () => {
       state: 'Suspended',
       cancelledRuns: 1,
     })
+    // The provider, who waits for the run, reads what became of it.
+    const { code, stderr } = await provider.ended
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /is suspended: its submissions are kept .*\. Runs .* are cancelled: request them again afterwards\n$/,
+      ),
+    ])
     // The worker notices that its job is gone.
     await worker.output(/"outcome":"lost"/)
     worker.kill('SIGTERM')

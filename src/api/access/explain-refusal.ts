@@ -25,7 +25,7 @@ export function explainEid(principal: Principal, eid: unknown): Explanation {
 }
 
 export function explainSuspension(eid: string): Explanation {
-  return `Organisation ${eid} is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it`
+  return `Organisation ${eid} is suspended: its submissions are kept and cannot be read or changed until the operator of this service resumes it. Runs that had not ended are cancelled: request them again afterwards`
 }
 
 export function explainToken(eid: string): Explanation {
