@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
+import { endWithParent } from './end-with-parent.ts'
 
 const run = promisify(execFile)
 
@@ -55,6 +56,7 @@ export async function startContender(
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: folder,
   })
+  endWithParent(child)
   const url = await new Promise<string>((resolve, reject) => {
     let last = ''
     child.once('error', reject)

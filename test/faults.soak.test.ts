@@ -1,7 +1,11 @@
-import { expect, inject, test } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { soak } from '../tools/soak/run.ts'
 import { grow, judgeAlways, judgeTrends, type Window } from '../tools/soak/verdict.ts'
+import { Installation, until } from './support/command.ts'
 import { engine } from './support/temporary.ts'
+import { testOnSqlite } from './support/test-where.ts'
 
 // `npm run soak` runs for as long as one likes, and judges trends as well.
 test('a mixed load with imports, publishes, returns, sessions and new keys leaves nothing behind', {
@@ -21,6 +25,40 @@ test('a mixed load with imports, publishes, returns, sessions and new keys leave
   expect(run.commands.return).toBeGreaterThan(0)
   expect(run.commands.session).toBeGreaterThan(0)
 })
+
+testOnSqlite('a soak ends its processes')('the server and the worker of a soak end with it', async () => {
+  const urlOf = (file: string) => JSON.stringify(new URL(`../tools/soak/${file}.ts`, import.meta.url).href)
+  const soak = new Installation().spawn(process.execPath, [
+    '--input-type=module',
+    '--eval',
+    `import { SoakedServer } from ${urlOf('server')}
+     import { SoakedWorker } from ${urlOf('worker')}
+     const { DATABASE_URL } = process.env
+     await SoakedServer.start({ DATABASE_URL })
+     new SoakedWorker({ DATABASE_URL })
+     console.log('started')`,
+  ])
+  await soak.output(/started/)
+  const { stdout } = spawnSync('ps', ['--ppid', `${soak.child.pid}`, '-o', 'pid='], { encoding: 'utf8' })
+  const pids = stdout.trim().split('\n').map(Number)
+  onTestFinished(() => {
+    for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL')
+  })
+  expect(pids).toHaveLength(2)
+  const exited = once(soak.child, 'exit')
+  soak.kill('SIGTERM')
+  expect(await exited).toEqual([null, 'SIGTERM'])
+  await until(() => (pids.some(isAlive) ? undefined : true))
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Windows of a run in which nothing changes, but for what is given. */
 function makeWindows(change: (index: number) => Partial<Window>): Window[] {

@@ -7,6 +7,7 @@ import { type Client, createClient } from '../../client/src/index.ts'
 import { createKey } from '../../src/api/access/keys.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { SDR_FILES } from '../../test/support/sdr/file-types.ts'
+import { endWithParent } from '../end-with-parent.ts'
 import { ENVIRONMENT, script, startMahi } from '../mahi.ts'
 import { type Contender, ownMemory } from '../measure.ts'
 
@@ -67,6 +68,7 @@ export class Place {
       env: { ...process.env, ...ENVIRONMENT, DATABASE_URL: this.url, WORKERS: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
+    endWithParent(worker)
     const lines = createInterface({ input: worker.stdout })
     await new Promise<void>((resolve) => {
       lines.on('line', (line) => line.includes('ready for jobs') && resolve())

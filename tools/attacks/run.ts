@@ -30,9 +30,6 @@ if (!flags.sources) execFileSync('npm', ['run', '--silent', 'build'], { stdio: '
 const root = new URL('../../', import.meta.url)
 const program = fileURLToPath(new URL(flags.sources ? 'bin/mahi.js' : 'dist/src/start.js', root))
 
-// Processes that are under attack end with this one.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
-
 // Two thirds of the time one attack after another, then all of a caller at once.
 const time = Number(flags.minutes) * 60_000
 const alone = attacks.length > 1 ? (time * 2) / 3 : time

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { endWithParent } from '../../bench/end-with-parent.ts'
 import { MemoryCgroup } from './memory-cgroup.ts'
 
 const MB = 2 ** 20
@@ -36,10 +37,8 @@ export class Watched {
         this.output = (this.output + text).slice(-100_000)
       })
     }
-    const end = () => child.kill('SIGKILL')
-    process.once('exit', end)
+    endWithParent(child)
     child.once('exit', (code, by) => {
-      process.off('exit', end)
       clearInterval(this.#sampling)
       if (!this.#stopping && this.fault === '')
         this.fault = `ended unexpectedly (${code ?? by}): ${this.output.slice(-3_000)}`

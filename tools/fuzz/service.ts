@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { endWithParent } from '../../bench/end-with-parent.ts'
 
 const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
 const PROBE = new URL('probe.mjs', import.meta.url).href
@@ -52,6 +53,7 @@ export class ServiceProcess {
         ...environment,
       },
     })
+    endWithParent(child)
     const complaints: string[] = []
     let [port, rest] = [0, '']
     for (const stream of [child.stdout, child.stderr]) {

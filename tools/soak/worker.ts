@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { endWithParent } from '../../bench/end-with-parent.ts'
 import { ENVIRONMENT, MAHI } from '../../bench/mahi.ts'
 import { readStatus } from '../../bench/measure.ts'
 
@@ -16,6 +17,7 @@ export class SoakedWorker {
       env: { ...process.env, ...ENVIRONMENT, ...settings, WORKERS: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
+    endWithParent(child)
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (/^\{"level":"(?:error|fatal)"/.test(line) && this.faults.length < 20) this.faults.push(line)
     })
