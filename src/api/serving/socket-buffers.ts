@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Budget, Exhausted, type Holding } from '../../foundation/budget/budget.ts'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
+import { takeTurn } from '../../foundation/timed-turns.ts'
 import { IDLE_TIMEOUT } from './headers.ts'
 import { isIdle, lastResponseOn } from './last-response.ts'
 
@@ -258,7 +259,7 @@ async function readList(name: string): Promise<string> {
       text += part.toString('latin1', 0, length)
       if (text.length < turn * READ_PER_TURN) continue
       turn++
-      await new Promise(setImmediate)
+      await takeTurn()
     }
   } finally {
     closeSync(list)

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { INDEX_FORMAT, type IndexData, listPieces, measureIndex } from '../../engines/finding/index.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import {
@@ -8,6 +7,7 @@ import {
   readRevisions,
 } from '../../foundation/database/revisions.ts'
 import { endNumberedJobs } from '../../foundation/jobs/queue.ts'
+import { takeTurn } from '../../foundation/timed-turns.ts'
 
 /** Bytes of an index in one row. */
 const PART = 2 ** 20
@@ -80,7 +80,7 @@ export async function readIndex(
     memory ??= new SharedArrayBuffer(measureIndex(row.bytes))
     new Uint8Array(memory).set(row.bytes, offset)
     offset += row.bytes.length
-    await nextTurn()
+    await takeTurn()
   }
   return memory
 }

@@ -1,7 +1,7 @@
-import { setImmediate as takeTurn } from 'node:timers/promises'
+import { takeTurn } from '../../foundation/timed-turns.ts'
 import type { Source } from './byte-window.ts'
 
-/** The bytes that are worked on before others get a turn. */
+/** The bytes that are worked on before others may get a turn. */
 const PIECE_BYTES = 64 * 1024
 
 /**

@@ -1,8 +1,8 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { StateMissing } from '../../foundation/database/servers.ts'
 import { hashPair } from '../../foundation/text/seeded-hash.ts'
+import { takeTurn } from '../../foundation/timed-turns.ts'
 import { type RunReference, Selection } from './filters.ts'
 import { BLOCK, KEY_FIELD, keysContext } from './postings.ts'
 
@@ -53,7 +53,7 @@ async function* readKeys(reader: Reader, { run, totalCount }: RunReference, seal
     const bytes = sealer.open(row.ordinals, keysContext(run, block))
     // Copied, because the words must be aligned.
     yield { block, keys: new Uint32Array(new Uint8Array(bytes).buffer) }
-    await yieldToOthers()
+    await takeTurn()
   }
 }
 
