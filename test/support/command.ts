@@ -172,6 +172,9 @@ export class Installation {
   }
 }
 
+/** Characters of what `output` waits for, at most. */
+const LONGEST_MATCH = 64 * 1024
+
 export class RunningCommand {
   readonly child: ChildProcess
   /** Settles when the process has ended and everything it wrote has been read. */
@@ -203,12 +206,21 @@ export class RunningCommand {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal)
   }
 
-  /** Waits until either output matches. */
+  /** Waits until either output matches, as long as there is more of it. */
   async output(pattern: RegExp): Promise<RegExpExecArray> {
-    const deadline = Date.now() + DEADLINE
+    let deadline = Date.now() + DEADLINE
+    const searched = { stdout: 0, stderr: 0 }
     for (;;) {
-      const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr)
-      if (match !== null) return match
+      for (const name of ['stdout', 'stderr'] as const) {
+        const text = this[name]
+        if (text.length === searched[name]) continue
+        // Megabytes of a log would otherwise be searched again each time that there is more of it.
+        const from = text.lastIndexOf('\n', searched[name] - LONGEST_MATCH) + 1
+        searched[name] = text.length
+        deadline = Date.now() + DEADLINE
+        const match = pattern.exec(text.slice(from))
+        if (match !== null) return match
+      }
       const gone = this.child.exitCode !== null || this.child.signalCode !== null
       if (gone || Date.now() > deadline) {
         throw new Error(
