@@ -5,9 +5,9 @@ const waiting: (() => void)[] = []
 let until = Number.NEGATIVE_INFINITY
 
 /**
- * Lets everything else have a turn of the event loop. Whoever waits goes on in order, and all of them together for
- * hardly longer than a turn at a time: a request that reads from PostgreSQL needs several turns of the event loop, and
- * would wait for all work that is in progress in each of them.
+ * Lets everything else have a turn of the event loop. Waiting work continues in order, all of it together for little
+ * longer than 5 ms at a time: a request that reads from PostgreSQL needs several turns of the event loop, and would
+ * otherwise wait for all work in progress in each of them.
  */
 export function takeTurn(): Promise<void> {
   if (waiting.length === 0) setImmediate(begin)
@@ -18,21 +18,22 @@ export function takeTurn(): Promise<void> {
 
 function begin(): void {
   until = performance.now() + TURN
-  goOn()
+  resumeFirst()
 }
 
-function goOn(): void {
-  const [next] = waiting
-  next?.()
-  // After everything that it does before it waits for something.
-  queueMicrotask(() => process.nextTick(proceed))
+function resumeFirst(): void {
+  waiting[0]?.()
+  afterMicrotasks(() => {
+    waiting.shift()
+    if (waiting.length === 0) return
+    if (performance.now() < until) resumeFirst()
+    else setImmediate(begin)
+  })
 }
 
-function proceed(): void {
-  waiting.shift()
-  if (waiting.length === 0) return
-  if (performance.now() < until) goOn()
-  else setImmediate(begin)
+/** Calls a function after everything that has begun and does not wait for the system, such as a read from SQLite. */
+export function afterMicrotasks(callback: () => void): void {
+  queueMicrotask(() => process.nextTick(callback))
 }
 
 /** Lets others have turns during work whose parts take a time that callers choose. */

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Lines } from '../../foundation/budget/lines.ts'
+import { afterMicrotasks } from '../../foundation/timed-turns.ts'
 import { Problem } from '../contract/problems.ts'
 import { addressOf } from '../request/caller.ts'
 import { PROBES } from '../telemetry/response-log.ts'
@@ -131,8 +132,7 @@ export class Turns {
   readonly #continue = () => {
     this.#handleNext()
     this.#isFirst = false
-    // After everything that the request does without waiting for the system, such as a read from SQLite.
-    queueMicrotask(() => process.nextTick(this.#proceed))
+    afterMicrotasks(this.#proceed)
   }
 
   readonly #proceed = () => {

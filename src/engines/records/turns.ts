@@ -5,7 +5,7 @@ import type { Source } from './byte-window.ts'
 const PIECE_BYTES = 64 * 1024
 
 /**
- * Passes on content in pieces of at most 64 KiB, and lets others have a turn after each: whatever reads a piece in
+ * Passes on content in pieces of at most 64 KiB, and takes a turn after each: whatever reads a piece in
  * linear time cannot hold up the event loop. Smaller chunks are collected, so that many of them cost no more than one.
  * A piece is valid until the next one.
  */
@@ -86,7 +86,7 @@ export async function* readAsArriving<Reader>(
   yield reader
 }
 
-/** Lets others have a turn after each 64 KiB of work. */
+/** Takes a turn after each 64 KiB of work. */
 export class Turns {
   #spent = 0
 
@@ -99,7 +99,7 @@ export class Turns {
 }
 
 /**
- * Collects lines to pieces of 64 KiB, and lets others have a turn after each: a short record can become a long line.
+ * Collects lines to pieces of 64 KiB, and takes a turn after each: a short record can become a long line.
  *
  * ```ts
  * for (const line of lines) if (writer.add(line)) yield await writer.take()

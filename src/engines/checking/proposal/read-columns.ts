@@ -1,3 +1,4 @@
+import { takeTurn } from '../../../foundation/timed-turns.ts'
 import { CsvReader, FileSource, NdjsonReader, type RecordReader, trimName } from '../../records/index.ts'
 import type { Dialect } from '../definition/definition.ts'
 import { MARK_PREFIX } from '../engine/columns.ts'
@@ -151,7 +152,7 @@ async function listNames(path: string, signal: AbortSignal | undefined): Promise
 
 /** Lets a signal of the user arrive. */
 async function giveTurn(signal: AbortSignal | undefined): Promise<void> {
-  await new Promise(setImmediate)
+  await takeTurn()
   signal?.throwIfAborted()
 }
 
