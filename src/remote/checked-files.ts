@@ -13,6 +13,8 @@ interface Comparison {
   readonly late: readonly string[]
   /** Sent, but replaced or deleted by somebody else before the run was requested. */
   readonly replaced: readonly string[]
+  /** Both. */
+  readonly notChecked: readonly string[]
 }
 
 /** Whether two states of a file have the same content. */
@@ -29,10 +31,9 @@ export function compareSent({ files, dateReceived = '' }: ValidationRun, sent: S
   const missed =
     files === undefined ? [] : [...sent].filter(([name, each]) => !isSame(find(files, name), each))
   const isLate = ({ received = '' }: SubmissionFile) => Date.parse(received) > Date.parse(dateReceived)
-  return {
-    late: missed.filter(([, each]) => isLate(each)).map(([name]) => name),
-    replaced: missed.filter(([, each]) => !isLate(each)).map(([name]) => name),
-  }
+  const late = missed.filter(([, each]) => isLate(each)).map(([name]) => name)
+  const replaced = missed.filter(([, each]) => !isLate(each)).map(([name]) => name)
+  return { late, replaced, notChecked: [...late, ...replaced] }
 }
 
 /** Whether the return still has all files that were sent. */

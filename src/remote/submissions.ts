@@ -132,7 +132,7 @@ async function submitFiles(
     const { status } = requested
     const page = await found
     const compared = compareSent(requested, sent)
-    const notChecked = [...compared.late, ...compared.replaced]
+    const { notChecked } = compared
     const summary = { submissionToken: token, runId, status, notChecked, console: page }
     const place = { url: flags.url, eid: flags.eid, token }
     const text = [
@@ -199,7 +199,7 @@ async function reportRun(
   const { causes } = await submissions.causes(token)
   const alsoChecked = listOthers(run, submission, sent)
   const compared = compareSent(run, sent)
-  const notChecked = [...compared.late, ...compared.replaced]
+  const { notChecked } = compared
   const changed = listChanged(run, submission)
   const isOwn = notChecked.length === 0 && hasAllSent(submission, sent)
   if (errorCount > 0 || !isOwn) process.exitCode = 1
