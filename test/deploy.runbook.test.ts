@@ -61,7 +61,7 @@ test('every command of the procedures exists, and works on a service in trouble'
   }
 })
 
-/** A service in trouble, and whoever follows a procedure. */
+/** A service in trouble, and the operator who follows a procedure. */
 async function startIncident() {
   const mahi = new Installation()
   await fillDatabase(mahi.databaseUrl)

@@ -112,7 +112,7 @@ export class Sessions {
   }
 
   /**
-   * Creates the secret of a link; whoever opens it first is signed in with the key.
+   * Creates the secret of a link, which signs in the first person who opens it with the key.
    *
    * @param name the name that activities and receipts show, instead of the client of the key
    */

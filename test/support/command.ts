@@ -206,7 +206,7 @@ export class RunningCommand {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal)
   }
 
-  /** Waits until either output matches, as long as there is more of it. */
+  /** Waits until either output matches. Fails once there has been no more output for the usual time. */
   async output(pattern: RegExp): Promise<RegExpExecArray> {
     let deadline = Date.now() + DEADLINE
     const searched = { stdout: 0, stderr: 0 }
@@ -214,7 +214,7 @@ export class RunningCommand {
       for (const name of ['stdout', 'stderr'] as const) {
         const text = this[name]
         if (text.length === searched[name]) continue
-        // Megabytes of a log would otherwise be searched again each time that there is more of it.
+        // Only what is new: a log can have megabytes, and grows while it is searched.
         const from = text.lastIndexOf('\n', searched[name] - LONGEST_MATCH) + 1
         searched[name] = text.length
         deadline = Date.now() + DEADLINE

@@ -27,8 +27,8 @@ interface ReceiptRow {
 const COLUMNS = 'number, time, document, reopened'
 
 /**
- * Stores the receipt of a submission that is being submitted, and returns its number. The receipts of an organisation
- * for a return have one count, whichever of its submissions they are of: nobody has two with the same number.
+ * Stores the receipt of a submission that is being submitted, and returns its number. An organisation's receipts for a
+ * return are numbered across all its submissions, so that no two have the same number.
  */
 export async function storeReceipt(
   writer: SubmissionWriter,
