@@ -18,7 +18,7 @@ import pg from 'pg'
 import { findFreePort } from './free-port.ts'
 
 /** Longer than a server takes to start, to recover or to catch up on a busy machine, in milliseconds. */
-const DEADLINE = 30_000
+const DEADLINE = 120_000
 
 /** Where the server's programs are; `undefined` where there are none. */
 const programs = findPrograms()
