@@ -11,7 +11,7 @@ import { historyOperations } from './history/operations.ts'
 import { SnapshotStore } from './history/snapshot-store.ts'
 import { occupationOperations } from './operations.ts'
 import { Catalogue } from './records/catalogue.ts'
-import { CodingThread } from './search/coding-thread.ts'
+import { CodingThreads } from './search/coding-threads.ts'
 import { LiveIndex } from './search/live-index.ts'
 import { searchOperations } from './search/operations.ts'
 
@@ -48,7 +48,7 @@ export function createCatalogue(
   )
   const feed = new ChangeFeed(catalogue, snapshots, path)
   const index = new LiveIndex(database, (err) => log.error({ err }, 'the search index could not be loaded'))
-  const coding = new CodingThread(codings)
+  const coding = new CodingThreads(codings)
   void index.load()
   revisions.on('catalogue', (revision) => {
     catalogue.advance(revision)

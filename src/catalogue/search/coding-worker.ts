@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import {
   type Coding,
   type CodingItem,
@@ -10,10 +10,6 @@ import {
 /** Some titles to code. */
 export interface CodingOrder {
   readonly number: number
-  /** The packed index. */
-  readonly memory: SharedArrayBuffer
-  /** The revision of the index: a thread opens each index once. */
-  readonly revision: string
   readonly items: readonly CodingItem[]
 }
 
@@ -22,17 +18,11 @@ export interface CodingResult {
   readonly codings: readonly Coding[]
 }
 
-let opened: { readonly revision: string; readonly search: OccupationSearch } | undefined
+const index = openIndex(workerData as SharedArrayBuffer)
+if (index === undefined) throw new Error('the index cannot be opened')
+const search = new OccupationSearch(index)
 
-parentPort?.on('message', ({ number, memory, revision, items }: CodingOrder) => {
-  if (opened?.revision !== revision) opened = { revision, search: open(memory) }
-  const { search } = opened
+parentPort?.on('message', ({ number, items }: CodingOrder) => {
   const result: CodingResult = { number, codings: items.map((item) => codeTitle(search, item)) }
   parentPort?.postMessage(result)
 })
-
-function open(memory: SharedArrayBuffer): OccupationSearch {
-  const index = openIndex(memory)
-  if (index === undefined) throw new Error('the index cannot be opened')
-  return new OccupationSearch(index)
-}

@@ -2,14 +2,14 @@ import type { Operation } from '../../api/contract/contract.ts'
 import type { Page } from '../../api/serving/page.ts'
 import type { PageCache } from '../../api/serving/page-cache.ts'
 import { codeTitles } from './code-titles.ts'
-import type { CodingThread } from './coding-thread.ts'
+import type { CodingThreads } from './coding-threads.ts'
 import type { LiveIndex } from './live-index.ts'
 import { searchOccupations } from './search-occupations.ts'
 import { suggestOccupations } from './suggest-occupations.ts'
 
 export interface SearchOptions {
   readonly index: LiveIndex
-  readonly coding: CodingThread
+  readonly coding: CodingThreads
   readonly pages: PageCache<Page>
   /** Whether callers without a credential can read the catalogue. */
   readonly anonymous: boolean

@@ -16,15 +16,21 @@ interface Waiting {
   reject(error: unknown): void
 }
 
+/** An index that titles are coded with. */
+interface CodingIndex {
+  /** The packed index. */
+  readonly memory: SharedArrayBuffer
+  readonly revision: string
+}
+
 /**
  * Codes lists of titles in a worker thread, because a long list takes seconds. Lists have turns of a few milliseconds.
- * The thread starts with the first list.
+ * A thread codes with one index; it starts with the first list for it, and ends when lists for a newer index have
+ * begun and its own have ended.
  */
-export class CodingThread {
-  readonly #waiting = new Map<number, Waiting>()
+export class CodingThreads {
   readonly #turns: Budget
-  #worker: Worker | undefined
-  #number = 0
+  #newest: CodingThread | undefined
 
   /** @param turns of the lists, which their callers share */
   constructor(turns: Budget) {
@@ -33,44 +39,89 @@ export class CodingThread {
 
   /**
    * @param caller in whose turn the titles are coded
-   * @param index the packed index and its revision
    * @param hasLeft whether the caller has left: the rest is then not coded
    * @throws {Problem} `unavailable` if the caller has left
    */
   async code(
-    { memory, revision }: Pick<CodingOrder, 'memory' | 'revision'>,
+    index: CodingIndex,
     items: readonly CodingItem[],
     caller: string,
     hasLeft: () => boolean,
   ): Promise<Coding[]> {
-    const codings: Coding[] = []
-    for (const turn of splitIntoTurns(items)) {
-      const slot = await this.#turns.enter(caller)
-      try {
-        // Nobody reads it.
-        if (hasLeft()) throw new Problem('unavailable', 'The caller has left.')
-        codings.push(...(await this.#run({ number: this.#number++, memory, revision, items: turn })))
-      } finally {
-        slot.release()
+    const thread = this.#find(index)
+    thread.lists++
+    try {
+      const codings: Coding[] = []
+      for (const turn of splitIntoTurns(items)) {
+        const slot = await this.#turns.enter(caller)
+        try {
+          // Nobody reads it.
+          if (hasLeft()) throw new Problem('unavailable', 'The caller has left.')
+          codings.push(...(await thread.code(turn)))
+        } finally {
+          slot.release()
+        }
       }
+      return codings
+    } finally {
+      thread.lists--
+      this.#endUnused(thread)
     }
-    return codings
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate()
+    await this.#newest?.end()
   }
 
-  #run(order: CodingOrder): Promise<readonly Coding[]> {
+  #find(index: CodingIndex): CodingThread {
+    const before = this.#newest
+    if (before?.revision === index.revision) return before
+    this.#newest = new CodingThread(index)
+    if (before !== undefined) this.#endUnused(before)
+    return this.#newest
+  }
+
+  #endUnused(thread: CodingThread): void {
+    if (thread !== this.#newest && thread.lists === 0) void thread.end()
+  }
+}
+
+/**
+ * A worker thread with one index. It does not open another one, because the thread of a replaced index would keep its
+ * memory: V8 collects garbage for memory that it allocates itself, and an index is not.
+ */
+class CodingThread {
+  readonly revision: string
+  /** Lists that are being coded, or wait for their turn. */
+  lists = 0
+  readonly #memory: SharedArrayBuffer
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #number = 0
+
+  constructor({ memory, revision }: CodingIndex) {
+    this.#memory = memory
+    this.revision = revision
+  }
+
+  code(items: readonly CodingItem[]): Promise<readonly Coding[]> {
     return new Promise((resolve, reject) => {
+      const order: CodingOrder = { number: this.#number++, items }
       this.#waiting.set(order.number, { resolve, reject })
       this.#worker ??= this.#start()
       this.#worker.postMessage(order)
     })
   }
 
+  async end(): Promise<void> {
+    await this.#worker?.terminate()
+  }
+
   #start(): Worker {
-    const worker = new Worker(ENTRY, { resourceLimits: { maxYoungGenerationSizeMb: 8 } })
+    const worker = new Worker(ENTRY, {
+      resourceLimits: { maxYoungGenerationSizeMb: 8 },
+      workerData: this.#memory,
+    })
     let failure: unknown
     worker.on('message', ({ number, codings }: CodingResult) => {
       this.#waiting.get(number)?.resolve(codings)

@@ -1,0 +1,85 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { CodingThreads } from '../src/catalogue/search/coding-threads.ts'
+import { toSearchDocument } from '../src/catalogue/search/documents.ts'
+import { buildIndex } from '../src/engines/finding/build.ts'
+import { codeTitle } from '../src/engines/finding/coding.ts'
+import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
+import { OccupationSearch } from '../src/engines/finding/search.ts'
+import { createBudgets } from '../src/foundation/budget/budgets.ts'
+
+const RECORDS = [
+  { occupationCode: 'A1', titleEnglish: 'Primary School Teacher' },
+  { occupationCode: 'B2', titleEnglish: 'Truck Driver' },
+]
+const stays = () => false
+const MB = 2 ** 20
+
+function makeIndex(revision: string) {
+  const documents = RECORDS.map((record) => toSearchDocument(record, []))
+  return { revision, memory: packIndex(buildIndex(documents, { revision })) }
+}
+
+function start(): CodingThreads {
+  const threads = new CodingThreads(createBudgets(1).codings)
+  onTestFinished(() => threads.close())
+  return threads
+}
+
+test('lists are coded as on the main thread, in order, also at the same time', async () => {
+  const threads = start()
+  const index = makeIndex('1')
+  const data = openIndex(index.memory)
+  if (data === undefined) throw new Error('no index')
+  const search = new OccupationSearch(data)
+  const lists = Array.from({ length: 3 }, (_, list) =>
+    Array.from({ length: 50 }, (_, at) => ({
+      id: `${list}-${at}`,
+      title: at % 2 === 0 ? 'truck driver' : 'teacher',
+      tasks: 'x '.repeat(at * 20),
+    })),
+  )
+  const coded = await Promise.all(lists.map((items) => threads.code(index, items, 'a', stays)))
+  expect(coded).toEqual(lists.map((items) => items.map((item) => codeTitle(search, item))))
+  expect(await threads.code(index, [], 'a', stays)).toEqual([])
+})
+
+test('the rest of a list is not coded once the caller has left', async () => {
+  let asked = 0
+  const hasLeft = () => ++asked > 2
+  const items = Array.from({ length: 1_000 }, () => ({ title: 'teacher' }))
+  await expect(start().code(makeIndex('1'), items, 'a', hasLeft)).rejects.toMatchObject({
+    slug: 'unavailable',
+  })
+  expect(asked).toBe(3)
+})
+
+test('a thread that fails ends its lists, and the next list has another one', async () => {
+  const threads = start()
+  const broken = { revision: '0', memory: new SharedArrayBuffer(8) }
+  const items = [{ title: 'teacher' }]
+  await expect(threads.code(broken, items, 'a', stays)).rejects.toThrow('the index cannot be opened')
+  const [coding] = await threads.code(makeIndex('1'), items, 'a', stays)
+  expect(coding?.candidates[0]).toMatchObject({ occupationCode: 'A1' })
+})
+
+test('no thread keeps the memory of a replaced index', async () => {
+  const threads = start()
+  const packed = new Uint8Array(makeIndex('0').memory)
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const before = process.memoryUsage.rss()
+  for (let revision = 1; revision <= 20; revision++) {
+    const memory = new SharedArrayBuffer(16 * MB)
+    new Uint8Array(memory).fill(1).set(packed)
+    await threads.code({ revision: String(revision), memory }, [{ title: 'teacher' }], 'a', stays)
+  }
+  await vi.waitFor(
+    () => {
+      collectGarbage()
+      expect(process.memoryUsage.rss() - before).toBeLessThan(100 * MB)
+    },
+    { timeout: 10_000 },
+  )
+})
