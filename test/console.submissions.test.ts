@@ -122,6 +122,8 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       await page.getByRole('button', { name: 'Submit' }).click()
       await page.getByRole('heading', { name: /^Submitted by adviser at \d+ \w+ \d+, \d\d:\d\d/ }).waitFor()
       expect(await page.getByRole('button', { name: 'Submit' }).count()).toBe(0)
+      const submitted = page.getByRole('group', { name: 'Files' }).locator('tbody tr')
+      expect(await submitted.allTextContents()).toEqual(Array(5).fill(expect.stringContaining('adviser')))
       await shown.goto(path.replace('/findings', '/files'))
       expect(await page.getByRole('button', { name: 'Send the files' }).count()).toBe(0)
       await shown.goto(path.replace('/findings', '/activity'))

@@ -44,6 +44,23 @@ async function showActivity(context: Context): Promise<Shown> {
   })
 }
 
+/** The most activities that a page of the API has. */
+const MOST = 100
+
+/** The names of those who last sent or changed each file, where that is among the newest activities. */
+export async function readSenders(context: Context): Promise<ReadonlyMap<string, string>> {
+  const { results = [] } = await context.api.call<Page>(pathOf(context, '/activity'), {
+    query: { pageSize: MOST },
+  })
+  const senders = new Map<string, string>()
+  for (const { event, file, actor } of results) {
+    const isSent = event === 'FileUploaded' || event === 'RecordsChanged'
+    if (isSent && file !== undefined && actor?.name !== undefined && !senders.has(file))
+      senders.set(file, actor.name)
+  }
+  return senders
+}
+
 function describe(activity: Activity, { rules }: Workbench): VNode | string {
   const { event = '', file, records, runId, errorCount = 0, warningCount = 0, codes = [], reason } = activity
   const title = rules?.definition.files.find((each) => each.file === file)?.title ?? file ?? ''

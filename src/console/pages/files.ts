@@ -10,6 +10,7 @@ import { link, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
+import { readSenders } from './activity.ts'
 import {
   pathOf,
   readWorkbench,
@@ -41,6 +42,7 @@ export async function registerUploads(app: FastifyInstance): Promise<void> {
 async function showFiles(context: Context): Promise<Shown> {
   const workbench = await readWorkbench(context)
   const { missing, submission, mayWrite } = workbench
+  const senders = await readSenders(context)
   const received = submission.files?.length ?? 0
   return showStep(context, workbench, 'files', {
     title: 'Files',
@@ -49,11 +51,11 @@ async function showFiles(context: Context): Promise<Shown> {
       ${submission.notes !== undefined && html`<p>${submission.notes}</p>`}
       ${received === 0 ? html`<p>No files yet.</p>` : missing.length > 0 && html`<p>Missing: ${missing.map(({ title }) => title).join(', ')}.</p>`}
       ${received > 0 && missing.length === 0 && html`<p>All ${count(received, 'file')} are here.</p>`}
-      ${mayWrite ? showForm(context, workbench) : showTable(context, workbench)}`,
+      ${mayWrite ? showForm(context, workbench, senders) : showTable(context, workbench, senders)}`,
   })
 }
 
-function showForm(context: Context, workbench: Workbench): VNode {
+function showForm(context: Context, workbench: Workbench, senders: ReadonlyMap<string, string>): VNode {
   const at = submissionLink(tokenOf(context))
   const { missing, submission, isCurrent } = workbench
   const hasFiles = (submission.files?.length ?? 0) > 0
@@ -63,7 +65,7 @@ function showForm(context: Context, workbench: Workbench): VNode {
       <p><label>All files in one archive or workbook
         <input type="file" name=${CONTAINER} accept=".zip,.xlsx,.xlsm" data-container
           data-put=${link(`${at}/files`, { eid: context.eid })} /></label></p>
-      ${showTable(context, workbench)}
+      ${showTable(context, workbench, senders)}
       <p role="status" data-text></p>
       <progress hidden value="0" aria-label="Progress of the upload"></progress>
       <p class="actions">
@@ -77,7 +79,11 @@ function showForm(context: Context, workbench: Workbench): VNode {
     <p class="no-print"><a class="error" href=${link(`${at}/delete`, { eid: context.eid })}>Delete this submission</a></p>`
 }
 
-function showTable(context: Context, { submission, rules, mayWrite }: Workbench): VNode {
+function showTable(
+  context: Context,
+  { submission, rules, mayWrite }: Workbench,
+  senders: ReadonlyMap<string, string>,
+): VNode {
   const { files = [] } = submission
   const at = submissionLink(tokenOf(context))
   const received = new Map<string, SubmittedFile>(files.map((file) => [file.file, file]))
@@ -85,6 +91,7 @@ function showTable(context: Context, { submission, rules, mayWrite }: Workbench)
     'File',
     { name: 'Records', number: true },
     'Received',
+    'Sent by',
     ...(mayWrite ? [files.length > 0 ? 'Replace' : 'Choose'] : []),
   ]
   return html`<${Table} label="Files" class="files cards" columns=${columns}>${rules?.definition.files.map(
@@ -94,6 +101,7 @@ function showTable(context: Context, { submission, rules, mayWrite }: Workbench)
       <th scope="row">${resource.title}${file?.notes?.map((note) => html`<div class="note">${note}</div>`)}</th>
       <td class="number">${file === undefined ? html`<span class="soft">missing</span>` : formatNumber(file.records)}</td>
       <td class="when"><${Time} at=${file?.received} /></td>
+      <td>${senders.get(resource.file) ?? ''}</td>
       ${
         mayWrite &&
         html`<td><input type="file" name=${resource.file} aria-label=${`File for ${resource.title}`}

@@ -8,6 +8,7 @@ import { PostForm } from '../post-form.ts'
 import { orderFiles, titlesOf } from '../rules.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
+import { readSenders } from './activity.ts'
 import { listUnexplained, readExplanations } from './explanations.ts'
 import { readReceipt, receiptLink, showReopen } from './receipt.ts'
 import { isGoing, pathOf, readWorkbench, showStep, stepLink, tokenOf, type Workbench } from './workbench.ts'
@@ -69,7 +70,7 @@ async function showOpen(context: Context, workbench: Workbench): Promise<VNode> 
   if (open.length > 0)
     return html`<h2>Before you submit</h2><ul>${open.map((each) => html`<li>${each}</li>`)}</ul>`
   return html`<h2>Ready to submit</h2>
-    ${showFiles(workbench)}
+    ${showFiles(workbench, await readSenders(context))}
     ${showEmpty(submission.files)}
     ${warnings > 0 && html`<p><a href=${stepLink(context, 'fix')}>${count(warnings, 'warning')}</a> will be submitted as ${warnings === 1 ? 'it is' : 'they are'}${explained > 0 && `, with ${count(explained, 'explanation')}`}.</p>`}
     ${
@@ -88,7 +89,7 @@ async function showSubmitted(context: Context, workbench: Workbench): Promise<VN
   const { validationRun: run } = workbench.submission
   return html`<h2>Submitted by ${submittedBy?.name} at <${Time} at=${dateSubmitted} /></h2>
     <p>Mahi has frozen these files. It does not send them to the TEC.</p>
-    ${showFiles(workbench)}
+    ${showFiles(workbench, await readSenders(context))}
     ${showEmpty(workbench.submission.files)}
     ${
       run !== undefined &&
@@ -104,13 +105,18 @@ function showEmpty(files: Parameters<typeof isEmptyReturn>[0] = []): VNode | fal
   return isEmptyReturn(files) && html`<p class="problem">${EMPTY_RETURN}</p>`
 }
 
-function showFiles({ submission: { files = [] }, rules }: Workbench): VNode {
+function showFiles(
+  { submission: { files = [] }, rules }: Workbench,
+  senders: ReadonlyMap<string, string>,
+): VNode {
   const titles = titlesOf(rules)
-  return html`<${Table} label="Files" class="narrow cards" columns=${['File', { name: 'Records', number: true }, 'SHA-256']}>
+  const columns = ['File', { name: 'Records', number: true }, 'Sent by', 'SHA-256']
+  return html`<${Table} label="Files" class="narrow cards" columns=${columns}>
     ${orderFiles(files, titles).map(
       ({ file, records, sha256 }) => html`<tr>
         <th scope="row">${titles.get(file) ?? file}</th>
         <td class="number">${formatNumber(records)}</td>
+        <td>${senders.get(file) ?? ''}</td>
         <td class="mono digest">${sha256}</td>
       </tr>`,
     )}
