@@ -382,7 +382,7 @@ testDisk(
     expect([backup.code, backup.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /(?:cannot be written \(\w+\).* with room for the file|pg_dump failed: .*No space left on device)\. No backup was written, and the service is unchanged\. The newest backup is of \S+, less than a day ago\. Correct this and run the command again\.\n$/,
+        /(?:cannot be written \(\w+\): make room for the file|pg_dump failed: .*No space left on device)\. No backup was written, and the service is unchanged\. The newest backup is of \S+, less than a day ago\. Correct this and run the command again\.\n$/,
       ),
     ])
     expect((await mahi.run(['status'], { environment })).stdout).toMatch(/^Backup .*; failed on \S+: /m)
@@ -391,7 +391,7 @@ testDisk(
     expect([restored.code, restored.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^(?:\S+ cannot be written \(\w+\): .* with room for the file|psql failed: .*No space left on device\. Free some space on the server and run the command again)\. Nothing was changed/,
+        /^(?:\S+ cannot be written \(\w+\): make room for the file|psql failed: .*No space left on device\. Free some space on the server and run the command again)\. Nothing was changed/,
       ),
     ])
     expect(restored.stderr).toMatch(UNCHANGED)

@@ -161,7 +161,12 @@ export function damaged(file: string, cause?: unknown): DatabaseUnusable {
   )
 }
 
-const UNWRITABLE = /^SQLITE_(?:READONLY|CANTOPEN|PERM|FULL|IOERR)/
+/** What to do about a file that cannot be written, by the beginning of the code. */
+const UNWRITABLE = [
+  [/^(?:SQLITE_FULL|SQLITE_IOERR|ENOSPC)/, ': make room for the file'],
+  [/^(?:SQLITE_READONLY|SQLITE_CANTOPEN|SQLITE_PERM|EACCES)/, ': run the command as the user of the service'],
+  [/^(?:EEXIST|ENOENT|ENOTDIR|EROFS)/, ''],
+] as const
 
 export function explainFile(error: unknown, file: string): unknown {
   const { code } = error as NodeJS.ErrnoException
@@ -169,19 +174,8 @@ export function explainFile(error: unknown, file: string): unknown {
     return new DatabaseUnusable(`${file} cannot be written: the folder ${dirname(file)} does not exist`, {
       cause: error,
     })
-  if (error instanceof Sqlite.SqliteError && UNWRITABLE.test(code ?? ''))
-    return new DatabaseUnusable(
-      `${file} cannot be written (${code}): run the command as the user of the service, with room for the file`,
-      { cause: error },
-    )
-  if (
-    code === 'EEXIST' ||
-    code === 'ENOENT' ||
-    code === 'ENOTDIR' ||
-    code === 'EACCES' ||
-    code === 'EROFS' ||
-    code === 'ENOSPC'
-  )
-    return new DatabaseUnusable(`${file} cannot be written (${code})`, { cause: error })
+  const advice = UNWRITABLE.find(([codes]) => codes.test(code ?? ''))?.[1]
+  if (advice !== undefined)
+    return new DatabaseUnusable(`${file} cannot be written (${code})${advice}`, { cause: error })
   return error
 }
