@@ -136,7 +136,10 @@ describe.each(Object.entries(COMMANDS).slice(FULL ? 0 : 1))('%s', (name, { param
     note(`${name}, a gzip bomb of empty lines`, { peak, took: performance.now() - begun })
     expect([code, stderr]).toEqual(
       name === 'import'
-        ? [1, expect.stringContaining('--replace: with an empty input, this would delete the whole catalogue.')]
+        ? [
+            1,
+            expect.stringContaining('--replace: with an empty input, this would delete the whole catalogue.'),
+          ]
         : [0, expect.stringContaining('is an entry, so the run reports that nothing was found.')],
     )
     expect(peak).toBeLessThan(MOST)

@@ -15,6 +15,34 @@ export interface Defaulted {
   readonly '~defaulted': true
 }
 
+/**
+ * The parameters of a list that is read by page number.
+ *
+ * @param items what a page contains, as the beginning of a sentence
+ */
+export function pageNumbers(items: string, pageSize: { readonly default: number; readonly max: number }) {
+  return {
+    page: withDefault(
+      Type.Integer({
+        description: 'Page number, from 1.',
+        minimum: 1,
+        maximum: 1_000_000,
+        format: 'int32',
+      }),
+      1,
+    ),
+    pageSize: withDefault(
+      Type.Integer({
+        description: `${items} per page, from 1 to ${pageSize.max}.`,
+        minimum: 1,
+        maximum: pageSize.max,
+        format: 'int32',
+      }),
+      pageSize.default,
+    ),
+  }
+}
+
 /** A parameter that the caller may leave out. */
 export function withDefault<Schema extends TSchema>(schema: Schema, value: Static<Schema>) {
   return Type.Optional({ ...schema, default: value }) as unknown as TOptional<Schema> & Defaulted

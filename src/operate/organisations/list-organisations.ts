@@ -2,29 +2,13 @@ import Type, { type Static } from 'typebox'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
-import { int32Count, withDefault } from '../../api/contract/fields.ts'
+import { int32Count, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { EXAMPLE, Organisation, renderOrganisation, TAG } from './contract.ts'
 import { listOrganisations } from './organisations.ts'
 
-const MOST = 1_000
-
-const QUERY = Type.Object({
-  page: withDefault(
-    Type.Integer({ description: 'Page number, from 1.', minimum: 1, maximum: 1_000_000, format: 'int32' }),
-    1,
-  ),
-  pageSize: withDefault(
-    Type.Integer({
-      description: `Entries per page, from 1 to ${MOST}.`,
-      minimum: 1,
-      maximum: MOST,
-      format: 'int32',
-    }),
-    100,
-  ),
-})
+const QUERY = Type.Object(pageNumbers('Entries', { default: 100, max: 1_000 }))
 
 const OrganisationPage = Type.Object(
   {

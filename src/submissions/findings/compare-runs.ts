@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
+import { count, oneOf, pageNumbers, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
@@ -103,20 +103,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
         from: runNumber('The `runId` of the earlier run.'),
         to: Type.Optional(runNumber('The `runId` of the later run; the current one where absent.')),
         status: oneOf(STATUSES, 'Only findings with this status.'),
-        page: withDefault(
-          Type.Integer({ description: 'Page number, from 1.', minimum: 1, format: 'int32' }),
-          1,
-        ),
-        pageSize: withDefault(
-          Type.Integer({
-            description: `Findings per page, from 1 to ${limits.max}.`,
-            minimum: 1,
-            maximum: limits.max,
-
-            format: 'int32',
-          }),
-          limits.default,
-        ),
+        ...pageNumbers('Findings', limits),
       }),
     },
     schemas: { ResultsChanges },

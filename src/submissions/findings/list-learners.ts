@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, text, withDefault } from '../../api/contract/fields.ts'
+import { count, pageNumbers, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
@@ -55,21 +55,7 @@ export function listLearners({ servers, sealer, limits }: ResultsOptions): Opera
       path: Type.Object({
         submissionToken: Type.String({ description: 'The token of the submission.' }),
       }),
-      query: Type.Object({
-        page: withDefault(
-          Type.Integer({ description: 'Page number, from 1.', minimum: 1, format: 'int32' }),
-          1,
-        ),
-        pageSize: withDefault(
-          Type.Integer({
-            description: `Students per page, from 1 to ${limits.max}.`,
-            minimum: 1,
-            maximum: limits.max,
-            format: 'int32',
-          }),
-          limits.default,
-        ),
-      }),
+      query: Type.Object(pageNumbers('Students', limits)),
     },
     schemas: { LearnersPage },
     responses: {

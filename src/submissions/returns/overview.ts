@@ -4,7 +4,7 @@ import { listSuspensions } from '../../api/access/suspensions.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { oneOf, withDefault } from '../../api/contract/fields.ts'
+import { oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
@@ -25,7 +25,6 @@ import {
 import { type OrganisationStanding, readStandings, STANDINGS, type Standing } from './standing.ts'
 
 const MOST_CAUSES = 100
-const MAX_PAGE_SIZE = 1000
 const DAY = 86_400_000
 
 const RETURN_PATH = Type.Object({ returnId: Type.String({ description: 'The return.', maxLength: 64 }) })
@@ -51,24 +50,7 @@ export function getReturnOverview({ database }: SubmissionOptions): Operation {
       path: RETURN_PATH,
       query: Type.Object({
         status: oneOf(STANDINGS, 'Only organisations with this status.'),
-        page: withDefault(
-          Type.Integer({
-            description: 'Page number, from 1.',
-            minimum: 1,
-            maximum: 1_000_000,
-            format: 'int32',
-          }),
-          1,
-        ),
-        pageSize: withDefault(
-          Type.Integer({
-            description: `Organisations per page, from 1 to ${MAX_PAGE_SIZE}.`,
-            minimum: 1,
-            maximum: MAX_PAGE_SIZE,
-            format: 'int32',
-          }),
-          100,
-        ),
+        ...pageNumbers('Organisations', { default: 100, max: 1000 }),
       }),
     },
     schemas: { Return, ReturnOverview },
