@@ -87,8 +87,8 @@ const unlessRefused = (error: unknown) => {
 
 /** Of a byte, and of what is taken: it is decoded, searched for each of a few bytes, and joined to a longest record. */
 const LOOKS = 60
-/** Some milliseconds on any machine: a searching function looks at a byte in less than a nanosecond. */
-const MOST = 16 * BYTES
+/** Between two turns: a piece, or a longest record, and the looks at it. That takes a few milliseconds. */
+const MOST = 8 * BYTES
 
 /** At 100 bytes and less in a chunk, the content is shorter, because the test itself passes each chunk on. */
 const of = (content: string, size: number) =>
