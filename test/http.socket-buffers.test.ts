@@ -8,6 +8,7 @@ import {
   mayHoldMuch,
   nameOf,
   readQueues,
+  readSystemMemory,
   readSystemQueues,
   SocketBuffers,
 } from '../src/api/serving/socket-buffers.ts'
@@ -106,7 +107,12 @@ test('responses that are read do not count, and the last one of a connection arr
 })
 
 /** A server whose connections hold what the test says. */
-async function serve({ capacity = 100_000, mostOfOne = 100_000, stalled = 60_000 } = {}) {
+async function serve({
+  capacity = 100_000,
+  mostOfOne = 100_000,
+  stalled = 60_000,
+  memory = Number.POSITIVE_INFINITY,
+} = {}) {
   const queues = new Map<string, number>()
   let readings = 0
   const budget = new Budget({ capacity, stalled, detail: 'There is no room.', retryAfter: 1 })
@@ -114,7 +120,7 @@ async function serve({ capacity = 100_000, mostOfOne = 100_000, stalled = 60_000
     readings++
     return new Map(queues)
   }
-  const buffers = new SocketBuffers(budget, readNow, mostOfOne)
+  const buffers = new SocketBuffers(budget, readNow, mostOfOne, () => memory)
   const server = createServer()
   buffers.watch(server)
   const accepted: Socket[] = []
@@ -157,6 +163,28 @@ test('who asks again on a connection is believed to have read, until the list sa
   for (let count = 0; count < 3; count++) await buffers.hold(socket, 40_000, 'a')
   await until(() => (budget.heldBy('a') === 100_000 ? true : undefined))
   expect(readings()).toBe(1)
+})
+
+test('the list is not read for what was believed while all connections of the machine need little memory', async () => {
+  const { buffers, connectOne, readings } = await serve({ capacity: 100_000, memory: 50_000 })
+  const { socket } = await connectOne()
+  for (let count = 0; count < 100; count++) await buffers.hold(socket, 40_000, 'a')
+  expect(readings()).toBe(0)
+})
+
+onLinux('the memory of all connections contains what a client has not read', async () => {
+  const written = 8 * MB
+  const before = readSystemMemory()
+  const server = createServer((_, response) => response.end(Buffer.alloc(written)))
+  server.listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await once(server, 'listening')
+  const client = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await until(() => (readSystemMemory() - before > 2 * MB ? true : undefined))
 })
 
 test('who finds no room waits for one reading with all others, however short the last one was ago', async () => {

@@ -79,6 +79,7 @@ function reset(connection: Duplex & { resetAndDestroy?(): void }): void {
 export class SocketBuffers {
   readonly #budget: Budget
   readonly #readQueues: () => Promise<Queues>
+  readonly #readMemory: () => number
   readonly #mostOfOne: number | undefined
   readonly #connections = new Set<Socket>()
   /** A reading that has not begun: everyone who joins it sees a state from after the call. */
@@ -90,9 +91,15 @@ export class SocketBuffers {
   #believed = 0
 
   /** @param mostOfOne the most bytes that the system holds for a connection; `undefined` limits nothing */
-  constructor(budget: Budget, readQueues = readSystemQueues, mostOfOne = readMostOfOne()) {
+  constructor(
+    budget: Budget,
+    readQueues = readSystemQueues,
+    mostOfOne = readMostOfOne(),
+    readMemory = readSystemMemory,
+  ) {
     this.#budget = budget
     this.#readQueues = readQueues
+    this.#readMemory = readMemory
     this.#mostOfOne = mostOfOne
   }
 
@@ -134,7 +141,10 @@ export class SocketBuffers {
     if (holding === undefined || connection.writableLength > 0) return
     this.#believed += holding.amount
     holding.count(-holding.amount)
-    if (this.#believed > this.#budget.capacity * BELIEVED) this.#check()
+    if (this.#believed <= this.#budget.capacity * BELIEVED) return
+    // The list takes milliseconds, a hundred times as long as what all connections together need.
+    if (this.#readMemory() > this.#budget.capacity / 2) this.#check()
+    else this.#believed = 0
   }
 
   #add(connection: Socket, known: Known, bytes: number, owner: string): void {
@@ -239,6 +249,33 @@ export async function readSystemQueues(): Promise<Queues> {
   // Without IPv6, there is no second list.
   const lists = [await readList('tcp'), await readList('tcp6').catch(() => '')]
   return readQueues(lists.join(''))
+}
+
+/**
+ * The memory that Linux holds for what all TCP connections of the machine have sent and received, in bytes (`man 5
+ * proc_pid_net`, `sockstat`); up to 1 MiB for each processor may be missing. Infinite if it is not known.
+ */
+export function readSystemMemory(): number {
+  try {
+    const [, pages] = /^TCP:.* mem (\d+)/m.exec(readFileSync('/proc/self/net/sockstat', 'latin1')) ?? []
+    return pages === undefined ? Number.POSITIVE_INFINITY : Number(pages) * readPageSize()
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+const AT_PAGESZ = 6n
+const LARGEST_PAGE = 64 * 1024
+let pageSize: number | undefined
+
+/** The size of a page of memory, in bytes (`man 3 getauxval`); the largest of any processor if it is not known. */
+function readPageSize(): number {
+  if (pageSize === undefined) {
+    const values = new BigUint64Array(new Uint8Array(readFileSync('/proc/self/auxv')).buffer)
+    const at = values.findIndex((value, index) => index % 2 === 0 && value === AT_PAGESZ)
+    pageSize = at < 0 ? LARGEST_PAGE : Number(values[at + 1])
+  }
+  return pageSize
 }
 
 /** Characters of a list that are read in a turn of the event loop: a few milliseconds, and some 1,700 connections. */
