@@ -74,7 +74,8 @@ function reset(connection: Duplex & { resetAndDestroy?(): void }): void {
  * connection at once, so a response that has been written is not one that has been read. Large responses are counted
  * before they are written. A client that asks again on its connection has probably read the responses before, which
  * then count no longer; the system's list of connections tells what clients have really read. It is read when there is
- * no room, when much is counted, and when much was believed. It is a file of Linux: elsewhere, nothing is limited.
+ * no room, when much is counted, and when much was believed while all connections together need much memory. It is a
+ * file of Linux: elsewhere, nothing is limited.
  */
 export class SocketBuffers {
   readonly #budget: Budget
@@ -141,10 +142,16 @@ export class SocketBuffers {
     if (holding === undefined || connection.writableLength > 0) return
     this.#believed += holding.amount
     holding.count(-holding.amount)
-    if (this.#believed <= this.#budget.capacity * BELIEVED) return
-    // The list takes milliseconds, a hundred times as long as what all connections together need.
-    if (this.#readMemory() > this.#budget.capacity / 2) this.#check()
-    else this.#believed = 0
+    if (this.#isDoubtful(this.#budget.capacity * BELIEVED)) this.#check()
+  }
+
+  /** Whether more than `most` was believed, and the system holds enough that it may be untrue. */
+  #isDoubtful(most: number): boolean {
+    if (this.#believed <= most) return false
+    // The list takes milliseconds to read; how much memory all connections need is one line.
+    if (this.#readMemory() > this.#budget.capacity / 2) return true
+    this.#believed = 0
+    return false
   }
 
   #add(connection: Socket, known: Known, bytes: number, owner: string): void {
@@ -177,7 +184,7 @@ export class SocketBuffers {
       known.counted = connection.bytesWritten
     }
     const { used, capacity } = this.#budget
-    if (used > capacity / 2 || this.#believed > capacity) this.#check()
+    if (used > capacity / 2 || this.#isDoubtful(capacity)) this.#check()
   }
 
   /** Finds out what clients have really read, and ends stopped readers if there is too much that they have not. */
