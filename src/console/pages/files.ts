@@ -40,9 +40,8 @@ export async function registerUploads(app: FastifyInstance): Promise<void> {
 }
 
 async function showFiles(context: Context): Promise<Shown> {
-  const workbench = await readWorkbench(context)
+  const [workbench, senders] = await Promise.all([readWorkbench(context), readSenders(context)])
   const { missing, submission, mayWrite } = workbench
-  const senders = await readSenders(context)
   const received = submission.files?.length ?? 0
   return showStep(context, workbench, 'files', {
     title: 'Files',
