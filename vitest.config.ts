@@ -36,21 +36,25 @@ const onOneEngine = [
 ]
 
 /**
- * Tests that run real servers, kill processes or try many random sequences: minutes of work that a change seldom needs.
+ * Tests that run real servers, start or kill processes, or try many sequences or large inputs: minutes of work that a
+ * change seldom needs.
  * `npm test` leaves them out; `npm run test:all` has them.
  */
 const long = [
   'test/faults.*.test.ts',
   'test/deploy.{backup,kubernetes,litestream,organisations,proxy,recovery,roles,rolling,runbook,runbook-drills,stopping}.test.ts',
   'test/access.{organisations,redis}.test.ts',
-  'test/commands.{backup,backups,concurrency,copy,crashes,demo,import-tables,locks,memory,operations,restore-older,serve,upgrade}.test.ts',
+  'test/commands.{backup,backups,concurrency,config,copy,crashes,demo,explanations,export,import,import-tables,keys,locks,memory,operations,publish,restore-older,serve,upgrade,upkeep}.test.ts',
   'test/cookbook.test.ts',
   'test/http.{body-memory,fuzz,lingering,streams,unread}.test.ts',
   'test/mirror.commands.test.ts',
-  'test/submissions.{guide,processes,reencrypt,returned,storage}.test.ts',
+  'test/checks.{containers,proposal,single-cells}.test.ts',
+  'test/submissions.{containers,guide,processes,reading,reencrypt,returned,storage}.test.ts',
+  'test/records.turns.test.ts',
+  'test/client.retries.test.ts',
   'test/traces.test.ts',
   'test/input.hostile.test.ts',
-  'test/search.memory.test.ts',
+  'test/search.{commands,memory}.test.ts',
   'test/input.hostile-service.test.ts',
   'test/{mirror,submissions,jobs}.{cuts,faults,history}.test.ts',
   'test/{docs,console}.browser.test.ts',
@@ -80,7 +84,13 @@ const isShort = process.env.TEST_SUITE === 'short'
 const leftOut = isShort && !isNamed ? long : []
 /** The short suite runs on PostgreSQL only what depends most on the engine. */
 const leftOutOnPostgres =
-  isShort && !isNamed ? ['test/{client,commands,http,mirror,search}.*.test.ts', ...long] : []
+  isShort && !isNamed
+    ? [
+        'test/{access,client,commands,console,http,mirror,search}.*.test.ts',
+        'test/submissions.{collection,explanations,returns}.test.ts',
+        ...long,
+      ]
+    : []
 
 // Half of what a process takes to start is compiling, and the tests start some thousand.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled')
@@ -101,7 +111,7 @@ if (postgresUrl === undefined) {
 }
 if (isShort && !isNamed)
   process.stderr.write(
-    `Tests on SQLite${postgresUrl === undefined ? '' : ' and PostgreSQL'}, without the long suites (npm run test:all has them). A test that needs Redis, Chromium, Caddy or promtool and finds none is skipped with a line that says so.\n`,
+    `Tests on SQLite${postgresUrl === undefined ? '' : ', and on PostgreSQL what depends most on it'}, without the long suites (npm run test:all has them). A test that needs Redis, Chromium, Caddy or promtool and finds none is skipped with a line that says so.\n`,
   )
 
 type Part = Pick<NonNullable<UserWorkspaceConfig['test']>, 'env' | 'globalSetup' | 'setupFiles'> & {
@@ -114,7 +124,8 @@ type Part = Pick<NonNullable<UserWorkspaceConfig['test']>, 'env' | 'globalSetup'
 function separate({ include, exclude, env, ...part }: Part) {
   const common = {
     pool: 'forks',
-    testTimeout: 60_000 * (1 + Number(PROPERTY_SCALE)),
+    // A machine that others share may be several times as slow.
+    testTimeout: (isShort ? 60_000 : 150_000) * (1 + Number(PROPERTY_SCALE)),
     hookTimeout: 60_000,
     env: { ...properties, ...env },
   } as const

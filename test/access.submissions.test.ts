@@ -118,6 +118,16 @@ test('no sequence of calls shows one organisation a submission of another', asyn
     for (const each of tokens.keys()) expect(lines.includes(each)).toBe(false)
   }
 
+  // Whatever the sequences contain, each operation succeeds once.
+  const right = {
+    credential: 'own',
+    eid: 'own',
+    organisation: 0,
+    which: 0,
+    scopes: 'all',
+    purge: false,
+  } as const
+  for (const operation of OPERATIONS.keys()) await take({ ...right, operation })
   await fc.assert(
     fc.asyncProperty(
       fc.noBias(fc.array(call, { minLength: 60, maxLength: 150, size: 'max' })),

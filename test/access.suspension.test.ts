@@ -48,8 +48,13 @@ async function start(environment: Record<string, string> = {}) {
   }
   const operate = async (method: 'GET' | 'PUT' | 'DELETE', url: string, body?: object) => {
     const response = await ask(method, url, { key: operator.key, ...(body !== undefined && { body }) })
-    // Every process sees the change with the revision of the keys.
-    await service.revisions.refresh()
+    const eid = /^\/organisations\/(100[12])\/suspension$/.exec(url)?.[1]
+    // Every process reads the suspensions again some moments after the change.
+    if (eid !== undefined && response.status === 200)
+      await until(async () => {
+        const { suspended } = (await ask('GET', '/me')).body
+        return (suspended ?? []).includes(eid) === (method === 'PUT') || undefined
+      })
     return response
   }
   const submit = async (eid: string, people = makePeople('p', 2, 1).csv) => {
@@ -184,12 +189,13 @@ describe('a suspended organisation', () => {
       state: 'Suspended',
       cancelledRuns: 1,
     })
-    // The provider, who waits for the run, reads what became of it.
+    // The provider, who waits for the run, reads what became of it: from the refusal, or from the cancelled run if the
+    // service has not read the suspension yet. Both say what to do.
     const { code, stderr } = await provider.ended
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /is suspended: its submissions are kept .*\. Runs .* are cancelled: request them again afterwards\n$/,
+        /is suspended: its submissions are kept .*\. Runs .* are cancelled: request them again afterwards\n$|ended as Cancelled: The organisation was suspended .* Request a run again when the organisation has been resumed\.\n$/,
       ),
     ])
     // The worker notices that its job is gone.
@@ -352,15 +358,16 @@ describe('an operator', () => {
       303,
       '/console/operator/organisations/1001?notice=suspended',
     ])
-    await console.service.revisions.refresh()
     const shown = (await send('/1001?notice=suspended')).body
     expect(shown).toContain('The organisation is suspended.')
     expect(shown).toMatch(/Asked for[\s\S]*Resume/)
-    const submissions = await console.service.app.inject({
-      url: '/console/submissions?eid=1001',
-      headers: { host: 'localhost', cookie },
+    await until(async () => {
+      const { body } = await console.service.app.inject({
+        url: '/console/submissions?eid=1001',
+        headers: { host: 'localhost', cookie },
+      })
+      return body.includes('Organisation 1001 is suspended') || undefined
     })
-    expect(submissions.body).toContain('Organisation 1001 is suspended')
     expect((await send('/1001/resume', {})).statusCode).toBe(303)
     expect((await send('/1001')).body).toContain('Suspend</button>')
     expect((await send('/nobody')).statusCode).toBe(404)

@@ -297,6 +297,22 @@ test('a report replaces its file only when it is complete', async () => {
   expect(readdirSync(folder).sort()).toEqual(['report.html', 'taken'])
 })
 
+test('a report never takes the place of a file to check', async () => {
+  const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
+  const place = join(folder, 'members.csv')
+  const mahi = new Installation()
+  const run = (...args: string[]) => mahi.run(['check', ...args, '--definition', writeDefinition()])
+  for (const args of [[folder], [place], [join(folder, 'book-loans.csv'), '--file', `members=${place}`]]) {
+    const { code, stderr } = await run(...args, '--format', 'csv', '--output', place)
+    expect([code, stderr]).toEqual([
+      2,
+      `${place} is one of the files to check: name another file for --output\n`,
+    ])
+  }
+  expect(readFileSync(place, 'utf8')).toBe(MEMBERS)
+  expect((await run(folder, '--output', join(folder, 'report.txt'))).code).toBe(1)
+})
+
 test('SARIF names the checked files where they are', async () => {
   const { stdout, folder } = await checkFolder({ 'members.csv': MEMBERS }, '--format', 'sarif')
   for (const name of ['members.csv', 'book-loans.csv'])
@@ -325,7 +341,7 @@ test('a code is explained, also by the official number', async () => {
   ])
   expect(code).toBe(0)
   expect(stdout).toBe(
-    'LOA-201 (Warning): The loan lasted {days} days, until {returned}.\n\nFile:            book-loans (book-loans.csv)\nFields:          returned\nWhy:             Others wait.\nFix:             Check the dates.\n',
+    'LOA-201 (Warning): The loan lasted … days, until returned.\n\nFile:            book-loans (book-loans.csv)\nFields:          returned\nWhy:             Others wait.\nFix:             Check the dates.\n',
   )
   // One of the two numbers of the check that replaces both.
   for (const number of ['362', '363'])
@@ -362,7 +378,8 @@ test('the surest of several files for one is read, and the others are listed wit
   for (const name of readdirSync(join(import.meta.dirname, '../samples/sdr/clean'))) copy(name, name)
   copy('learners.csv', 'Learners 2025.csv')
   writeFileSync(join(mahi.folder, 'mine/mahi-changes.csv'), 'file,line,field,before,after,why\n')
-  const { stdout, stderr } = await mahi.run(['check', 'mine'])
+  const { code, stdout, stderr } = await mahi.run(['check', 'mine'])
+  expect(code).toBe(1)
   expect(stdout).toContain(
     'Learners 2025.csv was not read: learners.csv was read in its place. Remove it, or use --file learners="Learners 2025.csv".',
   )

@@ -9,8 +9,8 @@ import {
 } from '../src/engines/checking/definition/load.ts'
 import { DefinitionRefused } from '../src/engines/checking/definition/node.ts'
 import { testRules } from '../src/engines/checking/definition/test-rules.ts'
-import { summariseMessage } from '../src/engines/checking/explain.ts'
-import { check } from './support/checking.ts'
+import { describeCheck, summariseMessage } from '../src/engines/checking/explain.ts'
+import { check, writeFiles } from './support/checking.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 
 function faultsOf(folder: string): readonly string[] {
@@ -21,6 +21,11 @@ function faultsOf(folder: string): readonly string[] {
     throw error
   }
   return []
+}
+
+/** A definition without rules. */
+function writePackage(resources: readonly object[]): string {
+  return writeFiles({ 'datapackage.json': JSON.stringify({ resources }) })
 }
 
 function withLibrary(change: (library: typeof LIBRARY) => void): string {
@@ -252,4 +257,37 @@ test('fields may differ only by case, but a rule that uses one is refused', asyn
   await expect(refused).rejects.toThrow(
     'The query uses LENT of book-loans, which has another field of this name',
   )
+})
+
+test('a property of a field in the dialect is reported with its place', () => {
+  const [members, ...others] = LIBRARY.resources
+  const resources = [{ ...members, dialect: { delimiter: ';', decimalChar: ',' } }, ...others]
+  expect(() => loadDefinition(writeDefinition({ ...LIBRARY, resources }))).toThrow(
+    'resources[0].dialect.decimalChar: belongs in a field, and has no meaning here',
+  )
+})
+
+test('only a definition names the system in which values are entered', () => {
+  for (const name of listOwnDefinitions()) {
+    const definition = loadDefinition(findDefinition(name), { examples: false })
+    for (const { resource, check } of listChecks(definition)) {
+      if (check.kind !== 'required') continue
+      if (name === 'sdr') expect(check.fix, check.code).toBeDefined()
+      else expect(describeCheck(definition, resource, check).fix).toBe('Enter the value.')
+    }
+  }
+})
+
+test.each([
+  ['int', 'integer'],
+  ['num', 'number'],
+  ['bool', 'boolean'],
+])('the beginning of a type is that type: %s', (given, meant) => {
+  const schema = { fields: [{ name: 'a', type: given }] }
+  const [fault] = faultsOf(writePackage([{ name: 't', path: 't.csv', schema }]))
+  expect(fault).toMatch(new RegExp(`not "${given}" \\(did you mean "${meant}"\\?\\)$`))
+})
+
+test('a list without resources is not called missing', () => {
+  expect(faultsOf(writePackage([]))).toEqual(['datapackage.json: resources: must have at least one'])
 })

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import {
   existsSync,
   mkdirSync,
@@ -60,8 +61,9 @@ function isRight({ original, now }: Cell, value: string): boolean {
 /** Cells of a copy that are neither what they were nor what they had become; `undefined` if it is unchanged. */
 function findWrong(table: Table, copy: Buffer): string[] {
   if (copy.equals(renderTable(table))) return []
+  // A file whose encoding is not certain keeps it.
   const lines = copy
-    .toString()
+    .toString(isUtf8(copy) ? 'utf8' : 'latin1')
     .replace(/^\ufeff/, '')
     .split(/\r?\n/)
     .slice(0, -1)
@@ -280,7 +282,7 @@ test('a row that may be a record is left, and the command says so', async () => 
   expect([code, stderr]).toEqual([
     1,
     expect.stringContaining(
-      `Left, because it may be a record: book-loans.csv:6: ${why} (2 times)\nThe corrected copies are in ${to}.`,
+      `Left, because it is not certain: book-loans.csv:6: ${why} (2 times)\nThe corrected copies are in ${to}.`,
     ),
   ])
 })
@@ -361,6 +363,19 @@ test('the folder of an input, existing files and one folder for two purposes are
   const other = join(folder, 'other')
   expect(await refusal([...base, '--fix', other, '--mark', other])).toContain('need different folders')
 })
+
+test.skipIf(!existsSync('/proc/self'))(
+  'a folder in which nothing can be created is refused, and never tried for ever',
+  async () => {
+    const mahi = new Installation()
+    const from = writeFiles(CLEAN)
+    for (const to of ['/proc/xx', '/proc/xx/yy'])
+      expect(await mahi.run(['check', from, '--definition', writeDefinition(), '--fix', to])).toMatchObject({
+        code: 2,
+        stderr: '/proc/xx cannot be written: nothing can be created in its folder. Name another folder\n',
+      })
+  },
+)
 
 test('files behind links are never replaced', async () => {
   const [mahi, real, folder] = [new Installation(), writeFiles(CLEAN), temporaryFolder()]

@@ -76,7 +76,7 @@ test('bytes that are no UTF-8 are kept', async () => {
 test('findings about the whole file are in its header', async () => {
   const { copy } = await mark({ 'members.csv': MEMBERS.replace('kind', 'kinds'), 'book-loans.csv': LOANS })
   expect(copy('members.csv')).toMatch(
-    /^\ufeffmahi:line,mahi:severity,"mahi:findings \(MEM-00-header: The column kind is missing \(did you mean ""kinds""\?\)\. \| MEM-00-header: [^"]*""kind""[^"]*\)",memberId/,
+    /^\ufeffmahi:line,mahi:severity,"mahi:findings \(MEM-00-header: The column kind is missing \(did you mean ""kinds""\?\)\.\)",memberId/,
   )
 })
 

@@ -130,7 +130,7 @@ test('faults of the definition, return and date are reported', async () => {
   const files = { 'members.csv': MEMBERS }
   const broken = writeDefinition({ name: 'x', version: '1', resources: [] })
   await expect(checkApart(files, { definition: broken })).rejects.toThrow(
-    /datapackage\.json: resources: is missing/,
+    /datapackage\.json: resources: must have at least one/,
   )
   await expect(checkApart(files, { asOf: 'tomorrow' })).rejects.toThrow(/the as-of date must be a date/)
 })

@@ -208,6 +208,8 @@ test('the key of a cause with a long value, or a control character, is that of i
   const long = 'x'.repeat(400)
   const values = [`${long}a`, `${long}b`, 'bell\u0007']
   const lines = Array.from({ length: 15 }, (_, index) => `M${index},,${values[index % 3]}`)
+  // Where nearly all values were wrong, the column would be one cause.
+  for (let index = 0; index < 15; index++) lines.push(`V${index},,01`)
   const { summary, findings } = await check({ 'members.csv': `memberId,born,kind\n${lines.join('\n')}\n` })
   const keys = summary.causes.map(({ key }) => key)
   expect(new Set(keys).size).toBe(3)
@@ -234,13 +236,26 @@ test('a report without findings says so', async () => {
     'book-loans.csv': 'loanId,memberId,lent,returned,fee\n',
   })
   for (const format of ['table', 'html'] as const)
-    expect(await render(format, clean)).toContain('No findings in the 2 files')
+    expect(await render(format, clean)).toContain(
+      'No findings in the 2 files that were checked; book-loans.csv has no records.',
+    )
   // Which says nothing of a file that has only its header.
   for (const format of ['table', 'html', 'sarif', 'junit'] as const)
     expect(await render(format, clean)).toContain('book-loans.csv has no records.')
   expect(clean.summary.files.map(({ notes }) => notes)).toEqual([[], ['The file has no records.']])
   expect(await render('ndjson', clean)).toBe('')
   expect(JSON.parse(await render('sarif', clean)).runs[0].results).toEqual([])
+})
+
+test('files without any record are not called checked', async () => {
+  const empty = await check({
+    'members.csv': 'memberId,born,kind\n',
+    'book-loans.csv': 'loanId,memberId,lent,returned,fee\n',
+  })
+  for (const format of ['table', 'html'] as const)
+    expect(await render(format, empty)).toContain(
+      'Nothing was checked: members.csv and book-loans.csv have no records.',
+    )
 })
 
 test.skipIf(process.platform !== 'linux')(

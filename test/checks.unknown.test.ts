@@ -165,11 +165,11 @@ test('a file with the columns of another one is not read as if it were this one'
   expect(findings.map(({ errorCode }) => errorCode)).toEqual(['LEA-00-file', 'CRS-00-file'])
   expect(summary.causes.map(({ sentence, fix }) => [sentence.replace(/\d+/g, '#'), fix])).toEqual([
     [
-      'The first line has # of the columns of courses, and # of learners. Is this the file learners?',
+      'The first line has # of the columns of courses, and # of learners. Is this the file learners? If so, rename it to learners.csv.',
       undefined,
     ],
     [
-      'The first line has # of the columns of learners, and # of courses. Is this the file courses?',
+      'The first line has # of the columns of learners, and # of courses. Is this the file courses? If so, rename it to courses.csv.',
       undefined,
     ],
   ])

@@ -10,6 +10,8 @@ async function start(): Promise<Installation> {
   return await new Installation().fill(RECORDS)
 }
 
+const LIST = ['occupations', 'codings', 'list']
+
 const asReviewer = (name: string, ...parameters: string[]) => [
   'occupations',
   'codings',
@@ -46,7 +48,7 @@ test('a review asks about each title once, with one key each, and what it confir
     results: [{ occupationCode: 'B2', matchedField: 'searchOnly' }],
   })
   expect((await mahi.run(['occupations', 'names', 'export', 'confirmed'])).stdout).toBe(
-    'occupationCode,name,language\nB2,rig hand,en\nB2,truck driver,en\n',
+    '\ufeffoccupationCode,name,language\nB2,rig hand,en\nB2,truck driver,en\n',
   )
 })
 
@@ -61,13 +63,19 @@ test('decisions are confirmed from a file, listed, exported, disputed and undone
   const { stderr } = await mahi.run(asReviewer('Sam', 'confirm', 'other.csv'))
   expect(stderr).toContain('Disputed: "Rig  hand" is B2 for "Pat", A1 for "Sam".')
 
-  const list = await mahi.run(['occupations', 'codings', 'list', '--state', 'disputed'])
+  const list = await mahi.run([...LIST, '--state', 'disputed'])
   expect(list.stderr).toBe(
     '"Rig  hand": B2 ("Pat"), A1 ("Sam")\nReviewed titles: 0 confirmed, 1 disputed, 1 unknown.\n',
   )
+  // The objects of both commands are those of the API.
+  const { titles } = (await mahi.runJson([...LIST, '--state', 'disputed'])) as { titles: object[] }
+  expect(await mahi.runJson(asReviewer('Sam', 'confirm', 'other.csv'))).toMatchObject({
+    changed: 0,
+    disputed: titles,
+  })
   const { stdout } = await mahi.run(['occupations', 'codings', 'export'])
   expect(stdout).toMatch(
-    /^title,decision,language,state,reviewer,decided\nkindy,unknown,en,unknown,Pat,\d{4}-/,
+    /^\ufefftitle,decision,language,state,reviewer,decided,inCatalogue,replacedBy\nkindy,unknown,en,unknown,Pat,\d{4}-[^,]+,,\n/,
   )
 
   expect(await mahi.runJson(asReviewer('Sam', 'undo', 'RIG HAND'))).toEqual({ withdrawn: 1 })
@@ -101,7 +109,7 @@ test.each([
     mahi.write('done.csv', content)
     const { code, stderr } = await mahi.run(asReviewer('Pat', 'confirm', 'done.csv'))
     expect([code, stderr]).toEqual([1, expect.stringContaining(fault)])
-    expect(await mahi.runJson(['occupations', 'codings', 'list'])).toMatchObject({ confirmed: 0, unknown: 0 })
+    expect(await mahi.runJson(LIST)).toMatchObject({ confirmed: 0, unknown: 0 })
   },
 )
 
@@ -127,4 +135,109 @@ test('the names of reviewers change by their decisions only', async () => {
       { source: 'imported', names: 1 },
     ],
   })
+})
+
+test('an export restores the decisions of one reviewer, through a spreadsheet too', async () => {
+  const mahi = await start()
+  mahi.write('pat.csv', 'title,decision,language\nrig hand,B2,en\nMāhita,A1,mi\nvibe manager,unknown,en\n')
+  mahi.write('sam.csv', 'title,decision\nrig hand,A1\n')
+  await mahi.run(asReviewer('Pat', 'confirm', 'pat.csv'))
+  await mahi.run(asReviewer('Sam', 'confirm', 'sam.csv'))
+  const { stdout } = await mahi.run(asReviewer('Pat', 'export'))
+  mahi.write('export.csv', stdout)
+  expect(stdout.match(/,Pat,/g)).toHaveLength(3)
+  expect(stdout).not.toContain('Sam')
+  await mahi.run(asReviewer('Pat', 'undo', '--all'))
+  expect(await mahi.runJson(asReviewer('Pat', 'confirm', 'export.csv'))).toMatchObject({
+    changed: 3,
+    titles: { confirmed: 1, disputed: 1, unknown: 1 },
+  })
+  const { code, stderr } = await mahi.run(asReviewer('Patt', 'export'))
+  expect([code, stderr]).toEqual([1, expect.stringContaining('did you mean "Pat"?')])
+})
+
+test('a code that the catalogue no longer has is named in the list, the export and the refusal', async () => {
+  const mahi = await start()
+  mahi.write('done.csv', 'title,decision\nrig hand,B2\nkindy,A1\n')
+  await mahi.run(asReviewer('Pat', 'confirm', 'done.csv'))
+  mahi.write('next.ndjson', '{"occupationCode":"A1"}\n{"occupationCode":"C3"}\n')
+  await mahi.run(['occupations', 'import', '--replace', 'next.ndjson'])
+  expect((await mahi.run(LIST)).stderr).toBe(
+    'Reviewed titles: 2 confirmed, 0 disputed, 0 unknown.\nThe catalogue no longer has 1 code that reviewers chose: "B2". 1 confirmed title is no name of the search for this reason. List the titles with --state, and decide about them again.\n',
+  )
+  await mahi.run(['occupations', 'replace', 'B2', '--by', 'C3'])
+  const { stderr } = await mahi.run([...LIST, '--state', 'confirmed'])
+  expect(stderr).toContain(
+    '"kindy": A1 ("Pat")\n"rig hand": B2, no longer in the catalogue, replaced by "C3" ("Pat")\n',
+  )
+  expect(await mahi.runJson(LIST)).toMatchObject({
+    confirmed: 2,
+    confirmedWithoutName: 1,
+    missingCodes: [{ occupationCode: 'B2', removedDate: expect.any(String), replacedBy: ['C3'] }],
+  })
+  mahi.write('jobs.csv', 'title\nrig hand\n')
+  const reviewed = await mahi.run(['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Sam'], {
+    input: 'q',
+  })
+  expect(reviewed.stderr).toContain('"Pat" decided: B2, no longer in the catalogue, replaced by "C3"\n')
+  expect((await mahi.run(['occupations', 'show', 'B2'])).stderr).toMatch(/Z, replaced by "C3"\n$/)
+
+  const { stdout } = await mahi.run(['occupations', 'codings', 'export'])
+  mahi.write('export.csv', stdout)
+  expect(stdout).toMatch(/^kindy,A1,.*,yes,\nrig hand,B2,.*,no,C3\n$/m)
+  const refused = await mahi.run(asReviewer('Pat', 'confirm', 'export.csv'))
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    'export.csv:3: decision: is "B2", no longer in the catalogue, replaced by "C3". Decide on a code of the catalogue or on "unknown", or leave the decision empty\nNothing was stored: 1 fault.\n',
+  ])
+  mahi.write('edited.csv', stdout.replace('rig hand,B2', 'rig hand,C3'))
+  expect(await mahi.runJson(asReviewer('Pat', 'confirm', 'edited.csv'))).toMatchObject({ changed: 1 })
+})
+
+test('a review refuses titles that cannot be confirmed before it asks, by line', async () => {
+  const mahi = await start()
+  const long = 'x'.repeat(301)
+  mahi.write('jobs.csv', `title\n"Vibe\nmanager"\nk\ufffdhu\ntruck driver\n${long}\nM?ori teacher\n`)
+  const { code, stdout, stderr } = await mahi.run(
+    ['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Pat'],
+    { input: 'aaaaa' },
+  )
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toContain('jobs.csv:2: title: must be one line without tabs, not "Vibe\\nmanager"')
+  expect(stderr).toContain('jobs.csv:4: title: has U+FFFD')
+  expect(stderr).toContain('jobs.csv:6: title: is 301 characters long; at most 300 are allowed')
+  expect(stderr).toContain('jobs.csv:7: title: has a question mark')
+  expect(stderr).toContain('Nothing was stored: 4 faults.')
+  expect(stderr).not.toContain('1 of ')
+  expect(await mahi.runJson(LIST)).toMatchObject({ confirmed: 0, unknown: 0 })
+  // Without a review nothing is stored, so they are only coded.
+  expect((await mahi.run(['occupations', 'code', 'jobs.csv'])).code).toBe(0)
+})
+
+test('titles in the wrong character set are repaired with a warning, whether reviewed or confirmed', async () => {
+  const mahi = await start()
+  const warning = (file: string) =>
+    `Warning: the text of 1 row is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired:\n  ${file}:2: kēhungahunga\n`
+  mahi.write('jobs.csv', 'title\nkÄ“hungahunga\n')
+  const coded = await mahi.run(['occupations', 'code', 'jobs.csv'])
+  expect(coded.stderr).toContain(warning('jobs.csv'))
+  expect(coded.stdout).toContain('\nkēhungahunga,')
+  const reviewed = await mahi.run(
+    ['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Pat', '--output', 'coded.csv'],
+    { input: 'cA1\n' },
+  )
+  expect([reviewed.code, reviewed.stderr]).toEqual([0, expect.stringContaining(warning('jobs.csv'))])
+  // For spreadsheets, and read again.
+  expect(mahi.read('coded.csv')).toMatch(/^\ufefftitle,code,.*\nkēhungahunga,A1,/)
+  expect(await mahi.runJson(asReviewer('Sam', 'confirm', 'coded.csv'))).toMatchObject({ changed: 1 })
+
+  mahi.write('done.csv', 'title,decision\nkÄ“hungahunga,A1\n')
+  expect((await mahi.run(asReviewer('Kim', 'confirm', 'done.csv'))).stderr).toContain(warning('done.csv'))
+  expect(await mahi.runJson(asReviewer('Lee', 'confirm', 'done.csv'))).toMatchObject({
+    repaired: { count: 1, first: [{ file: 'done.csv', line: 2, title: 'kēhungahunga' }] },
+  })
+  const { titles } = (await mahi.runJson([...LIST, '--state', 'confirmed'])) as {
+    titles: { title: string }[]
+  }
+  expect(titles.map(({ title }) => title)).toEqual(['kēhungahunga'])
 })

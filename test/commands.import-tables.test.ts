@@ -107,9 +107,14 @@ describe('--map', () => {
     expect((await mahi.run([...IMPORT, '--map', 'none.yaml', 'jobs.csv'])).stderr).toContain(
       'none.yaml: does not exist',
     )
+    // A title above the header is one cause, not a fault for each column.
+    mahi.write('title.csv', 'Our occupations,\nCode,Titel\nA,a\n')
+    expect(await complain(mahi, '--map', 'map.yaml', 'title.csv')).toEqual([
+      'title.csv:1: has none of the columns of the mapping, such as "Code". If another row names the columns, give its number as headerRow',
+    ])
     mahi.write('bad.yaml', 'columns: [\n')
     expect((await mahi.run([...IMPORT, '--map', 'bad.yaml', 'jobs.csv'])).stderr).toMatch(
-      /^bad\.yaml:\d: is not YAML or JSON at column \d+: [a-z]/,
+      /^bad\.yaml:1: is not YAML or JSON: the bracket \[ at column 10 is not closed/,
     )
   })
 })

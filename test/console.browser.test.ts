@@ -215,7 +215,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await shown.goto('/console/changes')
     await page.locator('tbody').getByRole('link').first().click()
     const removed = page.locator('p', { hasText: 'replaced by' })
-    expect(await removed.textContent()).toBe('Gardener A3 replaced by A1, A2')
+    expect(await removed.textContent()).toBe('Gardener A3, replaced by A1, A2')
     await removed.getByRole('link', { name: 'A1' }).click()
     await page.waitForURL(`${url}/console/occupations/A1`)
   })

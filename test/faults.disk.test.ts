@@ -417,14 +417,14 @@ testSqlite(
       'DISK/new.db cannot be written: its file system is read-only\n',
     )
     expect(await complain(['migrate'], { DATABASE_URL: `sqlite:${disk.folder}/new/new.db` })).toBe(
-      'DISK/new/new.db cannot be opened: its folder cannot be created\n',
+      'DISK/new/new.db cannot be written: its file system is read-only\n',
     )
     const other = { DATABASE_URL: (await new Installation().migrate()).databaseUrl }
     expect(await complain(['occupations', 'export', '--output', `${disk.folder}/out.ndjson`], other)).toBe(
       'DISK/out.ndjson cannot be written: its file system is read-only\n',
     )
     expect(await complain(['mirror', url, `${disk.folder}/copy`])).toBe(
-      'DISK/copy cannot be written: nothing can be created in its folder. Name another folder\n',
+      'DISK/copy cannot be written: its file system is read-only\n',
     )
     expect(await complain(['mirror', url, disk.folder])).toBe(
       'DISK cannot be written: its file system is read-only\n',

@@ -192,12 +192,21 @@ test('a quote within a cell that is not quoted is refused', async () => {
   ])
 })
 
-test('a text that is not UTF-8 is refused by its first line that is not', async () => {
-  const text = Buffer.from('occupationCode,titleEnglish\nA,cafe\nB,caf\u00e9\n', 'latin1')
-  for (const size of [1, 11, 1000])
-    expect(await complain(text, size)).toEqual([
-      '3: The record is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
-    ])
+const NOT_UTF8 = 'is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"'
+
+test('a text that is not UTF-8 is refused by its first line that is not, with the column', async () => {
+  const [english, rest] = [Buffer.from('occupationCode,titleEnglish,titleMaori\nA,caf\u00e9,k\u0113'), 'B,']
+  for (const size of [1, 11, 1000]) {
+    for (const cell of ['caf\u00e9', '"caf\u00e9"', '"on two\nlines, caf\u00e9"']) {
+      const text = Buffer.concat([english, Buffer.from(`\n${rest}x,${cell}\n`, 'latin1')])
+      expect(await complain(text, size)).toEqual([`3: titleMaori: ${NOT_UTF8}`])
+    }
+  }
+})
+
+test('a header that is not UTF-8 is refused without a column', async () => {
+  const text = Buffer.from('occupationCode,titre fran\u00e7ais\nA,b\n', 'latin1')
+  expect(await complain(text)).toEqual([`1: The record ${NOT_UTF8}`])
 })
 
 test('a text of only empty lines is refused', async () => {

@@ -291,7 +291,7 @@ describe('invalid text and invalid records are refused with their place', () => 
       'invalid UTF-8',
       'a.csv',
       Buffer.from('localId\nA\ncaf\xe9\n', 'latin1'),
-      'a.csv:3: The record is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
+      'a.csv:3: localId: is not valid UTF-8. Save the file as UTF-8, which Excel calls "CSV UTF-8"',
     ],
     [
       'a surrogate in UTF-8',

@@ -269,6 +269,40 @@ columns:
   ])
 })
 
+test.each([
+  ['[$-409]0000', 42, '0042'],
+  ['[$-en-NZ]0000', 42, '0042'],
+  ['[Red]0000', 42, '0042'],
+  ['[Color 10]0000;[Red]-0000', 42, '0042'],
+  ['0000_)', 43, '0043'],
+  ['_(* 0000_)', 43, '0043'],
+  ['000.0', 7, '007.0'],
+  ['000.0', 7.25, '7.25'],
+  ['00.00', 11.1, '11.10'],
+  ['000.0##', 7.125, '007.125'],
+  ['000.0', 0.1 + 0.2, '000.3'],
+  ['000".0"', 7, '007.0'],
+  // Amounts, and what this does not read.
+  ['0.00', 7, '7'],
+  ['#,##0.00', 1234.5, '1234.5'],
+  ['[>99]0000', 142, '142'],
+  ['[$€-407]0000', 42, '42'],
+  ['[$-4000439]0000', 42, '42'],
+  ['00.00.00', 42, '42'],
+] as const)('the format %s of a code shows %d as %s', async (format, number, code) => {
+  const database = await open()
+  const sheet = makeXlsx({
+    Sheet1: [
+      ['occupationCode', 'titleEnglish'],
+      [{ number, format }, 'Baker'],
+    ],
+  })
+  const { shown, faults } = await importFile(database, 'codes.xlsx', sheet)
+  expect(faults).toEqual([])
+  expect(shown).toEqual(code === String(number) ? [] : [`A2 ${number} ${code}`])
+  expect(JSON.parse(await contents(database))).toMatchObject({ occupationCode: code })
+})
+
 test('faults name the column and the cell of the sheet', async () => {
   const database = await open()
   const mapping = `
@@ -295,8 +329,61 @@ columns:
   ])
 })
 
+test('repeated codes and dates in the future name the column and the cell of the sheet', async () => {
+  const later = '2999-01-01T00:00:00.000Z'
+  const file = makeXlsx({
+    Sheet1: [
+      ['Title', 'Job code', 'Changed'],
+      ['Baker', '42', '2020-01-01T00:00:00.000Z'],
+      ['Pilot', '43', later],
+      ['Nurse', '42', '2020-01-01T00:00:00.000Z'],
+    ],
+  })
+  const mapping = 'columns: { Title: titleEnglish, Job code: occupationCode, Changed: lastUpdatedDate }'
+  const { faults } = await importFile(await open(), 'j.xlsx', file, { mapping, keepDates: true })
+  const texts = faults.map((fault) => formatFault(fault).replaceAll(/\S*(j\.xlsx)/g, '$1'))
+  expect(texts).toEqual([
+    expect.stringMatching(/^j\.xlsx:3: Changed \(C3\): lastUpdatedDate: is 2999-01-01/),
+    'j.xlsx:4: Job code (B4): occupationCode: repeats "42" of j.xlsx:2',
+  ])
+})
+
+test('a cell that is not UTF-8 is named by the column of the mapped table', async () => {
+  const mapping = 'columns: { Code: occupationCode, Title: titleEnglish, Notes: null }'
+  for (const [cells, column] of [
+    ['caf\u00e9,n', 'Title: titleEnglish'],
+    ['cafe,\u00e9', 'Notes'],
+  ]) {
+    const text = Buffer.from(`Code,Title,Notes\nA,${cells}\n`, 'latin1')
+    const { faults } = await importFile(await open(), 'j.csv', text, { mapping })
+    expect(faults.map(formatFault)).toEqual([
+      expect.stringContaining(`j.csv:2: ${column}: is not valid UTF-8.`),
+    ])
+  }
+})
+
 test.each([
-  ['columns: {\n', /missing|wrong/],
+  ['columns:\n  A: [a, b\n  B: c\n', 2, 'the bracket [ at column 6 is not closed. Add ] where it ends'],
+  ['columns: {A: b\n', 1, 'the bracket { at column 10 is not closed. Add } where it ends'],
+  ['columns: {\n  A: b,\n  B: c\n', 1, 'the bracket { at column 10 is not closed. Add } where it ends'],
+  ['{\n  "columns": {\n    "A": "b"\n}\n', 1, 'the bracket { at column 1 is not closed. Add } where it ends'],
+  ['columns:\n  A: { range: [a, b }\n', 2, 'the bracket [ at column 15 is not closed. Add ] where it ends'],
+  ['columns:\n  A: [a,\n  B: [c,\n', 2, 'the bracket [ at column 6 is not closed. Add ] where it ends'],
+  ['columns:\n  A: [a, "b\n', 2, 'the quote " at column 10 is not closed. Add " where it ends'],
+  ['columns: {\nA: b\n}\n', 1, 'the lines from the bracket { at column 10 to its } must be indented'],
+] as const)(
+  'a bracket or a quote that is not closed is named with its place: %j',
+  async (mapping, line, reason) => {
+    const { faults } = await importFile(await open(), 'a.csv', 'A\n', { mapping }).catch(
+      (error: InputRefused) => ({
+        faults: error.faults,
+      }),
+    )
+    expect(faults).toMatchObject([{ line, message: `is not YAML or JSON: ${reason}` }])
+  },
+)
+
+test.each([
   ['columns:\n\tCode: occupationCode\n', /tab: use spaces/],
   ['columns:\n  Code: a\n  Code: b\n', /two keys of an object are the same/],
   ['columns:\n  Code: @x\n', /must be in quotes/],

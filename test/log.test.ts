@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test } from 'vitest'
 import { createLog } from '../src/api/telemetry/log.ts'
 
 const KEY = `mahi_0123456789ab_${'s'.repeat(43)}`
@@ -50,4 +52,20 @@ test('what a library writes into its messages of a request names no key, JWT or 
   for (const secret of ['secret-token', 's'.repeat(43), JWT]) expect(lines.join('')).not.toContain(secret)
   expect(lines[0]).toContain('/submissions/…/validation-results?key=mahi_0123456789ab…')
   expect(Object.keys(JSON.parse(lines[2] ?? ''))).toEqual(['level', 'time', 'msg'])
+})
+
+test('a process whose log nobody reads any more still ends', async () => {
+  const program = `
+    import { openLog } from ${JSON.stringify(new URL('../src/api/telemetry/log.ts', import.meta.url).href)}
+    const log = openLog('info', { counter: () => undefined })
+    process.stdin.once('data', () => {
+      // Two batches: one is being written when the process exits, the other waits.
+      for (const id of [1, 2]) log.writeInfo('"id":"' + id + '","filler":"' + 'x'.repeat(40_000) + '"')
+      process.exit(0)
+    })`
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  child.stdout.destroy()
+  child.stdin.write('go')
+  expect(await once(child, 'exit')).toEqual([0, null])
 })

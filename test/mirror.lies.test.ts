@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createClient, type OccupationCopy } from '../client/src/index.ts'
 import { exportOccupations } from '../src/catalogue/import/export.ts'
-import { mirrorOccupations } from '../src/remote/mirror.ts'
-import { createSource } from '../src/remote/source.ts'
+import { checkMirror, mirrorOccupations } from '../src/remote/mirror.ts'
+import { createSource, type Source } from '../src/remote/source.ts'
 import { Service } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -257,6 +257,24 @@ test('a mirror and a copy behind a lying proxy never differ without a word', {
   }
 })
 
+test('a comparison with an altered snapshot fails, whether or not the copy equals it', async () => {
+  const { service, url, tell } = await startProxy()
+  await service.import([record(1, 'First')])
+  const folder = temporaryFolder()
+  const options = { url, folder, source: createSource(url, service.key) }
+  await mirrorOccupations(options)
+  await service.import([record(1, 'Second')])
+  expect(await checkMirror(options)).toMatchObject({ changed: 1 })
+  const copy = readFileSync(join(folder, 'occupations.ndjson'))
+  for (const body of [
+    () => copy,
+    (sent: Buffer) => Buffer.from(sent.toString().replace('Second', 'Third')),
+  ]) {
+    tell({ body })
+    await expect(checkMirror(options)).rejects.toThrow('The snapshot does not match its digest')
+  }
+})
+
 test('the last page of changes carries the digest of the snapshot, and others none', async () => {
   const { service, url, tell } = await startProxy()
   await service.import([1, 2, 3, 4, 5].map((number) => record(number, 'A title')))
@@ -268,4 +286,75 @@ test('the last page of changes carries the digest of the snapshot, and others no
   expect(pages.map((page) => page.digest)).toEqual([undefined, digest])
   expect(pages.at(-1)?.revision).toBe(revision)
   expect(await occupations.changes({ since: 'latest' })).toMatchObject({ digest })
+})
+
+describe('a service that has not sent the digest', () => {
+  /** A mirror of revision 1 of a service whose responses have no digest. */
+  async function startWithoutDigests() {
+    const proxy = await startProxy()
+    await proxy.service.import([record(1, 'First'), record(2, 'First')])
+    const folder = temporaryFolder()
+    const direct = createSource(proxy.url, proxy.service.key)
+    proxy.tell({ page: (page) => Reflect.deleteProperty(page, 'digest') })
+    let round = 0
+    /** Imports another title, which the next changes contain. */
+    const change = () => proxy.service.import([record(1, `Round ${++round}`)])
+    let snapshots = 0
+    return {
+      ...proxy,
+      change,
+      read: () => readFileSync(join(folder, 'occupations.ndjson'), 'utf8'),
+      snapshots: () => snapshots,
+      /** Mirrors, with an import before each of the first `imports` snapshots. */
+      mirror: async (imports = 0) => {
+        snapshots = 0
+        const source: Source = {
+          changes: (since) => direct.changes(since),
+          snapshot: async () => {
+            if (snapshots++ < imports) await change()
+            return await direct.snapshot()
+          },
+        }
+        return await mirrorOccupations({ url: proxy.url, folder, source })
+      },
+    }
+  }
+
+  test.for([
+    ['with changes', 1],
+    ['without changes', 0],
+  ] as const)('is followed again if an import ends before the snapshot, %s', async ([, changes]) => {
+    const { change, mirror, read, snapshots, truth } = await startWithoutDigests()
+    await mirror()
+    for (let number = 0; number < changes; number++) await change()
+    const summary = await mirror(1)
+    expect(summary).toMatchObject({ added: 0, changed: 1, removed: 0, total: 2 })
+    expect([summary.notice, snapshots()]).toEqual([undefined, 2])
+    expect(read()).toBe(await truth())
+  })
+
+  test('is copied as a whole if imports end before each of three snapshots, and nobody is accused', async () => {
+    const { mirror, read, snapshots, truth } = await startWithoutDigests()
+    await mirror()
+    const { notice } = await mirror(3)
+    expect(notice).toBe(
+      'The snapshot had another revision than the changes 3 times, as while imports run: everything was fetched again.',
+    )
+    expect(snapshots()).toBe(4)
+    expect(read()).toBe(await truth())
+  })
+
+  test('is accused if the changes are wrong at the revision of the snapshot', async () => {
+    const { change, mirror, read, tell, truth } = await startWithoutDigests()
+    await mirror()
+    await change()
+    tell({
+      page: (page) => {
+        removeFirst(page)
+        delete page.digest
+      },
+    })
+    expect((await mirror()).notice).toContain('something between here and there alters responses')
+    expect(read()).toBe(await truth())
+  })
 })

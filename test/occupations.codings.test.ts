@@ -120,10 +120,35 @@ test('a withdrawn title is no name from the next revision on, nor is one whose c
   await registry.send('DELETE', `/${first?.id}`)
   await service.import([{ occupationCode: 'A1' }], { replace: true })
   expect(await readStored(service.database)).toEqual([])
+  const refused = await registry.send('POST', '', { items: [{ title: 'Lorry', occupationCode: 'B2' }] })
+  expect([refused.statusCode, refused.json().detail]).toEqual([
+    422,
+    'items[0].occupationCode is "B2", no longer in the catalogue. Nothing was stored.',
+  ])
   await service.import(RECORDS)
   expect((await readStored(service.database)).map(({ name, source }) => [name, source])).toEqual([
     ['Trucker', 'confirmed'],
   ])
+})
+
+test('titles name their codes that are no longer in the catalogue, with successors', async () => {
+  const { service, reviewer } = await start()
+  const [registry, schools] = [await reviewer('registry'), await reviewer('schools')]
+  const trucker = { title: 'Trucker', occupationCode: 'B2' }
+  await registry.confirm(trucker, { title: 'Kindy teacher', occupationCode: 'A1' })
+  await schools.confirm(trucker)
+  await service.import([{ occupationCode: 'C3' }, { occupationCode: 'B2', replacedBy: ['C3'] }])
+  const missingCodes = [
+    { occupationCode: 'B2', removedDate: expect.stringMatching(/Z$/), replacedBy: ['C3'] },
+  ]
+  const { items } = await registry.list()
+  expect(items[0]).not.toHaveProperty('missingCodes')
+  expect(items[1]).toMatchObject({ state: 'confirmed', occupationCode: 'B2', missingCodes })
+  // The reviewers disagree until the other one decides again too.
+  const [disputed] = await registry.confirm({ ...trucker, occupationCode: 'C3' })
+  expect(disputed).toMatchObject({ state: 'disputed', missingCodes })
+  const withdrawn = await registry.send('DELETE', `/${disputed?.id}`)
+  expect(withdrawn.json()).toMatchObject({ items: [{ state: 'confirmed', missingCodes }] })
 })
 
 test('nothing is stored without the scope, which no key has unless it is named', async () => {
@@ -157,6 +182,14 @@ test.each([
   ],
   [{ title: 'Truck\ndriver', occupationCode: 'B2' }, 400, 'items[1].title'],
   [{ title: 'Truck\u0000driver', occupationCode: 'B2' }, 400, 'items[1].title'],
+  [{ title: 'Trucker', occupationCode: ' ' }, 400, 'items[1].occupationCode must not be blank'],
+  [{ title: 'k\ufffdhu', occupationCode: 'B2' }, 400, 'items[1].title has U+FFFD in "k\ufffdhu"'],
+  [{ title: 'M?ori teacher', occupationCode: 'B2' }, 400, 'items[1].title has a question mark in "M?ori"'],
+  [
+    { title: 'kÄ“hu', occupationCode: 'B2' },
+    400,
+    'it was probably "kēhu". Send it as UTF-8. Nothing was stored.',
+  ],
   [{ title: ' \u00a0', occupationCode: 'B2' }, 400, 'items[1].title'],
   [{ title: 'KINDY  TEACHER', occupationCode: 'B2' }, 400, 'items[1].title is the title of items[0] again'],
   [{ title: 'x'.repeat(301), occupationCode: 'B2' }, 400, 'items[1].title'],

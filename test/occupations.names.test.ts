@@ -16,6 +16,7 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { Installation } from './support/command.ts'
 import { sourceOf } from './support/source.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const RECORDS = [
   { occupationCode: 'A1', titleEnglish: 'Early Childhood Teacher' },
@@ -112,14 +113,22 @@ test('import-names adds with --add, keeps other sources, and asks for --replace'
   const { code, stderr } = await mahi.run([...NAMES, 'one.csv'])
   expect([code, stderr]).toEqual([
     1,
-    'The names of these codes have other sources too, and 2 of their names would be removed: 2 of "Employers". Give --add or --source to keep them, or --replace to remove the names of all sources\n',
+    'Other sources have names too. Give --add or --source to keep them, or --replace to delete 2 names: 2 of "Employers"\n',
   ])
   expect(await mahi.runJson(['occupations', 'names', 'list'])).toEqual({
     sources: [{ source: 'Employers', weight: 1, names: 2, occupations: 1 }],
   })
+  expect((await mahi.run(['occupations', 'names', 'list'])).stderr).toBe(
+    '"Employers"  weight 1  2 names of 1 occupation\n',
+  )
   const exported = await mahi.run(['occupations', 'names', 'export', 'Employers'])
-  expect(exported.stdout).toBe('occupationCode,name,language\nB2,Teamster,en\nB2,Trucker,en\n')
+  expect(exported.stdout).toBe('\ufeffoccupationCode,name,language\nB2,Teamster,en\nB2,Trucker,en\n')
+  mahi.write('exported.csv', exported.stdout)
+  expect(await mahi.runJson([...add, 'exported.csv'])).toEqual({ added: 0, removed: 0 })
   expect(await mahi.runJson([...NAMES, '--replace', 'one.csv'])).toEqual({ added: 1, removed: 2 })
+  expect((await mahi.run(['occupations', 'names', 'remove', 'imported'])).stderr).toBe(
+    'Removed 1 name of the source "imported".\n',
+  )
 })
 
 test('a name for an unknown code and one with a line end are refused by file, line and column', async () => {
@@ -133,6 +142,98 @@ test('a name for an unknown code and one with a line end are refused by file, li
   const lines = await mahi.run([...NAMES, 'lines.csv'])
   expect(lines.stderr).toContain('lines.csv:2: name: must be one line without tabs, not "two\\nlines"')
   expect(await mahi.runJson(['occupations', 'names', 'list'])).toEqual({ sources: [] })
+})
+
+test('a name for a code that was removed names its successors', async () => {
+  const mahi = await new Installation().fill([...RECORDS, { occupationCode: 'C3' }])
+  await mahi.run(['occupations', 'replace', 'B2', '--by', 'C3'])
+  mahi.write('names.csv', 'occupationCode,name\nB2,Trucker\n')
+  expect((await mahi.run([...NAMES, 'names.csv'])).stderr).toContain(
+    'names.csv:2: occupationCode: is "B2", no longer in the catalogue, replaced by "C3"\n',
+  )
+})
+
+test('codes of a workbook are read as their cells show them, and the import says so', async () => {
+  const mahi = await new Installation().fill([{ occupationCode: '0110' }])
+  const code = { number: 110, format: '0000' }
+  const rows = ['Sister', 'Matron'].map((name) => [code, name])
+  mahi.write('names.xlsx', makeXlsx({ Names: [['occupationCode', 'name'], ...rows] }))
+  const { stderr } = await mahi.run([...NAMES, 'names.xlsx'])
+  expect(stderr).toBe(
+    '2 cells were read as the sheet shows them: A2 as 0110, where the sheet holds 110; A3 as 0110, where the sheet holds 110.\nSearch-only names: 2 added, 0 removed.\n',
+  )
+  mahi.write(
+    'done.xlsx',
+    makeXlsx({
+      Done: [
+        ['title', 'decision'],
+        ['rig hand', code],
+      ],
+    }),
+  )
+  expect(await mahi.runJson(['occupations', 'codings', 'confirm', 'done.xlsx'])).toMatchObject({
+    titles: { confirmed: 1 },
+    readAsShown: { count: 1, first: [{ cell: 'B2', stored: '110', shown: '0110' }] },
+  })
+})
+
+test.each([
+  ['of the same code', 'B2,Trucker\n'],
+  ['of another code', 'C3,Carpenter\n'],
+])('the refusal counts exactly what --replace deletes, with a name %s in the file', async (_, row) => {
+  const mahi = await new Installation().fill([...RECORDS, { occupationCode: 'C3' }])
+  mahi.write('imported.csv', 'occupationCode,name\nA1,Kindy\nB2,Trucker\n')
+  mahi.write('trade.csv', 'occupationCode,name\nA1,Preschool Hand\nB2,Teamster\nB2,Haulier\n')
+  mahi.write('one.csv', `occupationCode,name\n${row}`)
+  await mahi.run([...NAMES, 'imported.csv'])
+  await mahi.run([...NAMES, '--source', 'Trade', 'trade.csv'])
+  await mahi.run([...NAMES, '--source', 'Employers', 'imported.csv'])
+  const { code, stdout } = await mahi.run([...NAMES, 'one.csv', '--json'])
+  const { faults } = JSON.parse(stdout) as { faults: { message: string }[] }
+  const [, total] =
+    /to delete (\d+) names: \d of "Employers", \d of "Trade"/.exec(faults[0]?.message ?? '') ?? []
+  expect([code, faults]).toEqual([1, [{ message: expect.stringContaining('3 of "Trade"') }]])
+  expect(await mahi.runJson([...NAMES, '--replace', 'one.csv'])).toMatchObject({ removed: Number(total) })
+})
+
+test('repaired names are counted and listed', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  mahi.write('names.csv', 'occupationCode,name,language\nB2,Trucker,en\nA1,NÄ“hi kÅ«kÅ«,mi\n')
+  const { code, stderr } = await mahi.run([...NAMES, 'names.csv'])
+  expect([code, stderr]).toEqual([
+    0,
+    'Warning: the text of 1 row is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired:\n  names.csv:3: A1: Nēhi kūkū\nSearch-only names: 2 added, 0 removed.\n',
+  ])
+  expect(await mahi.runJson([...NAMES, 'names.csv'])).toEqual({
+    added: 0,
+    removed: 0,
+    repaired: {
+      count: 1,
+      first: [{ file: 'names.csv', line: 3, occupationCode: 'A1', name: 'Nēhi kūkū', language: 'mi' }],
+    },
+  })
+})
+
+test('a name that only loses the macrons of the one that it replaces is refused, unless that is accepted', async () => {
+  const mahi = await new Installation().fill(RECORDS)
+  const importNames = [...NAMES, '--source', 'Mac']
+  mahi.write('good.csv', 'occupationCode,name\nA1,Kaiako pēpi\n')
+  mahi.write('lost.csv', 'occupationCode,name\nB2,Trucker\nA1,Kaiako pepi\n')
+  mahi.write('both.csv', 'occupationCode,name\nA1,Kaiako pepi\nA1,Kaiako pēpi\n')
+  await mahi.run([...importNames, 'good.csv'])
+  for (const flags of [[], ['--replace']]) {
+    const { code, stderr } = await mahi.run([...importNames, ...flags, 'lost.csv'])
+    expect([code, stderr]).toEqual([
+      1,
+      'lost.csv:3: name: is "Kaiako pepi", and would replace "Kaiako pēpi" of the source "Mac": the file has lost its macrons. Save it as UTF-8, or give --accept-lost-macrons if they are wrong\nNothing was stored: 1 fault.\n',
+    ])
+  }
+  expect(await mahi.runJson([...importNames, 'both.csv'])).toEqual({ added: 1, removed: 0 })
+  expect(await mahi.runJson([...importNames, '--add', 'lost.csv'])).toEqual({ added: 1, removed: 0 })
+  expect(await mahi.runJson([...importNames, '--accept-lost-macrons', 'lost.csv'])).toEqual({
+    added: 0,
+    removed: 1,
+  })
 })
 
 test('O*NET titles with an abbreviation are names in both forms, and so is the short title', () => {

@@ -4,8 +4,10 @@ import { expect, test } from 'vitest'
 import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
 import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojibake.ts'
 import { ask, askPage, get, type OccupationPage } from './support/catalogue.ts'
+import { Installation } from './support/command.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const LATE = '2024-05-01T09:30:00.120Z'
 
@@ -364,4 +366,21 @@ test('nothing of an import with a faulty record is stored', async () => {
   )
   const page = (await get(service, '/v1/occupations')).json<OccupationPage>()
   expect(page).toMatchObject({ totalCount: 1, data: [{ titleEnglish: 'before' }] })
+})
+
+test('an import says which codes of a workbook it read as their cells show them', async () => {
+  const mahi = await new Installation().migrate()
+  const code = { number: 110, format: '0000' }
+  mahi.write(
+    'jobs.xlsx',
+    makeXlsx({
+      Jobs: [
+        ['occupationCode', 'titleEnglish'],
+        [code, 'Nurse'],
+      ],
+    }),
+  )
+  const { stderr } = await mahi.run(['occupations', 'import', 'jobs.xlsx'])
+  expect(stderr).toContain('1 cell was read as the sheet shows it: A2 as 0110, where the sheet holds 110.\n')
+  expect((await mahi.run(['occupations', 'show', '0110'])).stdout).toContain('"titleEnglish":"Nurse"')
 })

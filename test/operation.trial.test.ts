@@ -140,6 +140,11 @@ describe('a wrong declaration stops the start, with its name', () => {
       'occupations:write does not exist',
     ],
     ['problem', { problems: { 'gone-fishing': 'x' } }, 'gone-fishing does not exist'],
+    [
+      'recall past an access rule',
+      { access: { scope: undefined, anonymous: false, authorize: () => undefined }, recall: () => undefined },
+      'recall would skip',
+    ],
   ])('a wrong %s that no compiler has seen', (_, wrong, message) => {
     expect(() => serve({ ...countThings, ...wrong } as never)).toThrow(`count-things: `)
     expect(() => serve({ ...countThings, ...wrong } as never)).toThrow(message)

@@ -10,6 +10,7 @@ import { codeTitle } from '../src/engines/finding/coding.ts'
 import { fold } from '../src/engines/finding/fold.ts'
 import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
+import { packVocabulary, Vocabulary } from '../src/engines/finding/vocabulary.ts'
 import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
 
@@ -259,6 +260,15 @@ describe('a search', () => {
   })
 })
 
+test('words that nothing has find nothing in a catalogue of a few occupations either', () => {
+  const records = ['Nurse', 'Cook', 'Carer', 'Truck Driver', 'Plumber'].map((titleEnglish, at) => ({
+    occupationCode: `A${at}`,
+    titleEnglish,
+  }))
+  for (const count of [1, 2, 3, 5])
+    expect(searchIn(records.slice(0, count)).search({ query: 'zzzzqq', limit: 9 }).totalCount).toBe(0)
+})
+
 describe('a coding', () => {
   test('is certain of a title, and falls back to a group', () => {
     const certain = codeTitle(search, { id: '7', title: samples[0]?.titleEnglish ?? '' })
@@ -475,8 +485,16 @@ test('words that look right are not corrected', () => {
     { occupationCode: 'B', titleEnglish: 'Community Act Manager' },
     { occupationCode: 'C', titleEnglish: 'Accountant', titleMaori: 'Kaikaute' },
   ])
-  for (const query of ['vlogger', 'acct mgr', 'kaihautū'])
-    expect(engine.search({ query, limit: 1 }), query).not.toHaveProperty('didYouMean')
+  for (const query of ['vlogger', 'acct mgr', 'kaihautū']) {
+    const { results, ...answer } = engine.search({ query, limit: 1 })
+    expect(answer, query).not.toHaveProperty('didYouMean')
+    // What is only similar is a result, but nothing of it is highlighted as if it were the word.
+    expect(
+      results.flatMap(({ highlights }) => highlights),
+      query,
+    ).toEqual([])
+    expect(codeTitle(engine, { title: query }), query).toEqual({ certainty: 0, candidates: [] })
+  }
   expect(engine.search({ query: 'loger', limit: 1 }).didYouMean).toBe('logger')
   expect(engine.search({ query: 'acountent', limit: 1 }).didYouMean).toBe('accountant')
 })
@@ -484,4 +502,50 @@ test('words that look right are not corrected', () => {
 test('one letter is completed, and one word finds what has it', () => {
   expect(search.suggest({ query: 'k', limit: 3 }).map(({ text }) => text[0])).toEqual(['K', 'K', 'K'])
   expect(search.search({ query: 'kohungahunga', limit: 5 }).totalCount).toBe(1)
+})
+
+/** Optimal string alignment by its definition, over the whole table. */
+function countSlips(one: string, other: string): number {
+  const table = Array.from({ length: one.length + 1 }, (_, i) =>
+    Array.from({ length: other.length + 1 }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)),
+  )
+  const at = (i: number, j: number) => table[i]?.[j] ?? Number.POSITIVE_INFINITY
+  for (let i = 1; i <= one.length; i++) {
+    for (let j = 1; j <= other.length; j++) {
+      const swapped = one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      const row = table[i] ?? []
+      row[j] = Math.min(
+        at(i - 1, j) + 1,
+        at(i, j - 1) + 1,
+        at(i - 1, j - 1) + (one[i - 1] === other[j - 1] ? 0 : 1),
+        swapped ? at(i - 2, j - 2) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+  }
+  return at(one.length, other.length)
+}
+
+test('words within some slips are found, with their number, and no others', () => {
+  const word = fc.string({ unit: fc.constantFrom(...'abc'), minLength: 1, maxLength: 9 })
+  fc.assert(
+    fc.property(fc.uniqueArray(word, { minLength: 1, maxLength: 40 }), word, (words, typed) => {
+      const vocabulary = new Vocabulary(
+        packVocabulary(
+          words,
+          words.map(() => 1),
+        ).data,
+      )
+      for (const limit of [1, 2]) {
+        const found = vocabulary
+          .findSimilar(typed, limit)
+          .map(({ id, slips }) => [vocabulary.word(id), slips] as const)
+        const wanted = words
+          .filter((other) => other[0] === typed[0] || other[0] === typed[1])
+          .map((other) => [other, countSlips(typed, other)] as const)
+          .filter(([, slips]) => slips > 0 && slips <= limit)
+        expect(new Map(found)).toEqual(new Map(wanted))
+      }
+    }),
+    cases(300),
+  )
 })

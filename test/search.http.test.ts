@@ -319,6 +319,19 @@ describe('POST /v1/codings', () => {
     expect(items[3]).toMatchObject({ id: '4', code: 'B2' })
   })
 
+  test('has a coding for each item in its place, also for those without anything', async () => {
+    const service = await startWith()
+    const blank = { certainty: 0, candidates: [], error: 'The title is blank.' }
+    const response = await post(service, {
+      items: [{ title: '' }, {}, { title: 'Truck driver' }, { id: '', title: ' ', tasks: [''] }],
+    })
+    const { items } = response.json()
+    expect(items).toEqual([blank, blank, expect.objectContaining({ code: 'B2' }), blank])
+    expect((await post(service, { items: [{ title: '' }] })).json().items).toEqual([blank])
+    const faulty = await post(service, { items: [{ title: 'Truck driver' }, null] })
+    expect([faulty.statusCode, faulty.json().detail]).toEqual([400, 'items[1] must be an object, not null.'])
+  })
+
   test('names every fault of a body', async () => {
     const service = await startWith()
     const response = await post(service, { items: [{ title: 7 }, { titel: 'x' }] })

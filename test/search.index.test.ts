@@ -11,7 +11,8 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
 import { MOST_ATTEMPTS } from '../src/foundation/jobs/queue.ts'
 import { Worker } from '../src/foundation/jobs/worker.ts'
-import { until } from './support/command.ts'
+import { Installation, until } from './support/command.ts'
+import { withDatabase } from './support/filled-database.ts'
 import { Service } from './support/service.ts'
 import { sourceOf } from './support/source.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
@@ -25,6 +26,22 @@ async function open(records: readonly unknown[] = [nurse]): Promise<{ database: 
   onTestFinished(() => database.close())
   if (records.length > 0) await importOccupations(database, sourceOf(records))
   return { database, url }
+}
+
+/** An index in use that fails the test where it cannot be loaded, unless it is damaged. */
+function openLive(
+  database: Database,
+  onDamage: () => void = () => expect.fail('the index is damaged'),
+): LiveIndex {
+  const index = new LiveIndex(
+    database,
+    (error) => {
+      throw error
+    },
+    onDamage,
+  )
+  onTestFinished(() => index.close())
+  return index
 }
 
 const countJobs = async (database: Database) =>
@@ -107,9 +124,7 @@ test('an index of the catalogue before the newest one is opened, and the newest 
   expect(await countJobs(database)).toBe(2)
   expect(await storeIndex(database, catalogue, buildIndex([], { revision: 'old' }))).toBe(false)
   expect(await countJobs(database)).toBe(1)
-  const index = new LiveIndex(database, (error) => {
-    throw error
-  })
+  const index = openLive(database)
   await index.load()
   expect(index.current?.index.header.revision).toBe('old')
   expect(index.behind).toBeGreaterThan(0)
@@ -140,4 +155,73 @@ test('a build ends with its signal, and its process with it', async () => {
   const building = runBuild({ databaseUrl: url, memoryBytes: 400 * MB, signal: stopping.signal })
   stopping.abort(new Error('stopped'))
   await expect(building).rejects.toThrow('stopped')
+})
+
+const DAMAGES: Record<string, (database: Database, bytes: Buffer) => Promise<unknown>> = {
+  'other bytes at the end': (database, bytes) =>
+    store(database, change(bytes, bytes.length - 200, bytes.length)),
+  'other bytes at the start': (database, bytes) => store(database, change(bytes, 0, 200)),
+  'one other bit': (database, bytes) =>
+    store(database, change(bytes, bytes.length >> 1, (bytes.length >> 1) + 1)),
+  'zeros only': (database, bytes) => store(database, Buffer.alloc(bytes.length)),
+  'a shorter part': (database, bytes) => store(database, bytes.subarray(0, bytes.length >> 1)),
+  'few bytes': (database, bytes) => store(database, bytes.subarray(0, 5)),
+}
+
+const store = (database: Database, bytes: Buffer) =>
+  database.write('search', (writer) => writer.run('update search_index set bytes = $1', [bytes]))
+
+function change(bytes: Buffer, from: number, to: number): Buffer {
+  const changed = Buffer.from(bytes)
+  for (let at = from; at < to; at++) changed[at] = (changed[at] as number) ^ 1
+  return changed
+}
+
+test.each(Object.keys(DAMAGES))(
+  'a stored index with %s is removed, reported and built again',
+  async (kind) => {
+    const { database, url } = await open()
+    const options = { databaseUrl: url, memoryBytes: 400 * MB }
+    await buildWaitingIndex({ database, ...options }, notBuilding)
+    const row = await database.get<{ bytes: Buffer }>('select bytes from search_index')
+    if (row === undefined) throw new Error('no index is stored')
+    expect((await readIndexState(database)).stored?.bytes).toBe(row.bytes.length)
+    await DAMAGES[kind]?.(database, row.bytes)
+
+    let damages = 0
+    const indexes = [1, 2].map(() => openLive(database, () => damages++))
+    await Promise.all(indexes.map((index) => index.load()))
+    expect(indexes.map(({ current }) => current)).toEqual([undefined, undefined])
+    expect(damages).toBe(1)
+    expect(await readIndexState(database)).toMatchObject({ stored: undefined, current: false })
+    expect(await countJobs(database)).toBe(1)
+
+    expect(await buildWaitingIndex({ database, ...options }, notBuilding)).toBeUndefined()
+    for (const index of indexes) {
+      await index.load()
+      expect(index.current?.search({ query: 'nurse', limit: 1 }).totalCount).toBe(1)
+    }
+  },
+)
+
+test('a command that finds a damaged index builds it again, and says so', async () => {
+  const mahi = await new Installation().migrate()
+  mahi.write('records.ndjson', JSON.stringify(nurse))
+  await mahi.run(['occupations', 'import', 'records.ndjson'])
+  for (const command of [
+    ['occupations', 'find', 'nurse'],
+    ['occupations', 'index'],
+  ]) {
+    await withDatabase(mahi.databaseUrl, async (database) => {
+      const row = await database.get<{ bytes: Buffer }>('select bytes from search_index')
+      await store(database, change(row?.bytes ?? Buffer.alloc(0), 20, 400))
+    })
+    const { code, stdout, stderr } = await mahi.run(command)
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('The stored search index was damaged. It is built again.'),
+    ])
+    expect(stdout + stderr).toMatch(/Nurse|is indexed/)
+    expect((await mahi.run(command)).stderr).not.toContain('damaged')
+  }
 })

@@ -58,9 +58,13 @@ test('indexes that were replaced do not stay in memory', { timeout: 120_000 }, a
   const { database } = await open()
   const { catalogue } = await readRevisions(database)
   const data = { ...buildIndex([], { revision: 'large' }), bias: new Float32Array(4 * MB).fill(1) }
-  const index = new LiveIndex(database, (error) => {
-    throw error
-  })
+  const index = new LiveIndex(
+    database,
+    (error) => {
+      throw error
+    },
+    () => expect.fail('the index is damaged'),
+  )
   onTestFinished(() => index.close())
   const before = process.memoryUsage.rss()
   let most = 0

@@ -8,6 +8,8 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { ALLOCATOR } from '../../src/foundation/command-line/memory.ts'
+import { YOUNG } from '../../src/foundation/jobs/child.ts'
 import { buildMahi } from '../mahi.ts'
 
 const { values } = parseArgs({
@@ -62,8 +64,10 @@ try {
 }
 
 function measure(name: string): Measured {
-  const text = execFileSync(process.execPath, ['--max-semi-space-size=8', program, name, folder], {
+  // With the settings of memory that the process of a check has.
+  const text = execFileSync(process.execPath, [YOUNG, program, name, folder], {
     encoding: 'utf8',
+    env: { ...process.env, ...ALLOCATOR },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   return JSON.parse(text.trim().split('\n').at(-1) ?? '') as Measured

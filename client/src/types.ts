@@ -516,6 +516,11 @@ export interface ReviewedCoding {
   occupationCode?: string
   /** The decisions, by reviewer. */
   decisions?: CodingDecision[]
+  /**
+   * The codes of the decisions that are no longer in the catalogue; absent if it has all of them. A title whose
+   * confirmed code is one of them is no name of the search: decide about it again.
+   */
+  missingCodes?: MissingOccupation[]
 }
 
 /** Job titles, and what their reviewers have decided about them. */

@@ -609,6 +609,9 @@ class ReviewedCoding(TypedDict, total=False):
     occupationCode: str
     #: The decisions, by reviewer.
     decisions: List[CodingDecision]
+    #: The codes of the decisions that are no longer in the catalogue; absent if it has all of them. A title whose
+    #: confirmed code is one of them is no name of the search: decide about it again.
+    missingCodes: List[MissingOccupation]
 
 
 class ReviewedCodings(TypedDict, total=False):

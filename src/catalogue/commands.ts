@@ -12,6 +12,7 @@ import type { Retention } from './history/revision-log.ts'
 import { describeImport, type ImportFlags, runImport, withImportOptions } from './import/command.ts'
 import { type ExportFormat, exportOccupations } from './import/export.ts'
 import { exportTables } from './import/export-tables.ts'
+import { ShownCells } from './import/shown-cells.ts'
 import { addNameCommands } from './names/commands.ts'
 import { addOnetCommand } from './onet/command.ts'
 import {
@@ -30,9 +31,6 @@ interface TableFlags {
   ignoreUnknown?: true
   acceptLostMacrons?: true
 }
-
-/** The most cells listed that were read as they are shown. */
-const MOST_SHOWN = 10
 
 /** The most ignored field names that a command prints. */
 const MOST_IGNORED = 20
@@ -60,7 +58,7 @@ export function addOccupationCommands(
         const read: ReadFile[] = []
         const ignored = new Set<string>()
         const onIgnored = (name: string) => ignored.add(name)
-        const shown = { count: 0, first: [] as { cell: string; stored: string; shown: string }[] }
+        const shown = new ShownCells()
         const { map, sheet, ignoreUnknown } = flags
         const mapping =
           map === undefined
@@ -73,9 +71,7 @@ export function addOccupationCommands(
           sheet,
           ignoreUnknown,
           onIgnored,
-          onShown: (number) => {
-            if (++shown.count <= MOST_SHOWN) shown.first.push(number)
-          },
+          onShown: shown.add,
           onBytes: progress.onBytes,
           onFile: (file) => read.push(file),
         })
@@ -92,10 +88,10 @@ export function addOccupationCommands(
           {
             ...result.summary,
             ...(ignored.size > 0 && { ignored: names }),
-            ...(shown.count > 0 && { readAsShown: shown }),
+            ...shown.toMember(),
           },
           [
-            ...(shown.count > 0 ? [describeShown(shown)] : []),
+            ...shown.describe(),
             ...(ignored.size > 0 ? [`Ignored: ${names.join(', ')}.`] : []),
             describeImport(result, flags),
           ].join('\n'),
@@ -154,16 +150,4 @@ export function addOccupationCommands(
   addCodingCommands(occupations, withDatabase, retention)
   addHistoryCommands(occupations, withDatabase, retention)
   return occupations
-}
-
-function describeShown({
-  count,
-  first,
-}: {
-  count: number
-  first: readonly { cell: string; stored: string; shown: string }[]
-}) {
-  const cells = count === 1 ? '1 cell was' : `${count} cells were`
-  const named = first.slice(0, 3).map(({ cell, stored, shown }) => `${cell} is ${shown}, stored as ${stored}`)
-  return `${cells} read as the sheet shows them: ${named.join('; ')}.`
 }

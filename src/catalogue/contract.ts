@@ -3,11 +3,9 @@ import Type from 'typebox'
 import { withScope } from '../api/contract/access-rules.ts'
 import { notModified, page } from '../api/contract/results.ts'
 import { callerOf } from '../api/request/caller.ts'
-import { digestQuery } from '../api/serving/page.ts'
-import { whenKnown } from '../foundation/cache/maybe-promise.ts'
+import { digestQuery, type Page } from '../api/serving/page.ts'
 import { remember } from '../foundation/cache/remember.ts'
-import type { Reader } from '../foundation/database/database.ts'
-import type { Catalogue, CatalogueDocument, DocumentName } from './records/catalogue.ts'
+import type { Catalogue, DocumentName } from './records/catalogue.ts'
 import { MAX_CODE_LENGTH } from './records/schema.ts'
 
 /** What all contracts of the catalogue have in common. */
@@ -23,6 +21,10 @@ export function ofCatalogue(anonymous: boolean) {
 export const codeIn = (description: string) =>
   Type.Object({ code: Type.String({ description, maxLength: MAX_CODE_LENGTH }) })
 
+export interface CodeInPath {
+  readonly path: { readonly code: string }
+}
+
 /** Creates the names of documents of one kind, by code. */
 export function namesOf(path: string): (code: string) => DocumentName {
   return remember((code) => {
@@ -31,19 +33,38 @@ export function namesOf(path: string): (code: string) => DocumentName {
   })
 }
 
-/** Responds with a document of the catalogue, or with 304 if that is known without a read. */
-export function answerDocument(
+/** What the functions below read from the input of an operation. */
+interface Asked {
+  readonly request: FastifyRequest
+  isFresh(etag: string): boolean
+}
+
+/**
+ * Creates the two functions of an operation whose result the catalogue keeps in memory: its handler, and what recalls
+ * the result without a read, which is 304 or a page.
+ *
+ * @param nameOf names the result that is asked for
+ * @param read reads it, in the turn of a caller
+ */
+export function fromCatalogue<Input, Name extends DocumentName>(
   catalogue: Catalogue,
-  name: DocumentName,
-  { request, isFresh }: { request: FastifyRequest; isFresh(etag: string): boolean },
-  read: (reader: Reader) => Promise<CatalogueDocument>,
-  options: { readonly lasts?: boolean } = {},
+  nameOf: (input: Input) => Name,
+  read: (name: Name, caller: string, input: Input) => Promise<Page>,
 ) {
-  const etag = catalogue.etag(name)
-  // `*` matches any existing document, and only a read shows whether it exists.
-  const known = etag !== undefined && request.headers['if-none-match']?.trim() !== '*'
-  if (known && isFresh(etag)) return notModified(etag)
-  return whenKnown(catalogue.document(name, callerOf(request), read, options), (found) =>
-    page(found, () => catalogue.reweigh(name, found)),
-  )
+  const show = (name: Name, found: Page) => page(found, () => catalogue.reweigh(name, found))
+  const find = (name: Name, { request, isFresh }: Asked) => {
+    const etag = catalogue.etag(name)
+    // `*` matches any existing document, and only a read shows whether it exists.
+    const isKnown = etag !== undefined && request.headers['if-none-match']?.trim() !== '*'
+    if (isKnown && isFresh(etag)) return notModified(etag)
+    const kept = catalogue.recall(name)
+    return kept && show(name, kept)
+  }
+  const handle = (input: Input & Asked) => {
+    const name = nameOf(input)
+    const found = find(name, input)
+    if (found !== undefined) return found
+    return read(name, callerOf(input.request), input).then((made) => show(name, made))
+  }
+  return [handle, (input: Input & Asked) => find(nameOf(input), input)] as const
 }

@@ -47,7 +47,11 @@ export function createCatalogue(
     log.error({ err }, 'the snapshot could not be created: check SNAPSHOT_FOLDER'),
   )
   const feed = new ChangeFeed(catalogue, snapshots, path)
-  const index = new LiveIndex(database, (err) => log.error({ err }, 'the search index could not be loaded'))
+  const index = new LiveIndex(
+    database,
+    (err) => log.error({ err }, 'the search index could not be loaded'),
+    () => log.error('the stored search index was damaged and has been removed: a worker builds it again'),
+  )
   const coding = new CodingThreads(codings)
   void index.load()
   revisions.on('catalogue', (revision) => {
@@ -67,6 +71,7 @@ export function createCatalogue(
         limits: { default: settings.OCCUPATIONS_LIMIT_DEFAULT, max: settings.OCCUPATIONS_LIMIT_MAX },
       }),
       ...historyOperations({
+        catalogue,
         feed,
         snapshots,
         database,

@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../foundation/make-folder.ts'
 import { type Backup, backUp } from './backup.ts'
 
 /** The names of a series' files; nothing else in the folder is ever removed. */
@@ -11,9 +12,9 @@ export interface SeriesBackup extends Backup {
 }
 
 /** One that cannot be made is reported, and recorded, as the file that cannot be written. */
-function makeFolder(folder: string): void {
+function tryToMakeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
   } catch {}
 }
 
@@ -29,7 +30,7 @@ export async function backUpSeries(
   keep: number,
   now = new Date(),
 ): Promise<SeriesBackup> {
-  makeFolder(folder)
+  tryToMakeFolder(folder)
   const time = now.toISOString().replace(/\.\d+/, '').replaceAll(/[-:]/g, '')
   const backup = await backUp(url, join(folder, `mahi-${time}.backup`))
   const removed = readdirSync(folder)

@@ -1,9 +1,10 @@
-import { mkdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { MahiError } from '../../client/src/errors.ts'
 import type { OccupationSnapshot } from '../../client/src/index.ts'
 import { explainFileError } from '../foundation/command-line/output-file.ts'
 import { UserError } from '../foundation/faults/user-error.ts'
+import { makeFolder } from '../foundation/make-folder.ts'
 import { compareCodePoints } from '../foundation/text/code-points.ts'
 import {
   CopyDamaged,
@@ -73,7 +74,7 @@ async function bringUpToDate(options: MirrorOptions): Promise<MirrorSummary> {
 
 function openFolder(folder: string): () => void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     return takeLock(folder)
   } catch (error) {
     throw explainFileError(error, folder)
@@ -94,25 +95,36 @@ interface Collected {
 /** The changes do not lead to the catalogue that the service has. */
 class ChangesWrong extends UserError {}
 
+/** The changes cannot be compared with the snapshot, which shows another revision. */
+class RevisionDiffers extends UserError {}
+
+/** How often the changes are read if the catalogue changes meanwhile. */
+const MOST_ATTEMPTS = 3
+
 async function fetchChanges(options: MirrorOptions, state: MirrorState): Promise<MirrorSummary> {
-  let collected: Collected | undefined
-  try {
-    collected = await collectChanges(options, state.token)
-  } catch (error) {
-    if (!(error instanceof MahiError) || error.status !== 410) throw error
-    return await fetchSnapshot(options, state)
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    let collected: Collected | undefined
+    try {
+      collected = await collectChanges(options, state.token)
+    } catch (error) {
+      if (!(error instanceof MahiError) || error.status !== 410) throw error
+      return await fetchSnapshot(options, state)
+    }
+    if (collected === undefined) return await fetchSnapshot(options, state)
+    try {
+      return await applyCollected(options, state, collected)
+    } catch (error) {
+      if (error instanceof RevisionDiffers) continue
+      if (error instanceof CopyDamaged)
+        return await fetchSnapshot(options, state, 'The copy was damaged: everything was fetched again.')
+      if (!(error instanceof ChangesWrong)) throw error
+      const reason =
+        'The changes do not lead to the catalogue of the service, so something between here and there alters responses: everything was fetched again.'
+      return await fetchSnapshot(options, state, reason)
+    }
   }
-  if (collected === undefined) return await fetchSnapshot(options, state)
-  try {
-    return await applyCollected(options, state, collected)
-  } catch (error) {
-    if (error instanceof CopyDamaged)
-      return await fetchSnapshot(options, state, 'The copy was damaged: everything was fetched again.')
-    if (!(error instanceof ChangesWrong)) throw error
-    const reason =
-      'The changes do not lead to the catalogue of the service, so something between here and there alters responses: everything was fetched again.'
-    return await fetchSnapshot(options, state, reason)
-  }
+  const reason = `The snapshot had another revision than the changes ${MOST_ATTEMPTS} times, as while imports run: everything was fetched again.`
+  return await fetchSnapshot(options, state, reason)
 }
 
 /** Reads all changes; `undefined` if they are too many to hold in memory. */
@@ -139,6 +151,7 @@ async function collectChanges(
 /**
  * @throws {CopyDamaged} if the copy does not match its state
  * @throws {ChangesWrong} if the result does not match the service
+ * @throws {RevisionDiffers} if the service has another revision by now, and has not sent the digest of this one
  */
 async function applyCollected(
   options: MirrorOptions,
@@ -151,15 +164,16 @@ async function applyCollected(
   const after = { ...state, token, revision }
   const counts: Differences = { added: 0, changed: 0, removed: 0 }
   if ((await digestFile(path)) !== state.digest) throw damaged()
+  const announced = { total, digest, revision }
   if (changes.size === 0) {
-    await verify(options, state, { total, digest })
+    await verify(options, state, announced)
     if (token !== state.token) await writeState(folder, after)
     return { ...counts, total }
   }
   const sorted = [...changes].sort(([one], [other]) => compareCodePoints(one, other))
   const merged = applyChanges(readLines(path), sorted)
   const staged = await stageCopy(folder, compareLines(readLines(path), merged, counts))
-  await verify(options, staged, { total, digest })
+  await verify(options, staged, announced)
   await commitCopy(folder, state, { ...after, ...staged })
   return { ...counts, total }
 }
@@ -167,22 +181,31 @@ async function applyCollected(
 /**
  * Compares a copy with the service before it replaces the one in place. A service that has not sent the digest shows it
  * with its snapshot, whose content need not be read.
+ *
+ * @throws {ChangesWrong} if the total or, at the same revision, the digest differs
+ * @throws {RevisionDiffers} if the snapshot is of another revision, such as that of an import that has just ended
  */
 async function verify(
   { source }: MirrorOptions,
   copy: { readonly total: number; readonly digest: string },
-  announced: { readonly total: number; readonly digest: string | undefined },
+  announced: Pick<Collected, 'total' | 'digest' | 'revision'>,
 ): Promise<void> {
-  const isRight =
-    copy.total === announced.total && copy.digest === (announced.digest ?? (await readDigest(source)))
-  if (!isRight) throw new ChangesWrong('The changes do not lead to the catalogue of the service')
+  const wrong = () => new ChangesWrong('The changes do not lead to the catalogue of the service')
+  // The total is of the same revision as the changes, whatever the snapshot shows.
+  if (copy.total !== announced.total) throw wrong()
+  const { digest, revision } =
+    announced.digest === undefined ? await readDigest(source) : { ...announced, digest: announced.digest }
+  if (revision !== announced.revision)
+    throw new RevisionDiffers('The snapshot has another revision than the changes')
+  if (copy.digest !== digest) throw wrong()
 }
 
-async function readDigest(source: Source): Promise<string> {
+/** The digest of the service's catalogue, and its revision. */
+async function readDigest(source: Source): Promise<Pick<OccupationSnapshot, 'digest' | 'revision'>> {
   const snapshot = await source.snapshot()
   // Reading has to begin before it can end, and with it the response.
   for await (const _ of snapshot.lines()) break
-  return snapshot.digest
+  return snapshot
 }
 
 async function fetchSnapshot(
@@ -192,14 +215,12 @@ async function fetchSnapshot(
 ): Promise<MirrorSummary> {
   const { folder, url } = options
   const snapshot = await options.source.snapshot()
-  const { delta: token, revision, digest } = snapshot
+  const { delta: token, revision } = snapshot
   const counts: Differences = { added: 0, changed: 0, removed: 0 }
   const lines = readSnapshot(snapshot, options.onProgress)
   const old = undamaged(readLines(join(folder, FILE)))
   const staged = await stageCopy(folder, compareLines(old, lines, counts))
-  if (digest !== staged.digest) {
-    throw new MahiError('unreadable', { title: 'The snapshot does not match its digest' })
-  }
+  assertDigest(snapshot, staged.digest)
   const { outputs = {} } = before ?? {}
   await commitCopy(folder, before, { url, token, revision, ...staged, outputs })
   await tidyUp(folder)
@@ -219,6 +240,12 @@ function explainSnapshot(
   return full
     ? undefined
     : 'Everything was fetched again, for the changes since the last run are not available.'
+}
+
+/** @throws {MahiError} if something on the way has altered the snapshot */
+function assertDigest(snapshot: OccupationSnapshot, digest: string): void {
+  if (digest !== snapshot.digest)
+    throw new MahiError('unreadable', { title: 'The snapshot does not match its digest' })
 }
 
 /** The lines of a snapshot, which must be records ordered by code. */
@@ -256,7 +283,11 @@ export interface CheckSummary extends MirrorSummary {
   readonly damaged?: true
 }
 
-/** Compares the copy with the service's catalogue without writing anything. */
+/**
+ * Compares the copy with the service's catalogue without writing anything.
+ *
+ * @throws {MahiError} if the service is unreachable, refuses, or does not send a catalogue: nothing is known of the copy
+ */
 export async function checkMirror({ folder, source, onProgress }: MirrorOptions): Promise<CheckSummary> {
   const snapshot = await source.snapshot()
   const counts: Differences = { added: 0, changed: 0, removed: 0 }
@@ -272,6 +303,14 @@ export async function checkMirror({ folder, source, onProgress }: MirrorOptions)
       damaged = true
     }
   }
-  for await (const _ of compareLines(copy(), readSnapshot(snapshot, onProgress), counts));
+  const hash = createHash('sha256')
+  async function* sent(): AsyncGenerator<Line> {
+    for await (const line of readSnapshot(snapshot, onProgress)) {
+      hash.update(`${line.text}\n`)
+      yield line
+    }
+  }
+  for await (const _ of compareLines(copy(), sent(), counts));
+  assertDigest(snapshot, hash.digest('base64'))
   return { ...counts, total, ...(damaged && { damaged }) }
 }

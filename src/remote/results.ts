@@ -1,6 +1,7 @@
 import { stringify } from 'csv-stringify/sync'
 import { MahiError } from '../../client/src/errors.ts'
 import type { ValidationFinding } from '../../client/src/validation-results.ts'
+import { increment } from '../foundation/increment.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { PUBLISHED_COLUMNS } from '../submissions/findings/publish.ts'
 import type { Format } from './formats.ts'
@@ -50,7 +51,7 @@ export async function writeResults(
     summary.total++
     for (const field of ['errorType', 'fileType', 'errorCode'] as const) {
       const value = String(entry[field] ?? 'none')
-      summary[field].set(value, (summary[field].get(value) ?? 0) + 1)
+      increment(summary[field], value)
     }
   }
   if (summary.total === 0) await begin()

@@ -1,12 +1,13 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { readdirSync, rmSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { makeFolder } from '../foundation/make-folder.ts'
 import { Refusal } from './refusal.ts'
 
 /** Names a folder for the temporary files of this process, and deletes the folders of killed processes. */
 export function nameWorkFolder(parent: string, kind: 'worker' | 'files'): string {
-  mkdirSync(parent, { recursive: true, mode: 0o700 })
+  makeFolder(parent, 0o700)
   const pattern = new RegExp(`^mahi-${kind}-(\\d+)$`)
   for (const name of readdirSync(parent)) {
     const pid = Number(pattern.exec(name)?.[1])
@@ -53,7 +54,7 @@ export class WorkFolders {
     const either = AbortSignal.any([signal, this.#stop.signal])
     const stopped = () => new Refusal('busy', 'The service is stopping.')
     if (either.aborted) throw stopped()
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    makeFolder(this.#folder, 0o700)
     const folder = await mkdtemp(join(this.#folder, `${name}-`))
     try {
       return await work(folder, either)

@@ -11,7 +11,8 @@ export function collide(blocks: number): string[] {
   for (let block = 0; block < blocks; block++) {
     const known = new Map<number, string>()
     for (let number = 0; ; number++) {
-      const letters = number.toString(36)
+      // Spread over all lengths and letters: neighbouring short texts hardly ever have one hash.
+      const letters = (Math.imul(number, 0x9e3779b1) >>> 0).toString(36)
       const hash = fnv(letters, state)
       const other = known.get(hash)
       known.set(hash, letters)

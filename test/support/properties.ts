@@ -5,7 +5,7 @@ import { engine } from './temporary.ts'
 const SHORT_SEED = 20_260_131
 
 /** How many times more cases the long suites try on SQLite, where a case takes the least time. */
-const LONG_SCALE = 3
+const LONG_SCALE = 2
 
 /** What every property of a run shares: its seed, and the factor of its numbers of cases. */
 export interface PropertySettings {

@@ -124,6 +124,12 @@ export interface Input<Path, Query, Header, Body, Authorized, Slug extends Probl
   refuse(slug: Slug | SharedProblem, detail: string, options?: ProblemOptions): never
 }
 
+/** What `recall` may depend on: what is known before anything is read. */
+type Recalled<Path, Query, Slug extends ProblemSlug> = Pick<
+  Input<Path, Query, undefined, undefined, undefined, Slug>,
+  'request' | 'path' | 'query' | 'received' | 'isFresh'
+>
+
 /** An operation: its contract, and the handler that keeps it. */
 export type Operation = Contract<
   TObject,
@@ -136,6 +142,7 @@ export type Operation = Contract<
   ProblemSlug
 > & {
   handle(input: Input<unknown, unknown, unknown, unknown, unknown, ProblemSlug>): MaybePromise<Result>
+  recall?(input: Recalled<unknown, unknown, ProblemSlug>): Result | undefined
 }
 
 /**
@@ -153,13 +160,18 @@ export function operation<
   Body extends BodyDeclaration | undefined = undefined,
 >(contract: Contract<Path, Query, Derived, Header, Body, Authorized, R, Slug>) {
   return {
+    /**
+     * @param recall returns the result if it is in memory, so that the handler has nothing to read; only for an access
+     * rule that asks for nothing but a scope, and without a body
+     */
     handle(
       handle: (
         input: Input<Static<Path>, Derived, Static<Header>, BodyValue<Body>, Authorized, Slug>,
       ) => MaybePromise<ResultOf<R>>,
+      recall?: (input: Recalled<Static<Path>, Derived, Slug>) => ResultOf<R> | undefined,
     ): Operation {
       // Checked above; the list of operations knows no types of single ones.
-      return { ...contract, handle } as unknown as Operation
+      return { ...contract, handle, ...(recall && { recall }) } as unknown as Operation
     },
   }
 }

@@ -66,7 +66,10 @@ export function compileBody(
   declaration: BodyDeclaration,
 ): (request: FastifyRequest, describe?: DescribeBodyFaults) => Promise<unknown> | IncomingBody {
   if ('stream' in declaration) return ({ raw }) => openStream(raw, declaration)
-  const read = compileInTurns(declaration.json, { personal: declaration.personal === true })
+  const read = compileInTurns(declaration.json, {
+    personal: declaration.personal === true,
+    keepItems: true,
+  })
   return async (request, describe) => {
     assertMediaType(request.raw, ['application/json'])
     const encoding = encodingOf(request.raw)

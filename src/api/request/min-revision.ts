@@ -29,7 +29,8 @@ export const REVISION_HEADER = {
 /** The numbers of the oldest acceptable revisions; 0 for any. */
 export type LeastRevisions = Readonly<Record<Extract<RevisionName, 'catalogue' | 'run'>, number>>
 
-const ANY_REVISION: LeastRevisions = { catalogue: 0, run: 0 }
+/** Of a request without the header. */
+export const ANY_REVISION: LeastRevisions = { catalogue: 0, run: 0 }
 
 const KINDS = { c: 'catalogue', r: 'run' } as const
 const FORM = /^(?:W\/")?([cr])(\d{1,15})(?:\.[0-9a-z]+(?:-[\w-]+"?)?)?$/

@@ -2,12 +2,18 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { type Budget, Exhausted, type Holding } from '../../foundation/budget/budget.ts'
+import { Chain, type Link } from '../../foundation/budget/chain.ts'
 import type { HeaderBlock } from './headers.ts'
+
+/** A response that holds a body in memory. */
+export interface Reader extends Link<Reader> {
+  readonly holding: Holding
+}
 
 /** The bytes of a page in one encoding. All readers of a cached page share its bodies. */
 export class Body {
   /** The responses that hold it in memory; the first one pays for it. */
-  readonly readers = new Set<Holding>()
+  readonly readers = new Chain<Reader>()
   readonly length: number
   #parts: readonly Buffer[]
 

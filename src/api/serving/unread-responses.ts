@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Budget, Holding } from '../../foundation/budget/budget.ts'
-import type { Body } from './page.ts'
+import { Link } from '../../foundation/budget/chain.ts'
+import type { Body, Reader } from './page.ts'
 import { abandon } from './socket-buffers.ts'
 
 /** Bytes counted for each response besides its body: Node's objects for it and its request. */
@@ -38,16 +39,16 @@ export class UnreadResponses {
    * @throws {Exhausted}
    */
   reserve(body: Body, owner: string): Reservation {
-    const [first] = body.readers
+    const { first } = body.readers
     // A body that exceeds a share on its own is let in alone, so its owner has no room left for the rest of it.
-    const isCounted = first?.owner === owner && body.length > this.#budget.share
+    const isCounted = first?.holding.owner === owner && body.length > this.#budget.share
     const holding = this.#budget.take(
       owner,
       isCounted ? 0 : OVERHEAD + (first === undefined ? body.length : 0),
     )
     if (isCounted) holding.count(OVERHEAD)
     const reservation = new Reservation(body, holding)
-    body.readers.add(holding)
+    body.readers.add(reservation)
     return reservation
   }
 
@@ -93,11 +94,12 @@ export class UnreadResponses {
 }
 
 /** The memory of a response that its client has not read yet. */
-export class Reservation {
+export class Reservation extends Link<Reader> {
   readonly holding: Holding
   #body: Body
 
   constructor(body: Body, holding: Holding) {
+    super()
     this.#body = body
     this.holding = holding
   }
@@ -105,8 +107,8 @@ export class Reservation {
   /** Replaces the body with a smaller one of the same content. */
   exchange(smaller: Body): void {
     this.#leave()
-    if (smaller.readers.size === 0) this.holding.count(smaller.length)
-    smaller.readers.add(this.holding)
+    if (smaller.readers.first === undefined) this.holding.count(smaller.length)
+    smaller.readers.add(this)
     this.#body = smaller
   }
 
@@ -118,11 +120,10 @@ export class Reservation {
   /** The first reader of a body pays for it; the next one takes over. */
   #leave(): void {
     const { readers, length } = this.#body
-    const [payer] = readers
-    if (!readers.delete(this.holding) || payer !== this.holding) return
-    const [next] = readers
-    if (next === undefined) this.holding.count(-length)
-    else this.holding.give(next, length)
+    const payer = readers.first
+    if (!readers.delete(this) || payer !== this) return
+    if (readers.first === undefined) this.holding.count(-length)
+    else this.holding.give(readers.first.holding, length)
   }
 }
 

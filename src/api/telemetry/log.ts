@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
+import sonicBoom from 'sonic-boom'
 import type { Metrics } from './metrics.ts'
 
 /** Longest message of an error that is logged, in characters. */
@@ -25,16 +26,25 @@ export interface Log {
  * a slow reader of the log. The remaining lines are written when the process exits.
  */
 export function openLog(level: string, metrics: Metrics): Log {
-  const batch = new LineBatch(
-    pino.destination({ fd: 1, sync: false, maxLength: LIMITS.requests + LIMITS.others + 2 * BATCH }),
-  )
+  let isExiting = false
+  let attempts = LAST_ATTEMPTS
+  const output = new sonicBoom.SonicBoom({
+    fd: 1,
+    sync: false,
+    maxLength: LIMITS.requests + LIMITS.others + 2 * BATCH,
+    retryEAGAIN: () => !isExiting || attempts-- > 0,
+  })
+  const batch = new LineBatch(output)
   metrics.counter(
     'mahi_log_lines_dropped_total',
     'Log lines that were dropped because nobody read them fast enough: request lines first, audit lines last.',
     () => batch.dropped,
     'kind',
   )
-  process.on('exit', () => batch.flushSync())
+  process.on('exit', () => {
+    isExiting = true
+    batch.flushSync()
+  })
   const log = createLog(level, batch)
   batch.onRoom = (dropped) =>
     log.logger.error({ dropped }, 'log lines were dropped because the log was read too slowly')
@@ -110,6 +120,9 @@ function nameTime(): string {
   return named
 }
 
+/** How often a process that exits tries to hand its last lines to a reader that is busy, ten times a second. */
+const LAST_ATTEMPTS = 20
+
 /** Lines are written after this many characters, or after this many milliseconds. */
 const BATCH = 32 * 1024
 const LATEST = 100
@@ -134,6 +147,8 @@ interface Output {
   flushSync(): void
   on(event: 'write', listener: (bytes: number) => void): unknown
   on(event: 'drop', listener: (text: string) => void): unknown
+  /** The lines cannot be written any more, usually because their reader has exited. */
+  on(event: 'error', listener: () => void): unknown
 }
 
 /**
@@ -150,6 +165,7 @@ export class LineBatch implements LogDestination {
   #waiting = 0
   #told: Readonly<Dropped> = { request: 0, audit: 0, other: 0 }
   #timer: NodeJS.Timeout | undefined
+  #isClosed = false
 
   constructor(output: Output, limits = LIMITS) {
     this.#output = output
@@ -158,24 +174,28 @@ export class LineBatch implements LogDestination {
       this.#waiting = Math.max(0, this.#waiting - bytes)
       if (this.#waiting < this.#limits.requests / 2) this.#tell()
     })
+    output.on('error', () => {
+      this.#isClosed = true
+    })
     output.on('drop', (lines) => {
       this.dropped.other += lines.split('\n').length - 1
     })
   }
 
   write(line: string): void {
-    if (this.#length + line.length > this.#limits.requests + this.#limits.others)
+    if (this.#isClosed || this.#length + line.length > this.#limits.requests + this.#limits.others)
       this.dropped[line.includes('"audit":') ? 'audit' : 'other']++
     else this.#add(line)
   }
 
   writeRequest(line: string): void {
-    if (this.#length + line.length > this.#limits.requests) this.dropped.request++
+    if (this.#isClosed || this.#length + line.length > this.#limits.requests) this.dropped.request++
     else this.#add(line)
   }
 
   /** Writes the last lines of a process. */
   flushSync(): void {
+    if (this.#isClosed) return
     try {
       this.#tell()
       this.#handOver()
@@ -198,7 +218,7 @@ export class LineBatch implements LogDestination {
   #handOver(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    if (this.#lines === '') return
+    if (this.#lines === '' || this.#isClosed) return
     this.#waiting += Buffer.byteLength(this.#lines)
     this.#output.write(this.#lines)
     this.#lines = ''

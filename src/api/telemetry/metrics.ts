@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, type Histogram, Registry } from 'prom-client'
+import { increment } from '../../foundation/increment.ts'
 import type { Outcome } from './deliveries.ts'
 
 /** A number, `undefined` if unknown, or a number for each value of a label. */
@@ -243,7 +244,7 @@ class Tally {
   }
 
   count(status: number, seconds: number, outcome: Outcome, bytes: number): void {
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    increment(this.statuses, status)
     this.bytes += bytes
     if (outcome !== 'sent') this.incomplete[outcome]++
     this.#seconds += seconds

@@ -5,13 +5,16 @@ import { replaceFile } from '../../foundation/command-line/output-file.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
+import { findMissingCodes } from '../history/missing-codes.ts'
 import type { Retention } from '../history/revision-log.ts'
+import { describeRepaired } from '../names/read-rows.ts'
 import { openSearch, type ReadIndexOptions } from '../search/commands.ts'
 import { CODING_COLUMNS, type CodedRow, codeRows, toCells } from './code-file.ts'
 import { applyConfirmed, confirmDecisions, describeConfirmed, readReviewer, withReviewer } from './confirm.ts'
-import { type Decision, keyOfTitle, readTitles } from './decisions.ts'
+import { type Decision, keyOfTitle, listDecidedCodes, readTitles, UNKNOWN } from './decisions.ts'
 import { review } from './review.ts'
 import { withTerminal } from './terminal.ts'
+import { checkTitles } from './titles.ts'
 
 interface CodeFlags {
   output?: string
@@ -42,11 +45,21 @@ export function addCodeCommand(
     action(async (file: string, { output, review, reviewer }: CodeFlags) => {
       const search = await openSearch(withDatabase, readOptions)
       const isAttended = process.stdin.isTTY && process.stderr.isTTY && output !== undefined
-      if (!(review ?? isAttended)) return await writeRows(output, codeRows(search, file))
+      const checks = checkTitles()
+      const sayRepaired = () => {
+        const lines = describeRepaired(checks.repaired, 'row', ({ title = '' }) => title)
+        if (lines.length > 0) say(lines.join('\n'))
+      }
+      if (!(review ?? isAttended)) {
+        await writeRows(output, codeRows(search, file, checks))
+        return sayRepaired()
+      }
       if (file === '-' || file === '/dev/stdin')
         throw new UserError('A review reads its keys from standard input: give the titles in a file')
       const who = readReviewer(reviewer)
-      const rows = await Array.fromAsync(codeRows(search, file))
+      const rows = await Array.fromAsync(codeRows(search, file, checks))
+      checks.throwIfFound()
+      sayRepaired()
       const decisions = await withDatabase((database) => reviewRows(database, rows))
       await writeRows(output, rows, decisions)
       if (decisions.size === 0) return say('Nothing was decided.')
@@ -66,13 +79,14 @@ async function reviewRows(
 ): Promise<Map<string, Decision>> {
   const titles = [...new Set(rows.map(({ title }) => title))]
   const earlier = new Map((await readTitles(database, titles)).map((each) => [each.key, each]))
+  const missing = await findMissingCodes(database, await listDecidedCodes(database))
   const titleOf = async (code: string) => {
     const row = await database.get<{ document: string }>('select document from occupation where code = $1', [
       code,
     ])
     return row && ((JSON.parse(row.document) as { titleEnglish?: string }).titleEnglish ?? '')
   }
-  return await withTerminal((terminal) => review(rows, terminal, { earlier, titleOf }))
+  return await withTerminal((terminal) => review(rows, terminal, { earlier, missing, titleOf }))
 }
 
 /** Writes the rows; after a review, the column `code` has what was decided, and `decision` says so. */
@@ -85,11 +99,11 @@ async function writeRows(
   const writeAll = async (append: (text: string) => Promise<void>) => {
     for await (const { row, names, title, coding } of rows) {
       const columns = decisions === undefined ? CODING_COLUMNS : [...CODING_COLUMNS, 'decision']
-      if (counts.titles === 0) await append(stringify([[...names, ...columns]]))
+      if (counts.titles === 0) await append(stringify([[...names, ...columns]], { bom: true }))
       const [code = '', ...cells] = toCells(coding)
       const decision = decisions?.get(keyOfTitle(title))
       const decided = decision === undefined ? code : (decision.code ?? '')
-      const word = decision === undefined ? '' : (decision.code ?? 'unknown')
+      const word = decision === undefined ? '' : (decision.code ?? UNKNOWN)
       await append(stringify([[...row, decided, ...cells, ...(decisions === undefined ? [] : [word])]]))
       counts.titles++
       if (decided !== '') counts.coded++

@@ -3,6 +3,7 @@ import { type Coding, codeTitle, type OccupationSearch } from '../../engines/fin
 import { readCells, trimName } from '../../engines/records/index.ts'
 import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
+import type { TitleChecks } from './titles.ts'
 
 /** A row of a file of titles, with the coding of its title. */
 export interface CodedRow {
@@ -29,8 +30,16 @@ export function toCells({ code, certainty, group, candidates }: Coding): (string
   return [code ?? '', certainty, group?.code ?? '', ...cells]
 }
 
-/** Codes the titles of a CSV file. */
-export async function* codeRows(search: OccupationSearch, file: string): AsyncGenerator<CodedRow> {
+/**
+ * Codes the titles of a CSV file.
+ *
+ * @param checks collects the titles that were repaired, and those that cannot be confirmed, which are coded as they are
+ */
+export async function* codeRows(
+  search: OccupationSearch,
+  file: string,
+  checks: TitleChecks,
+): AsyncGenerator<CodedRow> {
   let names: readonly string[] | undefined
   for await (const { cells, line } of readCells(file, readBytes(file), { known: ['title', 'tasks'] })) {
     if (names === undefined) {
@@ -44,7 +53,10 @@ export async function* codeRows(search: OccupationSearch, file: string): AsyncGe
       fail({ file, line, message: `has ${cells.length} values, but the file has ${names.length} columns` })
     const cellOf = (name: string) => cells[names?.indexOf(name) ?? -1]
     const row = names.map((_, index) => cells[index] ?? '')
-    const title = cellOf('title') ?? ''
+    const given = cellOf('title') ?? ''
+    const checked = checks.check({ file, line, value: { title: given } })
+    const title = (checked?.isRepaired ? checked.value.title : undefined) ?? given
+    row[names.indexOf('title')] = title
     yield { row, names, title, coding: codeTitle(search, { title, tasks: cellOf('tasks') }) }
   }
 }

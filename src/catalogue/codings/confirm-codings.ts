@@ -2,10 +2,12 @@ import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
-import { quote } from '../../foundation/text/quote.ts'
-import { findUnknownCodes, keyOfTitle, readTitles, storeDecisions } from './decisions.ts'
+import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
+import { keyOfTitle, readTitles, storeDecisions } from './decisions.ts'
 import type { ReviewOptions } from './operations.ts'
-import { decisionsBody, EXAMPLE_REVIEWED, REVIEW_SCHEMAS, ReviewedCodings, renderTitle } from './schema.ts'
+import { renderTitles } from './render-titles.ts'
+import { decisionsBody, EXAMPLE_REVIEWED, REVIEW_SCHEMAS, ReviewedCodings } from './schema.ts'
+import { findTitleFault } from './titles.ts'
 
 export function confirmCodings({ database }: ReviewOptions): Operation {
   return operation({
@@ -37,6 +39,8 @@ export function confirmCodings({ database }: ReviewOptions): Operation {
   }).handle(async ({ body: { items }, principal, refuse }) => {
     const places = new Map<string, number>()
     for (const [index, { title }] of items.entries()) {
+      const fault = findTitleFault(title)
+      if (fault !== undefined) refuse('invalid-body', `items[${index}].title ${fault}. Nothing was stored.`)
       const key = keyOfTitle(title)
       const first = places.get(key)
       if (key === '') refuse('invalid-body', `items[${index}].title is blank. Nothing was stored.`)
@@ -53,22 +57,22 @@ export function confirmCodings({ database }: ReviewOptions): Operation {
       code: occupationCode,
     }))
     const reviewed = await database.write('codings', async (writer) => {
-      const unknown = await findUnknownCodes(
+      const missing = await findMissingCodes(
         writer,
         decisions.flatMap(({ code }) => code ?? []),
       )
-      const index = decisions.findIndex(({ code }) => code !== undefined && unknown.has(code))
-      if (index >= 0)
-        refuse(
-          'unprocessable-content',
-          `items[${index}].occupationCode is ${quote(decisions[index]?.code ?? '')}, which the catalogue does not have. Nothing was stored.`,
-        )
+      for (const [index, { code }] of decisions.entries()) {
+        const found = missing.get(code ?? '')
+        if (found !== undefined)
+          refuse(
+            'unprocessable-content',
+            `items[${index}].occupationCode ${describeMissing(found)}. Nothing was stored.`,
+          )
+      }
       await storeDecisions(writer, principal?.client ?? '', decisions)
-      return await readTitles(
-        writer,
-        items.map(({ title }) => title),
-      )
+      const titles = items.map(({ title }) => title)
+      return await renderTitles(writer, await readTitles(writer, titles))
     })
-    return document({ items: reviewed.map(renderTitle) })
+    return document({ items: reviewed })
   })
 }

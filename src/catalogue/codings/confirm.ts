@@ -5,17 +5,20 @@ import { FaultList } from '../../foundation/faults/faults.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
+import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
 import type { Retention } from '../history/revision-log.ts'
 import { changeSearchData } from '../names/change-search-data.ts'
 import {
   type Decision,
-  findUnknownCodes,
   learnConfirmed,
   type ReviewedTitle,
   readTitles,
   type State,
   storeDecisions,
+  UNKNOWN,
 } from './decisions.ts'
+
+const ADVICE = `Decide on a code of the catalogue or on "${UNKNOWN}", or leave the decision empty`
 
 /** The longest name of a reviewer, in characters. */
 const MAX_REVIEWER_LENGTH = 100
@@ -58,14 +61,15 @@ export async function confirmDecisions(
   decisions: readonly (Decision & { readonly place?: Omit<Fault, 'message'> })[],
 ): Promise<Confirmed> {
   return await database.write('codings', async (writer) => {
-    const unknown = await findUnknownCodes(
+    const missing = await findMissingCodes(
       writer,
       decisions.flatMap(({ code }) => code ?? []),
     )
     const faults = new FaultList()
-    for (const { code, place } of decisions)
-      if (code !== undefined && unknown.has(code))
-        faults.add([{ ...place, message: `is ${quote(code)}, which the catalogue does not have` }])
+    for (const { code, place } of decisions) {
+      const found = missing.get(code ?? '')
+      if (found !== undefined) faults.add([{ ...place, message: `${describeMissing(found)}. ${ADVICE}` }])
+    }
     faults.throwIfFound()
     const changed = await storeDecisions(writer, reviewer, decisions)
     const reviewed = await readTitles(
@@ -99,7 +103,7 @@ export function describeConfirmed({ changed, titles, disputed }: Confirmed): str
   const lines = disputed.map(
     ({ title, decisions }) =>
       `Disputed: ${quote(title)} is ${decisions
-        .map(({ reviewer, code }) => `${code ?? 'unknown'} for ${quote(reviewer)}`)
+        .map(({ reviewer, code }) => `${code ?? UNKNOWN} for ${quote(reviewer)}`)
         .join(', ')}.`,
   )
   const { confirmed, unknown } = titles

@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Reader, Writer } from '../../foundation/database/database.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
+import { findMissingCodes } from '../history/missing-codes.ts'
 import { CONFIRMED, listSources, type SearchLanguage, storeSearchNames } from '../names/names.ts'
-
-/** The longest title, in characters. */
-export const MAX_TITLE_LENGTH = 300
 
 /** What a reviewer decides about a job title. */
 export interface Decision {
@@ -20,6 +18,9 @@ interface StoredDecision {
   /** Milliseconds since 1970. */
   readonly decided: number
 }
+
+/** The word for a decision without a code. */
+export const UNKNOWN = 'unknown'
 
 /** `confirmed`: all reviewers who know a code name the same one. `disputed`: they name several. `unknown`: none. */
 export const STATES = ['confirmed', 'disputed', 'unknown'] as const
@@ -171,15 +172,12 @@ export async function listReviewers(reader: Reader): Promise<string[]> {
   return rows.map(({ reviewer }) => reviewer)
 }
 
-/** The codes that the catalogue does not have. */
-export async function findUnknownCodes(reader: Reader, codes: readonly string[]): Promise<Set<string>> {
-  const wanted = [...new Set(codes)]
+/** The codes that decisions name. */
+export async function listDecidedCodes(reader: Reader): Promise<string[]> {
   const rows = await reader.all<{ code: string }>(
-    `select code from occupation where code in (select e.value from ${reader.dialect.texts('$1', 'e')})`,
-    [JSON.stringify(wanted)],
+    'select distinct code from confirmed_coding where code is not null order by code',
   )
-  const known = new Set(rows.map(({ code }) => code))
-  return new Set(wanted.filter((code) => !known.has(code)))
+  return rows.map(({ code }) => code)
 }
 
 /**
@@ -193,7 +191,7 @@ export async function learnConfirmed(writer: Writer): Promise<{ added: number; r
     const list = names.get(code) ?? []
     names.set(code, [...list, { text: title, language }])
   }
-  for (const code of await findUnknownCodes(writer, [...names.keys()])) names.delete(code)
+  for (const [code] of await findMissingCodes(writer, names.keys())) names.delete(code)
   const isKnown = (await listSources(writer)).some(({ source }) => source === CONFIRMED)
   if (names.size === 0 && !isKnown) return { added: 0, removed: 0 }
   return await storeSearchNames(writer, CONFIRMED, names, 'source')

@@ -5,7 +5,8 @@ import { document } from '../../api/contract/results.ts'
 import { VERSIONS } from '../../api/request/versions.ts'
 import { listTitles } from './decisions.ts'
 import type { ReviewOptions } from './operations.ts'
-import { EXAMPLE_REVIEWED, listQuery, REVIEW_SCHEMAS, ReviewedCodingPage, renderTitle } from './schema.ts'
+import { renderTitles } from './render-titles.ts'
+import { EXAMPLE_REVIEWED, listQuery, REVIEW_SCHEMAS, ReviewedCodingPage } from './schema.ts'
 
 const PATH = '/confirmed-codings'
 
@@ -33,7 +34,7 @@ export function listConfirmedCodings({ database }: ReviewOptions): Operation {
     problems: COMMON_PROBLEMS,
   }).handle(async ({ query: { Limit: limit, Cursor: from, 'Filter.State': state } }) => {
     const found = await listTitles(database, { limit: limit + 1, from, state })
-    const items = found.slice(0, limit).map(renderTitle)
+    const items = await renderTitles(database, found.slice(0, limit))
     const next = found[limit]
     const page = { items, resultsCount: items.length }
     if (next === undefined) return document(page)

@@ -1,6 +1,8 @@
 import type { Coding } from '../../engines/finding/index.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { type Decision, keyOfTitle, type ReviewedTitle } from './decisions.ts'
+import type { MissingCodes } from '../history/missing-codes.ts'
+import { type Decision, keyOfTitle, type ReviewedTitle, UNKNOWN } from './decisions.ts'
+import { describeDecided } from './render-titles.ts'
 
 /** Where a review gets its keys and shows its questions. */
 export interface ReviewTerminal {
@@ -19,6 +21,8 @@ export interface ReviewItem {
 export interface ReviewData {
   /** What has been decided about a title before. */
   readonly earlier: ReadonlyMap<string, ReviewedTitle>
+  /** The codes of these decisions that the catalogue does not have. */
+  readonly missing: MissingCodes
   /** The title of an occupation; `undefined` if the catalogue does not have the code. */
   readonly titleOf: (code: string) => Promise<string | undefined>
 }
@@ -33,7 +37,7 @@ const KEYS = 'a accept the first · 2, 3 accept another · c enter a code · u u
 export async function review(
   items: readonly ReviewItem[],
   terminal: ReviewTerminal,
-  { earlier, titleOf }: ReviewData,
+  { earlier, missing, titleOf }: ReviewData,
 ): Promise<Map<string, Decision>> {
   const decisions = new Map<string, Decision>()
   const titles = new Map<string, ReviewItem>()
@@ -50,7 +54,7 @@ export async function review(
     for (const [index, { occupationCode, titleEnglish = '', certainty }] of candidates.entries())
       terminal.say(`  ${index + 1}  ${occupationCode}  ${titleEnglish}  ${Math.round(certainty * 100)} %`)
     for (const { reviewer, code } of earlier.get(key)?.decisions ?? [])
-      terminal.say(`  ${quote(reviewer)} decided: ${code ?? 'unknown'}`)
+      terminal.say(`  ${quote(reviewer)} decided: ${describeDecided(code, missing)}`)
     const answer = await ask(
       terminal,
       candidates.map(({ occupationCode }) => occupationCode),
@@ -73,7 +77,7 @@ async function ask(
     if (key === undefined || key === 'q') return 'end'
     if (key === 's') return 'skip'
     if (key === 'u') {
-      terminal.say('  unknown')
+      terminal.say(`  ${UNKNOWN}`)
       return {}
     }
     const code = key === 'a' ? codes[0] : /^[1-3]$/.test(key) ? codes[Number(key) - 1] : undefined

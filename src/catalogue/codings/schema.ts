@@ -1,9 +1,9 @@
 import Type from 'typebox'
 import { oneOf, text, withDefault } from '../../api/contract/fields.ts'
-import { SINGLE_LINE } from '../../foundation/schema/compile.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { MAX_CODE_LENGTH } from '../records/schema.ts'
-import { MAX_TITLE_LENGTH, type ReviewedTitle, STATES } from './decisions.ts'
+import { NOT_BLANK } from '../../foundation/schema/compile.ts'
+import { MAX_CODE_LENGTH, MissingOccupation } from '../records/schema.ts'
+import { STATES } from './decisions.ts'
+import { MAX_TITLE_LENGTH, TITLE_RULE } from './titles.ts'
 
 /** The most decisions of one request. */
 const MAX_DECISIONS = 300
@@ -35,6 +35,12 @@ const ReviewedCoding = Type.Object(
     decisions: Type.Optional(
       Type.Array(refer('CodingDecision'), { description: 'The decisions, by reviewer.' }),
     ),
+    missingCodes: Type.Optional(
+      Type.Array(refer('MissingOccupation'), {
+        description:
+          'The codes of the decisions that are no longer in the catalogue; absent if it has all of them. A title whose confirmed code is one of them is no name of the search: decide about it again.',
+      }),
+    ),
   },
   { description: 'A job title, and what its reviewers have decided about it.' },
 )
@@ -64,15 +70,14 @@ export const decisionsBody = Type.Object({
     Type.Object({
       title: Type.String({
         description: 'The job title, in one line.',
-        minLength: 1,
-        maxLength: MAX_TITLE_LENGTH,
-        pattern: SINGLE_LINE,
+        ...TITLE_RULE,
       }),
       occupationCode: Type.Optional(
         Type.String({
           description: 'The code of the occupation that it means; absent if the reviewer knows none.',
           minLength: 1,
           maxLength: MAX_CODE_LENGTH,
+          pattern: NOT_BLANK,
         }),
       ),
       language: language('The language of the title: `en`, if absent, or `mi`.'),
@@ -109,19 +114,4 @@ export const EXAMPLE_REVIEWED = {
 }
 
 /** The schemas of the operations, by their names in the OpenAPI document. */
-export const REVIEW_SCHEMAS = { CodingDecision, ReviewedCoding }
-
-export function renderTitle({ id, title, language, state, code, decisions }: ReviewedTitle) {
-  return {
-    id,
-    title,
-    language,
-    state,
-    ...(code !== undefined && { occupationCode: code }),
-    decisions: decisions.map(({ reviewer, code, decided }) => ({
-      reviewer,
-      ...(code !== undefined && { occupationCode: code }),
-      decidedDate: formatTimestamp(decided),
-    })),
-  }
-}
+export const REVIEW_SCHEMAS = { CodingDecision, MissingOccupation, ReviewedCoding }

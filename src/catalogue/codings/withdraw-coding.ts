@@ -5,7 +5,8 @@ import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.t
 import { document } from '../../api/contract/results.ts'
 import { readById, withdraw } from './decisions.ts'
 import type { ReviewOptions } from './operations.ts'
-import { EXAMPLE_REVIEWED, REVIEW_SCHEMAS, ReviewedCodings, renderTitle } from './schema.ts'
+import { renderTitles } from './render-titles.ts'
+import { EXAMPLE_REVIEWED, REVIEW_SCHEMAS, ReviewedCodings } from './schema.ts'
 
 export function withdrawCoding({ database }: ReviewOptions): Operation {
   return operation({
@@ -35,13 +36,13 @@ export function withdrawCoding({ database }: ReviewOptions): Operation {
   }).handle(async ({ path: { id }, principal, refuse }) => {
     const left = await database.write('codings', async (writer) => {
       const count = await withdraw(writer, principal?.client ?? '', id)
-      return count === 0 ? undefined : await readById(writer, id)
+      return count === 0 ? undefined : await renderTitles(writer, await readById(writer, id))
     })
     if (left === undefined)
       return refuse(
         'not-found',
         'The client of this key has no decision about a title with this ID. Nothing was changed.',
       )
-    return document({ items: left.map(renderTitle) })
+    return document({ items: left })
   })
 }

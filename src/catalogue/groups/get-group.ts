@@ -1,6 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { answerDocument, codeIn, namesOf, ofCatalogue } from '../contract.ts'
+import { type CodeInPath, codeIn, fromCatalogue, namesOf, ofCatalogue } from '../contract.ts'
 import type { OccupationOptions } from '../operations.ts'
 import { EXAMPLE_GROUPS } from '../records/example.ts'
 import { readGroup } from './groups.ts'
@@ -27,13 +27,12 @@ export function getGroup({ catalogue, anonymous }: OccupationOptions): Operation
       ...COMMON_PROBLEMS,
       'no-such-group': 'No group has this code. `similarCodes` lists codes that resemble it.',
     },
-  }).handle((input) =>
-    answerDocument(
+  }).handle(
+    ...fromCatalogue(
       catalogue,
-      nameOf(input.path.code),
-      input,
-      (reader) => readGroup(reader, input.path.code),
-      { lasts: true },
+      ({ path }: CodeInPath) => nameOf(path.code),
+      (name, caller, { path }) =>
+        catalogue.document(name, caller, (reader) => readGroup(reader, path.code), { lasts: true }),
     ),
   )
 }

@@ -1,7 +1,7 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { digestQuery } from '../../api/serving/page.ts'
-import { answerDocument, ofCatalogue } from '../contract.ts'
+import { fromCatalogue, ofCatalogue } from '../contract.ts'
 import type { OccupationOptions } from '../operations.ts'
 import { EXAMPLE_GROUPS } from '../records/example.ts'
 import { readGroups } from './groups.ts'
@@ -24,5 +24,11 @@ export function listGroups({ catalogue, anonymous }: OccupationOptions): Operati
       304: NOT_MODIFIED,
     },
     problems: COMMON_PROBLEMS,
-  }).handle((input) => answerDocument(catalogue, name, input, readGroups, { lasts: true }))
+  }).handle(
+    ...fromCatalogue(
+      catalogue,
+      () => name,
+      (_, caller) => catalogue.document(name, caller, readGroups, { lasts: true }),
+    ),
+  )
 }

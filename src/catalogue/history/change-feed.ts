@@ -1,11 +1,10 @@
 import { Problem } from '../../api/contract/problems.ts'
 import { digestQuery, type Page } from '../../api/serving/page.ts'
-import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { toBuffer } from '../../foundation/database/utf8.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { Catalogue, RenderedPage } from '../records/catalogue.ts'
-import { type Change, type ChangePage, readChanges, type Since, TokenExpired } from './changes.ts'
+import { renderMissingCode } from '../records/rows.ts'
+import { type ChangePage, readChanges, type Since, TokenExpired } from './changes.ts'
 import type { SnapshotStore } from './snapshot-store.ts'
 
 /** The checked parameters of the change feed. */
@@ -50,22 +49,12 @@ export class ChangeFeed {
     this.#snapshotPath = `${path}/snapshot`
   }
 
-  /** The current ETag of a page, if this process can know it. */
-  etag(query: NamedChanges): string | undefined {
-    return this.#catalogue.etag(query)
-  }
-
   /**
    * @param caller in whose turn the page is read
    * @throws {Problem} `gone` if the token is no longer valid
    */
-  page(query: NamedChanges, caller: string): MaybePromise<Page> {
+  page(query: NamedChanges, caller: string): Promise<Page> {
     return this.#catalogue.rendered(query, caller, (reader) => this.#render(query, reader))
-  }
-
-  /** Called when a page has been compressed, which increases its weight. */
-  reweigh(query: NamedChanges, page: Page): void {
-    this.#catalogue.reweigh(query, page)
   }
 
   async #render({ since, limit, digest }: NamedChanges, reader: Reader): Promise<RenderedPage> {
@@ -103,7 +92,7 @@ function renderChanges(
   for (const [index, change] of changes.entries()) {
     if (index > 0) text += ','
     if (change.document === undefined) {
-      text += renderRemoval(change)
+      text += JSON.stringify({ change: 'removed', ...renderMissingCode(change) })
       continue
     }
     const { code, existed, document } = change
@@ -113,13 +102,4 @@ function renderChanges(
   }
   parts.push(Buffer.from(`${text}],"resultsCount":${changes.length}}`))
   return [Buffer.concat(parts)]
-}
-
-function renderRemoval({ code, removed, replacedBy }: Change): string {
-  return JSON.stringify({
-    change: 'removed',
-    occupationCode: code,
-    removedDate: formatTimestamp(removed ?? 0),
-    ...(replacedBy.length > 0 ? { replacedBy } : {}),
-  })
 }

@@ -3,6 +3,7 @@ import type { Dialect } from '../../foundation/database/dialect.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
 import { CATALOGUE_REVISION } from '../../foundation/database/revisions.ts'
 import type { Utf8 } from '../../foundation/database/utf8.ts'
+import { toMissingCode } from '../records/rows.ts'
 import {
   atEndOf,
   BEGINNING,
@@ -14,7 +15,7 @@ import {
 import { OLDEST_KEPT } from './revision-log.ts'
 
 /** An entry of the change feed. */
-export interface Change {
+interface Change {
   readonly code: string
   /** The record as JSON; `undefined` for a removed code. */
   readonly document: Utf8 | undefined
@@ -119,12 +120,12 @@ const STATE = `
  *
  * One statement, because the entries are complete only if the base was still readable when they were read: another
  * process may change the catalogue between two statements, and an older version of Mahi leaves no removals. Documents
- * are looked up last, so that none is sorted.
+ * are looked up last, so that none is sorted, and converted outside of the look-up, which would copy the result.
  */
 const statement = ({ utf8 }: Dialect) => `
   select s.*,
     e.revision as position, e.code, e.removed, e.replaced_by,
-    (select ${utf8('o.document')} from occupation o where o.code = e.code and e.removed is null) as document,
+    ${utf8('(select o.document from occupation o where o.code = e.code and e.removed is null)')} as document,
     case when e.code is not null and exists (
       select 1 from occupation_past p where p.code = e.code and p.until > $5 and p.revision <= $5
     ) then 1 else 0 end as existed
@@ -200,12 +201,10 @@ function toPage(
   return {
     revision: { number: head, changed },
     totalCount: total,
-    changes: shown.map(({ code, document, existed, removed, replaced_by }) => ({
-      code,
-      document: document ?? undefined,
-      existed: existed === 1,
-      removed: removed ?? undefined,
-      replacedBy: replaced_by === null ? [] : (JSON.parse(replaced_by) as string[]),
+    changes: shown.map((row) => ({
+      ...toMissingCode(row),
+      document: row.document ?? undefined,
+      existed: row.existed === 1,
     })),
     next: next && writeToken(next, id),
     delta: next === undefined ? writeToken(atEndOf(head), id) : undefined,

@@ -14,7 +14,7 @@ import { describeChange, describePreview, describeRevision } from './describe.ts
 import { assertKept, listDifferences, readRecordAt } from './past.ts'
 import { type ChangePreview, toChange } from './preview.ts'
 import { replaceCode } from './replace.ts'
-import { readRemoved } from './replacements.ts'
+import { describeSuccessors, readRemoved } from './replacements.ts'
 import { listRevisions, type Retention, readKept } from './revision-log.ts'
 import { rollBack } from './rollback.ts'
 
@@ -91,9 +91,8 @@ export function addHistoryCommands(
               const when = at === undefined ? '' : ` in revision ${at}`
               throw new UserError(`The catalogue has no code ${quote(code)}${when}`)
             }
-            const by = removed.replacedBy.join(', ')
             throw new UserError(
-              `${quote(code)} was removed on ${formatTimestamp(removed.removed)}${by && `, replaced by ${by}`}`,
+              `${quote(code)} was removed on ${formatTimestamp(removed.removed)}${describeSuccessors(removed.replacedBy)}`,
             )
           }),
         )

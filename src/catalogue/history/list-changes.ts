@@ -1,12 +1,10 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { notModified, page } from '../../api/contract/results.ts'
-import { callerOf } from '../../api/request/caller.ts'
-import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
+import { fromCatalogue } from '../contract.ts'
 import { EXAMPLE_PAGE } from '../records/example.ts'
 import { OccupationRecord } from '../records/schema.ts'
-import { nameChanges } from './change-feed.ts'
+import { type NamedChanges, nameChanges } from './change-feed.ts'
 import type { HistoryOptions } from './operations.ts'
 import { changesQuery, OccupationChange, OccupationChanges } from './schema.ts'
 
@@ -27,7 +25,7 @@ const EXAMPLE_CHANGES = {
   resultsCount: 2,
 }
 
-export function listChanges({ feed, anonymous, limits }: HistoryOptions): Operation {
+export function listChanges({ catalogue, feed, anonymous, limits }: HistoryOptions): Operation {
   return operation({
     name: 'occupation-changes',
     id: 'listOccupationChanges',
@@ -50,11 +48,11 @@ export function listChanges({ feed, anonymous, limits }: HistoryOptions): Operat
       ...COMMON_PROBLEMS,
       gone: 'The token is not valid here, or no longer. Location is the snapshot to begin again with.',
     },
-  }).handle(({ request, query, isFresh }) => {
-    const etag = feed.etag(query)
-    if (etag !== undefined && isFresh(etag)) return notModified(etag)
-    return whenKnown(feed.page(query, callerOf(request)), (found) =>
-      page(found, () => feed.reweigh(query, found)),
-    )
-  })
+  }).handle(
+    ...fromCatalogue(
+      catalogue,
+      ({ query }: { query: NamedChanges }) => query,
+      (query, caller) => feed.page(query, caller),
+    ),
+  )
 }

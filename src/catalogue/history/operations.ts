@@ -1,5 +1,6 @@
 import type { Operation } from '../../api/contract/contract.ts'
 import type { Reader } from '../../foundation/database/database.ts'
+import type { Catalogue } from '../records/catalogue.ts'
 import type { ChangeFeed } from './change-feed.ts'
 import { getOccupationRevision } from './get-revision.ts'
 import { getSnapshot } from './get-snapshot.ts'
@@ -8,6 +9,7 @@ import { listOccupationRevisions } from './list-revisions.ts'
 import type { SnapshotStore } from './snapshot-store.ts'
 
 export interface HistoryOptions {
+  readonly catalogue: Catalogue
   readonly feed: ChangeFeed
   readonly snapshots: SnapshotStore
   /** Has the history. */

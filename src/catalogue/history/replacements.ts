@@ -144,6 +144,11 @@ export interface RemovedCode {
   readonly replacedBy: readonly string[]
 }
 
+/** The successors of a removed code, at the end of a clause about it; empty if none are known. */
+export function describeSuccessors(replacedBy: readonly string[]): string {
+  return replacedBy.length === 0 ? '' : `, replaced by ${replacedBy.map((each) => quote(each)).join(', ')}`
+}
+
 /** The tombstone of a code that was removed and has not returned; `undefined` if there is none. */
 export async function readRemoved(reader: Reader, code: string): Promise<RemovedCode | undefined> {
   const row = await reader.get<{ code: string; removed: number; replaced_by: string }>(

@@ -1,12 +1,13 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { constants, createBrotliCompress, createGunzip, createGzip } from 'node:zlib'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
+import { makeFolder } from '../../foundation/make-folder.ts'
 import { readLatest } from './changes.ts'
 
 /** Records read at once, without yielding to the event loop. */
@@ -54,7 +55,7 @@ export async function buildSnapshot(
   folder: string,
   signal: AbortSignal,
 ): Promise<Snapshot> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder, 0o700)
   return await database.snapshot(async (reader) => {
     const { revision, totalCount: total, delta = '' } = await readLatest(reader)
     const known = await findSnapshot(folder, delta)

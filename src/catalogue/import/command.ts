@@ -13,6 +13,7 @@ import { quote } from '../../foundation/text/quote.ts'
 import { describePreview } from '../history/describe.ts'
 import type { ChangePreview, RecordChange } from '../history/preview.ts'
 import type { Origin, Retention } from '../history/revision-log.ts'
+import { describeRepaired } from '../names/read-rows.ts'
 import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
 
 /** The flags of every import. */
@@ -87,13 +88,10 @@ function warn(
   return [`Warning: ${describe(count, shown)}:`, ...lines, ''].join('\n')
 }
 
-/** Lists the repaired records: a repair is an educated guess, and the source should be corrected. */
 const describeRepairs = ({ repaired }: ImportSummary) =>
-  warn(
-    repaired,
-    (count, shown) =>
-      `the text of ${count === 1 ? '1 record' : `${count} records`} is UTF-8 that was decoded as Windows-1252 or Latin-1. It was repaired${shown}`,
-  )
+  repaired === undefined
+    ? ''
+    : [...describeRepaired(repaired, 'record', ({ occupationCode }) => occupationCode), ''].join('\n')
 
 /** Lists the records whose group has no code: such a group has no list and no filter. */
 const describeGroups = ({ withoutGroupCode }: ImportSummary) =>

@@ -1,9 +1,9 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'csv-stringify/sync'
 import { replaceFile } from '../../foundation/command-line/output-file.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { makeFolder } from '../../foundation/make-folder.ts'
 import type { OccupationRecord } from '../records/schema.ts'
 import { readDocuments } from './export.ts'
 
@@ -181,9 +181,11 @@ export async function exportTables(
   folder: string,
   onProgress?: (records: number) => void,
 ): Promise<number> {
-  await mkdir(folder, { recursive: true }).catch((error: Error) => {
-    throw new UserError(`--output: the folder cannot be created: ${error.message}`)
-  })
+  try {
+    makeFolder(folder)
+  } catch (error) {
+    throw new UserError(`--output: the folder cannot be created: ${(error as Error).message}`)
+  }
   return await database.snapshot(async (reader) => {
     let count = 0
     for (const table of TABLES) {

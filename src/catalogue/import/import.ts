@@ -135,7 +135,7 @@ async function importWithin(
   const date = await nextDate(writer)
   const staging = new Staging(records, date, keepDates, onProgress)
   await loadStaged(writer, staging.rows())
-  staging.faults.add(await findRepeatedCodes(writer))
+  staging.faults.add(await findRepeatedCodes(writer, staging.locateLater))
   staging.faults.add(await findReplacedRecords(writer, staging.replacements))
   staging.faults.throwIfFound()
   if (replace && staging.count === staging.replacements.length) {
@@ -342,13 +342,12 @@ class Staging {
     return [this.count, file, line, code, updated, hash, filters, renderDocument(content, updated)]
   }
 
-  #checkDate(
-    { file, line }: SourceRecord,
-    rendered: RenderedRecord | FaultyRecord,
-  ): RenderedRecord | FaultyRecord {
+  #checkDate(record: SourceRecord, rendered: RenderedRecord | FaultyRecord): RenderedRecord | FaultyRecord {
+    const { file, line } = record
     const message = this.#keepDates ? findDateFault(rendered.ownDate) : undefined
     if (message === undefined) return rendered
-    const fault = { file, line, field: 'lastUpdatedDate', message }
+    const field = 'lastUpdatedDate'
+    const fault = { file, line, field, ...record.locate?.(field), message }
     const before = 'faults' in rendered ? rendered.faults : []
     return { ...rendered, faults: [...before, fault] }
   }
@@ -361,7 +360,7 @@ function findDateFault(date: number | undefined): string | undefined {
   return undefined
 }
 
-async function findRepeatedCodes(writer: Writer): Promise<Fault[]> {
+async function findRepeatedCodes(writer: Writer, locate: LocateLater): Promise<Fault[]> {
   const rows = await writer.all<{
     file: string
     line: number
@@ -384,6 +383,7 @@ async function findRepeatedCodes(writer: Writer): Promise<Fault[]> {
     file,
     line,
     field: 'occupationCode',
+    ...locate(file, line, 'occupationCode'),
     message: `repeats ${quote(code)} of ${first_file}:${first_line}`,
   }))
 }

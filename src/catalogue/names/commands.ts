@@ -8,26 +8,32 @@ import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Writer } from '../../foundation/database/database.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
 import { fail, UserError } from '../../foundation/faults/user-error.ts'
+import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
 import { quote } from '../../foundation/text/quote.ts'
+import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
 import type { Retention } from '../history/revision-log.ts'
+import { ShownCells } from '../import/shown-cells.ts'
 import { changeSearchData } from './change-search-data.ts'
 import { NAME_COLUMNS, type ReadName, readNames, readSynonymLines } from './files.ts'
+import { findLostNames } from './lost-names.ts'
 import {
   assertImportable,
   assertSource,
   CONFIRMED,
-  countOthers,
+  findNameChanges,
   IMPORTED,
   listSources,
   MAX_SOURCE_LENGTH,
   MAX_WEIGHT,
   readStored,
   removeSource,
-  storeSearchNames,
+  type StoredName,
+  storeNameChanges,
   storeSynonyms,
   weighSource,
 } from './names.ts'
+import { describeRepaired, withRepaired } from './read-rows.ts'
 
 /** Adds `occupations import-names`, `names` and `import-synonyms`. */
 export function addNameCommands(
@@ -38,23 +44,26 @@ export function addNameCommands(
   occupations
     .command('import-names')
     .description(
-      'import names for the search only, from CSV, JSON, NDJSON or XLSX files with the columns occupationCode, name and language (en or mi); they replace those that the source has',
+      'import names for the search only, from CSV, JSON, NDJSON or XLSX files with the columns occupationCode, name and language (en or mi); they replace those of their source: with --source all of them, without it those of the same codes',
     )
     .argument('<file...>')
     .option('--add', 'add the names, and remove none')
     .option('--source <name>', `the source of the names; without it, "${IMPORTED}"`, readSource)
     .option('--replace', `also delete the names of all other codes and sources, but for "${CONFIRMED}"`)
+    .option('--accept-lost-macrons', 'accept names that only remove macrons and other marks')
     .addOption(jsonOption)
     .action(
       action(async (files: string[], flags: ImportNamesFlags) => {
         const progress = new Progress('records', files)
         const read: ReadFile[] = []
+        const shown = new ShownCells()
         const records = readRecords(files, {
           columns: NAME_COLUMNS,
+          onShown: shown.add,
           onBytes: progress.onBytes,
           onFile: (file) => read.push(file),
         })
-        const names = await readNames(records).finally(() => progress.stop())
+        const { names, repaired } = await readNames(records).finally(() => progress.stop())
         const counts = await withDatabase((database) =>
           changeSearchData(
             database,
@@ -66,7 +75,15 @@ export function addNameCommands(
             },
           ),
         )
-        await report(flags, counts, `Search-only names: ${counts.added} added, ${counts.removed} removed.`)
+        await report(
+          flags,
+          { ...counts, ...shown.toMember(), ...withRepaired(repaired) },
+          [
+            ...shown.describe(),
+            ...describeRepaired(repaired, 'row', ({ occupationCode, name }) => `${occupationCode}: ${name}`),
+            `Search-only names: ${counts.added} added, ${counts.removed} removed.`,
+          ].join('\n'),
+        )
       }),
     )
 
@@ -81,7 +98,7 @@ export function addNameCommands(
         const sources = await withDatabase((database) => database.snapshot(listSources), { existing: true })
         const lines = sources.map(
           ({ source, weight, names, occupations }) =>
-            `${quote(source)}  weight ${weight}  ${names} names of ${occupations} occupations`,
+            `${quote(source)}  weight ${weight}  ${count(names, 'name')} of ${count(occupations, 'occupation')}`,
         )
         await report(
           flags,
@@ -93,7 +110,7 @@ export function addNameCommands(
 
   names
     .command('export')
-    .description('print the names of a source as CSV, as import-names reads it')
+    .description('print the names of a source as CSV with a byte order mark, as import-names reads it')
     .argument('<source>')
     .action(
       action(async (source: string) => {
@@ -106,7 +123,7 @@ export function addNameCommands(
           { existing: true },
         )
         const cells = rows.map(({ code, name, language }) => [code, name, language])
-        await writeOut(stringify([NAME_COLUMNS.map(({ name }) => name), ...cells]))
+        await writeOut(stringify([NAME_COLUMNS.map(({ name }) => name), ...cells], { bom: true }))
       }),
     )
 
@@ -153,7 +170,11 @@ export function addNameCommands(
             ),
           { existing: true },
         )
-        await report(flags, { source, removed }, `Removed ${removed} names of the source ${quote(source)}.`)
+        await report(
+          flags,
+          { source, removed },
+          `Removed ${count(removed, 'name')} of the source ${quote(source)}.`,
+        )
       }),
     )
 
@@ -191,10 +212,14 @@ interface ImportNamesFlags {
   add?: true
   source?: string
   replace?: true
+  acceptLostMacrons?: true
   json?: true
 }
 
-/** @throws {UserError} for names of unknown codes, and if names of other sources would be removed without --replace */
+/**
+ * @throws {InputRefused} for names of unknown codes, and for names that only lose macrons
+ * @throws {UserError} if other sources have names, and no flag says what becomes of them
+ */
 async function storeNames(writer: Writer, names: readonly ReadName[], flags: ImportNamesFlags) {
   const { add, replace, source = IMPORTED } = flags
   if (add && replace) throw new UserError('--add and --replace exclude each other')
@@ -204,27 +229,42 @@ async function storeNames(writer: Writer, names: readonly ReadName[], flags: Imp
   for (const name of names)
     byCode.set(name.occupationCode, [...(byCode.get(name.occupationCode) ?? []), name])
   const replaces = add ? 'none' : replace ? 'everything' : flags.source === undefined ? 'codes' : 'source'
-  if (replaces === 'codes') {
-    const others = await countOthers(writer, source, new Set(byCode.keys()))
-    const total = [...others.values()].reduce((sum, count) => sum + count, 0)
-    if (total > 0) {
-      const named = [...others].map(([name, count]) => `${count} of ${quote(name)}`).join(', ')
-      throw new UserError(
-        `The names of these codes have other sources too, and ${total} of their names would be removed: ${named}. Give --add or --source to keep them, or --replace to remove the names of all sources`,
-      )
-    }
+  if (replaces === 'codes')
+    assertAlone(source, (await findNameChanges(writer, source, byCode, 'everything')).removed)
+  const changes = await findNameChanges(writer, source, byCode, replaces)
+  if (!flags.acceptLostMacrons) {
+    const faults = new FaultList()
+    faults.add(findLostNames(names, changes.removed))
+    faults.throwIfFound()
   }
-  return await storeSearchNames(writer, source, byCode, replaces)
+  return await storeNameChanges(writer, source, changes)
+}
+
+/**
+ * @param removed the names that --replace would delete
+ * @throws {UserError} if some of them belong to other sources
+ */
+function assertAlone(source: string, removed: readonly StoredName[]): void {
+  const bySource = Map.groupBy(removed, (name) => name.source)
+  if ([...bySource.keys()].every((name) => name === source)) return
+  const listed = [...bySource.keys()]
+    .sort()
+    .map((name) => `${formatNumber(bySource.get(name)?.length ?? 0)} of ${quote(name)}`)
+  throw new UserError(
+    `Other sources have names too. Give --add or --source to keep them, or --replace to delete ${count(removed.length, 'name')}: ${listed.join(', ')}`,
+  )
 }
 
 /** @throws {InputRefused} with the names whose code the catalogue does not have */
 async function assertKnown(writer: Writer, names: readonly ReadName[]): Promise<void> {
-  const rows = await writer.all<{ code: string }>('select code from occupation')
-  const known = new Set(rows.map(({ code }) => code))
+  const missing = await findMissingCodes(
+    writer,
+    names.map(({ occupationCode }) => occupationCode),
+  )
   const faults = new FaultList()
-  for (const { occupationCode, place } of names) {
-    if (known.has(occupationCode)) continue
-    faults.add([{ ...place, message: `is ${quote(occupationCode)}, which the catalogue does not have` }])
+  for (const { occupationCode, locate } of names) {
+    const found = missing.get(occupationCode)
+    if (found !== undefined) faults.add([{ ...locate('occupationCode'), message: describeMissing(found) }])
     if (faults.truncated) break
   }
   faults.throwIfFound()

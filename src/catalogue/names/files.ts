@@ -6,7 +6,7 @@ import type { Fault } from '../../foundation/faults/user-error.ts'
 import { compileSchema, SINGLE_LINE } from '../../foundation/schema/compile.ts'
 import { MAX_CODE_LENGTH } from '../records/schema.ts'
 import { MAX_SEARCH_NAME_LENGTH, type SearchLanguage, type SearchOnlyName } from './names.ts'
-import { readRows } from './read-rows.ts'
+import { type RepairedRows, readRows } from './read-rows.ts'
 
 /** A line of a file of search-only names. */
 const NameRecord = Type.Object({
@@ -18,10 +18,15 @@ export const NAME_COLUMNS = listColumns(NameRecord)
 
 const readName = compileSchema(NameRecord, { repair: true })
 
-/** A name as read, and the place of its code in the file. */
+/** A name as read, and the places of its fields in the file. */
 export interface ReadName extends SearchOnlyName {
   readonly occupationCode: string
-  readonly place: Omit<Fault, 'message'>
+  readonly locate: (field: 'occupationCode' | 'name') => Omit<Fault, 'message'>
+}
+
+export interface ReadNames {
+  readonly names: readonly ReadName[]
+  readonly repaired: RepairedRows<Static<typeof NameRecord>>
 }
 
 /**
@@ -29,14 +34,15 @@ export interface ReadName extends SearchOnlyName {
  *
  * @throws {InputRefused} with all faults found, up to MAX_FAULTS
  */
-export async function readNames(records: AsyncIterable<SourceRecord | Fault>): Promise<ReadName[]> {
-  const rows = await readRows<Static<typeof NameRecord>>(records, readName)
-  return rows.map(({ value: { occupationCode, name, language = 'en' }, locate }) => ({
+export async function readNames(records: AsyncIterable<SourceRecord | Fault>): Promise<ReadNames> {
+  const { rows, repaired } = await readRows<Static<typeof NameRecord>>(records, readName)
+  const names = rows.map(({ value: { occupationCode, name, language = 'en' }, locate }) => ({
     occupationCode,
     text: name,
     language,
-    place: locate('occupationCode'),
+    locate,
   }))
+  return { names, repaired }
 }
 
 /**

@@ -53,6 +53,66 @@ export interface NameSource {
  */
 export type Replaces = 'none' | 'source' | 'codes' | 'everything'
 
+/** The names that a source gets, and the stored ones that make room for them. */
+export interface NameChanges {
+  readonly added: readonly Omit<StoredName, 'source'>[]
+  readonly removed: readonly StoredName[]
+}
+
+/** Finds what storing the names of a source changes. Nothing is stored. */
+export async function findNameChanges(
+  reader: Reader,
+  source: string,
+  names: ReadonlyMap<string, readonly SearchOnlyName[]>,
+  replaces: Replaces,
+): Promise<NameChanges> {
+  const wanted = new Map(
+    [...names].map(([code, list]) => [
+      code,
+      new Set(list.map(({ language, text }) => `${language} ${normaliseText(text)}`)),
+    ]),
+  )
+  const removed = (await readStored(reader)).filter((row) => {
+    const isOwn = row.source === source
+    const list = wanted.get(row.code)
+    if (isOwn && list?.delete(`${row.language} ${row.name}`) === true) return false
+    if (replaces === 'everything') return row.source !== CONFIRMED
+    return isOwn && (replaces === 'source' || (replaces === 'codes' && list !== undefined))
+  })
+  const added = [...wanted].flatMap(([code, list]) =>
+    [...list].map((entry) => ({
+      code,
+      language: entry.slice(0, 2) as SearchLanguage,
+      name: entry.slice(3),
+    })),
+  )
+  return { added, removed }
+}
+
+/**
+ * Stores changes that were found in the same transaction.
+ *
+ * @throws {UserError} if another source has nearly the same name
+ */
+export async function storeNameChanges(
+  writer: Writer,
+  source: string,
+  { added, removed }: NameChanges,
+): Promise<NameCounts> {
+  await addSource(writer, source)
+  for (const row of removed) {
+    await writer.run(
+      'delete from search_name where code = $1 and language = $2 and name = $3 and source = $4',
+      [row.code, row.language, row.name, row.source],
+    )
+  }
+  const rows = added.map(({ code, language, name }) => [code, language, name, source] as const)
+  const columns = ['code', 'language', 'name', 'source']
+  if (rows.length > 0) await writer.load('search_name', columns, rows)
+  await writer.run('delete from search_source where name not in (select source from search_name)')
+  return { added: added.length, removed: removed.length }
+}
+
 /**
  * Stores the search-only names of a source. Names that other sources have too are stored for each of them.
  *
@@ -64,34 +124,7 @@ export async function storeSearchNames(
   names: ReadonlyMap<string, readonly SearchOnlyName[]>,
   replaces: Replaces,
 ): Promise<NameCounts> {
-  await addSource(writer, source)
-  const wanted = new Map(
-    [...names].map(([code, list]) => [
-      code,
-      new Set(list.map(({ language, text }) => `${language} ${normaliseText(text)}`)),
-    ]),
-  )
-  let removed = 0
-  for (const row of await readStored(writer)) {
-    const isOwn = row.source === source
-    const list = wanted.get(row.code)
-    if (isOwn && list?.delete(`${row.language} ${row.name}`) === true) continue
-    const isReplaced =
-      (replaces === 'everything' && row.source !== CONFIRMED) ||
-      (isOwn && (replaces === 'source' || (replaces === 'codes' && list !== undefined)))
-    if (!isReplaced) continue
-    removed += await writer.run(
-      'delete from search_name where code = $1 and language = $2 and name = $3 and source = $4',
-      [row.code, row.language, row.name, row.source],
-    )
-  }
-  const rows = [...wanted].flatMap(([code, list]) =>
-    [...list].map((entry) => [code, entry.slice(0, 2), entry.slice(3), source] as const),
-  )
-  const columns = ['code', 'language', 'name', 'source']
-  if (rows.length > 0) await writer.load('search_name', columns, rows)
-  await writer.run('delete from search_source where name not in (select source from search_name)')
-  return { added: rows.length, removed }
+  return await storeNameChanges(writer, source, await findNameChanges(writer, source, names, replaces))
 }
 
 const keyOf = (source: string) =>
@@ -170,20 +203,6 @@ export async function removeSource(writer: Writer, source: string): Promise<numb
   await assertSource(writer, source)
   await writer.run('delete from search_source where name = $1', [source])
   return await writer.run('delete from search_name where source = $1', [source])
-}
-
-/** Counts the names of other sources that occupations have, by source. */
-export async function countOthers(
-  reader: Reader,
-  source: string,
-  codes: ReadonlySet<string>,
-): Promise<Map<string, number>> {
-  const counts = new Map<string, number>()
-  for (const row of await readStored(reader)) {
-    if (row.source === source || row.source === CONFIRMED || !codes.has(row.code)) continue
-    counts.set(row.source, (counts.get(row.source) ?? 0) + 1)
-  }
-  return counts
 }
 
 export interface StoredName {

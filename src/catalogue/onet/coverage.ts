@@ -1,4 +1,5 @@
 import type { SourceRecord } from '../../engines/records/index.ts'
+import { increment } from '../../foundation/increment.ts'
 
 /** Yields records unchanged, and counts the records in which each field path is present. */
 export function countFields(source: AsyncIterable<SourceRecord>): {
@@ -8,7 +9,7 @@ export function countFields(source: AsyncIterable<SourceRecord>): {
   const counts = new Map<string, number>()
   async function* count(): AsyncGenerator<SourceRecord> {
     for await (const record of source) {
-      for (const path of new Set(listPaths(record.value))) counts.set(path, (counts.get(path) ?? 0) + 1)
+      for (const path of new Set(listPaths(record.value))) increment(counts, path)
       yield record
     }
   }

@@ -1,3 +1,4 @@
+import { increment } from '../../foundation/increment.ts'
 import { MAX_ALT_TITLES } from '../records/schema.ts'
 
 /** `Operators`, `Hostesses`; not `Infantry`, `Police`, `Boss`, `Campus`, `Analysis`. */
@@ -147,7 +148,7 @@ function countOccupations(occupations: Iterable<TitledOccupation>): ReadonlyMap<
   const counts = new Map<string, number>()
   for (const { alternates } of occupations) {
     for (const title of new Set(alternates.map((alternate) => alternate.title.toLowerCase()))) {
-      counts.set(title, (counts.get(title) ?? 0) + 1)
+      increment(counts, title)
     }
   }
   return counts

@@ -3,17 +3,15 @@ import { makeEtag, Page, surround } from '../../api/serving/page.ts'
 import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { UnreadResponses } from '../../api/serving/unread-responses.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
-import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import { remember } from '../../foundation/cache/remember.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
 import { readAtStandby, type Servers, StateMissing } from '../../foundation/database/servers.ts'
-import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { type NamedQuery, type OccupationQuery, writeQuery } from './list-query.ts'
 import { readListedPage } from './listed.ts'
 import { asPrimary } from './primary.ts'
 import { type PageQuery, type PlannedWindow, planPage, readPage, readWindowPage } from './queries.ts'
-import type { MissingCode, OccupationRows } from './rows.ts'
+import { type OccupationRows, renderMissingCode } from './rows.ts'
 import { windowBetween } from './window.ts'
 
 /** Memory for cached plans of windows, in bytes: callers choose the windows, and a plan may be a list of codes. */
@@ -103,13 +101,21 @@ export class Catalogue {
     return this.#current ? this.#nameEtag(digest) : undefined
   }
 
+  /** The page or document with this name, if it is in memory. */
+  recall({ key }: DocumentName): Page | undefined {
+    const kept = this.#pages.get(key) ?? this.#lasting.get(key)
+    // Only at the second request: many pages are requested only once.
+    kept?.join()
+    return kept
+  }
+
   /**
-   * Returns the page for a query, of the newest known revision or a later one.
+   * Reads the page for a query, of the newest known revision or a later one.
    *
    * @param caller in whose turn the page is read
    */
-  page(query: NamedQuery, caller: string): MaybePromise<Page> {
-    return this.#find(this.#pages, query, caller, async (reader) => {
+  page(query: NamedQuery, caller: string): Promise<Page> {
+    return this.#make(this.#pages, query, caller, async (reader) => {
       const rows = projectFields(await this.#read(query.query, reader), query.query.Fields)
       return {
         revision: rows.revision,
@@ -120,7 +126,7 @@ export class Catalogue {
   }
 
   /**
-   * Returns a document of the catalogue other than a list page, such as one record, cached like a page.
+   * Reads a document of the catalogue other than a list page, such as one record, cached like a page.
    *
    * @param read reads the document and the revision that it belongs to
    * @param lasts whether it is rendered once for a revision, whatever the size of the page cache: for the few documents
@@ -131,39 +137,33 @@ export class Catalogue {
     caller: string,
     read: (reader: Reader) => Promise<CatalogueDocument>,
     { lasts = false } = {},
-  ): MaybePromise<Page> {
-    return this.#find(lasts ? this.#lasting : this.#pages, name, caller, async (reader) => {
+  ): Promise<Page> {
+    return this.#make(lasts ? this.#lasting : this.#pages, name, caller, async (reader) => {
       const { revision, text } = await read(reader)
       return { revision, parts: [Buffer.from(text)] }
     })
   }
 
-  /** Returns a page of the catalogue other than a list page, such as one of changes, cached like those. */
+  /** Reads a page of the catalogue other than a list page, such as one of changes, cached like those. */
   rendered(
     name: DocumentName,
     caller: string,
     read: (reader: Reader) => Promise<RenderedPage>,
-  ): MaybePromise<Page> {
-    return this.#find(this.#pages, name, caller, read)
+  ): Promise<Page> {
+    return this.#make(this.#pages, name, caller, read)
   }
 
-  #find(
+  #make(
     cache: PageCache<Page>,
     name: DocumentName,
     caller: string,
     read: (reader: Reader) => Promise<RenderedPage>,
-  ): MaybePromise<Page> {
-    const kept = cache.get(name.key)
-    if (kept === undefined) {
-      // A caller that knows of a newer revision must not share a read that began before it.
-      const since = this.#revision
-      return this.#readings.get(`${since.number}/${name.key}`, caller, async () =>
-        this.#keep(cache, name, await readSince(this.#servers, since, read)),
-      )
-    }
-    // Only at the second request: many pages are requested only once.
-    kept.join()
-    return kept
+  ): Promise<Page> {
+    // A caller that knows of a newer revision must not share a read that began before it.
+    const since = this.#revision
+    return this.#readings.get(`${since.number}/${name.key}`, caller, async () =>
+      this.#keep(cache, name, await readSince(this.#servers, since, read)),
+    )
   }
 
   #keep(
@@ -272,17 +272,7 @@ function renderPage({
   return surround(
     `${JSON.stringify(cursors).slice(0, -1)},"data":[`,
     documents,
-    `],"resultsCount":${resultsCount}${missing.length === 0 ? '' : `,"missingCodes":${renderMissing(missing)}`}}`,
-  )
-}
-
-function renderMissing(missing: readonly MissingCode[]): string {
-  return JSON.stringify(
-    missing.map(({ code, removed, replacedBy }) => ({
-      occupationCode: code,
-      ...(removed !== undefined && { removedDate: formatTimestamp(removed) }),
-      ...(replacedBy.length > 0 && { replacedBy }),
-    })),
+    `],"resultsCount":${resultsCount}${missing.length === 0 ? '' : `,"missingCodes":${JSON.stringify(missing.map(renderMissingCode))}`}}`,
   )
 }
 

@@ -1,7 +1,7 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { RemovedOccupationProblemBody, SimilarCodesProblemBody } from '../../api/contract/problems.ts'
-import { answerDocument, codeIn, namesOf, ofCatalogue } from '../contract.ts'
+import { type CodeInPath, codeIn, fromCatalogue, namesOf, ofCatalogue } from '../contract.ts'
 import type { OccupationOptions } from '../operations.ts'
 import { EXAMPLE_PAGE } from './example.ts'
 import { readRecord } from './lookup.ts'
@@ -33,9 +33,11 @@ export function getOccupation({ catalogue, anonymous }: OccupationOptions): Oper
       'occupation-removed':
         'The occupation was removed from the catalogue: `removedDate` says when, and `replacedBy` lists its successors.',
     },
-  }).handle((input) =>
-    answerDocument(catalogue, nameOf(input.path.code), input, (reader) =>
-      readRecord(reader, input.path.code),
+  }).handle(
+    ...fromCatalogue(
+      catalogue,
+      ({ path }: CodeInPath) => nameOf(path.code),
+      (name, caller, { path }) => catalogue.document(name, caller, (reader) => readRecord(reader, path.code)),
     ),
   )
 }

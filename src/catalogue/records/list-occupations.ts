@@ -1,9 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { notModified, page } from '../../api/contract/results.ts'
-import { callerOf } from '../../api/request/caller.ts'
-import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
-import { ofCatalogue } from '../contract.ts'
+import { fromCatalogue, ofCatalogue } from '../contract.ts'
 import type { OccupationOptions } from '../operations.ts'
 import { EXAMPLE_PAGE } from './example.ts'
 import { type NamedQuery, nameQuery } from './list-query.ts'
@@ -50,15 +47,14 @@ export function listOccupations({ catalogue, anonymous, limits }: OccupationOpti
       304: NOT_MODIFIED,
     },
     problems: COMMON_PROBLEMS,
-  }).handle(({ request, query: given, received, isFresh }) => {
-    const query = withAllCodes(given, received, limits.max)
-    // If the caller's version is known to be current, no page is read.
-    const etag = catalogue.etag(query)
-    if (etag !== undefined && isFresh(etag)) return notModified(etag)
-    return whenKnown(catalogue.page(query, callerOf(request)), (found) =>
-      page(found, () => catalogue.reweigh(query, found)),
-    )
-  })
+  }).handle(
+    ...fromCatalogue(
+      catalogue,
+      ({ query, received }: { query: NamedQuery; received: Readonly<Record<string, string>> }) =>
+        withAllCodes(query, received, limits.max),
+      (query, caller) => catalogue.page(query, caller),
+    ),
+  )
 }
 
 /** Without a limit of the caller, a page has all records that it names. */

@@ -4,7 +4,7 @@ import { CATALOGUE_REVISION } from '../../foundation/database/revisions.ts'
 import { joinTexts } from '../../foundation/database/utf8.ts'
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
 import type { PageQuery } from './queries.ts'
-import { type OccupationRows, toRevision } from './rows.ts'
+import { type OccupationRows, toMissingCode, toRevision } from './rows.ts'
 import type { Window } from './window.ts'
 
 interface ListedRow extends Revision {
@@ -54,11 +54,7 @@ export async function readListedPage(
     documents: shown.length === 0 ? undefined : joinTexts(shown.map(({ document }) => document)),
     missing: named
       .filter(({ document }) => document === null)
-      .map(({ code, removed, replaced_by }) => ({
-        code,
-        removed: removed ?? undefined,
-        replacedBy: replaced_by === null ? [] : (JSON.parse(replaced_by) as string[]),
-      }))
+      .map(toMissingCode)
       .sort((a, b) => compareCodePoints(a.code, b.code)),
   }
 }

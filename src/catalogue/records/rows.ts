@@ -4,6 +4,7 @@ import type { Revision } from '../../foundation/database/revisions.ts'
 import { CATALOGUE_REVISION } from '../../foundation/database/revisions.ts'
 import { joinTexts, toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
 import { compareCodePoints } from '../../foundation/text/code-points.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { MOST_RECORDS } from './limits.ts'
 
 /** A page read from a consistent state, with the revision of the catalogue. */
@@ -24,6 +25,27 @@ export interface MissingCode {
   /** When it was removed, in milliseconds since 1970; `undefined` if the catalogue never had it. */
   readonly removed: number | undefined
   readonly replacedBy: readonly string[]
+}
+
+/** A code with its tombstone, if it has one, from `occupation_removed`. */
+export interface MissingCodeRow {
+  readonly code: string
+  readonly removed: number | null
+  readonly replaced_by: string | null
+}
+
+export function toMissingCode({ code, removed, replaced_by }: MissingCodeRow): MissingCode {
+  const replacedBy = replaced_by === null ? [] : (JSON.parse(replaced_by) as string[])
+  return { code, removed: removed ?? undefined, replacedBy }
+}
+
+/** As the API shows it. */
+export function renderMissingCode({ code, removed, replacedBy }: MissingCode) {
+  return {
+    occupationCode: code,
+    ...(removed !== undefined && { removedDate: formatTimestamp(removed) }),
+    ...(replacedBy.length > 0 && { replacedBy }),
+  }
 }
 
 /** The source of a page's rows, in the order of their codes; the first ones are read. */

@@ -1,4 +1,3 @@
-import { ALLOCATOR } from '../../foundation/command-line/memory.ts'
 import { entryOf, runInChild } from '../../foundation/jobs/child.ts'
 import { IndexTooLarge } from './build-limits.ts'
 import type { BuildOrder, BuildResult } from './build-messages.ts'
@@ -24,8 +23,7 @@ export async function runBuild({ databaseUrl, memoryBytes, signal }: BuildOption
   const result = await runInChild<BuildResult, BuildResult>({
     entry: ENTRY,
     memoryBytes,
-    youngMegabytes: 4,
-    environment: { ...process.env, ...ALLOCATOR },
+    environment: process.env,
     signal,
     order: async () => ({ databaseUrl, memoryBytes }) satisfies BuildOrder,
     onMessage: (message, { resolve }) => resolve(message),

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { OccupationSearch, openIndex } from '../../engines/finding/index.ts'
+import { type IndexData, OccupationSearch, openIndex } from '../../engines/finding/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
@@ -7,7 +7,7 @@ import { UserError } from '../../foundation/faults/user-error.ts'
 import { formatBytes } from '../../foundation/text/format-number.ts'
 import { IndexRefused } from './build-process.ts'
 import { buildIndexNow, buildWaitingIndex, type IndexJobOptions } from './index-job.ts'
-import { readIndex, readIndexState, type StoredIndex } from './index-store.ts'
+import { readIndex, readIndexState, removeDamagedIndex } from './index-store.ts'
 
 /** Reads the settings of building an index. */
 export type ReadIndexOptions = () => Omit<IndexJobOptions, 'database'>
@@ -51,7 +51,7 @@ export function addSearchCommands(
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const { bytes } = await withDatabase((database) => ensureIndex(database, readOptions()), {
+        const { bytes } = await withDatabase((database) => loadIndex(database, readOptions()), {
           existing: true,
         })
         await report(flags, { bytes }, `The catalogue is indexed (${formatBytes(bytes)}).`)
@@ -89,39 +89,47 @@ export async function openSearch(
 ): Promise<OccupationSearch> {
   return await withDatabase(
     async (database) => {
-      const { revision } = await ensureIndex(database, readOptions())
-      const memory = await readIndex(database, revision)
-      const index = memory === undefined ? undefined : openIndex(memory)
-      if (index === undefined)
-        throw new UserError('The search index was replaced meanwhile. Run the command again')
+      const { index } = await loadIndex(database, readOptions())
       return new OccupationSearch(index)
     },
     { existing: true },
   )
 }
 
+/** How often an index is read that is replaced meanwhile, or was damaged. */
+const TRIES = 3
+
 /**
- * Builds the index of the current catalogue unless it is stored.
+ * Reads the index of the current catalogue, and builds it first unless it is stored and intact.
  *
  * @throws {UserError} if it cannot be built
  */
-async function ensureIndex(
+async function loadIndex(
   database: Database,
   options: Omit<IndexJobOptions, 'database'>,
-): Promise<StoredIndex> {
+): Promise<{ index: IndexData; bytes: number }> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (!(await readIndexState(database)).current) await buildNow(database, options)
+    // If the catalogue has changed again, the index that was just built is used all the same.
+    const { stored } = await readIndexState(database)
+    if (stored === undefined) continue
+    const memory = await readIndex(database, stored)
+    const index = memory === undefined ? undefined : openIndex(memory)
+    if (index !== undefined) return { index, bytes: stored.bytes }
+    if (await removeDamagedIndex(database, stored))
+      say('The stored search index was damaged. It is built again.')
+  }
+  throw new UserError('The search index was replaced meanwhile. Run the command again')
+}
+
+async function buildNow(database: Database, options: Omit<IndexJobOptions, 'database'>): Promise<void> {
   try {
-    const { current } = await readIndexState(database)
-    if (!current) await buildIndexNow({ ...options, database })
+    await buildIndexNow({ ...options, database })
   } catch (error) {
     if (error instanceof IndexRefused)
       throw new UserError(`The search index cannot be built: ${error.message}`, { cause: error })
     throw error
   }
-  // Where the catalogue has changed meanwhile, this is the index that there is.
-  const { stored } = await readIndexState(database)
-  if (stored === undefined)
-    throw new UserError('The search index was replaced meanwhile. Run the command again')
-  return stored
 }
 
 /** Lower scores would be shown as 0. */

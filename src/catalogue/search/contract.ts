@@ -77,6 +77,6 @@ export async function whenReady(index: LiveIndex): Promise<OccupationSearch> {
         'The search index of this catalogue could not be built. Search works again when an operator has built it or the catalogue has changed.',
         RETRY_AFTER_FAILURE,
       ]
-    : ['The search index has not been built yet. Try again in a few seconds.', RETRY_WHILE_BUILDING]
+    : ['There is no search index yet: a worker builds it. Try again in a few seconds.', RETRY_WHILE_BUILDING]
   throw new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) } })
 }

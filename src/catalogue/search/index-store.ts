@@ -1,4 +1,5 @@
-import { INDEX_FORMAT, type IndexData, listPieces, measureIndex } from '../../engines/finding/index.ts'
+import { createHash } from 'node:crypto'
+import { INDEX_FORMAT, type IndexData, listPieces } from '../../engines/finding/index.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import {
   bumpRevision,
@@ -6,16 +7,21 @@ import {
   type Revision,
   readRevisions,
 } from '../../foundation/database/revisions.ts'
-import { endNumberedJobs } from '../../foundation/jobs/queue.ts'
+import { endNumberedJobs, schedule } from '../../foundation/jobs/queue.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
 
 /** Bytes of an index in one row. */
 const PART = 2 ** 20
 
+/** Bytes of the SHA-256 with which a stored index ends. */
+const DIGEST = 32
+
 /** An index in the database, and the revision of the catalogue that it was built from. */
 export interface StoredIndex {
   readonly revision: Revision
   readonly bytes: number
+  /** The revision `search` of the database, which increases when an index is stored or removed. */
+  readonly search: Revision
 }
 
 /** The revision that could not be indexed, and why. */
@@ -37,10 +43,10 @@ export interface IndexState {
 
 /** What the database holds of the search index. */
 export async function readIndexState(reader: Reader): Promise<IndexState> {
-  const { catalogue } = await readRevisions(reader)
-  const row = await reader.get<Revision & { parts: number }>(
-    `select number, changed, (select count(*) from search_index where number = head.number
-       and changed = head.changed and format = head.format) as parts
+  const { catalogue, search } = await readRevisions(reader)
+  const row = await reader.get<Revision & { bytes: number }>(
+    `select number, changed, (select sum(octet_length(bytes)) from search_index where number = head.number
+       and changed = head.changed and format = head.format) as bytes
      from search_index head where part = 0 and format = $1 order by changed desc, number desc limit 1`,
     [INDEX_FORMAT],
   )
@@ -51,7 +57,7 @@ export async function readIndexState(reader: Reader): Promise<IndexState> {
   const stored =
     row === undefined
       ? undefined
-      : { revision: { number: row.number, changed: row.changed }, bytes: row.parts * PART }
+      : { revision: { number: row.number, changed: row.changed }, bytes: row.bytes, search }
   const current = stored !== undefined && isSameRevision(stored.revision, catalogue)
   return {
     stored,
@@ -63,26 +69,53 @@ export async function readIndexState(reader: Reader): Promise<IndexState> {
 /**
  * Reads a stored index into memory that threads can share, a part at a time, so that requests are not delayed.
  *
- * @returns `undefined` if it was replaced meanwhile
+ * @returns `undefined` if it is damaged, or is being replaced
  */
 export async function readIndex(
   reader: Reader,
-  { number, changed }: Revision,
+  { revision: { number, changed }, bytes }: StoredIndex,
 ): Promise<SharedArrayBuffer | undefined> {
-  let memory: SharedArrayBuffer | undefined
+  if (bytes < DIGEST) return undefined
+  const memory = new SharedArrayBuffer(bytes - DIGEST)
+  const [hash, digest] = [createHash('sha256'), Buffer.alloc(DIGEST)]
   let offset = 0
-  for (let part = 0; memory === undefined || offset < memory.byteLength; part++) {
+  for (let part = 0; offset < bytes; part++) {
     const row = await reader.get<{ bytes: Buffer }>(
       'select bytes from search_index where number = $1 and changed = $2 and format = $3 and part = $4',
       [number, changed, INDEX_FORMAT, part],
     )
-    if (row === undefined) return undefined
-    memory ??= new SharedArrayBuffer(measureIndex(row.bytes))
-    new Uint8Array(memory).set(row.bytes, offset)
+    if (row === undefined || offset + row.bytes.length > bytes) return undefined
+    const content = row.bytes.subarray(0, Math.max(0, memory.byteLength - offset))
+    new Uint8Array(memory).set(content, offset)
+    hash.update(content)
+    const rest = row.bytes.subarray(content.length)
+    if (rest.length > 0) digest.set(rest, offset + content.length - memory.byteLength)
     offset += row.bytes.length
     await takeTurn()
   }
-  return memory
+  return hash.digest().equals(digest) ? memory : undefined
+}
+
+/**
+ * Removes a stored index that was found damaged, and requests another one.
+ *
+ * @returns `false` if it was replaced or removed while it was read
+ */
+export async function removeDamagedIndex(database: Database, index: StoredIndex): Promise<boolean> {
+  const { number, changed } = index.revision
+  const removed = await database.write('search', async (writer) => {
+    const { search } = await readRevisions(writer)
+    if (!isSameRevision(search, index.search)) return false
+    await writer.run('delete from search_index where number = $1 and changed = $2 and format = $3', [
+      number,
+      changed,
+      INDEX_FORMAT,
+    ])
+    await bumpRevision(writer, 'search')
+    return true
+  })
+  if (removed) await schedule(database, 'index', String(number))
+  return removed
 }
 
 /**
@@ -99,7 +132,7 @@ export async function storeIndex(database: Database, revision: Revision, data: I
     await writer.run('delete from search_index where format = $3 or number <> $1 or changed <> $2', key)
     let part = 0
     const rows = function* () {
-      for (const bytes of cutIntoParts(listPieces(data))) yield [...key, part++, bytes]
+      for (const bytes of cutIntoParts(withDigest(listPieces(data)))) yield [...key, part++, bytes]
     }
     await writer.load('search_index', ['number', 'changed', 'format', 'part', 'bytes'], rows())
     await writer.run('delete from search_failure')
@@ -125,6 +158,16 @@ export async function recordIndexFailure(
     await endNumberedJobs(writer, 'index', number)
     await bumpRevision(writer, 'search')
   })
+}
+
+/** Adds the digest of all pieces. */
+function* withDigest(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
+  const hash = createHash('sha256')
+  for (const piece of pieces) {
+    hash.update(piece)
+    yield piece
+  }
+  yield hash.digest()
 }
 
 /** Cuts pieces of any length into parts of the same length. */

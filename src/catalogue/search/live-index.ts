@@ -1,7 +1,7 @@
 import { OccupationSearch, openIndex } from '../../engines/finding/index.ts'
-import type { Reader } from '../../foundation/database/database.ts'
+import type { Database } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
-import { readIndex, readIndexState } from './index-store.ts'
+import { readIndex, readIndexState, removeDamagedIndex } from './index-store.ts'
 
 /** Milliseconds after a failure to read the database until the next attempt. */
 const RETRY = 10_000
@@ -11,8 +11,9 @@ const RETRY = 10_000
  * process only opens what a command or a worker has built.
  */
 export class LiveIndex {
-  readonly #reader: Reader
+  readonly #database: Database
   readonly #onError: (error: unknown) => void
+  readonly #onDamage: () => void
   #current: OccupationSearch | undefined
   #revision: Revision | undefined
   #failed = false
@@ -28,10 +29,14 @@ export class LiveIndex {
   #failing = false
   readonly #listeners: (() => void)[] = []
 
-  /** @param onError called if the database could not be read, once until it can be */
-  constructor(reader: Reader, onError: (error: unknown) => void) {
-    this.#reader = reader
+  /**
+   * @param onError called if the database could not be read, once until it can be
+   * @param onDamage called when a damaged index has been removed and another one requested
+   */
+  constructor(database: Database, onError: (error: unknown) => void, onDamage: () => void) {
+    this.#database = database
     this.#onError = onError
+    this.#onDamage = onDamage
   }
 
   /** The index in use, once there is one. */
@@ -108,13 +113,16 @@ export class LiveIndex {
   }
 
   async #loadOnce(): Promise<void> {
-    const { stored, failure, current } = await readIndexState(this.#reader)
+    const { stored, failure, current } = await readIndexState(this.#database)
     this.#failed = failure !== undefined
     if (stored !== undefined && !this.#isInUse(stored.revision)) {
-      const memory = await readIndex(this.#reader, stored.revision)
+      const memory = await readIndex(this.#database, stored)
       const index = memory === undefined ? undefined : openIndex(memory)
-      // Replaced while it was read: its successor has been announced.
-      if (memory === undefined || index === undefined) return
+      if (memory === undefined || index === undefined) {
+        // Otherwise it was replaced while it was read, and its successor has been announced.
+        if (await removeDamagedIndex(this.#database, stored)) this.#onDamage()
+        return
+      }
       this.#current = new OccupationSearch(index)
       this.#memory = memory
       this.#revision = stored.revision

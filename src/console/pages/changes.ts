@@ -105,12 +105,13 @@ function showChange(change: Difference, open: boolean): VNode {
   </details>`
 }
 
-function showSuccessors(codes: readonly string[] = []): VNode | false {
+/** The successors of a removed code, at the end of a clause about it. */
+export function showSuccessors(codes: readonly string[] = []): VNode | false {
   if (codes.length === 0) return false
   const links = codes.map(
     (code, index) => html`${index > 0 && ', '}<a href=${occupationLink(code)}>${code}</a>`,
   )
-  return html` replaced by ${links}`
+  return html`, replaced by ${links}`
 }
 
 function showFields(fields: Difference['fields']): VNode {

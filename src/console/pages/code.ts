@@ -130,7 +130,7 @@ function download(coded: readonly Coded[]): Outcome {
   return {
     download: 'coded-titles.csv',
     type: 'text/csv; charset=utf-8',
-    body: stringify([['title', 'occupationCode', 'occupationTitle', 'certainty'], ...safe]),
+    body: stringify([['title', 'occupationCode', 'occupationTitle', 'certainty'], ...safe], { bom: true }),
   }
 }
 

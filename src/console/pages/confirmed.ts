@@ -8,6 +8,7 @@ import { link, occupationLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
 import { Table } from '../table.ts'
 import { Time } from '../time.ts'
+import { showSuccessors } from './changes.ts'
 
 /** The scope of reviewers. */
 export const CONFIRM_SCOPE = 'codings:confirm'
@@ -33,7 +34,8 @@ export const confirmedPages: readonly Route[] = [
 /**
  * Sends the decisions of the user.
  *
- * @throws {DecisionRefused} for a code that the catalogue does not have, or two decisions about one title
+ * @throws {DecisionRefused} for a code that the catalogue does not have, a title that cannot be stored, or two decisions
+ *   about one title
  */
 export async function confirm({ api }: Context, decisions: readonly Decision[]): Promise<Reviewed[]> {
   const byTitle = new Map<string, Decision>()
@@ -67,9 +69,10 @@ export async function confirm({ api }: Context, decisions: readonly Decision[]):
 
 /** The API names an item by its number in the request, which the user does not see. */
 function explain(detail: string, items: readonly Decision[]): string {
-  return detail.replaceAll(/items\[(\d+)\]\.occupationCode/g, (place, index) => {
+  return detail.replaceAll(/items\[(\d+)\]\.(occupationCode|title)/g, (place, index, field) => {
     const title = items[Number(index)]?.title
-    return title === undefined ? place : `The code for “${title}”`
+    if (title === undefined) return place
+    return field === 'title' ? `The title “${title}”` : `The code for “${title}”`
   })
 }
 
@@ -101,7 +104,7 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Outcom
     wide: true,
     ...(query.get('withdrawn') !== null && { notice: 'Your decision is withdrawn.' }),
     content: html`<h1>Confirmed titles</h1>
-      <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. <a href="/console/code">Code a list</a> to review more titles.</p>
+      <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. A title whose code is no longer in the catalogue is no name of the search either: decide about it again. <a href="/console/code">Code a list</a> to review more titles.</p>
       <form class="filters" data-live action="/console/code/confirmed">
         <label>State<select name="state">
           <option value="">All</option>
@@ -126,12 +129,12 @@ function showTitles(items: readonly Reviewed[], reviewer?: string): VNode {
   const columns = ['Title', 'State', 'Decisions', ...(reviewer === undefined ? [] : ['Change'])]
   return html`<${Table} region class="cards" label="Titles and decisions" columns=${columns}>
     ${items.map(
-      ({ id, title, state, decisions }) => html`<tr>
+      ({ id, title, state, decisions, missingCodes = [] }) => html`<tr>
         <th scope="row">${title}</th>
         <td>${STATES[state]}</td>
         <td>${decisions.map(
           ({ reviewer, occupationCode: code, decidedDate }) => html`<div>
-            ${code ? html`<a href=${occupationLink(code)}>${code}</a>` : 'Unknown'}${' '}
+            ${code ? html`<a href=${occupationLink(code)}>${code}</a>` : 'Unknown'}${showRemoved(code, missingCodes)}${' '}
             <span class="soft">${reviewer}, <${Time} at=${decidedDate} /></span>
           </div>`,
         )}</td>
@@ -148,6 +151,15 @@ function showTitles(items: readonly Reviewed[], reviewer?: string): VNode {
       </tr>`,
     )}
   <//>`
+}
+
+/** What became of a code that the catalogue no longer has. */
+function showRemoved(
+  code: string | undefined,
+  missing: readonly types.MissingOccupation[],
+): VNode | undefined {
+  const found = missing.find(({ occupationCode }) => occupationCode === code)
+  return found && html`, no longer in the catalogue${showSuccessors(found.replacedBy)}`
 }
 
 async function withdraw({ api, request }: Context): Promise<Outcome> {

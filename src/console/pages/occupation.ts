@@ -6,6 +6,7 @@ import { link, occupationLink } from '../links.ts'
 import { money, payChart, payScale, payTable, payText } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, type Pay, primaryGroup } from '../records.ts'
 import { Time } from '../time.ts'
+import { showSuccessors } from './changes.ts'
 
 export const occupationPages: readonly Route[] = [
   { method: 'GET', path: '/occupations/:code', handle: showOccupation },
@@ -68,16 +69,12 @@ function showSimilar(record: Occupation, { occupationCode: code = '', ...other }
   </li>`
 }
 
-function showRemoved(code: string, { detail, replacedBy = [] }: RemovedOccupationProblem): Shown {
-  const links = replacedBy.map(
-    (successor) => html`<li><a href=${occupationLink(successor)}>${successor}</a></li>`,
-  )
+function showRemoved(code: string, { removedDate, replacedBy }: RemovedOccupationProblem): Shown {
   return {
     title: `${code} was removed`,
     status: 410,
     content: html`<h1>This occupation was removed</h1>
-      <p>${detail}</p>
-      ${links.length > 0 && html`<p>Its successors:</p><ul>${links}</ul>`}
+      <p>The occupation ${code} was removed on <${Time} at=${removedDate} />${showSuccessors(replacedBy)}.</p>
       <p><a href="/console/occupations">Find another occupation</a></p>`,
   }
 }

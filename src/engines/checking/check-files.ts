@@ -1,9 +1,10 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { makeFolder } from '../../foundation/make-folder.ts'
 import type { Definition } from './definition/definition.ts'
 import type { EngineInput, EngineProgress, InputFile, UnreadFile } from './engine/run.ts'
 import type { CheckSummary, Finding, SpareFile } from './engine/summary.ts'
@@ -20,6 +21,8 @@ export type CheckedInput = {
   readonly resource: string
   /** The name in findings. Its extension determines the format: `.csv` or `.ndjson`, with or without `.gz`. */
   readonly name: string
+  /** What is known to be wrong with it before it is read, as full sentences. */
+  readonly faults?: readonly string[]
 } & ({ readonly path: string } | { readonly open: () => AsyncIterable<Uint8Array> })
 
 export interface CheckRequest {
@@ -88,7 +91,7 @@ export async function checkFiles(
 ): Promise<CheckResult> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const deadline = performance.now() + limits.seconds * 1000
-  const folder = await makeFolder(options.temporary).catch(refuseFullDisk)
+  const folder = await makeTemporaryFolder(options.temporary).catch(refuseFullDisk)
   const dispose = () => rm(folder, { recursive: true, force: true })
   try {
     const skip: Record<string, string> = {}
@@ -141,8 +144,8 @@ export async function checkFiles(
   }
 }
 
-async function makeFolder(parent = tmpdir()): Promise<string> {
-  await mkdir(parent, { recursive: true, mode: 0o700 })
+async function makeTemporaryFolder(parent = tmpdir()): Promise<string> {
+  makeFolder(parent, 0o700)
   return await mkdtemp(join(parent, 'mahi-check-'))
 }
 
@@ -156,11 +159,12 @@ async function toInputFile(
   folder: string,
   signal: AbortSignal | undefined,
 ): Promise<InputFile> {
-  const { resource, name } = file
-  if ('path' in file) return { resource, name, path: file.path }
+  const { resource, name, faults = [] } = file
+  const known = { resource, name, faults }
+  if ('path' in file) return { ...known, path: file.path }
   const path = join(folder, `${resource}.input`)
   await pipeline(Readable.from(file.open()), createWriteStream(path, { mode: 0o600 }), { signal })
-  return { resource, name, path }
+  return { ...known, path }
 }
 
 /** Reads findings from NDJSON, such as an earlier run's. */

@@ -1,4 +1,5 @@
-import { basename, dirname } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { jsonOption } from '../../foundation/command-line/command.ts'
 import { OutputFailed, reportFailure, say, writeOut } from '../../foundation/command-line/terminal.ts'
@@ -114,6 +115,10 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
       flags,
       containers,
     )
+    assertOutput(flags.output, [
+      ...paths,
+      ...request.files.flatMap((file) => ('path' in file ? [file.path] : [])),
+    ])
     if (flags.mark !== undefined || flags.fix !== undefined) {
       const { Repairs } = await import('./repair/repairs.ts')
       repairs = new Repairs(request, flags)
@@ -162,6 +167,23 @@ async function runCheck(paths: readonly string[], flags: CheckFlags): Promise<nu
     await containers.remove()
     await result.dispose()
   }
+}
+
+/**
+ * Refuses a report that would take the place of a file to check.
+ *
+ * @throws {UserError}
+ */
+function assertOutput(output: string | undefined, inputs: readonly string[]): void {
+  if (output === undefined || !existsSync(output)) return
+  const place = placeOf(output)
+  if (inputs.some((input) => existsSync(input) && placeOf(input) === place))
+    throw new UserError(`${output} is one of the files to check: name another file for --output`)
+}
+
+/** Where a file is, whatever links lead to its folder. */
+function placeOf(path: string): string {
+  return join(realpathSync(dirname(path)), basename(path))
 }
 
 async function readRequest(

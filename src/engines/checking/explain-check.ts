@@ -1,7 +1,8 @@
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
+import { PLACEHOLDER } from './definition/check-info.ts'
 import { type Check, type Definition, listChecks, type Resource } from './definition/definition.ts'
-import { describeCheck } from './explain.ts'
+import { describeCheck, summariseMessage } from './explain.ts'
 
 /**
  * Finds a check by its code, or by the publisher's number.
@@ -56,7 +57,11 @@ export function explainCheck(definition: Definition, code: string, json: boolean
     value === undefined ? [] : [`${`${name}:`.padEnd(17)}${value}`],
   )
   const notice = definition.notice === undefined ? [] : ['', definition.notice]
-  return `${[`${check.code} (${severity}): ${message}`, '', ...lines, ...notice].join('\n')}\n`
+  // The template has the names of fields where a message has their values.
+  const known = new Set(resource.fields.map((each) => each.name))
+  const named = message.replace(PLACEHOLDER, (text, name: string) => (known.has(name) ? name : text))
+  const summary = summariseMessage(named)
+  return `${[`${check.code} (${severity}): ${summary}`, '', ...lines, ...notice].join('\n')}\n`
 }
 
 const BASIS: Readonly<Record<string, string>> = {

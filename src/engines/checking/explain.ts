@@ -1,3 +1,4 @@
+import { count } from '../../foundation/text/format-number.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
 import type { Check, Definition, Field, Limits, Resource } from './definition/definition.ts'
 import { showMoment } from './engine/moments.ts'
@@ -66,9 +67,9 @@ const DEFAULT_WHY: Readonly<Record<string, string>> = {
 /** How to fix the findings of a derived check, unless the definition says so itself. */
 const DEFAULT_FIX: Readonly<Record<string, string>> = {
   file: 'Add the file, or export it again as CSV in UTF-8.',
-  header: 'Give the column the name that the definition states.',
+  header: 'Give each column the name that the definition states, and delete the others.',
   record: 'Correct the record in the file, or export it again.',
-  required: 'Enter the value in the student management system and export the file again.',
+  required: 'Enter the value.',
   empty: 'Remove the value.',
   spaces: 'Remove the spaces.',
   type: 'Write the value in the expected form.',
@@ -109,6 +110,7 @@ export function describeKind(resource: Resource, check: Check): string {
 }
 
 function describeFieldKind(kind: string, field: Field): string {
+  const { limits } = field
   switch (kind) {
     case 'required':
       return field.requiredWhen === undefined ? 'must have a value.' : 'must have a value in this record.'
@@ -119,13 +121,13 @@ function describeFieldKind(kind: string, field: Field): string {
     case 'type':
       return `must be ${describeType(field)}.`
     case 'length':
-      return `must have ${describeLength(field.limits)} ${field.type === 'list' ? 'values' : 'characters'}.`
+      return `must have ${describeLength(limits)} ${unitOf(field, limits.maxLength ?? limits.minLength)}.`
     case 'pattern':
-      return `must have the form ${field.limits.pattern}.`
+      return `must have the form ${limits.pattern}.`
     case 'range':
-      return `must be ${describeRange(field.limits)}.`
+      return `must be ${describeRange(limits)}.`
     case 'decimals':
-      return `must have at most ${field.decimals} decimal places.`
+      return `must have at most ${count(field.decimals ?? 0, 'decimal place')}.`
     case 'enum':
       return `must be ${describePermitted(field)}.`
     case 'items':
@@ -207,6 +209,11 @@ export function describeLength({ minLength, maxLength }: Limits): string {
   if (minLength !== undefined && minLength === maxLength) return `exactly ${maxLength}`
   if (minLength === undefined || minLength === 0) return `at most ${maxLength}`
   return maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${maxLength}`
+}
+
+/** What a length counts: `1 character`, or `values` of a list. */
+export function unitOf({ type }: Field, length: number | undefined): string {
+  return `${type === 'list' ? 'value' : 'character'}${length === 1 ? '' : 's'}`
 }
 
 export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Limits): string {

@@ -4,3 +4,11 @@ import { statSync } from 'node:fs'
 export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
+
+/** What operating systems and spreadsheet programs add to folders, such as hidden files and locks. */
+const JUNK = /(?:^|\/)(?:__MACOSX|\.(?!\.?(?:\/|$))[^/]*|~\$[^/]*|Thumbs\.db)(?:\/|$)/i
+
+/** Whether a file is no data, by its path in a folder or an archive. */
+export function isJunk(path: string): boolean {
+  return JUNK.test(path)
+}

@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, readdir } from 'node:fs/promises'
+import { copyFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { explainFileError } from '../../foundation/command-line/output-file.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
+import { makeFolder } from '../../foundation/make-folder.ts'
 import { PACKAGE_ROOT } from '../../foundation/package/root.ts'
 
 /** The folder of sample files as a spreadsheet program left them. */
@@ -28,7 +29,7 @@ export async function copySample(sample: string, folder: string): Promise<string
   if (present.length > 0)
     throw new UserError(`${folder} already has ${present.join(', ')}: name a new folder for the sample files`)
   try {
-    await mkdir(folder, { recursive: true })
+    makeFolder(folder)
     for (const name of names) await copyFile(join(sample, name), join(folder, name))
   } catch (error) {
     throw explainFileError(error, folder)

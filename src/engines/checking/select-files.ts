@@ -2,13 +2,13 @@ import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from
 import { basename, join, posix, resolve } from 'node:path'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { findSimilar, suggest } from '../../foundation/text/suggest.ts'
-import { detectSeparator, trimName } from '../records/index.ts'
+import { detectSeparator, findUtf16, trimName } from '../records/index.ts'
 import type { CheckedInput } from './check-files.ts'
 import type { Definition, Resource } from './definition/definition.ts'
 import { plainName } from './engine/columns.ts'
 import type { UnreadFile } from './engine/run.ts'
 import type { SpareFile } from './engine/summary.ts'
-import { isFile } from './is-file.ts'
+import { isFile, isJunk } from './is-file.ts'
 import { CHANGES } from './repair/changes-name.ts'
 
 /** What is known of files that come from an archive or a workbook. */
@@ -24,9 +24,6 @@ export interface Origin {
 const AS_IS: Origin = { nameOf: () => undefined, opened: new Set(), locate: () => undefined }
 
 const ENDING = /\.(?:csv|tsv|txt|ndjson|jsonl)(?:\.gz)?$|\.(?:xlsx|xls|ods|zip)$/i
-
-/** What spreadsheet programs leave beside an open file. */
-const LOCK = /^(?:~\$|\.~lock\.)/
 
 export interface SelectedFiles {
   readonly files: CheckedInput[]
@@ -111,6 +108,7 @@ export function selectFiles(
       }
     } else if (basename(path) !== CHANGES) add(path, true)
   }
+  const others: Unread[] = []
   const spare: SpareFile[] = []
   for (const [resource, group] of Map.groupBy(candidates, (each) => each.resource)) {
     const best = chosen.get(resource) ?? chooseBest(group)
@@ -120,20 +118,80 @@ export function selectFiles(
       if (each.path === best.path) faults.push({ file: show(each.path), message: 'is named twice' })
       else if (each.given || each.match === best.match)
         faults.push(describeTwo(resource, show(best.path), show(each.path)))
-      else spare.push({ name: each.name, resource: resource.name, read: best.name })
+      else {
+        others.push(each)
+        spare.push({ name: each.name, resource: resource.name, read: best.name })
+      }
     }
     if (group.includes(best)) notes.push(...describeMatch(best))
   }
-  if (faults.length === 0 && chosen.size === 0) {
-    const known = definition.resources.map((each) => each.path).join(', ')
-    const message = `has none of the files of the definition ${definition.name}: ${known}`
-    faults.push({ file: paths.map(show).join(', '), message })
+  if (faults.length === 0 && chosen.size === 0)
+    faults.push(...paths.map((path) => describeNone(path, definition, { nameOf, opened })))
+  const absent = definition.resources.filter((resource) => !chosen.has(resource))
+  const guesses = guessMeant(unread, absent)
+  for (const [resource, group] of Map.groupBy(guesses, (each) => each.resource)) {
+    const [first, second] = group
+    if (resource === undefined || first === undefined || second === undefined) continue
+    const message = `looks like ${resource.path}, and so does ${first.name}; give this name to the right one, and remove the other`
+    faults.push({ file: show(second.path), message })
   }
   if (faults.length > 0) throw new UserError(faults)
-  const files = [...chosen].map(([resource, { path, name }]) => ({ resource: resource.name, path, name }))
-  const absent = definition.resources.filter((resource) => !chosen.has(resource))
-  return { files, complete, unread: describeUnread(unread, absent), spare, notes }
+  const lost = [...others, ...guesses.filter((each) => each.resource === undefined)].map((each) => ({
+    name: each.name,
+    resource: findByHeader(each.path, definition.resources),
+  }))
+  const files = [...chosen].map(([resource, { path, name, match }]) => ({
+    resource: resource.name,
+    path,
+    name,
+    // A person who names a file with --file has decided about the others.
+    faults: lost
+      .filter((each) => each.resource === resource && match !== 'option')
+      .map((each) => describeLost(each.name, name)),
+  }))
+  const notRead = guesses.map(({ name, resource }) => ({ name, resource: resource?.name }))
+  return { files, complete, unread: notRead, spare, notes }
 }
+
+function describeLost(name: string, read: string): string {
+  return `${name} has the columns of ${read}, and was not read. Put its records into ${read}, or remove it from the folder.`
+}
+
+/** Says what is in a folder, an archive or a workbook without a file of the definition, and what to do. */
+function describeNone(
+  path: string,
+  definition: Definition,
+  { nameOf, opened }: Pick<Origin, 'nameOf' | 'opened'>,
+): Fault {
+  const packed = nameOf(path)
+  const none = (rest: string) => ({
+    file: packed ?? path,
+    message: `has none of the files of the definition ${definition.name}${rest}`,
+  })
+  const known = `: ${definition.resources.map((each) => each.path).join(', ')}`
+  if (!statSync(path).isDirectory()) return none(known)
+  const advise = (inner: string) =>
+    packed === undefined ? `Check ${join(path, inner)}` : `Unpack it, and check ${inner}`
+  const [folder, ...folders] = readdirSync(path, { withFileTypes: true })
+    .filter((each) => each.isDirectory() && !isJunk(each.name))
+    .map(({ name }) => name)
+    .filter((name) =>
+      listFiles(join(path, name)).some((each) => findResource(each, definition) !== undefined),
+    )
+    .sort()
+  if (folder !== undefined && folders.length > 0)
+    return none(`, but its folders ${[folder, ...folders].join(', ')} have. Check one of them`)
+  if (folder !== undefined) return none(`, but its folder ${folder} has. ${advise(folder)}`)
+  const there = listFiles(path).filter((name) => !opened.has(resolve(join(path, name))))
+  const archive = there.find((name) => /\.zip$/i.test(name))
+  if (archive !== undefined) return none(`, but it has the archive ${archive}. ${advise(archive)}`)
+  const names = there.map((name) => nameOf(join(path, name)) ?? name).slice(0, SHOWN_NAMES)
+  const more = there.length > names.length ? ` and ${there.length - names.length} others` : ''
+  return none(names.length === 0 ? known : `${known}. Rename what is there: ${names.join(', ')}${more}`)
+}
+
+/** The names of other files that a message shows. */
+const SHOWN_NAMES = 5
 
 /** How a file was recognised, the surest first. */
 const MATCHES = ['option', 'path', 'name', 'spelling', 'title', 'pattern'] as const
@@ -175,18 +233,25 @@ function findPath(path: string, folders: readonly string[], locate: Origin['loca
 /** The shortest name of a file that is recognised within another name, such as `courses` in `courses_final`. */
 const LEAST_CONTAINED = 5
 
+interface Guess extends Unread {
+  readonly resource: Resource | undefined
+}
+
 /** Finds the absent files that unread ones are probably meant to be, by their names or else by their headers. */
-function describeUnread(unread: readonly Unread[], absent: readonly Resource[]): UnreadFile[] {
-  const free = new Set(absent)
-  const take = (resource: Resource | undefined) => {
-    if (resource !== undefined) free.delete(resource)
-    return resource?.name
-  }
-  const byName = unread.map((file) => ({ file, resource: take(findMeant(file, [...free])) }))
-  return byName.map(({ file, resource }) => ({
-    name: file.name,
-    resource: resource ?? take(findByHeader(file.path, [...free])),
+function guessMeant(unread: readonly Unread[], absent: readonly Resource[]): Guess[] {
+  const byName = unread.map((file) => ({ ...file, resource: findMeant(file, absent) }))
+  const free = absent.filter((resource) => !byName.some((each) => each.resource === resource))
+  const guesses = byName.map((each) => ({
+    ...each,
+    resource: each.resource ?? findByHeader(each.path, free),
   }))
+  // Of several files with such a name, the one with the columns is meant.
+  const isSure = ({ path, resource }: Guess) =>
+    resource !== undefined && findByHeader(path, [resource]) === resource
+  return guesses.map((each) => {
+    const rivals = guesses.filter(({ resource }) => resource === each.resource)
+    return rivals.length > 1 && rivals.some(isSure) && !isSure(each) ? { ...each, resource: undefined } : each
+  })
 }
 
 function findMeant({ name }: Unread, absent: readonly Resource[]): Resource | undefined {
@@ -222,7 +287,8 @@ function readStart(path: string): string {
   const file = openSync(path, 'r')
   try {
     const bytes = Buffer.alloc(LOOKED_AT)
-    return bytes.toString('utf8', 0, readSync(file, bytes)).replace(/^\ufeff/, '')
+    const start = bytes.subarray(0, readSync(file, bytes))
+    return new TextDecoder(findUtf16(start)).decode(start)
   } finally {
     closeSync(file)
   }
@@ -230,7 +296,7 @@ function readStart(path: string): string {
 
 function listFiles(folder: string): string[] {
   return readdirSync(folder)
-    .filter((name) => ENDING.test(name) && !LOCK.test(name) && name !== CHANGES && isFile(join(folder, name)))
+    .filter((name) => ENDING.test(name) && !isJunk(name) && name !== CHANGES && isFile(join(folder, name)))
     .sort()
 }
 

@@ -18,6 +18,7 @@ import { type Fault, fail, UserError } from '../../foundation/faults/user-error.
 import { renderRecord, type TextSheet } from '../records/index.ts'
 import type { Definition } from './definition/definition.ts'
 import { MARK_PREFIX } from './engine/columns.ts'
+import { isFile, isJunk } from './is-file.ts'
 import { isDiskFull } from './process/limits.ts'
 import { isFileName, type SelectedFiles, selectFiles } from './select-files.ts'
 
@@ -29,8 +30,6 @@ export interface ArchiveLimits {
 
 const LIMITS: ArchiveLimits = { unpackedBytes: 2 ** 33, files: 1000 }
 
-/** What operating systems and spreadsheet programs add to folders. */
-const JUNK = /(?:^|\/)(?:__MACOSX|\.(?!\.?(?:\/|$))[^/]*|~\$[^/]*|Thumbs\.db)(?:\/|$)/i
 const ARCHIVE = /\.zip$/i
 const WORKBOOK = /\.xls[xm]$/i
 
@@ -79,7 +78,7 @@ export class Containers {
     const unpackAll = async () => {
       for await (const entry of unzip(source).entries()) {
         progress++
-        if (entry.type !== 'file' || JUNK.test(entry.path)) {
+        if (entry.type !== 'file' || isJunk(entry.path)) {
           entry.discard()
           continue
         }
@@ -126,7 +125,7 @@ export class Containers {
       if (!existsSync(path)) opened.push(path)
       else if (statSync(path).isDirectory()) {
         opened.push(path)
-        const inside = readdirSync(path).filter((name) => WORKBOOK.test(name) && !JUNK.test(name))
+        const inside = readdirSync(path).filter((name) => WORKBOOK.test(name) && !isJunk(name))
         for (const name of inside.sort()) opened.push(await this.#openWorkbook(join(path, name), isFileName))
       } else opened.push(WORKBOOK.test(path) ? await this.#openWorkbook(path, isFileName) : path)
     }
@@ -230,10 +229,6 @@ export class Containers {
   async remove(): Promise<void> {
     if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true })
   }
-}
-
-function isFile(path: string): boolean {
-  return existsSync(path) && statSync(path).isFile()
 }
 
 /** How long the rest of a file that was read completely may take without any progress, in milliseconds. */

@@ -43,6 +43,10 @@ export class ConfirmedNames {
     return this.#names.size
   }
 
+  occupations(): Iterable<number> {
+    return this.#names.keys()
+  }
+
   /** The greatest cosine of a confirmed name of an occupation and a query, by their n-grams, from 0 to 1. */
   findSimilarity(occupation: number, query: ReadonlySet<number>): number {
     let best = 0

@@ -1,6 +1,6 @@
 import type { WeighedOwners } from './classifier.ts'
 import type { SparseRows } from './sparse.ts'
-import { compileKernels, LANES, type VectorKernels } from './vector-kernels.ts'
+import { copyRows, rowLength, VectorMemory } from './vector-kernels.ts'
 
 /** Features and occupations as vectors: the inner product of two shows how well they fit. */
 export interface Embedding {
@@ -163,7 +163,7 @@ class TrainedVectors {
   readonly used: Uint32Array
   readonly factors: Float32Array
   readonly #embedding: Embedding
-  readonly #kernels: VectorKernels
+  readonly #memory: VectorMemory
   readonly #features: Float32Array
   readonly #occupations: Float32Array
   readonly #size: number
@@ -171,34 +171,22 @@ class TrainedVectors {
   constructor(embedding: Embedding, longest: number) {
     const { dimensions, features, occupations } = embedding
     const count = occupations.length / dimensions
-    const size = Math.ceil(dimensions / LANES) * LANES
     const embedded = features.length / dimensions
-    const numbers = (embedded + count + 2) * size + 4 * count + 2 * longest
-    const memory = new WebAssembly.Memory({ initial: Math.ceil((numbers * 4 + 64) / 65536) })
-    let offset = 0
-    const floats = (length: number) => {
-      offset += length * 4
-      return new Float32Array(memory.buffer, offset - length * 4, length)
-    }
-    const integers = (length: number) => {
-      offset += length * 4
-      return new Uint32Array(memory.buffer, offset - length * 4, length)
-    }
+    const size = rowLength(dimensions)
+    const memory = new VectorMemory((embedded + count + 2) * size + 4 * count + 2 * longest)
     this.#embedding = embedding
-    this.#kernels = compileKernels(memory)
+    this.#memory = memory
     this.#size = size
-    this.#features = floats(embedded * size)
-    this.#occupations = floats(count * size)
-    this.name = floats(size)
-    this.change = floats(size)
-    this.rivals = integers(count)
-    this.fits = floats(count)
-    this.moved = integers(count)
-    this.errors = floats(count)
-    this.used = integers(longest)
-    this.factors = floats(longest)
-    copyRows(features, dimensions, this.#features, size)
-    copyRows(occupations, dimensions, this.#occupations, size)
+    this.#features = memory.rows(features, dimensions)
+    this.#occupations = memory.rows(occupations, dimensions)
+    this.name = memory.floats(size)
+    this.change = memory.floats(size)
+    this.rivals = memory.integers(count)
+    this.fits = memory.floats(count)
+    this.moved = memory.integers(count)
+    this.errors = memory.floats(count)
+    this.used = memory.integers(longest)
+    this.factors = memory.floats(longest)
   }
 
   /** Sets `name` to the sum of an example's features, of length 1 by their weights; returns their number. */
@@ -217,27 +205,27 @@ class TrainedVectors {
     const length = Math.sqrt(square)
     for (let at = 0; at < count; at++) factors[at] = (factors[at] as number) / length
     this.name.fill(0)
-    this.#run('addRows', used, factors, count, this.#features, this.name)
+    this.#memory.run('addRows', used, factors, count, this.#features, this.name)
     return count
   }
 
   /** Sets how well the first rivals fit the name. */
   compare(count: number): void {
-    this.#run('multiply', this.rivals, this.fits, count, this.#occupations, this.name)
+    this.#memory.run('multiply', this.rivals, this.fits, count, this.#occupations, this.name)
   }
 
   /** Sets `change` to the sum of the occupations that move, by their errors. */
   sumErrors(count: number): void {
     this.change.fill(0)
-    this.#run('addRows', this.moved, this.errors, count, this.#occupations, this.change)
+    this.#memory.run('addRows', this.moved, this.errors, count, this.#occupations, this.change)
   }
 
   moveOccupations(count: number): void {
-    this.#run('addToRows', this.moved, this.errors, count, this.#occupations, this.name)
+    this.#memory.run('addToRows', this.moved, this.errors, count, this.#occupations, this.name)
   }
 
   moveFeatures(count: number): void {
-    this.#run('addToRows', this.used, this.factors, count, this.#features, this.change)
+    this.#memory.run('addToRows', this.used, this.factors, count, this.#features, this.change)
   }
 
   /** Writes the vectors back. */
@@ -246,31 +234,6 @@ class TrainedVectors {
     copyRows(this.#features, this.#size, features, dimensions)
     copyRows(this.#occupations, this.#size, occupations, dimensions)
   }
-
-  #run(
-    kernel: keyof VectorKernels,
-    list: Uint32Array,
-    factors: Float32Array,
-    count: number,
-    rows: Float32Array,
-    vector: Float32Array,
-  ): void {
-    this.#kernels[kernel](
-      list.byteOffset,
-      factors.byteOffset,
-      count,
-      rows.byteOffset,
-      this.#size * 4,
-      vector.byteOffset,
-    )
-  }
-}
-
-/** Copies rows of one length to rows of another, as far as they go. */
-function copyRows(from: Float32Array, fromSize: number, to: Float32Array, toSize: number): void {
-  const size = Math.min(fromSize, toSize)
-  for (let row = 0; row * fromSize < from.length; row++)
-    to.set(from.subarray(row * fromSize, row * fromSize + size), row * toSize)
 }
 
 function meanSquare(vector: Float32Array): number {

@@ -75,6 +75,8 @@ const READINGS = 8
 /** Less likely expansions are not scored. */
 const LEAST = 0.02
 const CORRECTIONS = 4
+/** Corrections that are less plausible are none. */
+const LEAST_PLAUSIBLE = 0.5
 /** Shorter words are neither corrected nor corrections. */
 const MIN_CORRECTED = 4
 const COMPLETIONS = 8
@@ -244,6 +246,8 @@ export class Expander {
       plausible = Math.max(plausible, length * begin)
       return [{ id, weight: slip ** (slips - 1) * begin }]
     })
+    // A word that looks right is new: what it resembles would be another occupation.
+    if (plausible < LEAST_PLAUSIBLE) return { corrections: [], plausible: 0 }
     return { corrections: this.#share(similar).slice(0, CORRECTIONS), plausible }
   }
 

@@ -131,3 +131,12 @@ const KINDS: readonly NameKind[] = NAME_FIELDS.flatMap((field): NameKind[] => [
 export function readKind(kind: number): NameKind {
   return KINDS[kind % CONFIRMED] ?? { language: 'en', field: 'searchOnly' }
 }
+
+/** The titles of an occupation, which are its first names. */
+export function* titlesOf({ occupationNames, nameKind }: IndexData, occupation: number): Generator<number> {
+  const end = occupationNames[occupation + 1] as number
+  for (let name = occupationNames[occupation] as number; name < end; name++) {
+    if (readKind(nameKind[name] as number).field !== 'title') return
+    yield name
+  }
+}

@@ -1,11 +1,11 @@
 import type { IndexData, IndexHeader } from './index-data.ts'
 
 /** Incremented whenever the format or the computation of the index changes. */
-export const INDEX_FORMAT = 6
+export const INDEX_FORMAT = 7
 
-const MAGIC = 0x3253484d // "MHS2"
-/** The magic number, the bytes of the head, and those of everything as two 32-bit numbers. */
-const START = 16
+const MAGIC = 0x3353484d // "MHS3"
+/** The magic number and the bytes of the head. */
+const START = 8
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float32Array
 type ArrayName = 'Uint8Array' | 'Uint16Array' | 'Uint32Array' | 'Float32Array'
 
@@ -29,8 +29,7 @@ export function* listPieces(data: IndexData): Generator<Uint8Array> {
   const head = Buffer.from(JSON.stringify({ header: data.header, sections }))
   const start = align(START + head.length)
   const first = new Uint8Array(start)
-  const total = start + offset
-  new Uint32Array(first.buffer, 0, 4).set([MAGIC, head.length, total % 2 ** 32, Math.floor(total / 2 ** 32)])
+  new Uint32Array(first.buffer, 0, 2).set([MAGIC, head.length])
   first.set(head, START)
   yield first
   for (const array of arrays) {
@@ -49,13 +48,6 @@ export function packIndex(data: IndexData): SharedArrayBuffer {
     offset += piece.length
   }
   return memory
-}
-
-/** The bytes of a packed index, by its first ones; 0 if they are not those of an index. */
-export function measureIndex(first: Uint8Array): number {
-  const view = new DataView(first.buffer, first.byteOffset, first.byteLength)
-  if (first.length < START || view.getUint32(0, true) !== MAGIC) return 0
-  return view.getUint32(8, true) + view.getUint32(12, true) * 2 ** 32
 }
 
 /**

@@ -9,5 +9,5 @@ export {
   type SearchName,
 } from './document.ts'
 export type { IndexData } from './index-data.ts'
-export { INDEX_FORMAT, listPieces, measureIndex, openIndex } from './index-file.ts'
+export { INDEX_FORMAT, listPieces, openIndex } from './index-file.ts'
 export { OccupationSearch } from './search.ts'

@@ -95,8 +95,8 @@ function findOwner({ occupationNames }: IndexData, name: number): number {
   return low
 }
 
-/** The share of a word that has not been looked up. */
-const UNKNOWN = -1
+/** How much a word counts that has the stem of one that the query means. */
+const SAME_STEM = 0.6
 
 /** What decides between names that match equally, by the number of their field. */
 const PREFERENCE = Float64Array.of(0.054, 0.003, 0.002, 0.001)
@@ -105,12 +105,11 @@ const PREFERENCE = Float64Array.of(0.054, 0.003, 0.002, 0.001)
 export class Matcher {
   readonly #index: IndexData
   readonly #scorer: Scorer
-  /** The probability of each word that the query means it. */
-  readonly #words = new Map<number, number>()
-  readonly #stems = new Map<number, number>()
+  /** The words of the catalogue that the query may mean, or that have the stem of one of these. */
+  readonly words: readonly number[]
   readonly #prefixes = new Map<number, number>()
   readonly #weight: number
-  /** By word: its share, once it has been looked up. */
+  /** By word: the probability that the query means it, or less if it only means one with the same stem. */
   readonly #shares: Float32Array
 
   /** @param shares memory for a share of each word, which the next matcher uses again */
@@ -122,22 +121,38 @@ export class Matcher {
     typed: string[],
     shares: Float32Array,
   ) {
-    this.#shares = shares.fill(UNKNOWN)
+    this.#shares = shares.fill(0)
     this.#index = index
     this.#scorer = scorer
     const best = expansions[0]?.weight ?? 1
+    const means = new Map<number, number>()
+    const stems = new Map<string, number>()
     for (const { words, weight } of expansions) {
       for (const { term, change, from } of words) {
         if (change === 'omitted') continue
         const word = STOP_WORDS.has(term) ? -1 : vocabulary.find(term)
         if (word < 0) continue
         const share = Math.sqrt(weight / best) * (change === 'typed' ? 1 : 0.9)
-        this.#words.set(word, Math.max(this.#words.get(word) ?? 0, share))
-        const root = hashText(stem(term), KIND.stem)
-        this.#stems.set(root, Math.max(this.#stems.get(root) ?? 0, share * 0.6))
+        means.set(word, Math.max(means.get(word) ?? 0, share))
+        const root = stem(term)
+        stems.set(root, Math.max(stems.get(root) ?? 0, share * SAME_STEM))
         if (change === 'completed') this.#prefixes.set(word, typed[from]?.length ?? 0)
       }
     }
+    const alike: number[] = []
+    for (const [root, share] of stems) {
+      const hash = hashText(root, KIND.stem)
+      // A word begins with its stem.
+      const end = vocabulary.endOf(root)
+      for (let word = vocabulary.startOf(root); word < end; word++) {
+        if (index.wordStem[word] !== hash) continue
+        shares[word] = share
+        alike.push(word)
+      }
+    }
+    // A word has its stem, so those that the query means are among them.
+    this.words = alike
+    for (const [word, share] of means) shares[word] = share
     const first = expansions[0]?.words.filter(({ term }) => !STOP_WORDS.has(term)) ?? []
     this.#weight = first.reduce((sum, { term }) => sum + scorer.weigh(vocabulary.find(term)), 0)
   }
@@ -149,7 +164,7 @@ export class Matcher {
     let matched = 0
     for (let at = from; at < to; at++) {
       const word = nameWord[at] as number
-      const share = this.#share(word)
+      const share = this.#shares[word] as number
       if (share > 0) matched += this.#scorer.weigh(word) * share
     }
     if (matched === 0) return 0
@@ -158,19 +173,8 @@ export class Matcher {
     return matched / Math.max(matched, this.#weight + total - matched)
   }
 
-  #share(word: number): number {
-    const known = this.#shares[word] as number
-    if (known !== UNKNOWN) return known
-    const share = this.#words.get(word) ?? this.#stems.get(this.#index.wordStem[word] as number) ?? 0
-    this.#shares[word] = share
-    return share
-  }
-
-  /** @param shown whether the name is displayed, which search-only names never are */
-  choose(
-    occupation: number,
-    options: { language?: Language | undefined; exact?: number },
-  ): MatchedName | undefined {
+  /** The name of an occupation that matches best. */
+  choose(occupation: number, options: { language?: Language | undefined }): MatchedName | undefined {
     const { occupationNames, nameKind, names } = this.#index
     let [best, most] = [-1, -1]
     for (
@@ -196,7 +200,7 @@ export class Matcher {
     const start = nameWordStart[name] as number
     return splitWords(text).flatMap(({ word, from, to }, offset): [number, number][] => {
       const id = nameWord[start + offset] as number
-      if (STOP_WORDS.has(singular(word)) || this.#share(id) === 0) return []
+      if (STOP_WORDS.has(singular(word)) || this.#shares[id] === 0) return []
       const typed = this.#prefixes.get(id)
       // If folding changed the length, the typed prefix cannot be located in the text.
       return [

@@ -1,6 +1,7 @@
 import { featuresOf, hashText, KIND } from './features.ts'
 import type { IndexData } from './index-data.ts'
 import { findModifier, STOP_WORDS } from './stem.ts'
+import { rowLength, VectorMemory } from './vector-kernels.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
 /**
@@ -45,7 +46,12 @@ export class Scorer {
   readonly #vocabulary: Vocabulary
   readonly #logits: Float32Array
   readonly #part: Float32Array
+  readonly #memory: VectorMemory
+  /** The vectors of the occupations and of the query; the occupations that are compared with it, and how well they fit. */
+  readonly #occupations: Float32Array
   readonly #query: Float32Array
+  readonly #compared: Uint32Array
+  readonly #fits: Float32Array
   /** By word: its inverse frequency. */
   readonly #rarity: Float32Array
   readonly #prior: Float32Array
@@ -53,18 +59,23 @@ export class Scorer {
   constructor(index: IndexData, vocabulary: Vocabulary) {
     this.#index = index
     this.#vocabulary = vocabulary
-    this.#logits = new Float32Array(index.header.occupations)
-    this.#part = new Float32Array(index.header.occupations)
-    this.#query = new Float32Array(index.header.dimensions)
+    const { occupations, dimensions } = index.header
+    this.#logits = new Float32Array(occupations)
+    this.#part = new Float32Array(occupations)
+    this.#memory = new VectorMemory((occupations + 1) * rowLength(dimensions) + 2 * occupations)
+    this.#occupations = this.#memory.rows(index.occupationVectors, dimensions)
+    this.#query = this.#memory.floats(rowLength(dimensions))
+    this.#compared = this.#memory.integers(occupations)
+    this.#fits = this.#memory.floats(occupations)
     const { occupationNames } = index
-    this.#prior = Float32Array.from({ length: index.header.occupations }, (_, at) => {
+    this.#prior = Float32Array.from({ length: occupations }, (_, at) => {
       const names = (occupationNames[at + 1] as number) - (occupationNames[at] as number)
       return -NAMES_PRIOR * Math.log(Math.max(1, names))
     })
     const { start } = index.texts
     this.#rarity = Float32Array.from({ length: vocabulary.size }, (_, word) => {
       const holders = (start[word + 1] as number) - (start[word] as number)
-      return Math.log(1 + (index.header.occupations - holders + 0.5) / (holders + 0.5))
+      return Math.log(1 + (occupations - holders + 0.5) / (holders + 0.5))
     })
   }
 
@@ -175,7 +186,7 @@ export class Scorer {
   }
 
   #addEmbedding(features: readonly [number, number][], share: number): void {
-    const { featureVectors, occupationVectors, header } = this.#index
+    const { featureVectors, header } = this.#index
     const size = header.dimensions
     const query = this.#query.fill(0)
     let total = 0
@@ -188,27 +199,19 @@ export class Scorer {
         query[d] = (query[d] as number) + x * (featureVectors[from + d] as number)
     }
     if (total === 0) return
-    const factor = share / Math.sqrt(total)
     const logits = this.#logits
-    for (let at = 0, from = 0; at < logits.length; at++, from += size) {
-      if (logits[at] === Number.NEGATIVE_INFINITY) continue
-      logits[at] = (logits[at] as number) + factor * multiply(query, occupationVectors, from)
+    const compared = this.#compared
+    let count = 0
+    for (let at = 0; at < logits.length; at++)
+      if (logits[at] !== Number.NEGATIVE_INFINITY) compared[count++] = at
+    const fits = this.#fits
+    this.#memory.run('multiply', compared, fits, count, this.#occupations, query)
+    const factor = share / Math.sqrt(total)
+    for (let at = 0; at < count; at++) {
+      const occupation = compared[at] as number
+      logits[occupation] = (logits[occupation] as number) + factor * (fits[at] as number)
     }
   }
-}
-
-/** The inner product with a row. Four sums, because each addition to one would wait for the one before. */
-function multiply(one: Float32Array, rows: Float32Array, from: number): number {
-  let [a, b, c, d] = [0, 0, 0, 0]
-  const whole = one.length & ~3
-  for (let at = 0, other = from; at < whole; at += 4, other += 4) {
-    a += (one[at] as number) * (rows[other] as number)
-    b += (one[at + 1] as number) * (rows[other + 1] as number)
-    c += (one[at + 2] as number) * (rows[other + 2] as number)
-    d += (one[at + 3] as number) * (rows[other + 3] as number)
-  }
-  for (let at = whole; at < one.length; at++) a += (one[at] as number) * (rows[from + at] as number)
-  return a + b + (c + d)
 }
 
 /** Sets all logits except the best ones to minus infinity, because time and memory traffic grow with the rest. */

@@ -4,7 +4,7 @@ import type { Language, NameField } from './document.ts'
 import { type ExpandedWord, Expander, type Expansion } from './expansion.ts'
 import { Familiarity } from './familiarity.ts'
 import { fold, splitWords, type Word } from './fold.ts'
-import { type GroupName, type IndexData, isAsciiText, readKind, readText } from './index-data.ts'
+import { type GroupName, type IndexData, isAsciiText, readKind, readText, titlesOf } from './index-data.ts'
 import { findExact, Matcher } from './match.ts'
 import { FAR, findBest, RANKED, Scorer } from './score.ts'
 import { isModifier, STOP_WORDS, singular } from './stem.ts'
@@ -173,13 +173,9 @@ export class OccupationSearch {
   }
 
   title(occupation: number, language: Language): string | undefined {
-    const { occupationNames, nameKind, names } = this.index
-    const end = occupationNames[occupation + 1] as number
-    for (let name = occupationNames[occupation] as number; name < end; name++) {
-      const kind = readKind(nameKind[name] as number)
-      if (kind.field !== 'title') break
-      if (kind.language === language) return readText(names, name)
-    }
+    const { nameKind, names } = this.index
+    for (const name of titlesOf(this.index, occupation))
+      if (readKind(nameKind[name] as number).language === language) return readText(names, name)
     return undefined
   }
 
@@ -225,7 +221,9 @@ export class OccupationSearch {
     }
     const similar = !known && expansions.some(({ words }) => words.some(({ term }) => term.length > 3))
     const matches: number[] = []
-    const least = known ? LIKELY / probability.length : similar ? SIMILAR : Number.POSITIVE_INFINITY
+    // In a catalogue of a few occupations, each has a probability that means something in a large one.
+    const likeSimilar = Math.max(SIMILAR, SIMILAR_TIMES / probability.length)
+    const least = known ? LIKELY / probability.length : similar ? likeSimilar : Number.POSITIVE_INFINITY
     const unlikely = UNLIKELY * findBest(probability)
     // In a large catalogue, only the best are ranked.
     const all = probability.length <= RANKED
@@ -343,37 +341,38 @@ export class OccupationSearch {
 
   #chooseSuggestion(occupation: number, matcher: Matcher, typed: string, language: Language | undefined) {
     const { occupationNames, nameKind, names } = this.index
-    let best: { name: number; text: string; language: Language; score: number } | undefined
+    let best: { name: number; language: Language; score: number } | undefined
     const end = occupationNames[occupation + 1] as number
     for (let name = occupationNames[occupation] as number; name < end; name++) {
       const kind = readKind(nameKind[name] as number)
       if (kind.field === 'searchOnly') break
       if (kind.field === 'pluralTitle') continue
       if (language !== undefined && kind.language !== language) continue
-      const text = readText(names, name)
-      const begins = this.#mayBegin(name, typed) && fold(text).startsWith(typed)
+      const begins = this.#begins(name, typed)
       const score = matcher.compare(name) + (begins ? 2 : 0) + (kind.field === 'title' ? 0.1 : 0)
       if (score <= 0.1 || (best !== undefined && score <= best.score)) continue
-      best = { name, text, language: kind.language, score }
+      best = { name, language: kind.language, score }
     }
     if (best === undefined) return undefined
+    const text = readText(names, best.name)
     const titleEnglish = this.title(occupation, 'en')
     const suggestion: Suggestion = {
-      text: best.text,
+      text,
       occupationCode: this.code(occupation),
       ...(titleEnglish !== undefined && { titleEnglish }),
       language: best.language,
-      highlights: matcher.highlight(best.name, best.text),
+      highlights: matcher.highlight(best.name, text),
     }
     return { suggestion, score: best.score }
   }
 
-  /** Whether the first letter of a name is that of the typed text: folding the whole name takes longer. */
-  #mayBegin(name: number, typed: string): boolean {
-    const { nameWordStart, nameWord } = this.index
+  /** Whether a name begins with the typed text, by its first word where that decides: folding a name takes longer. */
+  #begins(name: number, typed: string): boolean {
+    const { names, nameWordStart, nameWord } = this.index
     const first = nameWordStart[name] as number
     const empty = first === nameWordStart[name + 1]
-    return empty || this.#vocabulary.firstUnit(nameWord[first] as number) === typed.charCodeAt(0)
+    const sure = empty ? undefined : this.#vocabulary.mayBegin(nameWord[first] as number, typed)
+    return sure ?? fold(readText(names, name)).startsWith(typed)
   }
 
   /** The occupations with a name that has every typed word with a macron or another mark as it was typed. */
@@ -411,8 +410,9 @@ export class OccupationSearch {
 
 /** More than an exact name without its macrons adds to the score of a suggestion. */
 const MARKED = 8
-/** The minimum probability of an occupation that is only similar to the query. */
+/** The minimum probability of an occupation that is only similar to the query, and how many times the average it must be. */
 const SIMILAR = 0.05
+const SIMILAR_TIMES = 2
 /** How many times more probable than average an occupation without any of the words must be. */
 const LIKELY = 1
 /** Occupations whose share of the probability of the best one is smaller are not results. */

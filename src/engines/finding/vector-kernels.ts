@@ -1,9 +1,10 @@
 /**
- * Three loops over rows of vectors, in WebAssembly with SIMD: the training of the embedding spends its time in them,
- * and JavaScript has no SIMD. Rows and vectors are 32-bit floats; their length is a multiple of `LANES`. All places
- * are bytes in the memory, and `list` holds row numbers. The results are the same on every machine.
+ * Three loops over rows of vectors, in WebAssembly with SIMD, which JavaScript has not: the training of the embedding
+ * spends its time in them, and queries spent a quarter of theirs in such a loop of JavaScript. Rows and vectors are
+ * 32-bit floats; their length is a multiple of `LANES`. All places are bytes in the memory, and `list` holds row
+ * numbers. The results are the same on every machine.
  */
-export interface VectorKernels {
+interface VectorKernels {
   /** `out[k]` becomes the inner product of row `list[k]` and the vector. */
   multiply: Kernel
   /** Adds each row `list[k]`, multiplied by `factors[k]`, to the vector. */
@@ -21,7 +22,72 @@ type Kernel = (
   vector: number,
 ) => void
 
-export const LANES = 8
+const LANES = 8
+
+/** The length of a row of vectors with so many dimensions: those that are added stay 0. */
+export function rowLength(dimensions: number): number {
+  return Math.ceil(dimensions / LANES) * LANES
+}
+
+/** Memory of a fixed size in which the kernels work. */
+export class VectorMemory {
+  readonly #memory: WebAssembly.Memory
+  readonly #kernels: VectorKernels
+  #used = 0
+
+  /** @param numbers how many floats and integers of 32 bits will be allocated */
+  constructor(numbers: number) {
+    this.#memory = new WebAssembly.Memory({ initial: Math.ceil((numbers * 4) / 65536) })
+    this.#kernels = compileKernels(this.#memory)
+  }
+
+  floats(length: number): Float32Array {
+    return new Float32Array(this.#memory.buffer, this.#allocate(length), length)
+  }
+
+  integers(length: number): Uint32Array {
+    return new Uint32Array(this.#memory.buffer, this.#allocate(length), length)
+  }
+
+  /** Rows of vectors, copied from an array without room between them. */
+  rows(vectors: Float32Array, dimensions: number): Float32Array {
+    const rows = this.floats((vectors.length / dimensions) * rowLength(dimensions))
+    copyRows(vectors, dimensions, rows, rowLength(dimensions))
+    return rows
+  }
+
+  /** Runs a kernel over the first `count` rows of a list. All arrays are in this memory. */
+  run(
+    kernel: keyof VectorKernels,
+    list: Uint32Array,
+    factorsOrOut: Float32Array,
+    count: number,
+    rows: Float32Array,
+    vector: Float32Array,
+  ): void {
+    this.#kernels[kernel](
+      list.byteOffset,
+      factorsOrOut.byteOffset,
+      count,
+      rows.byteOffset,
+      vector.byteLength,
+      vector.byteOffset,
+    )
+  }
+
+  #allocate(length: number): number {
+    const offset = this.#used
+    this.#used += length * 4
+    return offset
+  }
+}
+
+/** Copies rows of one length to rows of another, as far as they go. */
+export function copyRows(from: Float32Array, fromSize: number, to: Float32Array, toSize: number): void {
+  const size = Math.min(fromSize, toSize)
+  for (let row = 0; row * fromSize < from.length; row++)
+    to.set(from.subarray(row * fromSize, row * fromSize + size), row * toSize)
+}
 
 /** The instructions that are used, by their names in the text format; the numbers after a name are its operands. */
 const CODES: Readonly<Record<string, readonly number[]>> = {
@@ -73,8 +139,7 @@ const BODIES: Readonly<Record<keyof VectorKernels, string>> = {
     ${ROW} ${ROW} v128.load ${VECTOR} v128.load get 8 f32x4.mul f32x4.add v128.store ${untilEndOfRow(16)} ${NEXT}`,
 }
 
-/** Compiles the kernels for a memory. */
-export function compileKernels(memory: WebAssembly.Memory): VectorKernels {
+function compileKernels(memory: WebAssembly.Memory): VectorKernels {
   const module = new WebAssembly.Module(Uint8Array.from(assembleModule()))
   return new WebAssembly.Instance(module, { a: { m: memory } }).exports as unknown as VectorKernels
 }

@@ -50,6 +50,7 @@ function compare(one: string, other: string): number {
 
 export class Vocabulary {
   readonly #data: VocabularyData
+  readonly #slips = new SlipCounter()
 
   constructor(data: VocabularyData) {
     this.#data = data
@@ -64,9 +65,20 @@ export class Vocabulary {
     return String.fromCharCode(...wordUnits.subarray(wordStart[id], wordStart[id + 1]))
   }
 
-  /** The first UTF-16 code unit of a word. */
-  firstUnit(id: number): number {
-    return this.#data.wordUnits[this.#data.wordStart[id] as number] ?? 0
+  /**
+   * Whether a text whose first word is this one, in the singular or plural, begins with folded text; `undefined` if the
+   * words after it, or the last letter, decide.
+   */
+  mayBegin(id: number, folded: string): boolean | undefined {
+    const { wordStart, wordUnits } = this.#data
+    const start = wordStart[id] as number
+    // The plural may change the last letter.
+    const same = this.#length(id) - 1
+    for (let at = 0; at < folded.length; at++) {
+      if (at >= same) return undefined
+      if (folded.charCodeAt(at) !== wordUnits[start + at]) return false
+    }
+    return true
   }
 
   count(id: number): number {
@@ -86,6 +98,18 @@ export class Vocabulary {
   countOf(word: string): number {
     const id = this.find(word)
     return id < 0 ? 0 : this.count(id)
+  }
+
+  /** The first word that begins with a prefix, if any does. */
+  startOf(prefix: string): number {
+    return this.#lowerBound(prefix)
+  }
+
+  /** The word after the last one that begins with a prefix; `startOf` it, if none does. */
+  endOf(prefix: string): number {
+    let id = this.#lowerBound(prefix)
+    while (id < this.size && this.#startsWith(id, prefix)) id++
+    return id
   }
 
   /** The commonest words that begin with a prefix and are longer, the commonest first. */
@@ -120,14 +144,12 @@ export class Vocabulary {
   findSimilar(word: string, slips: number): { id: number; slips: number }[] {
     const found: { id: number; slips: number }[] = []
     const units = Uint16Array.from(word, (unit) => unit.charCodeAt(0))
-    const rows = [0, 1, 2].map(() => new Uint8Array(64))
+    const { wordStart, wordUnits } = this.#data
     for (const first of new Set([word[0] ?? '', word[1] ?? ''])) {
       if (first === '') continue
       for (let id = this.#lowerBound(first); id < this.size && this.#startsWith(id, first); id++) {
         if (Math.abs(this.#length(id) - units.length) > slips) continue
-        const { wordStart, wordUnits } = this.#data
-        const candidate = wordUnits.subarray(wordStart[id], wordStart[id + 1])
-        const count = countSlips(units, candidate, slips, rows as [Uint8Array, Uint8Array, Uint8Array])
+        const count = this.#slips.count(units, wordUnits, wordStart[id] as number, this.#length(id), slips)
         if (count > 0 && count <= slips) found.push({ id, slips: count })
       }
     }
@@ -169,34 +191,56 @@ export class Vocabulary {
   }
 }
 
-/** Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours, or `limit + 1` if there are more. */
-function countSlips(
-  one: Uint16Array,
-  other: Uint16Array,
-  limit: number,
-  rows: [Uint8Array, Uint8Array, Uint8Array],
-): number {
-  if (one.length >= 63 || other.length >= 63) return limit + 1
-  let [before, last, row] = rows
-  for (let at = 0; at <= other.length; at++) last[at] = at
-  for (let i = 1; i <= one.length; i++) {
-    row[0] = i
-    let least = i
-    for (let j = 1; j <= other.length; j++) {
-      const same = one[i - 1] === other[j - 1]
-      let value = (last[j - 1] as number) + (same ? 0 : 1)
-      value = Math.min(value, (last[j] as number) + 1, (row[j - 1] as number) + 1)
-      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]) {
-        value = Math.min(value, (before[j - 2] as number) + 1)
+/** Longer words are not compared. */
+const MAX_COMPARED = 62
+
+/**
+ * Counts the slips between two words by optimal string alignment: insertions, deletions, substitutions and swaps of
+ * neighbours.
+ */
+class SlipCounter {
+  readonly #rows = [0, 1, 2].map(() => new Uint8Array(MAX_COMPARED + 2)) as [
+    Uint8Array,
+    Uint8Array,
+    Uint8Array,
+  ]
+
+  /**
+   * @param units the units of the other word, from `start`
+   * @returns the number of slips, or `limit + 1` if there are more
+   */
+  count(one: Uint16Array, units: Uint16Array, start: number, length: number, limit: number): number {
+    if (one.length > MAX_COMPARED || length > MAX_COMPARED) return limit + 1
+    let [before, last, row] = this.#rows
+    for (let j = 0; j <= limit; j++) last[j] = j
+    for (let i = 1; i <= one.length; i++) {
+      const unit = one[i - 1] as number
+      // Cells further from the diagonal have more slips than the limit.
+      const from = Math.max(1, i - limit)
+      const to = Math.min(length, i + limit)
+      if (i + limit <= length) last[to] = limit + 1
+      row[from - 1] = from === 1 ? i : limit + 1
+      let least = limit + 1
+      for (let j = from; j <= to; j++) {
+        const other = units[start + j - 1] as number
+        let value = (last[j - 1] as number) + (unit === other ? 0 : 1)
+        const inserted = (last[j] as number) + 1
+        if (inserted < value) value = inserted
+        const deleted = (row[j - 1] as number) + 1
+        if (deleted < value) value = deleted
+        if (i > 1 && j > 1 && unit === units[start + j - 2] && one[i - 2] === other) {
+          const swapped = (before[j - 2] as number) + 1
+          if (swapped < value) value = swapped
+        }
+        row[j] = value
+        if (value < least) least = value
       }
-      row[j] = value
-      if (value < least) least = value
+      if (least > limit) return limit + 1
+      const free = before
+      before = last
+      last = row
+      row = free
     }
-    if (least > limit) return limit + 1
-    const free = before
-    before = last
-    last = row
-    row = free
+    return Math.min(last[length] as number, limit + 1)
   }
-  return last[other.length] as number
 }

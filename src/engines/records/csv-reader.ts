@@ -19,6 +19,8 @@ const QUOTE = 34
 const LF = 10
 const CR = 13
 
+const NOT_UTF8 = 'The record is not valid UTF-8.'
+
 /** The bytes of the first line that decide about the separator. */
 const LOOKED_AT = 64 * 1024
 
@@ -219,13 +221,22 @@ export class CsvReader extends ByteWindow implements RecordReader {
     }
     if (isAscii(bytes)) return
     if (!isUtf8(bytes)) {
-      this.fault ??= 'The record is not valid UTF-8.'
+      this.fault ??= NOT_UTF8
       return
     }
     for (let index = 0; index < this.count; index++) {
       const cell = this.cells[index] ?? ''
       if (NOT_ASCII.test(cell)) this.cells[index] = Buffer.from(cell, 'latin1').toString('utf8')
     }
+  }
+
+  /** The index of the first cell that is not UTF-8, if that is the fault of the record. */
+  findUndecoded(): number | undefined {
+    if (this.fault !== NOT_UTF8) return undefined
+    // These cells are still Latin-1.
+    const cells = this.cells.slice(0, this.count)
+    const index = cells.findIndex((cell) => !isUtf8(Buffer.from(cell, 'latin1')))
+    return index === -1 ? undefined : index
   }
 
   /** Reads a record with a quote on its first line; false if more input is needed. */

@@ -1,4 +1,4 @@
-import { YAMLParseError } from 'yaml'
+import { CST, Parser, YAMLParseError } from 'yaml'
 
 /** What is wrong with a YAML text, by the code of its parser, and what is allowed. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -26,14 +26,86 @@ const REASONS: Readonly<Record<string, string>> = {
     'there is text where none is allowed: a quote, comma or bracket is probably at the wrong place',
 }
 
-/** Says in words why a text is not YAML, and on which line. */
-export function explainYaml(error: unknown): { readonly line: number | undefined; readonly message: string } {
+/** The parser's messages for a bracket or a quote that is not closed. Its codes for them have other causes too. */
+const UNCLOSED = /\bend with a [\]}]|^Missing closing /
+
+/** What closes a list, an object or a text, by what opens it. */
+const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}', '"': '"', "'": "'" }
+
+/**
+ * Says in words why a text is not YAML, and on which line.
+ *
+ * @param text the text, which shows where a bracket or a quote opens that is not closed
+ */
+export function explainYaml(
+  error: unknown,
+  text = '',
+): { readonly line: number | undefined; readonly message: string } {
   if (error instanceof YAMLParseError) {
+    const isUnclosed = UNCLOSED.test(error.message)
+    const open = isUnclosed ? findOpen(text, error.pos[0]) : undefined
+    if (open !== undefined)
+      return { line: open.line, message: `is not YAML or JSON: ${describeOpen(open, error, text)}` }
     const [place] = error.linePos ?? []
     const where = place === undefined ? '' : ` at column ${place.col}`
-    const reason = REASONS[error.code] ?? 'its structure is wrong'
+    const reason = isUnclosed
+      ? 'a bracket or a quote that opens before is not closed'
+      : (REASONS[error.code] ?? 'its structure is wrong')
     return { line: place?.line, message: `is not YAML or JSON${where}: ${reason}` }
   }
   // An alias without an anchor, or too many of them.
   return { line: undefined, message: 'is not YAML or JSON: a text that starts with "*" must be in quotes' }
+}
+
+/** A bracket or a quote that is not closed, and its place. */
+interface Open {
+  readonly mark: string
+  readonly line: number
+  readonly column: number
+}
+
+function describeOpen({ mark, column }: Open, { message, pos }: YAMLParseError, text: string): string {
+  const closing = CLOSING[mark] ?? ''
+  const what = closing === mark ? 'quote' : 'bracket'
+  // Within an indented list or object, a line that is not indented ends a bracket whose own end may still follow.
+  const isClosedLater = text
+    .slice(pos[0])
+    .split('\n')
+    .some((line) => line.trimStart().startsWith(closing))
+  const isIndentation = isClosedLater && message.includes('sufficiently indented')
+  return isIndentation
+    ? `the lines from the ${what} ${mark} at column ${column} to its ${closing} must be indented`
+    : `the ${what} ${mark} at column ${column} is not closed. Add ${closing} where it ends`
+}
+
+/** Finds the last bracket or quote before an offset that is not closed. */
+function findOpen(text: string, end: number): Open | undefined {
+  let found: { readonly mark: string; readonly offset: number } | undefined
+  const look = (token: CST.Token | null | undefined) => {
+    if (token === null || token === undefined || token.offset >= end) return
+    const mark = findOpening(token)
+    if (mark !== undefined) found = { mark, offset: token.offset }
+  }
+  for (const document of new Parser().parse(text)) {
+    if (document.type !== 'document') continue
+    CST.visit(document, ({ key, value }) => {
+      look(key)
+      look(value)
+    })
+  }
+  if (found === undefined) return undefined
+  const before = text.slice(0, found.offset).split('\n')
+  return { mark: found.mark, line: before.length, column: (before.at(-1) ?? '').length + 1 }
+}
+
+/** The bracket or the quote that opens a part of a text; `undefined` if it is closed, or needs no closing. */
+function findOpening(token: CST.Token): string | undefined {
+  if (token.type === 'flow-collection') {
+    const mark = token.start.source
+    return token.end[0]?.source === CLOSING[mark] ? undefined : mark
+  }
+  if (token.type !== 'double-quoted-scalar' && token.type !== 'single-quoted-scalar') return undefined
+  const { source } = token
+  const mark = source.charAt(0)
+  return source.length > 1 && source.endsWith(mark) ? undefined : mark
 }

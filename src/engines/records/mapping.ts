@@ -174,7 +174,7 @@ async function parseMapping(file: string): Promise<Record<string, unknown>> {
     // JSON is YAML.
     given = parse(text)
   } catch (error) {
-    const { line, message } = explainYaml(error)
+    const { line, message } = explainYaml(error, text)
     refuse({ file, ...(line !== undefined && { line }), message })
   }
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {

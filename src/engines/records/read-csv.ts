@@ -4,7 +4,7 @@ import { quote } from '../../foundation/text/quote.ts'
 import { CsvReader } from './csv-reader.ts'
 import { MAX_RECORD_BYTES } from './read-bytes.ts'
 import type { SourceRecord } from './source-record.ts'
-import { type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
+import { describeCell, type HeaderColumn, readHeader, readRow, type TableOptions } from './table.ts'
 import { readAsArriving } from './turns.ts'
 
 /**
@@ -31,7 +31,10 @@ export async function* readCsv(
     while (reader.next()) {
       const place = { file, line: reader.line }
       if (header === undefined && reader.line < (mapping?.headerRow ?? 1)) continue
-      if (reader.fault !== undefined) refuse({ ...place, message: advise(reader.fault) })
+      if (reader.fault !== undefined) {
+        const at = describeCell(header, reader.findUndecoded())
+        refuse({ ...place, ...at, message: advise(reader.fault, at !== undefined) })
+      }
       const cells = reader.cells.slice(0, reader.count)
       if (header === undefined) {
         checkFirstLine(place, cells)
@@ -56,10 +59,15 @@ const ADVICE = [
   [' contains a quote.', 'Quote the whole value, and double the quotes within'],
 ] as const
 
-/** A fault of the reader as the message of a command, which has no full stop. */
-export function advise(fault: string): string {
+/**
+ * A fault of the reader as the message of a command, which has no full stop.
+ *
+ * @param isPlaced whether the fault names its column, which is then the subject of the message
+ */
+export function advise(fault: string, isPlaced = false): string {
   const advice = ADVICE.find(([end]) => fault.endsWith(end))?.[1]
-  return advice === undefined ? fault.slice(0, -1) : `${fault} ${advice}`
+  const message = advice === undefined ? fault.slice(0, -1) : `${fault} ${advice}`
+  return isPlaced ? message.replace(/^The record /, '') : message
 }
 
 /** Rejects files that are not CSV by their first line. */

@@ -5,7 +5,6 @@ import { createInflateRaw } from 'node:zlib'
 import { refuse } from '../../foundation/faults/faults.ts'
 import { describeReadError } from '../../foundation/faults/read-error.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
-import { dropEnd } from '../../foundation/text/drop-end.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import type { ReadBytesOptions } from './read-bytes.ts'
@@ -18,7 +17,7 @@ import {
   type ShownNumber,
   type TableOptions,
 } from './table.ts'
-import { readShownNumbers } from './xlsx-formats.ts'
+import { readNumber, readShownNumbers } from './xlsx-formats.ts'
 
 /** The largest spreadsheet, in bytes: it is decompressed and held in memory completely. */
 const MAX_XLSX_BYTES = 20 * 1024 * 1024
@@ -99,16 +98,6 @@ export async function readWorkbook(file: string): Promise<TextSheet[]> {
       for (const cells of showCells(data, readShownNumbers(bytes, sheet, true))) yield toTexts(cells)
     },
   }))
-}
-
-/** A spreadsheet program stores 0.1 + 0.2 as 0.30000000000000004, and shows 0.3. */
-function readNumber(stored: string): string {
-  const digits = stored.replace(/^-?0*\.?0*|\./g, '')
-  if (/^-?\d+(?:\.\d+)?$/.test(stored) && digits.length <= 15) return stored
-  const rounded = Number(Number(stored).toPrecision(15))
-  if (!Number.isFinite(rounded)) return stored
-  if (Number.isInteger(rounded)) return BigInt(rounded).toString()
-  return Math.abs(rounded) < 1e-6 ? dropEnd(rounded.toFixed(20), (digit) => digit === '0') : String(rounded)
 }
 
 function toTexts(cells: readonly Cell[]): string[] {

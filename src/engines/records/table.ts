@@ -54,11 +54,18 @@ export function readHeader(place: Place, names: readonly string[], options: Tabl
   const knownNames = [...known.keys()]
   const find = (name: string) => known.get(name) ?? findColumn?.(name)
   const isNear = (name: string) => find(name) !== undefined || suggest(name, knownNames) !== ''
+  const mapped = [...(mapping?.columns.keys() ?? [])]
+  if (mapped.length > 0 && !mapped.some((name) => names.includes(name))) {
+    refuse({
+      ...place,
+      message: `has none of the columns of the mapping, such as ${quote(mapped[0] ?? '')}. If another row names the columns, give its number as headerRow`,
+    })
+  }
   if (mapping === undefined && !names.some(isNear)) {
     // It may be a data row, and messages are logged, so none of it is repeated.
     refuse({
       ...place,
-      message: `The header row has no known column. Expected names such as ${knownNames[0]}${findColumn === undefined ? '' : ', or a mapping of columns to fields (--map)'}`,
+      message: `The header row has no known column. Expected names such as ${knownNames[0]}${findColumn === undefined ? '' : ', or a mapping of columns to fields (--map), which can also say that another row names them (headerRow)'}`,
     })
   }
   const faults: Fault[] = []
@@ -69,8 +76,8 @@ export function readHeader(place: Place, names: readonly string[], options: Tabl
       return undefined
     }
     seen.add(name)
-    const mapped = mapping?.columns.get(name)
-    if (mapped !== undefined) return mapped ?? undefined
+    const target = mapping?.columns.get(name)
+    if (target !== undefined) return target ?? undefined
     const column = find(name)
     if (column !== undefined) return { field: column.name, path: column.path, read: column.read, list: false }
     if (ignoreUnknown) onIgnored?.(name)
@@ -84,7 +91,7 @@ export function readHeader(place: Place, names: readonly string[], options: Tabl
     return undefined
   }
   const header = names.map((name) => ({ name, target: findTarget(name) }))
-  for (const name of mapping?.columns.keys() ?? []) {
+  for (const name of mapped) {
     if (seen.has(name)) continue
     const message = `maps the column ${quote(name)}, which ${place.file} does not have${suggest(name, names)}`
     faults.push({ file: mapping?.file ?? '', field: 'columns', message })
@@ -236,6 +243,18 @@ function listHeader(header: readonly HeaderColumn[]): unknown {
     }
   }
   return columns
+}
+
+/** The column and the field of a cell of a row that cannot be read; `undefined` if its header has none. */
+export function describeCell(
+  header: readonly HeaderColumn[] | undefined,
+  index: number | undefined,
+): Pick<Fault, 'column' | 'field'> | undefined {
+  const found = index === undefined ? undefined : header?.[index]
+  if (found === undefined) return undefined
+  const { name, target } = found
+  if (target === undefined) return { column: name }
+  return { ...describeColumn(name, 0, { field: target.field, line: 0, isSheet: false }), field: target.field }
 }
 
 function describeColumn(

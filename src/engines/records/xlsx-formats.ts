@@ -1,4 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
+import { dropEnd } from '../../foundation/text/drop-end.ts'
 import type { ShownNumber } from './table.ts'
 
 /**
@@ -74,7 +75,7 @@ function findSheet(read: (path: string) => string, sheet: string): string {
 
 type Format = (stored: string) => string
 
-/** How each style of the cells shows a whole number, where it is not as it is stored. */
+/** How each style of the cells shows a number, where it is not as it is stored. */
 function readFormats(styles: string): (Format | undefined)[] {
   const codes = new Map(
     listTags(styles, 'numFmt').map(({ numFmtId, formatCode }) => [numFmtId, formatCode] as const),
@@ -84,41 +85,93 @@ function readFormats(styles: string): (Format | undefined)[] {
   return listTags(used, 'xf').map(({ numFmtId }) => readFormat(codes.get(numFmtId)))
 }
 
-/** The parts of a format: digits, text between quotes or after a backslash, and separators of codes. */
-const PART = /0|#|"([^"]*)"|\\(.)|[-/ ().]/gy
+/** A language, or a colour: neither changes the digits. A language with more than four hexadecimal digits has others. */
+const MODIFIER =
+  /\[(?:\$-(?:[\da-f]{1,4}|[a-z]{2,3}(?:-[a-z]{2,8})*)|black|blue|cyan|green|magenta|red|white|yellow|color ?\d{1,2})\]/
 
 /**
- * Reads a format of whole numbers with leading zeros, such as `0000`, `00-0000` or `"A"000`; `undefined` for any other,
- * such as one of amounts, which does not show a code.
+ * The parts of a format: digits, a decimal point, text between quotes or after a backslash, a space as wide as a
+ * character, spaces that fill the cell, and separators of codes.
+ */
+const PART = new RegExp(`0|#|\\.|"([^"]*)"|\\\\(.)|_.|\\* |${MODIFIER.source}|[-/ ()]`, 'giy')
+
+/** A place of a digit, or text. */
+type Part = { readonly digit: '0' | '#' } | { readonly text: string }
+
+/**
+ * Reads a format of numbers with leading zeros, such as `0000`, `00-0000`, `"A"000` or `000.0`; `undefined` for any
+ * other, such as one of amounts, which does not show a code.
  */
 function readFormat(code = ''): Format | undefined {
   const [positive = ''] = code.split(';')
-  const parts: { digit?: string; text?: string }[] = []
-  PART.lastIndex = 0
+  const whole: Part[] = []
+  const fraction: Part[] = []
+  let points = 0
   let end = 0
-  for (let match = PART.exec(positive); match !== null; match = PART.exec(positive)) {
-    const [part, quoted, escaped] = match
-    parts.push(part === '0' || part === '#' ? { digit: part } : { text: quoted ?? escaped ?? part })
-    end = PART.lastIndex
+  for (const match of positive.matchAll(PART)) {
+    end = match.index + match[0].length
+    if (match[0] === '.') points++
+    else (points === 0 ? whole : fraction).push(readPart(match))
   }
-  const last = parts.findLastIndex(({ digit }) => digit !== undefined)
-  // A point is one of the decimal fraction.
-  if (end < positive.length || last < 0 || /\./.test(positive.replaceAll(/"[^"]*"|\\./g, '')))
-    return undefined
-  const first = parts.findIndex(({ digit }) => digit !== undefined)
+  // A fraction can also be that of an amount, such as `0.00`.
+  const isCode = points === 0 ? countPlaces(whole) > 0 : points === 1 && countPlaces(whole, '0') > 1
+  if (end < positive.length || !isCode) return undefined
   return (stored) => {
-    if (!/^\d+$/.test(stored)) return stored
-    const digits = stored === '0' ? [] : [...stored]
-    const shown: string[] = []
-    for (let index = parts.length - 1; index >= 0; index--) {
-      const { digit, text = '' } = parts[index] ?? {}
-      if (digit === undefined) shown.unshift(text)
-      else shown.unshift(digits.pop() ?? (digit === '0' ? '0' : ''))
-      // The first place of a format takes every further digit.
-      if (index === first) shown.unshift(digits.splice(0).join(''))
-    }
-    return shown.join('')
+    const number = stored.includes('.') ? readNumber(stored) : stored
+    const [, digits, decimals = ''] = /^(\d+)(?:\.(\d+))?$/.exec(number) ?? []
+    // A format with too few places shows a rounded number, which is no code.
+    if (digits === undefined || decimals.length > countPlaces(fraction)) return stored
+    return `${fillWhole(whole, digits)}${'.'.repeat(points)}${fillFraction(fraction, decimals)}`.trim()
   }
+}
+
+function readPart([part, quoted, escaped]: RegExpExecArray): Part {
+  if (part === '0' || part === '#') return { digit: part }
+  if (part.startsWith('_')) return { text: ' ' }
+  return { text: quoted ?? escaped ?? (/^[[*]/.test(part) ? '' : part) }
+}
+
+function countPlaces(parts: readonly Part[], digit?: '0' | '#'): number {
+  return parts.filter((part) => 'digit' in part && (digit ?? part.digit) === part.digit).length
+}
+
+/** Puts digits in their places from the right. */
+function fillWhole(parts: readonly Part[], whole: string): string {
+  const digits = whole === '0' ? [] : [...whole]
+  const first = parts.findIndex((part) => 'digit' in part)
+  const shown: string[] = []
+  for (const [index, part] of [...parts.entries()].reverse()) {
+    shown.unshift('text' in part ? part.text : (digits.pop() ?? fillPlace(part.digit)))
+    // The first place of a format takes every further digit.
+    if (index === first) shown.unshift(digits.splice(0).join(''))
+  }
+  return shown.join('')
+}
+
+/** Puts decimals in their places from the left. */
+function fillFraction(parts: readonly Part[], decimals: string): string {
+  const digits = [...decimals]
+  return parts
+    .map((part) => ('text' in part ? part.text : (digits.shift() ?? fillPlace(part.digit))))
+    .join('')
+}
+
+/** What a place without a digit shows. */
+function fillPlace(digit: '0' | '#'): string {
+  return digit === '0' ? '0' : ''
+}
+
+/**
+ * A number with the 15 digits that a spreadsheet program shows: it stores 0.1 + 0.2 as 0.30000000000000004, and shows
+ * 0.3.
+ */
+export function readNumber(stored: string): string {
+  const digits = stored.replace(/^-?0*\.?0*|\./g, '')
+  if (/^-?\d+(?:\.\d+)?$/.test(stored) && digits.length <= 15) return stored
+  const rounded = Number(Number(stored).toPrecision(15))
+  if (!Number.isFinite(rounded)) return stored
+  if (Number.isInteger(rounded)) return BigInt(rounded).toString()
+  return Math.abs(rounded) < 1e-6 ? dropEnd(rounded.toFixed(20), (digit) => digit === '0') : String(rounded)
 }
 
 /** `B7` as `7,1`. */

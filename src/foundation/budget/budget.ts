@@ -1,3 +1,4 @@
+import { Chain, Link } from './chain.ts'
 import { Lines } from './lines.ts'
 
 export interface BudgetOptions {
@@ -23,6 +24,9 @@ const SOONER = 5
 /** How long those who wait are let in one after the other before the event loop has a turn, in milliseconds. */
 const TURN = 10
 
+/** How many owners are listed even if they hold nothing: a `Map` whose keys come and go is what a `Chain` avoids. */
+const IDLE_OWNERS = 100
+
 /** There is no room; the message is for the caller. */
 export class Exhausted extends Error {
   /** Whether it is the owner's own share that is used up. */
@@ -44,7 +48,7 @@ interface Place {
 }
 
 /** A part of a budget that somebody holds. */
-export class Holding {
+export class Holding extends Link<Holding> {
   readonly owner: string
   /** Ends the holder, if it can be ended at the moment. */
   end: (() => void) | undefined
@@ -54,6 +58,7 @@ export class Holding {
   readonly #budget: Budget
 
   constructor(budget: Budget, owner: string, end: (() => void) | undefined) {
+    super()
     this.#budget = budget
     this.owner = owner
     this.end = end
@@ -92,7 +97,8 @@ export class Holding {
 export class Budget {
   readonly #options: BudgetOptions
   /** The longest without progress first. */
-  readonly #holdings = new Set<Holding>()
+  readonly #holdings = new Chain<Holding>()
+  /** What each owner holds; up to `IDLE_OWNERS` hold nothing. */
   readonly #held = new Map<string, number>()
   readonly #lines = new Lines<Place>()
   #used = 0
@@ -211,7 +217,7 @@ export class Budget {
     holding.amount += amount
     this.#used += amount
     const held = this.heldBy(holding.owner) + amount
-    if (held === 0) this.#held.delete(holding.owner)
+    if (held === 0 && this.#held.size > IDLE_OWNERS) this.#held.delete(holding.owner)
     else this.#held.set(holding.owner, held)
   }
 
@@ -229,7 +235,9 @@ export class Budget {
     const { stalled = Number.POSITIVE_INFINITY } = this.#options
     const now = performance.now()
     const wanted = this.heldBy(owner) + amount
-    for (const holding of this.#holdings) {
+    let next: Holding | undefined
+    for (let holding = this.#holdings.first; holding !== undefined; holding = next) {
+      next = holding.after
       const waited = now - holding.since
       if (waited < stalled / SOONER) break
       // Those who hold more than the caller would make room sooner.
@@ -240,6 +248,8 @@ export class Budget {
       this.release(holding)
       holding.end()
       if (this.hasRoom(owner, amount)) return
+      // The end of one holder may be that of others.
+      if (next !== undefined && !this.#holdings.has(next)) next = this.#holdings.first
     }
     throw this.#refuse(this.#used + amount <= this.capacity)
   }

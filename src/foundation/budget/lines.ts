@@ -27,8 +27,8 @@ export class Lines<Place> {
       const [place] = line
       if (place === undefined || !isReady(owner)) continue
       this.remove(owner, place)
-      // Behind all others.
-      if (this.#byOwner.delete(owner)) this.#byOwner.set(owner, line)
+      // Behind all others, if there are any.
+      if (this.#byOwner.size > 1 && this.#byOwner.delete(owner)) this.#byOwner.set(owner, line)
       return { owner, place }
     }
     return undefined

@@ -93,9 +93,11 @@ export function diskFull(path: string, cause: unknown): FileUnusable {
 /** Turns a system error about a file into a message that says what to do; other errors are returned unchanged. */
 export function explainFileError(error: unknown, path: string): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error
-  const { code = '' } = error as NodeJS.ErrnoException
-  const advice = code === 'ENOENT' && existsSync(dirname(path)) ? NOTHING_NEW : ADVICE[code]
-  return advice === undefined ? error : new FileUnusable(`${path} ${advice}`, { cause: error })
+  const { code = '', syscall, path: at = path } = error as NodeJS.ErrnoException
+  // Of nested folders, the first that cannot be created.
+  const failed = syscall === 'mkdir' ? at : path
+  const advice = code === 'ENOENT' && existsSync(dirname(failed)) ? NOTHING_NEW : ADVICE[code]
+  return advice === undefined ? error : new FileUnusable(`${failed} ${advice}`, { cause: error })
 }
 
 const NO_ROOM = 'cannot be written: the disk is full. Free some space and run the command again'

@@ -1,9 +1,10 @@
-import { accessSync, closeSync, constants, mkdirSync, openSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import { Budget } from '../budget/budget.ts'
+import { makeFolder } from '../make-folder.ts'
 import { currentCaller } from './caller.ts'
 import {
   type Database,
@@ -53,7 +54,7 @@ export async function openSqlite(path: string, existing = false): Promise<Databa
         `${resolve(path)} does not exist. Check DATABASE_URL, or create it with "mahi migrate"`,
       )
     }
-    mkdirSync(dirname(path), { recursive: true })
+    makeFolder(dirname(path))
     createPrivately(path)
     const writing = new Sqlite(path, { timeout: BUSY_TIMEOUT })
     try {

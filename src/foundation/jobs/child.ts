@@ -1,12 +1,16 @@
 import { type ChildProcess, fork, type Serializable } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { ALLOCATOR } from '../command-line/memory.ts'
 
 /** How often a child is watched, in milliseconds. */
 const WATCH_MS = 200
 
 /** With less memory, Node does not start, in megabytes. */
 const LEAST_MEMORY = 64
+
+/** Nearly all objects of such jobs are short-lived, so a larger young generation would only hold more garbage. */
+export const YOUNG = '--max-semi-space-size=4'
 
 /** The most characters of standard error that are kept. */
 const MOST_COMPLAINT = 4_000
@@ -31,8 +35,6 @@ export interface ChildOptions<Message, Result> {
   /** Its first module, from `entryOf`. */
   readonly entry: string
   readonly memoryBytes: number
-  /** Megabytes for young objects. */
-  readonly youngMegabytes: number
   readonly environment: NodeJS.ProcessEnv
   /** Whether messages contain values that JSON cannot represent. */
   readonly advanced?: boolean
@@ -60,8 +62,8 @@ export async function runInChild<Message, Result>(options: ChildOptions<Message,
   options.signal?.throwIfAborted()
   const megabytes = Math.max(LEAST_MEMORY, Math.ceil(options.memoryBytes / 2 ** 20))
   const child = fork(options.entry, [], {
-    execArgv: [`--max-old-space-size=${megabytes}`, `--max-semi-space-size=${options.youngMegabytes}`],
-    env: options.environment,
+    execArgv: [`--max-old-space-size=${megabytes}`, YOUNG],
+    env: { ...ALLOCATOR, ...options.environment },
     serialization: options.advanced === true ? 'advanced' : 'json',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })

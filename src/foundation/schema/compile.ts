@@ -30,6 +30,8 @@ export type ReadText = (text: string) => TextReading
 
 /** The pattern of single-line text. */
 export const SINGLE_LINE = '^[^\\t\\n\\r]*$'
+/** The pattern of text that may be absent or empty, but not blank. */
+export const NOT_BLANK = '\\S'
 const LINE_BREAK = /[\t\n\r\u2028\u2029]/
 
 /** A schema of JSON Schema 2020-12, as TypeBox builds it. */
@@ -276,14 +278,17 @@ function compileArray({
   function* steps(value: readonly unknown[], context: Context): Generator<void, unknown> {
     const before = context.faults.length
     const result: unknown[] = []
+    const isKept = context.keepsItems && items.type === 'object'
     for (const [index, item] of value.entries()) {
       yield
-      if (item === null) {
+      if (item === null && !isKept) {
         context.normalised = true
         continue
       }
+      const faults = context.faults.length
       const after = context.within(index, item, readItem)
       if (after !== undefined) result.push(after)
+      else if (isKept && context.faults.length === faults) result.push({})
     }
     if (result.length === 0) {
       context.normalised = true
@@ -331,6 +336,7 @@ function compileString({
   pattern,
 }: StringSchema = {}): Reader {
   const isSingleLine = pattern === SINGLE_LINE
+  const isNeverBlank = pattern === NOT_BLANK
   const expression = pattern === undefined || isSingleLine ? undefined : new RegExp(pattern, 'u')
   /** The fault of a normalised text; `not` ends the message with the text, where it may be repeated. */
   const findFault = (text: string, not: (text: string) => string): string | undefined => {
@@ -352,7 +358,7 @@ function compileString({
     if (unstorable !== undefined) return context.fault(unstorable)
     const text = normaliseText(repaired.text)
     if (text !== value || text === '') context.normalised = true
-    if (text === '') return undefined
+    if (text === '') return isNeverBlank && value !== '' ? context.fault('must not be blank') : undefined
     const fault = findFault(text, (text) => context.not(text))
     return fault === undefined ? text : context.fault(fault)
   }

@@ -14,6 +14,8 @@ export interface ReadingOptions {
   readonly personal?: boolean
   /** Repair UTF-8 that was decoded as Windows-1252 or Latin-1, and refuse text that lost characters. */
   readonly repair?: boolean
+  /** Lists of objects keep their length, because a response may refer to their items by place: an empty one stays. */
+  readonly keepItems?: boolean
 }
 
 /** What is known about a value while it is read: where the reader is, and what it has found. */
@@ -26,10 +28,12 @@ export class Context {
   readonly known = new Map<unknown, unknown>()
   normalised = false
   repaired = false
+  readonly keepsItems: boolean
   readonly #personal: boolean
   readonly #repair: boolean
 
-  constructor({ personal = false, repair = false }: ReadingOptions) {
+  constructor({ personal = false, repair = false, keepItems = false }: ReadingOptions) {
+    this.keepsItems = keepItems
     this.#personal = personal
     this.#repair = repair
   }

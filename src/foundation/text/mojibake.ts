@@ -3,9 +3,34 @@ import { quote } from './quote.ts'
 
 /** The characters of Windows-1252 for the bytes 0x80 to 0x9F, with a space where it has none. */
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
-const BYTES = new Map(
-  [...WINDOWS_1252].flatMap((character, index) => (character === ' ' ? [] : [[character, 0x80 + index]])),
-)
+const WINDOWS_1252_BYTES = mapBytes(WINDOWS_1252)
+
+/**
+ * Other character sets in which programs read UTF-8, with their characters for the bytes from 0x80 to 0xF4: UTF-8 has no
+ * others.
+ */
+const OTHERS = Object.entries({
+  'Mac Roman': new TextDecoder('macintosh').decode(Uint8Array.from({ length: 0x75 }, (_, at) => 0x80 + at)),
+  CP850:
+    'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u00ad±‗¾¶',
+  CP437:
+    'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠',
+}).map(([name, characters]) => {
+  const bytes = mapBytes(characters)
+  const starts = [0xc4, 0xc5, 0xcc, 0xe2].map((byte) => [...characters][byte - 0x80])
+  return {
+    name,
+    starts,
+    byteOf: (character: string) => (character < '\x80' ? character.charCodeAt(0) : bytes.get(character)),
+  }
+})
+
+/** The byte of each character; a space is none. */
+function mapBytes(characters: string): ReadonlyMap<string, number> {
+  return new Map(
+    [...characters].flatMap((character, index) => (character === ' ' ? [] : [[character, 0x80 + index]])),
+  )
+}
 
 const C1 = /[\u0080-\u009f]/
 
@@ -26,21 +51,30 @@ export interface Decoding {
 }
 
 /**
- * Repairs UTF-8 that was decoded as Windows-1252 or Latin-1, such as `Ä“` for `ē`. It is certain where a C1 control
- * character occurs, which is never intended, and where all of the text decodes back. Text of which only a part does is
- * refused, because the rest may then be lost. A pair that correct text can have, such as the end of `«CAFÉ»`, is only
- * a doubt.
+ * Repairs UTF-8 that was decoded as Windows-1252 or Latin-1, such as `Ä“` for `ē`, and refuses UTF-8 that was decoded as
+ * another character set, such as `ƒì` for `ē`.
  */
 export function repairMojibake(given: string): Decoding {
+  const decoding = repairWindows1252(given)
+  const fault = decoding.text === given ? findOtherCharset(given, decoding.fault !== undefined) : undefined
+  return fault === undefined ? decoding : { text: given, fault }
+}
+
+/**
+ * Repairs UTF-8 that was decoded as Windows-1252 or Latin-1. It is certain where a C1 control character occurs, which is
+ * never intended, and where all of the text decodes back. Text of which only a part does is refused, because the rest
+ * may then be lost. A pair that correct text can have, such as the end of `«CAFÉ»`, is only a doubt.
+ */
+function repairWindows1252(given: string): Decoding {
   let text = given
   for (let round = 0; round < MOST_DECODINGS && FIRST_BYTES.test(text); round++) {
-    const { decoded, likely, unlikely, isWhole } = decodeBack(text)
+    const { decoded, likely, unlikely, left } = decodeBack(text, byteOfWindows1252, isLikely)
     if (decoded === text) break
     if (!C1.test(text)) {
       const found = likely ?? unlikely
       const meant = found === undefined ? '' : `has ${quote(found[0])}, which was probably ${quote(found[1])}`
       if (likely === undefined) return { text, doubt: `${meant}. ${ADVICE}` }
-      if (!isWhole) return { text, fault: `${meant}, beside text that is correct. ${ADVICE}` }
+      if (left > 0) return { text, fault: `${meant}, beside text that is correct. ${ADVICE}` }
     }
     text = decoded
   }
@@ -49,17 +83,65 @@ export function repairMojibake(given: string): Decoding {
 
 const ADVICE = 'Export the data again as UTF-8'
 
+/** Why a text was probably decoded as another character set; the one that leaves the fewest characters unexplained. */
+function findOtherCharset(text: string, isWindows1252: boolean): string | undefined {
+  if (!OTHER_STARTS.test(text)) return undefined
+  const found = OTHERS.flatMap(({ name, byteOf }) => {
+    const { likely, left } = decodeBack(text, byteOf, isCertain)
+    return likely === undefined ? [] : [{ name, likely, left }]
+  })
+  const least = Math.min(...found.map(({ left }) => left))
+  const best = found.filter(({ left }) => left === least)
+  const [first] = best
+  if (first === undefined) return undefined
+  if (isWindows1252 && decodeBack(text, byteOfWindows1252, isLikely).left <= least) return undefined
+  const [damaged, meant] = first.likely
+  const names = best.map(({ name }) => name).join(' or ')
+  return `has ${quote(damaged)}, which was probably ${quote(meant)}: UTF-8 was decoded as ${names}. ${ADVICE}`
+}
+
+/** A letter with a macron, a combining macron, or punctuation. Correct text hardly has characters that encode these. */
+const CERTAIN = /^(?:[ĀāĒēĪīŌōŪū\u2010-\u2026]|\u0304)$/u
+
+function isCertain(sequence: Uint8Array): boolean {
+  return CERTAIN.test(Buffer.from(sequence).toString('utf8'))
+}
+
+/** The characters of other character sets that begin a certain sequence: the bytes C4, C5, CC and E2. */
+const OTHER_STARTS = new RegExp(`[${OTHERS.flatMap(({ starts }) => starts).join('')}]`, 'u')
+
 /** A replacement character, or a question mark within a word or before one: `k?hungahunga`. */
 const LOST = /\S*(?:\ufffd|\p{L}\?\p{L}|(?<=^|\s)\?\p{L})\S*/u
 
 /** Why a text has probably lost characters to another character set; `undefined` if it has not. */
 export function findLostCharacters(text: string): string | undefined {
+  const cut = findDroppedByte(text)
+  if (cut !== undefined)
+    return `has ${quote(cut, 40)}, where UTF-8 was probably decoded as Windows-1252 and lost a byte: enter it again, or export the data again as UTF-8`
   if (!text.includes('\ufffd') && !text.includes('?')) return undefined
   const word = LOST.exec(text)?.[0]
   // The query of a URL follows a question mark.
   if (word === undefined || (!word.includes('\ufffd') && /[/=&@]|www\./.test(word))) return undefined
   const what = word.includes('\ufffd') ? 'U+FFFD' : 'a question mark'
   return `has ${what} in ${quote(word, 40)}, where a letter was probably lost: enter it again, or export the data again as UTF-8`
+}
+
+/** The first byte of `ā` or `ō` in Windows-1252, as a capital after the start of a word that has small letters. */
+const CUT_VOWEL = /\p{L}[ÄÅ](?=\p{Ll})|\p{Ll}{2}[ÄÅ](?!\p{L})/u
+
+/** A word of te reo Māori: every syllable ends in a vowel. */
+const MAORI_WORD = /^(?:(?:wh|ng|[hkmnprtw])?[aeiouāēīōū])+$/
+
+/**
+ * Finds a word whose character lost its last byte, for which Windows-1252 has no character: `kÅhungahunga` for
+ * `kōhungahunga`, or the first two characters of `”`. A word that begins with such a letter can be correct: `Ärzte`.
+ */
+function findDroppedByte(text: string): string | undefined {
+  if (text.includes('â€')) return 'â€'
+  if (!CUT_VOWEL.test(text)) return undefined
+  return text
+    .match(/\p{L}+/gu)
+    ?.find((word) => CUT_VOWEL.test(word) && MAORI_WORD.test(word.replaceAll(/[ÄÅ]/g, 'a').toLowerCase()))
 }
 
 type Pair = readonly [found: string, meant: string]
@@ -69,19 +151,28 @@ interface DecodedBack {
   /** The first sequence that correct text hardly has, and the first other one. */
   readonly likely: Pair | undefined
   readonly unlikely: Pair | undefined
-  /** Whether every character beyond ASCII belongs to a sequence. */
-  readonly isWhole: boolean
+  /** The number of characters beyond ASCII that belong to no sequence. */
+  readonly left: number
 }
 
-/** Replaces each run of characters whose bytes form one UTF-8 sequence by the character that it encodes. */
-function decodeBack(text: string): DecodedBack {
+/**
+ * Replaces each run of characters whose bytes form one UTF-8 sequence by the character that it encodes.
+ *
+ * @param byteOf the byte of a character in the character set
+ * @param isLikely whether correct text hardly has the characters of a sequence
+ */
+function decodeBack(
+  text: string,
+  byteOf: (character: string) => number | undefined,
+  isLikely: (sequence: Uint8Array) => boolean,
+): DecodedBack {
   const characters = [...text]
   let decoded = ''
   let likely: Pair | undefined
   let unlikely: Pair | undefined
-  let isWhole = true
+  let left = 0
   for (let index = 0; index < characters.length; ) {
-    const first = byteOf(characters[index])
+    const first = byteOf(characters[index] ?? '')
     const length = sequenceLength(first)
     const run = characters.slice(index, index + length)
     const sequence = Buffer.from(run.map((each) => byteOf(each) ?? 0))
@@ -92,11 +183,11 @@ function decodeBack(text: string): DecodedBack {
       decoded += pair[1]
       index += length
     } else {
-      if ((first ?? 0x80) >= 0x80) isWhole = false
+      if ((first ?? 0x80) >= 0x80) left++
       decoded += characters[index++]
     }
   }
-  return { decoded, likely, unlikely, isWhole }
+  return { decoded, likely, unlikely, left }
 }
 
 /**
@@ -111,10 +202,10 @@ function isLikely([first = 0, second]: Uint8Array): boolean {
 
 const NO_BREAK_SPACE = 0xa0
 
-function byteOf(character: string | undefined): number | undefined {
-  const code = character?.codePointAt(0)
-  if (character === undefined || code === undefined) return undefined
-  return code <= 0xff ? code : BYTES.get(character)
+/** The byte of a character in Windows-1252; where that has none, as in Latin-1. */
+export function byteOfWindows1252(character: string): number | undefined {
+  const code = character.codePointAt(0) ?? Number.POSITIVE_INFINITY
+  return code <= 0xff ? code : WINDOWS_1252_BYTES.get(character)
 }
 
 /** The length of a UTF-8 sequence by its first byte; 1 for a byte that starts no longer sequence. */

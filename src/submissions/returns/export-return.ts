@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Definition, nameColumns } from '../../engines/checking/index.ts'
 import { CsvReader, readInTurns, renderRecord } from '../../engines/records/index.ts'
@@ -8,6 +8,7 @@ import { createChangesBudget } from '../../foundation/budget/budgets.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { fail, UserError } from '../../foundation/faults/user-error.ts'
+import { makeFolder } from '../../foundation/make-folder.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readReceipt } from '../explanations/receipt.ts'
 import { ndjsonToCsv } from '../files/convert.ts'
@@ -60,7 +61,7 @@ export async function exportReturn(database: Database, options: ExportOptions): 
   if (existsSync(output) && readdirSync(output).length > 0)
     fail({ field: '--output', message: 'names a folder that has files. Name a new one' })
   const folder = `${output}.partial-${process.pid}`
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder, 0o700)
   try {
     const exported = await database.snapshot((reader) => writeAll(reader, folder, options))
     if (existsSync(output)) rmdirSync(output)

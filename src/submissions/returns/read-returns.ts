@@ -86,7 +86,7 @@ function parseFile(text: string, file: string): unknown[] {
     // Every scalar is a text: ids keep their zeros, and dates are not converted.
     parsed = parse(text, { schema: 'failsafe' })
   } catch (error) {
-    const { line, message } = explainYaml(error)
+    const { line, message } = explainYaml(error, text)
     return refuse({ file, ...(line !== undefined && { line }), message })
   }
   const list = isObject(parsed) && Object.keys(parsed).join() === 'returns' ? parsed.returns : parsed

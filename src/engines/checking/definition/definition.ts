@@ -63,6 +63,8 @@ export interface Resource {
   /** Whether the columns must be in the order of the fields. */
   readonly orderedColumns: boolean
   readonly dialect: Dialect
+  /** A name that `TextDecoder` knows, or `utf-32`; detected if `undefined`. */
+  readonly encoding: string | undefined
   /** What the descriptor says about the bytes of the file. */
   readonly bytes: number | undefined
   readonly hash: { readonly algorithm: string; readonly digest: string } | undefined

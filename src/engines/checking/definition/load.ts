@@ -81,7 +81,8 @@ function readPackage(
   root.knows(['mahi:notice', 'mahi:return'], { object: 'package', notes })
   assertProfile(root)
   const all = root.get('resources').list()
-  if (all.length === 0) root.get('resources').fault('is missing')
+  if (all.length === 0)
+    root.get('resources').fault(root.get('resources').present ? 'must have at least one' : 'is missing')
   const known = all.map((node) => node.get('name').value)
   if (new Set(known).size < known.length) root.get('resources').fault('has two resources of the same name')
   const obstacles: string[] = []
@@ -146,6 +147,10 @@ function readPackage(
   return definition
 }
 
+/** Endings of files that Mahi does not read. */
+const OTHER_FORMATS =
+  /\.(?:(?:geo|topo)?json|xml|html?|ya?ml|parquet|arrow|feather|avro|sqlite3?|db|pdf|dbf|shp|kml|gpkg)(?:\.gz)?$/i
+
 /** Why a resource of a package is not a file to check, as a full sentence. */
 function findObstacle(node: Node): string | undefined {
   const name = String(node.get('name').value ?? '')
@@ -154,6 +159,8 @@ function findObstacle(node: Node): string | undefined {
     return `The resource ${name} has its data in the descriptor, which are not checked.`
   if (typeof value === 'string' && URL_PATH.test(value))
     return `The resource ${name} is at ${value}, which is not downloaded, so it is not checked.`
+  if (typeof value === 'string' && OTHER_FORMATS.test(value))
+    return `The resource ${name} is in ${value}, which is not CSV, NDJSON or XLSX, so it is not checked. Export it as CSV.`
   const isOwn = node.names().some((property) => property.startsWith('mahi:'))
   if (!node.get('schema').present && !isOwn)
     return `The resource ${name} has no schema, so it is not checked.`

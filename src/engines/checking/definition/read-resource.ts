@@ -15,6 +15,7 @@ import type { Node } from './node.ts'
 import { compilePattern } from './pattern.ts'
 import { assertPath } from './profile.ts'
 import { readDialect } from './read-dialect.ts'
+import { readEncoding } from './read-encoding.ts'
 import { readField, readMissingValues } from './read-field.ts'
 import { readFieldPosition, readFieldPositions, readRecordCheck } from './read-record-check.ts'
 
@@ -156,6 +157,7 @@ export function readResource(node: Node, context: ResourceContext): Resource {
     missingColumns: fieldsMatch === 'superset' || fieldsMatch === 'partial',
     orderedColumns: fieldsMatch === 'exact' || dialect.headerRows.length === 0,
     dialect,
+    encoding: readEncoding(node.get('encoding')),
     bytes: node.get('bytes').whole(),
     hash: readHash(node.get('hash')),
     fields: markLocalId(fields, node.get('mahi:record').get('localId').value),

@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein'
+import { didYouMean } from '../../../foundation/text/suggest.ts'
 
 /** The objects of a descriptor, by the name that a message gives them. */
 export type StandardObject =
@@ -66,6 +67,7 @@ const CONFUSED: Readonly<Partial<Record<StandardObject, readonly StandardObject[
   field: ['constraints', 'schema'],
   constraints: ['field'],
   foreignKey: ['reference'],
+  dialect: ['field'],
 }
 
 /** What describes a package or a resource and checks nothing; a key of a resource is one of its schema in older drafts. */
@@ -105,7 +107,7 @@ export function findMisnamed(name: string, object: StandardObject): Misnamed | u
   const lower = name.toLowerCase()
   const near = own.find((each) => distance(lower, each.toLowerCase()) <= nearTo(each))
   if (near === undefined) return undefined
-  const message = `is not a property of the standard (did you mean "${near}"?)`
+  const message = `is not a property of the standard${didYouMean(near)}`
   return { message, isHarmless: describes(near) }
 }
 

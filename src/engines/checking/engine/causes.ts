@@ -1,105 +1,49 @@
-import { hash } from 'node:crypto'
+import { increment } from '../../../foundation/increment.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { NO_RECORDS } from '../../records/index.ts'
-import type { Check, Definition, Field, ForeignKey, Resource, Severity } from '../definition/definition.ts'
-import { compilePattern } from '../definition/pattern.ts'
-import { stripSql } from '../definition/strip-sql.ts'
+import type { Check, Definition, Field, Resource } from '../definition/definition.ts'
 import { describeCheck, summariseMessage } from '../explain.ts'
-import { Interner, PairTable } from './interner.ts'
-import { findNature, type Nature } from './natures.ts'
-import { toPlainForm } from './plain-form.ts'
-import { listFields } from './record-checks.ts'
+import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
+import { OTHER_FORMS } from './broken-record.ts'
+import { type Building, CauseList, shorten, toExample } from './cause-list.ts'
+import { adviseOnHeader } from './columns.ts'
+import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
+import { KeyEvidence, type KeySearch, type Misspelling, readKey } from './key-evidence.ts'
+import { FieldNatures } from './natures.ts'
+import type { SeenFinding } from './seen-finding.ts'
 import { SharedValues } from './shared-values.ts'
-import { cut, showControls } from './shown-text.ts'
-import { listPairs, NEEDS_ALL } from './sql-unknown.ts'
-import { listUses } from './sql-uses.ts'
-import type { Cause, CauseKind } from './summary.ts'
-
-/** A finding, with the record that it is about. */
-export interface SeenFinding {
-  readonly resource: Resource
-  /** Name of the file. */
-  readonly name: string
-  readonly check: Check
-  /** From 1; 0 is the file. */
-  readonly record: number
-  readonly line: number
-  readonly field: string | undefined
-  readonly message: string
-  readonly studentId: string
-  /** The value of a field as the file has it. */
-  readonly cell: (field: number) => string
-}
+import type { Cause } from './summary.ts'
 
 /** What the engine knows beside the findings. */
 export interface CauseContext {
   readonly definition: Definition
-  /** The number of records of a file. */
+  /** The number of records of a file, without rows that are no records. */
   readonly recordsOf: (resource: string) => number
+  /** The number of values of a field. */
+  readonly valuesOf: (resource: Resource, field: number) => number
   /** Values of some records of a file, spread over all of it. */
   readonly sampleOf: (resource: Resource) => readonly (readonly string[])[]
-  /** Finds the keys of a file whose plain forms are among these, by form. */
-  readonly findKeys: (
-    resource: Resource,
-    fields: readonly number[],
-    forms: ReadonlySet<string>,
-  ) => Map<string, string>
+  /** Finds keys of a file by their forms. */
+  readonly findKeys: (resource: Resource, searches: readonly KeySearch[]) => void
 }
 
-/** Values that get a cause of their own: repeated, and the most frequent ones of their field. */
+/** Values that get a cause of their own: repeated, and a large part of what less frequent ones leave. */
 const LEAST_OF_VALUE = 3
-const MOST_VALUES = 20
-/** The same for the keys of records that do not exist. */
-const LEAST_OF_REFERENCE = 10
-const MOST_REFERENCES = 50
-/** The distinct values that are counted of a field, and of references to a file. */
+const SHARE_OF_VALUE = 0.2
+/** The distinct values that are counted of a field. */
 const COUNTED_VALUES = 2000
-const COUNTED_REFERENCES = 50_000
-/** The keys by which records that lack another one are found again. */
-const MOST_SUSPECTS = 200_000
-/** The most characters of a key. */
-const MOST_KEY = 300
+/** The part of a column's values that fail a check if all of them have one cause. */
+const SHARE_OF_COLUMN = 0.9
 
-/** How often the values of a field fail, if nothing typical happened to them. */
+/** How often the values of a field fail a check, if nothing typical happened to them. */
 interface FieldCount {
+  readonly resource: Resource
+  readonly field: Field
+  findings: number
+  /** The last record that fails. */
+  last: number
   readonly values: Map<string, number>
   frequent: ReadonlySet<string>
-}
-
-interface ReferenceCount {
-  readonly link: { readonly from: Resource; readonly key: ForeignKey }
-  findings: number
-  readonly values: Set<string>
-}
-
-/** A rule that finds a record because others are absent, and what may have taken their place. */
-interface Absence {
-  readonly key: ForeignKey
-  readonly from: Resource
-  /** The fields of the rule's own file and of the other one, beside those of the foreign key. */
-  readonly own: readonly number[]
-  readonly other: readonly number[]
-  /** The fields of the rule's own file that correspond to the foreign key. */
-  readonly ownKey: readonly number[]
-  readonly suspects: Map<string, string>
-}
-
-interface Building {
-  readonly key: string
-  readonly number: number
-  readonly kind: CauseKind
-  readonly example: Cause['example']
-  readonly describe: (findings: number, records: number) => string
-  readonly fix: string | undefined
-  readonly value: string | undefined
-  readonly fieldName: string | undefined
-  severity: Severity
-  readonly codes: Map<Check, number>
-  findings: number
-  records: number
-  learners: number
-  lastFile: string
-  lastRecord: number
 }
 
 /**
@@ -109,199 +53,101 @@ interface Building {
  */
 export class Causes {
   readonly #context: CauseContext
-  readonly #fields = new Map<string, FieldCount>()
-  readonly #natures = new Map<Field, (value: string) => Nature | undefined>()
-  readonly #references = new Map<Check, ReferenceCount>()
-  /** References to each file by value. */
-  readonly #targets = new Map<string, Map<string, number>>()
-  readonly #frequentTargets = new Map<string, ReadonlySet<string>>()
-  readonly #alike = new Map<string, Map<string, string>>()
-  readonly #absences = new Map<Check, readonly Absence[]>()
-  readonly #byKey = new Map<Check, Absence[]>()
-  readonly #needs = new Map<Check, readonly number[]>()
+  readonly #sampleOf: CauseContext['sampleOf']
+  readonly #fields = new Map<Check, FieldCount>()
+  readonly #natures = new Map<Field, FieldNatures>()
   readonly #shared: SharedValues
-  readonly #causes = new Map<string, Building>()
-  readonly #students = new Interner()
-  readonly #studentsOfCauses = new PairTable()
-  /** The references of the current record that lead nowhere. */
-  #dangling: { check: Check; fields: readonly number[]; value: string }[] = []
-  #at = ''
+  readonly #keys: KeyEvidence
+  readonly #alike: AlikeColumns
+  readonly #displaced: DisplacedRecords
+  readonly #list: CauseList
 
   constructor(context: CauseContext) {
     this.#context = context
-    this.#shared = new SharedValues(context.sampleOf)
-    for (const resource of context.definition.resources) {
-      for (const key of resource.foreignKeys)
-        this.#references.set(key.check, { link: { from: resource, key }, findings: 0, values: new Set() })
+    const samples = new Map<Resource, ReturnType<CauseContext['sampleOf']>>()
+    this.#sampleOf = (resource) => {
+      const sample = samples.get(resource) ?? context.sampleOf(resource)
+      samples.set(resource, sample)
+      return sample
     }
-    for (const resource of context.definition.resources) this.#listAbsences(resource)
-  }
-
-  #listAbsences(resource: Resource): void {
-    const { definition } = this.#context
-    const add = (check: Check, from: Resource, pairs: readonly { own: number; other: number }[]) => {
-      const absences = from.foreignKeys.flatMap((key): Absence[] => {
-        const keyed = key.fields.map((field) => pairs.find(({ other }) => other === field)?.own)
-        if (keyed.includes(undefined)) return []
-        const others = pairs.filter(({ other }) => !key.fields.includes(other))
-        return [
-          {
-            key,
-            from,
-            own: others.map(({ own }) => own),
-            other: others.map(({ other }) => other),
-            ownKey: keyed.filter((field) => field !== undefined),
-            suspects: new Map(),
-          },
-        ]
-      })
-      this.#absences.set(check, [...(this.#absences.get(check) ?? []), ...absences])
-      for (const each of absences)
-        this.#byKey.set(each.key.check, [...(this.#byKey.get(each.key.check) ?? []), each])
-    }
-    for (const rule of resource.rules) {
-      const uses = listUses(definition, rule)
-      this.#needs.set(rule.check, uses.find((use) => use.resource === resource)?.fields ?? [])
-      const bare = stripSql(rule.sql).toLowerCase()
-      if (!NEEDS_ALL.test(bare)) continue
-      for (const use of uses) {
-        if (use.resource === resource) continue
-        const pairs = listPairs(definition, bare, { rule, own: resource, uses }, use)
-        add(
-          rule.check,
-          use.resource,
-          pairs.map(({ own, other }) => ({
-            own: resource.fields.findIndex(({ column }) => column === own),
-            other,
-          })),
-        )
-      }
-    }
-    for (const each of resource.recordChecks) {
-      this.#needs.set(each.check, listFields(each))
-      if (each.kind !== 'referenced') continue
-      for (const by of each.by) {
-        const from = definition.resources.find(({ name }) => name === by.resource)
-        if (from !== undefined)
-          add(
-            each.check,
-            from,
-            by.fields.map((other, index) => ({ own: each.fields[index] ?? -1, other })),
-          )
-      }
-    }
-    for (const key of resource.foreignKeys) {
-      for (const match of key.matches) this.#needs.set(match.check, [...key.fields, match.field])
-    }
+    this.#shared = new SharedValues(this.#sampleOf)
+    this.#keys = new KeyEvidence(context.definition, context.recordsOf)
+    this.#alike = new AlikeColumns(context.definition, (field) => this.#naturesOf(field))
+    this.#displaced = new DisplacedRecords(context.recordsOf)
+    this.#list = new CauseList((finding) => this.#describe(finding).fix)
   }
 
   /** First pass: counts the values of fields and references. */
   count(finding: SeenFinding): void {
     const { resource, check, cell } = finding
-    const reference = this.#references.get(check)
-    if (reference !== undefined) {
-      const value = readKey(cell, reference.link.key.fields)
-      reference.findings++
-      if (reference.values.size < COUNTED_VALUES) reference.values.add(value)
-      const { resource: target } = reference.link.key
-      const counts = this.#targets.get(target) ?? new Map<string, number>()
-      this.#targets.set(target, counts)
-      if (counts.size < COUNTED_REFERENCES || counts.has(value)) increment(counts, value)
-      for (const absence of this.#byKey.get(check) ?? []) {
-        if (absence.suspects.size >= MOST_SUSPECTS) continue
-        const key = absence.other.length === 0 ? toPlainForm(value) : readKey(cell, absence.other)
-        if (key !== '') absence.suspects.set(key, value)
-      }
+    this.#keys.add(finding)
+    const field = fieldOf(resource, check)
+    if (field === undefined || findLoneValue(finding) !== undefined) return
+    if (SILENT_KINDS.has(check.kind)) this.#alike.add(finding, field, check.kind)
+    if (PLAIN_KINDS.has(check.kind)) return
+    const value = cell(resource.fields.indexOf(field)).trim()
+    const natures = this.#naturesOf(field)
+    natures.add(value)
+    const known = this.#fields.get(check) ?? {
+      resource,
+      field,
+      findings: 0,
+      last: 0,
+      values: new Map<string, number>(),
+      frequent: new Set(),
+    }
+    this.#fields.set(check, known)
+    known.findings++
+    known.last = finding.record
+    const nature = natures.find(check.kind, value)
+    if (nature !== undefined) {
+      this.#alike.add(finding, field, nature.name, value)
       return
     }
-    const field = fieldOf(resource, check)
-    if (field === undefined || PLAIN_KINDS.has(check.kind)) return
-    const value = cell(resource.fields.indexOf(field)).trim()
-    if (this.#natureOf(field, value) !== undefined) return
-    const name = `${resource.name}.${field.name}`
-    const known = this.#fields.get(name) ?? { values: new Map<string, number>(), frequent: new Set() }
-    this.#fields.set(name, known)
+    this.#displaced.add(finding, field)
     if (known.values.size < COUNTED_VALUES || known.values.has(value)) increment(known.values, value)
   }
 
-  /** Between the passes: chooses the values that are causes of their own. */
+  /** Between the passes: chooses the values that are causes of their own, and the columns that are one together. */
   choose(): void {
-    for (const each of this.#fields.values())
-      each.frequent = chooseFrequent(each.values, LEAST_OF_VALUE, MOST_VALUES)
-    for (const [target, counts] of this.#targets)
-      this.#frequentTargets.set(target, chooseFrequent(counts, LEAST_OF_REFERENCE, MOST_REFERENCES))
-    for (const { link, values } of this.#references.values()) {
-      if (values.size === 0) continue
-      const target = this.#context.definition.resources.find(({ name }) => name === link.key.resource)
-      const forms = new Set([...values].map(toPlainForm).filter((form) => form !== ''))
-      if (target !== undefined && forms.size > 0)
-        this.#alike.set(link.key.check.code, this.#context.findKeys(target, link.key.references, forms))
-    }
+    for (const [check, each] of this.#fields)
+      if (!this.#failsAsColumn(check, each)) each.frequent = chooseDominant(each.values)
+    for (const resource of this.#context.definition.resources) this.#alike.choose(resource)
+    this.#keys.search(this.#context.findKeys)
+  }
+
+  /** Whether nearly all values of a column fail a check, by a sample, which also shows how the column is written. */
+  #failsAsColumn({ kind }: Check, { resource, field, findings, last }: FieldCount): boolean {
+    const at = resource.fields.indexOf(field)
+    const natures = this.#naturesOf(field)
+    const sample = this.#sampleOf(resource)
+    const values = sample
+      .map((row) => (row[at] ?? '').trim())
+      .filter((value) => value !== '' && !field.missingValues.includes(value))
+    for (const value of values) natures.add(value)
+    const failed = values.filter((value) => !natures.passes(kind, value)).length
+    // The records of the sample are at equal distances, and so may be those that fail.
+    const least = (last * values.length) / sample.length / 2
+    return failed > 0 && failed >= values.length * SHARE_OF_COLUMN && findings >= least
   }
 
   /** Second pass: relates the findings of rules. */
   relate(finding: SeenFinding): void {
-    this.#move(finding)
-    if (!this.#isRule(finding) || this.#findOrigin(finding) !== undefined) return
-    this.#shared.add(finding, this.#needs.get(finding.check) ?? [])
+    this.#keys.move(finding)
+    const needs = this.#keys.needsOf(finding.check)
+    if (needs === undefined || this.#displaced.has(finding) || this.#keys.findOrigin(finding) !== undefined)
+      return
+    if (this.#keys.findEmpty(finding) !== undefined || this.#keys.findMisspelling(finding) !== undefined)
+      return
+    this.#shared.add(finding, needs)
   }
 
   /** Third pass: the key of the cause to which a finding belongs. */
   assign(finding: SeenFinding): string {
-    this.#move(finding)
+    this.#keys.move(finding)
     const cause = this.#find(finding)
-    cause.findings++
-    increment(cause.codes, finding.check)
-    if (finding.check.severity === 'Error') cause.severity = 'Error'
-    if (cause.lastFile !== finding.name || cause.lastRecord !== finding.record) {
-      cause.records += finding.record === 0 ? 0 : 1
-      cause.lastFile = finding.name
-      cause.lastRecord = finding.record
-    }
-    if (finding.studentId !== '') {
-      const before = this.#studentsOfCauses.size
-      this.#studentsOfCauses.intern(cause.number, this.#students.intern(finding.studentId))
-      if (this.#studentsOfCauses.size > before) cause.learners++
-    }
+    this.#list.add(cause, finding)
     return cause.key
-  }
-
-  #move({ name, record, check, cell }: SeenFinding): void {
-    const at = `${name}\n${record}`
-    if (at !== this.#at) {
-      this.#at = at
-      this.#dangling = []
-    }
-    const reference = this.#references.get(check)
-    if (reference === undefined) return
-    const { fields } = reference.link.key
-    this.#dangling.push({ check, fields, value: readKey(cell, fields) })
-  }
-
-  #isRule({ check }: SeenFinding): boolean {
-    return this.#needs.has(check)
-  }
-
-  /** The reference that explains the finding of a rule: of its own record, or of one that it misses. */
-  #findOrigin({ check, cell }: SeenFinding): { check: Check; value: string } | undefined {
-    const needs = this.#needs.get(check) ?? []
-    const own = this.#dangling.find(({ fields }) => fields.some((field) => needs.includes(field)))
-    if (own !== undefined) return own
-    for (const absence of this.#absences.get(check) ?? []) {
-      const key =
-        absence.own.length === 0 ? toPlainForm(readKey(cell, absence.ownKey)) : readKey(cell, absence.own)
-      const value = absence.suspects.get(key)
-      // Only a key that is written differently takes the place of another one.
-      if (value !== undefined && this.#findAlike(absence.key.check, value) !== undefined)
-        return { check: absence.key.check, value }
-    }
-    return undefined
-  }
-
-  /** The key of another spelling that a reference probably means. */
-  #findAlike({ code }: Check, value: string): string | undefined {
-    const alike = this.#alike.get(code)?.get(toPlainForm(value))
-    return alike === value ? undefined : alike
   }
 
   #find(finding: SeenFinding): Building {
@@ -309,61 +155,90 @@ export class Causes {
     if (check === resource.fileCheck) {
       // A second sentence, or an option, says what to do with this file.
       const isAdvised = /\. \S.*[.?]$|--file /s.test(message)
-      const fix = message.endsWith(' is missing.') ? 'Add the file.' : undefined
-      return this.#make('file', `file:${resource.name}`, finding, () => message, { isAdvised, fix })
+      const fix = message.endsWith(' is missing.') ? 'Add the file.' : EXPORT_AGAIN
+      return this.#list.make('file', `file:${resource.name}`, finding, () => message, { isAdvised, fix })
     }
     if (check === resource.headerCheck) {
-      const name = named ?? 'columns'
-      return this.#make('column', `column:${resource.name}.${name}:header`, finding, () => message)
+      const key = `column:${resource.name}.${named ?? message}:header`
+      const concerned = this.#context.recordsOf(resource.name)
+      return this.#list.make('column', key, finding, () => message, {
+        fix: adviseOnHeader(message),
+        concerned,
+      })
     }
     if (check === resource.recordCheck) {
       const fault = message.replace(/\d+(?:,\d{3})*/g, '#')
-      const none = NO_RECORDS.get(message)
+      const none = NO_RECORDS.get(message) ?? OTHER_FORMS.get(message)
       const some = none?.some ?? `records, such as the first: ${message}`
       const describe = (findings: number) => (findings === 1 ? message : `${formatNumber(findings)} ${some}`)
       const more = { fix: none?.fix }
-      return this.#make('record', `record:${resource.name}:${fault}`, finding, describe, more)
+      return this.#list.make('record', `record:${resource.name}:${fault}`, finding, describe, more)
     }
-    const reference = this.#references.get(check)
-    if (reference !== undefined) {
-      const value = readKey(finding.cell, reference.link.key.fields)
-      return this.#findReference(finding, check, value)
+    if (this.#displaced.has(finding)) {
+      const describe = (_: number, records: number) => describeDisplaced(records)
+      return this.#list.make('record', `record:${resource.name}:displaced`, finding, describe, {
+        fix: 'Put the cells of such a row back into their columns, or delete a row of another file.',
+      })
     }
+    const link = this.#keys.linkOf(check)
+    if (link !== undefined) return this.#findReference(finding, check, readKey(finding.cell, link.key.fields))
     const field = fieldOf(resource, check)
     if (field !== undefined) return this.#findField(finding, field)
-    if (!this.#isRule(finding) || record === 0)
-      return this.#make('record', `record:${resource.name}:${check.code}`, finding, (findings) =>
-        findings === 1 ? message : `${formatNumber(findings)} records repeat an earlier one: ${message}`,
-      )
-    const origin = this.#findOrigin(finding)
+    if (this.#keys.needsOf(check) === undefined || record === 0) return this.#makeRepeat(finding)
+    const origin = this.#keys.findOrigin(finding)
     if (origin !== undefined) return this.#findReference(finding, origin.check, origin.value)
+    const empty = this.#keys.findEmpty(finding)
+    if (empty !== undefined) return this.#makeEmpty(finding, empty)
+    const misspelling = this.#keys.findMisspelling(finding)
+    if (misspelling !== undefined) return this.#makeAlike(finding, misspelling)
     return this.#findRule(finding)
   }
 
   #findField(finding: SeenFinding, field: Field): Building {
     const { resource, check, cell } = finding
     const { kind } = check
+    const lone = findLoneValue(finding)
+    if (lone !== undefined) {
+      const key = `record:${resource.name}:lone`
+      const describe = (_: number, records: number) =>
+        `${records === 1 ? 'A row has' : `${formatNumber(records)} rows have`} one value only, such as ${shorten(lone)}.`
+      return this.#list.make('record', key, finding, describe, {
+        fix: 'Delete the row if it is a note; otherwise fill in its other columns.',
+      })
+    }
     const place = `${resource.name}.${field.name}`
     const value = cell(resource.fields.indexOf(field)).trim()
-    if (kind === 'unique')
-      return this.#make('record', `record:${resource.name}:${check.code}`, finding, (findings) =>
-        findings === 1
-          ? finding.message
-          : `${formatNumber(findings)} records repeat an earlier one: ${finding.message}`,
-      )
+    if (kind === 'unique') return this.#makeRepeat(finding)
     const phrase = PLAIN_PHRASES[kind]
+    const plain = this.#alike.find(field, kind)
+    if (phrase !== undefined && plain !== undefined)
+      return this.#list.make(
+        'column',
+        plain.key,
+        finding,
+        (_, records) => `${plain.names} ${SILENT_KINDS.get(kind)} in ${this.#share(resource, records)}.`,
+        { isSeveral: true },
+      )
     if (phrase !== undefined)
-      return this.#make(
+      return this.#list.make(
         'column',
         `column:${place}:${kind}`,
         finding,
         (findings) => `${field.name} ${phrase} in ${this.#share(resource, findings)}.`,
       )
-    const nature = this.#natureOf(field, value)
+    const nature = this.#naturesOf(field).find(kind, value)
+    const alike = nature && this.#alike.find(field, nature.name)
+    if (nature !== undefined && alike !== undefined) {
+      const describe = (findings: number) =>
+        `${alike.names}: ${formatNumber(findings)} values ${nature.many}.`
+      return this.#list.make('column', alike.key, finding, describe, { fix: nature.fix, isSeveral: true })
+    }
     if (nature !== undefined) {
       const describe = (findings: number) =>
-        `${field.name}: ${this.#share(resource, findings, 'value')} ${nature.phrase}.`
-      return this.#make('column', `column:${place}:${nature.name}`, finding, describe, { fix: nature.fix })
+        `${field.name}: ${this.#share(resource, findings, field)} ${findings === 1 ? nature.one : nature.many}.`
+      return this.#list.make('column', `column:${place}:${nature.name}`, finding, describe, {
+        fix: nature.fix,
+      })
     }
     const { message } = this.#describe(finding)
     const rule = summariseMessage(message)
@@ -371,54 +246,79 @@ export class Causes {
       .replace(/\.$/, '')
     const sentence = (what: string) =>
       `${what}: ${rule.startsWith(field.name) ? rule : `${field.name} ${rule}`}.`
-    if (this.#fields.get(place)?.frequent.has(value) === true)
-      return this.#make(
+    if (this.#fields.get(check)?.frequent.has(value) === true)
+      return this.#list.make(
         'value',
         `value:${place}:${value}`,
         finding,
         () => sentence(`${field.name} ${shorten(value)} is wrong`),
         { value },
       )
-    return this.#make('column', `column:${place}:${kind}`, finding, (findings) =>
+    return this.#list.make('column', `column:${place}:${kind}`, finding, (findings) =>
       sentence(`${field.name} is wrong in ${this.#share(resource, findings)}`),
     )
   }
 
   #findReference(finding: SeenFinding, check: Check, value: string): Building {
-    const count = this.#references.get(check)
-    if (count === undefined) throw new Error(`${check.code} is not a reference`)
-    const { from, key } = count.link
+    const link = this.#keys.linkOf(check)
+    if (link === undefined) throw new Error(`${check.code} is not a reference`)
+    const { from, key } = link
     const names = key.fields.map((field) => from.fields[field]?.name ?? '').join(', ')
     const target = this.#context.definition.resources.find(({ name }) => name === key.resource)
     const file = target?.path ?? key.resource
     const fix = describeCheck(this.#context.definition, from, check).fix
-    const alike = this.#findAlike(check, value)
-    if (alike !== undefined) {
-      const describe = () =>
-        `${names} of ${from.path} is written differently from ${file}, such as ${shorten(value)} instead of ${shorten(alike)}.`
-      return this.#make('column', `column:${from.name}.${names}:alike`, finding, describe, {
-        fix: `Write ${names} exactly as in ${file}: ${shorten(alike)}, not ${shorten(value)}.`,
-        field: names,
-      })
-    }
-    const records = this.#context.recordsOf(from.name)
-    if (count.values.size > MOST_VALUES && count.findings >= records * 0.8) {
+    if (target !== undefined && this.#context.recordsOf(target.name) === 0)
+      return this.#makeEmpty(finding, target)
+    const alike = this.#keys.findAlike(check, value)
+    if (alike !== undefined && target !== undefined)
+      return this.#makeAlike(finding, { from, like: target, names, value, alike })
+    if (this.#keys.failsAsColumn(check)) {
       const describe = () => `${names} of ${from.path}: nearly no value is in ${file}.`
-      return this.#make('column', `column:${from.name}.${names}:reference`, finding, describe, {
+      return this.#list.make('column', `column:${from.name}.${names}:reference`, finding, describe, {
         fix,
         field: names,
       })
     }
-    if (this.#frequentTargets.get(key.resource)?.has(value) === true) {
+    if (this.#keys.isFrequent(key.resource, value)) {
       const describe = () => `${names} ${shorten(value)} is not in ${file}.`
-      return this.#make('reference', `reference:${key.resource}:${value}`, finding, describe, {
+      return this.#list.make('reference', `reference:${key.resource}:${value}`, finding, describe, {
         fix,
         value,
         field: names,
       })
     }
     const describe = () => `Some values of ${names} are not in ${file}, such as ${shorten(value)}.`
-    return this.#make('reference', `reference:${key.resource}`, finding, describe, { fix, field: names })
+    return this.#list.make('reference', `reference:${key.resource}`, finding, describe, { fix, field: names })
+  }
+
+  #makeRepeat(finding: SeenFinding): Building {
+    const { resource, check, message } = finding
+    return this.#list.make('record', `record:${resource.name}:${check.code}`, finding, (findings) =>
+      findings === 1 ? message : `${formatNumber(findings)} records repeat an earlier one: ${message}`,
+    )
+  }
+
+  #makeEmpty(finding: SeenFinding, { name, path }: Resource): Building {
+    const describe = () => `${path} has no records, but other files need them.`
+    return this.#list.make('file', `file:${name}:empty`, { ...finding, field: undefined }, describe, {
+      fix: `Export ${path} again with its records.`,
+    })
+  }
+
+  #makeAlike(finding: SeenFinding, { from, like, names, value, alike }: Misspelling): Building {
+    const file = like.path
+    const describe = () =>
+      `${names} of ${from.path} is written differently from ${file}, such as ${shorten(value)} instead of ${shorten(alike)}.`
+    const shown = { ...finding, field: names }
+    const cause = this.#list.make('column', `column:${from.name}.${names}:alike`, shown, describe, {
+      fix: `Write ${names} exactly as in ${file}: ${shorten(alike)}, not ${shorten(value)}.`,
+    })
+    // The record to correct, even if one that misses it comes first.
+    if (!cause.isInPlace && finding.resource === from) {
+      cause.isInPlace = true
+      cause.example = toExample(shown)
+    }
+    return cause
   }
 
   #findRule(finding: SeenFinding): Building {
@@ -426,97 +326,50 @@ export class Causes {
     const shared = this.#shared.find(finding)
     if (shared === undefined) {
       const code = this.#shared.leaderOf(check)
-      return this.#make('rule', `rule:${code}`, finding, () => message)
+      return this.#list.make('rule', `rule:${code}`, finding, () => message)
     }
     const { field, value } = shared
     const describe = () => `In records with ${field} ${shorten(value)}: ${message}`
-    return this.#make('rule', `rule:${resource.name}.${field}:${value}`, finding, describe, { value, field })
+    return this.#list.make('rule', `rule:${resource.name}.${field}:${value}`, finding, describe, {
+      value,
+      field,
+    })
   }
 
-  #make(
-    kind: CauseKind,
-    name: string,
-    finding: SeenFinding,
-    describe: Building['describe'],
-    more: { fix?: string | undefined; value?: string; field?: string; isAdvised?: boolean } = {},
-  ): Building {
-    const known = this.#causes.get(name)
-    if (known !== undefined) return known
-    const made: Building = {
-      key: toKey(name),
-      number: this.#causes.size,
-      kind,
-      example: toExample(finding),
-      describe,
-      fix: more.isAdvised ? undefined : (more.fix ?? this.#describe(finding).fix),
-      value: more.value,
-      fieldName: more.field ?? finding.field,
-      severity: 'Warning',
-      codes: new Map(),
-      findings: 0,
-      records: 0,
-      learners: 0,
-      lastFile: '',
-      lastRecord: -1,
-    }
-    this.#causes.set(name, made)
-    return made
+  /**
+   * The causes in the order in which to fix them.
+   *
+   * @param countOf of all findings of each check; those that are not kept belong to the largest cause of their check
+   */
+  list(countOf: (check: Check) => number): Cause[] {
+    return this.#list.sort(countOf)
   }
 
   #describe({ resource, check }: SeenFinding): ReturnType<typeof describeCheck> {
     return describeCheck(this.#context.definition, resource, check)
   }
 
-  /** `all 1,500 records`, or `207 of 1,500 records`. */
-  #share({ name }: Resource, findings: number, noun = 'record'): string {
-    const all = this.#context.recordsOf(name)
+  /** `all 1,500 records`, or `207 of 1,500 records`; of a field, values. */
+  #share(resource: Resource, findings: number, field?: Field): string {
+    const noun = field === undefined ? 'record' : 'value'
+    const all =
+      field === undefined
+        ? this.#context.recordsOf(resource.name)
+        : this.#context.valuesOf(resource, resource.fields.indexOf(field))
     const nouns = `${noun}${all === 1 ? '' : 's'}`
     if (findings === all) return all === 1 ? `the only ${noun}` : `all ${formatNumber(all)} ${nouns}`
     return `${formatNumber(findings)} of ${formatNumber(all)} ${nouns}`
   }
 
-  #natureOf(field: Field, value: string): Nature | undefined {
-    let find = this.#natures.get(field)
-    if (find === undefined) {
-      find = compileNature(field)
-      this.#natures.set(field, find)
-    }
-    return find(value)
-  }
-
-  /**
-   * The causes in the order in which to fix them.
-   *
-   * @param counts of all findings of each check; those that are not kept belong to the largest cause of their check
-   */
-  list(countOf: (check: Check) => number): Cause[] {
-    this.#addUncounted(countOf)
-    return [...this.#causes.values()]
-      .sort(
-        (one, other) =>
-          Number(one.severity === 'Warning') - Number(other.severity === 'Warning') ||
-          Number(one.kind === 'rule') - Number(other.kind === 'rule') ||
-          Number(other.kind === 'file') - Number(one.kind === 'file') ||
-          other.records - one.records ||
-          other.findings - one.findings ||
-          (one.key < other.key ? -1 : 1),
-      )
-      .map((cause) => toCause(cause))
-  }
-
-  #addUncounted(countOf: (check: Check) => number): void {
-    const largest = new Map<Check, { cause: Building; count: number; total: number }>()
-    for (const cause of this.#causes.values()) {
-      for (const [check, count] of cause.codes) {
-        const known = largest.get(check)
-        const total = (known?.total ?? 0) + count
-        if (known === undefined || count > known.count) largest.set(check, { cause, count, total })
-        else known.total = total
-      }
-    }
-    for (const [check, { cause, total }] of largest) cause.findings += Math.max(0, countOf(check) - total)
+  #naturesOf(field: Field): FieldNatures {
+    const natures = this.#natures.get(field) ?? new FieldNatures(field)
+    this.#natures.set(field, natures)
+    return natures
   }
 }
+
+/** What to do with a file that is there and cannot be read. */
+const EXPORT_AGAIN = 'Export the file again as CSV in UTF-8, with the names of its columns in the first line.'
 
 /** The kinds of checks whose values say nothing about what is wrong. */
 const PLAIN_PHRASES: Readonly<Record<string, string>> = {
@@ -526,72 +379,39 @@ const PLAIN_PHRASES: Readonly<Record<string, string>> = {
 }
 const PLAIN_KINDS = new Set([...Object.keys(PLAIN_PHRASES), 'unique'])
 
-function toExample({ resource, name, record, line, field, message, cell }: SeenFinding): Cause['example'] {
-  const position = resource.fields.findIndex((each) => each.name === field)
-  const value = position === -1 || record === 0 ? '' : cell(position)
-  return {
-    file: name,
-    line,
-    ...(field !== undefined && { field }),
-    ...(value !== '' && { value: shorten(value) }),
-    description: message,
+/** The only value of a record of several columns that lacks others: a note below the records has no other. */
+function findLoneValue({ resource, cell }: SeenFinding): string | undefined {
+  if (resource.fields.length < LEAST_COLUMNS) return undefined
+  let lone: string | undefined
+  let isIncomplete = false
+  for (const [index, { required }] of resource.fields.entries()) {
+    const value = cell(index).trim()
+    if (value === '') {
+      isIncomplete ||= required
+      continue
+    }
+    if (lone !== undefined) return undefined
+    lone = value
   }
+  return isIncomplete ? lone : undefined
 }
 
-function toCause(cause: Building): Cause {
-  const { key, kind, severity, example, findings, records, learners, fix, value, fieldName } = cause
-  return {
-    key,
-    kind,
-    severity,
-    file: example.file,
-    ...(fieldName !== undefined && { field: fieldName }),
-    ...(value !== undefined && { value: shorten(value) }),
-    codes: [...cause.codes.keys()].map(({ code }) => code).sort(),
-    findings,
-    records,
-    learners,
-    sentence: cause.describe(findings, records),
-    ...(fix !== undefined && { fix }),
-    example,
-  }
-}
-
-/** A key that can be published with each finding: a long value is shortened, and still distinguished from others. */
-function toKey(name: string): string {
-  const shown = showControls(name)
-  return shown.length > MOST_KEY
-    ? cut(shown, MOST_KEY / 2) + hash('sha256', name, 'base64url').slice(0, 22)
-    : shown
-}
-
-function compileNature(field: Field): (value: string) => Nature | undefined {
-  const { pattern, minLength = 0, maxLength = Number.POSITIVE_INFINITY } = field.limits
-  const form = pattern === undefined ? undefined : compilePattern(pattern)
-  const matches = (value: string) =>
-    value.length >= minLength && value.length <= maxLength && (form === undefined || form.test(value))
-  return (value) => findNature(field, value, matches)
-}
+/** With fewer columns, a record with one value is no note. */
+const LEAST_COLUMNS = 4
 
 function fieldOf({ fields }: Resource, check: Check): Field | undefined {
   return fields.find(({ checks }) => checks[check.kind] === check)
 }
 
-function readKey(cell: (field: number) => string, fields: readonly number[]): string {
-  const parts = fields.map((field) => cell(field).trim())
-  return parts.includes('') ? '' : parts.join(' ')
-}
-
-function increment<Key>(counts: Map<Key, number>, key: Key): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
-}
-
-function chooseFrequent(counts: ReadonlyMap<string, number>, least: number, most: number): Set<string> {
-  const frequent = [...counts].filter(([, count]) => count >= least)
-  frequent.sort(([one, first], [other, second]) => second - first || (one < other ? -1 : 1))
-  return new Set(frequent.slice(0, most).map(([value]) => value))
-}
-
-function shorten(value: string): string {
-  return value.length > 60 ? `${value.slice(0, 60).toWellFormed()}…` : value
+/** The most frequent values, as long as each is a large part of what those before it leave. */
+function chooseDominant(counts: ReadonlyMap<string, number>): Set<string> {
+  const sorted = [...counts].sort(([one, first], [other, second]) => second - first || (one < other ? -1 : 1))
+  let rest = sorted.reduce((sum, [, count]) => sum + count, 0)
+  const dominant = new Set<string>()
+  for (const [value, count] of sorted) {
+    if (count < LEAST_OF_VALUE || count < rest * SHARE_OF_VALUE) break
+    dominant.add(value)
+    rest -= count
+  }
+  return dominant
 }

@@ -8,6 +8,7 @@ import type { Columns } from './columns.ts'
 import { compileField, type FieldCheck } from './field-checks.ts'
 import type { Found } from './found.ts'
 import { NumberList } from './interner.ts'
+import { Offsets } from './offsets.ts'
 import type { OpenFile } from './read-file.ts'
 import {
   compileCondition,
@@ -23,16 +24,24 @@ import { type UndecidedCounts, Unknown } from './unknown.ts'
 /** The positions of a file's records, and the faults of unreadable ones. */
 export class RecordIndex {
   /** Offsets by record number from 1; entry 0 is that of the header. */
-  readonly offsets = new NumberList()
+  readonly offsets = new Offsets()
   /** Line numbers, which differ from record numbers only after empty lines and quoted line breaks. */
   readonly #lines = new NumberList()
   readonly #linesFrom: NumberList = new NumberList()
   #shift = 1
   /** The fault of a record that cannot be read. */
   readonly faults = new Map<number, string>()
+  /** All rows below the header, also those that are no records. */
   count = 0
+  /** Rows that are no records, such as empty ones. */
+  noRecords = 0
+  /** Records that cannot be read. */
+  broken = 0
+  /** The cells without a value of each field, in the records that can be read. */
+  readonly empty: number[]
 
-  constructor(headerOffset: number | undefined, firstLine: number) {
+  constructor(headerOffset: number | undefined, firstLine: number, fields: number) {
+    this.empty = new Array(fields).fill(0)
     this.offsets.push(headerOffset ?? 0)
     this.#shift = firstLine - 1
     this.#linesFrom.push(0)
@@ -84,7 +93,8 @@ const MOST_FAULT_TEXTS = 100_000
 export function checkResource(run: ResourceRun): RecordIndex {
   const { resource, file, found, position, steps, store } = run
   const { reader, columns } = file
-  const index = new RecordIndex(file.headerOffset, file.format.kind === 'csv' ? reader.line + 1 : 1)
+  const firstLine = file.format.kind === 'csv' ? reader.line + 1 : 1
+  const index = new RecordIndex(file.headerOffset, firstLine, resource.fields.length)
   const recordFault = position(resource.recordCheck)
   const { cells } = reader
   const { positions } = columns
@@ -94,10 +104,12 @@ export function checkResource(run: ResourceRun): RecordIndex {
   })
   const { format } = file
   const names = resource.fields.map(({ name }) => name)
-  const readCells = () =>
-    format.kind === 'csv' ? readBroken(reader, format.separator) : readBrokenJson(reader, names)
+  const readRecord = () =>
+    format.kind === 'csv'
+      ? readBroken(reader, format.separator, columns.width)
+      : readBrokenJson(reader, names)
   const readValues = compileBroken(resource)
-  const { fieldChecks, recordTests, setRecord } = compileChecks(run, unknown)
+  const { fieldChecks, recordTests, setRecord } = compileChecks(run, unknown, index.empty)
   const count = fieldChecks.length
   const isTable = format.kind === 'csv'
   const values: string[] = new Array(count).fill('')
@@ -106,12 +118,17 @@ export function checkResource(run: ResourceRun): RecordIndex {
     const fault = reader.fault ?? describeCells(reader, file.columns, isTable)
     unknown.clear()
     if (fault !== undefined) {
-      if (index.faults.size < MOST_FAULT_TEXTS) index.faults.set(record, fault)
+      const broken = NO_RECORDS.has(fault) ? undefined : readRecord()
+      if (index.faults.size < MOST_FAULT_TEXTS) index.faults.set(record, broken?.form ?? fault)
       if (recordFault !== -1) found.add(recordFault, record)
-      if (NO_RECORDS.has(fault)) continue
+      if (broken === undefined) {
+        index.noRecords++
+        continue
+      }
+      index.broken++
       // What the record would say about others is unknown, but it may be the one that they mean.
       values.fill('')
-      unknown.markAll(readCells())
+      unknown.markAll(broken.cells)
       for (let step = 0; step < steps.length; step++) (steps[step] as RecordStep)(values, record, unknown)
       store?.(record, readValues(unknown.cellOf), unknown)
       continue
@@ -157,6 +174,7 @@ interface NeedyTest {
 function compileChecks(
   { resource, file, found, parameters, position, isInForce }: ResourceRun,
   unknown: Unknown,
+  empty: number[],
 ): {
   fieldChecks: FieldCheck[]
   recordTests: NeedyTest[]
@@ -171,6 +189,9 @@ function compileChecks(
       isInForce: (kind) => isInForce(field.checks[kind]),
       report,
       conceal: () => unknown.mark(index),
+      countEmpty: () => {
+        empty[index] = (empty[index] ?? 0) + 1
+      },
       asOf: parameters.asOf,
     }),
   )

@@ -1,5 +1,5 @@
 import { formatNumber } from '../../../foundation/text/format-number.ts'
-import { suggest } from '../../../foundation/text/suggest.ts'
+import { didYouMean, findSimilar, suggest } from '../../../foundation/text/suggest.ts'
 import { trimName } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 
@@ -53,11 +53,21 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   const positions = resource.fields.map(({ name }) => first.get(name) ?? -1)
   const missing = new Set<number>()
   const comparable = unknown.slice(0, COMPARED)
-  for (const [index, { name, mayBeAbsent }] of resource.fields.entries()) {
-    if (positions[index] !== -1 || mayBeAbsent) continue
-    missing.add(index)
-    if (resource.missingColumns) continue
-    faults.push({ field: name, message: `The column ${name} is missing${suggest(name, comparable)}.` })
+  /** The unknown columns that are probably missing ones, whose only fault is then their name. */
+  const misnamed = new Set<string>()
+  for (const [index, { mayBeAbsent }] of resource.fields.entries())
+    if (positions[index] === -1 && !mayBeAbsent) missing.add(index)
+  if (!resource.missingColumns) {
+    for (const index of missing) {
+      const name = resource.fields[index]?.name ?? ''
+      const isOnly = missing.size === 1 && comparable.length === 1 && !resource.unknownColumns
+      const meant = isOnly
+        ? comparable[0]
+        : (findSimilar(name, comparable) ?? findMeant(resource.fields, index, missing, comparable))
+      if (meant !== undefined) misnamed.add(meant)
+      const hint = meant === undefined ? '' : didYouMean(show(meant))
+      faults.push({ field: name, message: `The column ${name} is missing${hint}.` })
+    }
   }
   const found = positions.filter((position) => position !== -1)
   if (resource.orderedColumns && found.some((position, index) => position < (found[index - 1] ?? 0))) {
@@ -76,13 +86,14 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
     const places = listFirst(repeated, ({ name, column }) => `${show(name)} (column ${column})`)
     faults.push({ message: `${countColumns(repeated)} repeat the name of an earlier one: ${places}.` })
   }
-  if (!resource.unknownColumns && unknown.length > 0) {
+  const others = unknown.filter((name) => !misnamed.has(name))
+  if (!resource.unknownColumns && others.length > 0) {
     const free = [...known].filter((name) => !first.has(name))
-    const [only = ''] = unknown
+    const [only = ''] = others
     const message =
-      unknown.length === 1
+      others.length === 1
         ? `The column ${show(only)} is unknown${suggest(only, free)}.`
-        : `${countColumns(unknown)} are unknown: ${listFirst(unknown, (name) => show(name) + suggest(name, free))}.`
+        : `${countColumns(others)} are unknown: ${listFirst(others, (name) => show(name) + suggest(name, free))}.`
     faults.push({ message })
   }
   return { positions, header, width: cells.length, faults, notes, missing }
@@ -118,6 +129,34 @@ function findRespelt(
   })
 }
 
+/** The only unknown column that has the title of a missing field, or a part of its name and of no other one's. */
+function findMeant(
+  fields: Resource['fields'],
+  index: number,
+  missing: ReadonlySet<number>,
+  unknown: readonly string[],
+): string | undefined {
+  const nameOf = (field: number) => plainName(fields[field]?.name ?? '')
+  const meant = unknown.filter((cell) => {
+    const plain = plainName(cell)
+    if (plain === plainName(fields[index]?.title ?? '')) return true
+    const named = plain.length < LEAST_PART ? [] : [...missing].filter((each) => nameOf(each).includes(plain))
+    return named.length === 1 && named[0] === index
+  })
+  return meant.length === 1 ? meant[0] : undefined
+}
+
+/** What to do about a fault of the header, by the message of `mapColumns`. */
+export function adviseOnHeader(message: string): string {
+  if (message.startsWith('The columns must be in the order')) return 'Put the columns in this order.'
+  if (message.includes(' is missing (did you mean '))
+    return 'Rename the column if it is this one; otherwise add the missing one.'
+  if (message.includes(' is missing')) return 'Add the column, or export the file with it.'
+  if (message.includes(' no name')) return 'Delete what has no name, or name it as the definition does.'
+  if (message.includes(' repeat')) return 'Keep one column of each name, and delete or rename the others.'
+  return 'Delete what the definition does not have, or name it as the definition does.'
+}
+
 /** A name without its case and without what separates its words. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[\s_-]+/g, '')
@@ -128,6 +167,8 @@ const NAMED = 5
 const COUNTED = 1000
 /** The unknown names that are compared with those of missing columns. */
 const COMPARED = 1000
+/** The fewest letters of a part of a name that say which one it is. */
+const LEAST_PART = 4
 
 function countColumns({ length }: readonly unknown[]): string {
   return length > COUNTED ? `More than ${formatNumber(COUNTED)} columns` : `${length} columns`

@@ -20,6 +20,8 @@ export interface FieldContext {
   readonly report: Report
   /** Called if the value is unknown: it cannot be read, or fails one of these checks. */
   readonly conceal: () => void
+  /** Called for each cell without a value. */
+  readonly countEmpty?: () => void
   readonly asOf: string
 }
 
@@ -29,7 +31,7 @@ export interface FieldContext {
  */
 export function compileField(
   field: Field,
-  { at, isInForce, report, conceal, asOf }: FieldContext,
+  { at, isInForce, report, conceal, countEmpty = () => undefined, asOf }: FieldContext,
 ): FieldCheck {
   const { read } = compileValues(field)
   const required = field.required ? at('required') : -1
@@ -59,6 +61,7 @@ export function compileField(
       }
     }
     if (value === '' ? !emptyIsValue : hasMissing && missing.has(value)) {
+      countEmpty()
       if (required !== -1) report(required)
       if (needsValue) conceal()
       return ''

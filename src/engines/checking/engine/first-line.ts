@@ -59,6 +59,7 @@ export function describeOtherHeader(
 interface Other {
   readonly found: number
   readonly name: string
+  readonly path: string
 }
 
 /**
@@ -75,13 +76,13 @@ function compareColumns(
   let other: Other | undefined
   for (const each of all) {
     const found = countColumns(readCells(each), each)
-    if (found > (other?.found ?? own)) other = { found, name: each.name }
+    if (found > (other?.found ?? own)) other = { found, name: each.name, path: each.path }
   }
   return { own, other }
 }
 
-function describeOther(own: number, resource: Resource, { found, name }: Other): string {
-  return `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${found} of ${name}. Is this the file ${name}?`
+function describeOther(own: number, resource: Resource, { found, name, path }: Other): string {
+  return `The first line has ${own === 0 ? 'no column' : `${own} of the columns`} of ${resource.name}, and ${found} of ${name}. Is this the file ${name}? If so, rename it to ${path}.`
 }
 
 function splitLine(line: string, { fields, dialect }: Resource): readonly string[] {

@@ -1,4 +1,9 @@
-import { hashPair, hashText } from '../../../foundation/text/seeded-hash.ts'
+import { hashLatin1, hashPair, hashText } from '../../../foundation/text/seeded-hash.ts'
+
+/** How much larger a list becomes when it is full: twice as large would often be half empty. */
+const GROWTH = 1.25
+/** A table grows once so much of it is taken. */
+const FULL = 0.75
 
 const BEYOND_LATIN1 = /[^\0-\xff]/
 
@@ -9,7 +14,8 @@ const BEYOND_LATIN1 = /[^\0-\xff]/
 export class Interner {
   size = 0
   #slots = new Int32Array(1 << 12).fill(-1)
-  #hashes = new Int32Array(1 << 11)
+  /** A byte of each text's hash, so that few others are compared with it. */
+  #tags = new Uint8Array(1 << 11)
   #ends = new Uint32Array(1 << 11)
   #bytes = new Uint8Array(1 << 15)
   #used = 0
@@ -23,14 +29,19 @@ export class Interner {
     for (;;) {
       const id = this.#slots[slot] as number
       if (id === -1) break
-      if (this.#hashes[id] === hash && this.#equals(id, text)) return id
+      if (this.#tags[id] === hash >>> 24 && this.#equals(id, text)) return id
       slot = (slot + 1) & mask
     }
     if (BEYOND_LATIN1.test(text)) return this.#internOther(text)
     const id = this.#append(text, hash)
     this.#slots[slot] = id
-    if (this.size * 2 > this.#slots.length) this.#grow()
+    if (this.size > this.#slots.length * FULL) this.#grow()
     return id
+  }
+
+  /** Frees its memory; it must not be used afterwards. */
+  close(): void {
+    for (const numbers of [this.#slots, this.#tags, this.#ends, this.#bytes]) free(numbers)
   }
 
   #internOther(text: string): number {
@@ -43,7 +54,7 @@ export class Interner {
 
   #equals(id: number, text: string): boolean {
     const end = this.#ends[id] as number
-    let at = id === 0 ? 0 : (this.#ends[id - 1] as number)
+    let at = this.#startOf(id)
     if (end - at !== text.length) return false
     for (let index = 0; index < text.length; index++) {
       if (this.#bytes[at++] !== text.charCodeAt(index)) return false
@@ -51,17 +62,21 @@ export class Interner {
     return true
   }
 
+  #startOf(id: number): number {
+    return id === 0 ? 0 : (this.#ends[id - 1] as number)
+  }
+
   #append(text: string, hash: number): number {
     const id = this.size++
-    if (id === this.#hashes.length) {
-      this.#hashes = enlarge(this.#hashes, new Int32Array(id * 2))
-      this.#ends = enlarge(this.#ends, new Uint32Array(id * 2))
+    if (id === this.#tags.length) {
+      this.#tags = new Uint8Array(enlarge(this.#tags, id * GROWTH))
+      this.#ends = new Uint32Array(enlarge(this.#ends, id * GROWTH))
     }
-    while (this.#used + text.length > this.#bytes.length) {
-      this.#bytes = enlarge(this.#bytes, new Uint8Array(this.#bytes.length * 2))
+    if (this.#used + text.length > this.#bytes.length) {
+      this.#bytes = new Uint8Array(enlarge(this.#bytes, this.#bytes.length * GROWTH + text.length))
     }
     for (let index = 0; index < text.length; index++) this.#bytes[this.#used++] = text.charCodeAt(index)
-    this.#hashes[id] = hash
+    this.#tags[id] = hash >>> 24
     this.#ends[id] = this.#used
     return id
   }
@@ -71,10 +86,11 @@ export class Interner {
     const mask = slots.length - 1
     for (const id of this.#slots) {
       if (id === -1) continue
-      let slot = (this.#hashes[id] as number) & mask
+      let slot = hashLatin1(this.#bytes, this.#startOf(id), this.#ends[id] as number) & mask
       while (slots[slot] !== -1) slot = (slot + 1) & mask
       slots[slot] = id
     }
+    free(this.#slots)
     this.#slots = slots
   }
 }
@@ -93,8 +109,8 @@ export class PairTable {
     if (known !== -1) return known
     const id = this.size++
     if (id === this.#first.length) {
-      this.#first = enlarge(this.#first, new Int32Array(id * 2))
-      this.#second = enlarge(this.#second, new Int32Array(id * 2))
+      this.#first = new Int32Array(enlarge(this.#first, id * GROWTH))
+      this.#second = new Int32Array(enlarge(this.#second, id * GROWTH))
     }
     this.#first[id] = first
     this.#second[id] = second
@@ -133,7 +149,7 @@ export class TupleTable {
   readonly #width: number
   #slots = new Int32Array(1 << 12).fill(-1)
   /** The numbers of all lists, one list after the other. */
-  #numbers: Int32Array
+  #numbers: Int32Array<ArrayBuffer>
 
   constructor(width: number) {
     this.#width = width
@@ -150,7 +166,7 @@ export class TupleTable {
     }
     const id = this.size++
     const at = id * this.#width
-    if (at === this.#numbers.length) this.#numbers = enlarge(this.#numbers, new Int32Array(at * 2))
+    if (at === this.#numbers.length) this.#numbers = new Int32Array(enlarge(this.#numbers, at * 2))
     for (let index = 0; index < this.#width; index++) this.#numbers[at + index] = tuple[index] as number
     this.#slots[slot] = id
     return id
@@ -189,9 +205,11 @@ export class NumberLinks {
 
   add(number: number, other: number): void {
     if (number >= this.#first.length) {
-      const first = new Int32Array(Math.max(number + 1, this.#first.length * 2)).fill(NONE)
-      first.set(this.#first)
-      this.#first = first
+      const { length } = this.#first
+      this.#first = new Int32Array(enlarge(this.#first, Math.max(number + 1, length * GROWTH))).fill(
+        NONE,
+        length,
+      )
     }
     const first = this.#first[number] as number
     if (first === NONE) this.#first[number] = other
@@ -219,7 +237,7 @@ export class NumberSet {
   /** Returns whether the number is new. */
   add(number: number): boolean {
     const at = number >> 3
-    while (at >= this.#bits.length) this.#bits = enlarge(this.#bits, new Uint8Array(this.#bits.length * 2))
+    while (at >= this.#bits.length) this.#bits = new Uint8Array(enlarge(this.#bits, this.#bits.length * 2))
     const bit = 1 << (number & 7)
     const before = this.#bits[at] as number
     if ((before & bit) !== 0) return false
@@ -231,12 +249,18 @@ export class NumberSet {
 /** A list of numbers that grows without copying its content. */
 export class NumberList {
   size = 0
-  readonly #blocks: Float64Array[] = []
+  readonly #blocks: (Float64Array | Int32Array)[] = []
+  readonly #Block: Float64ArrayConstructor | Int32ArrayConstructor
+
+  /** @param Block `Int32Array` for whole numbers of 32 bits, which then take half the memory */
+  constructor(Block: Float64ArrayConstructor | Int32ArrayConstructor = Float64Array) {
+    this.#Block = Block
+  }
 
   push(number: number): void {
     const at = this.size & 0xffff
-    if (at === 0) this.#blocks.push(new Float64Array(1 << 16))
-    const block = this.#blocks[this.#blocks.length - 1] as Float64Array
+    if (at === 0) this.#blocks.push(new this.#Block(1 << 16))
+    const block = this.#blocks[this.#blocks.length - 1] as Float64Array | Int32Array
     block[at] = number
     this.size++
   }
@@ -246,7 +270,14 @@ export class NumberList {
   }
 }
 
-function enlarge<T extends Int32Array | Uint32Array | Uint8Array>(from: T, to: T): T {
-  to.set(from)
-  return to
+type Numbers = Int32Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>
+
+/** Moves numbers to a longer buffer, with zeros at the end. The memory of the old one is free at once. */
+function enlarge(numbers: Numbers, length: number): ArrayBuffer {
+  return numbers.buffer.transfer(Math.ceil(length) * numbers.BYTES_PER_ELEMENT)
+}
+
+/** Frees the memory of numbers at once: V8 collects it late, because the numbers are outside its heap. */
+export function free(numbers: Numbers): void {
+  numbers.buffer.transfer(0)
 }

@@ -1,17 +1,26 @@
 import type { Definition, Resource } from '../definition/definition.ts'
 import { Interner, NumberLinks, NumberSet, PairTable, TupleTable } from './interner.ts'
+import { toPlainForm } from './plain-form.ts'
 import type { Values } from './record-checks.ts'
 import { compileValues } from './values.ts'
 
 /** Returns the number of a record's key, or -1 if a part of it is empty. */
 export type KeyReader = (values: Values) => number
 
-/** Numbers the keys of all files: equal keys have the same number, whatever their file. */
+/**
+ * Numbers the keys of all files: equal keys of fields that refer to each other have the same number, whatever their file.
+ * Fields that are never compared have numbers of their own, so that the tables by number of a small file stay small.
+ */
 export class KeySpace {
-  readonly #texts = new Interner()
+  readonly #groupOf: (field: string) => string
+  readonly #texts = new Map<string, Interner>()
   readonly #pairs = new PairTable()
   readonly #tuples = new Map<number, TupleTable>()
   readonly #readers = new Map<string, KeyReader>()
+
+  constructor(definition: Definition) {
+    this.#groupOf = groupFields(definition)
+  }
 
   /** Compiles a reader for a key over some fields of a resource. */
   compile(resource: Resource, fields: readonly number[]): KeyReader {
@@ -27,35 +36,63 @@ export class KeySpace {
       }
     }
     const table = this.#tuplesOf(readers.length)
-    const tuple = new Int32Array(readers.length)
+    const readParts = this.compileParts(resource, fields)
+    return (values) => {
+      const parts = readParts(values)
+      return parts === undefined ? -1 : table.intern(parts)
+    }
+  }
+
+  /**
+   * Compiles a reader for the numbers of the parts of a key: `undefined` if one is empty. The next key overwrites what it
+   * returns.
+   */
+  compileParts(resource: Resource, fields: readonly number[]): (values: Values) => Int32Array | undefined {
+    const readers = fields.map((field) => this.#readerOf(resource, field))
+    const parts = new Int32Array(readers.length)
     return (values) => {
       for (let index = 0; index < readers.length; index++) {
         const part = (readers[index] as KeyReader)(values)
-        if (part === -1) return -1
-        tuple[index] = part
+        if (part === -1) return undefined
+        parts[index] = part
       }
-      return table.intern(tuple)
+      return parts
     }
   }
 
   /** One reader for each field: most fields belong to several keys, and often equal the previous record's. */
   #readerOf(resource: Resource, field: number): KeyReader {
-    const name = `${resource.name}\n${field}`
+    const name = nameField(resource.name, field)
     const known = this.#readers.get(name)
     if (known !== undefined) return known
     const definition = resource.fields[field]
     const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
+    const texts = this.#textsOf(this.#groupOf(name))
     let last = ''
     let lastNumber = -1
     const reader: KeyReader = (values) => {
       const value = values[field] as string
       if (value === last) return lastNumber
       last = value
-      lastNumber = value === '' ? -1 : this.#texts.intern(toKey(value))
+      lastNumber = value === '' ? -1 : texts.intern(toKey(value))
       return lastNumber
     }
     this.#readers.set(name, reader)
     return reader
+  }
+
+  /** Frees the memory of the texts of all keys; no key can be read afterwards. */
+  close(): void {
+    for (const texts of this.#texts.values()) texts.close()
+  }
+
+  #textsOf(group: string): Interner {
+    let texts = this.#texts.get(group)
+    if (texts === undefined) {
+      texts = new Interner()
+      this.#texts.set(group, texts)
+    }
+    return texts
   }
 
   #tuplesOf(width: number): TupleTable {
@@ -66,6 +103,39 @@ export class KeySpace {
     }
     return table
   }
+}
+
+/** What keys that are probably the same have in common; empty if a part has no letter or digit. */
+export function toForm(parts: readonly string[]): string {
+  const forms = parts.map(toPlainForm)
+  return forms.includes('') ? '' : forms.join('\n')
+}
+
+const nameField = (resource: string, field: number) => `${resource}\n${field}`
+
+/** Returns the group of each field: those that references compare, directly or through others, are in the same one. */
+function groupFields({ resources }: Definition): (field: string) => string {
+  const parents = new Map<string, string>()
+  const groupOf = (field: string): string => {
+    const parent = parents.get(field)
+    return parent === undefined ? field : groupOf(parent)
+  }
+  const join = (one: string, fields: readonly number[], other: string, references: readonly number[]) => {
+    for (const [index, field] of fields.entries()) {
+      const [from, to] = [groupOf(nameField(one, field)), groupOf(nameField(other, references[index] ?? -1))]
+      if (from !== to) parents.set(from, to)
+    }
+  }
+  for (const { name, foreignKeys, recordChecks } of resources) {
+    for (const { fields, resource, references, matches } of foreignKeys) {
+      join(name, fields, resource, references)
+      for (const { field, reference } of matches) join(name, [field], resource, [reference])
+    }
+    for (const check of recordChecks)
+      if (check.kind === 'referenced')
+        for (const by of check.by) join(name, check.fields, by.resource, by.fields)
+  }
+  return groupOf
 }
 
 /** The keys of a referenced file, and the values that must match them. */

@@ -1,12 +1,20 @@
-import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { count, formatNumber } from '../../../foundation/text/format-number.ts'
 import { quote } from '../../../foundation/text/quote.ts'
 import { PLACEHOLDER } from '../definition/check-info.ts'
 import type { Check, Field, Resource } from '../definition/definition.ts'
 import { compilePattern } from '../definition/pattern.ts'
-import { describeKind, describeLength, describePermitted, describeRange, describeType } from '../explain.ts'
+import {
+  describeKind,
+  describeLength,
+  describePermitted,
+  describeRange,
+  describeType,
+  unitOf,
+} from '../explain.ts'
 import type { Parameters } from '../parameters.ts'
 import { permittedOn } from './field-checks.ts'
 import type { Extras } from './found.ts'
+import { addZeros, FieldNatures } from './natures.ts'
 import { compileSpread } from './spread.ts'
 import { compileValues } from './values.ts'
 
@@ -99,14 +107,20 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
       return (value) => `is ${quote(value)}, but must be empty in this record.`
     case 'spaces':
       return (value) => `is ${quote(value)}, with spaces at ${describeEnds(value)}.`
-    case 'type':
-      return (value) => `is ${quote(value)}, but must be ${describeType(field)}.${hintType(value, field)}`
+    case 'type': {
+      const natures = new FieldNatures(field)
+      return (value) => {
+        const { fix = '', hint = fix } = natures.find('type', value) ?? {}
+        return `is ${quote(value)}, but must be ${describeType(field)}.${hint === '' ? '' : ` ${hint}`}`
+      }
+    }
     case 'length': {
-      const unit = field.type === 'list' ? 'values' : 'characters'
-      const count = (value: string) =>
+      const sizeOf = (value: string) =>
         field.type === 'list' ? value.split(field.delimiter).length : [...value].length
-      return (value) =>
-        `has ${formatNumber(count(value))} ${unit}, but must have ${describeLength(field.limits)}.`
+      return (value) => {
+        const size = sizeOf(value)
+        return `has ${formatNumber(size)} ${unitOf(field, size)}, but must have ${describeLength(field.limits)}.`
+      }
     }
     case 'pattern': {
       const form = compilePattern(field.limits.pattern ?? '')
@@ -116,7 +130,8 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
     case 'range':
       return (value) => `is ${quote(value)}, but must be ${describeRange(field.limits)}.`
     case 'decimals':
-      return (value) => `is ${quote(value)}, but must have at most ${field.decimals} decimal places.`
+      return (value) =>
+        `is ${quote(value)}, but must have at most ${count(field.decimals ?? 0, 'decimal place')}.`
     case 'enum': {
       const permitted = permittedOn(field, parameters.asOf) ?? new Set<string>()
       const expected = describePermitted(field)
@@ -147,34 +162,11 @@ function describeEnds(value: string): string {
 }
 
 function hintZeros(value: string, fits: (value: string) => boolean): string {
-  if (!/^\d+$/.test(value)) return ''
-  for (let zeros = 1; zeros <= 9; zeros++) {
-    const full = '0'.repeat(zeros) + value
-    if (fits(full)) return ` Write ${full}: spreadsheets remove leading zeros.`
-  }
-  return ''
+  const code = addZeros(value, fits)
+  return code === undefined ? '' : ` Write ${code}: spreadsheets remove leading zeros.`
 }
 
 function hintCase(value: string, permitted: ReadonlySet<string>): string {
   const other = [value.toUpperCase(), value.toLowerCase()].find((each) => permitted.has(each))
   return other === undefined ? '' : ` Write ${other}.`
-}
-
-function hintType(value: string, { type }: Field): string {
-  if (type === 'date') {
-    const [, day = '', month = '', year] = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})/.exec(value) ?? []
-    if (year !== undefined && Number(month) <= 12)
-      return ` Write ${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')} if the day comes first.`
-    if (/^\d{4}-\d{2}-\d{2}[T ]/.test(value)) return ' Leave out the time.'
-    if (/^\d{4}-\d{2}-\d{2}$/.test(value)) return ' The calendar has no such day.'
-  }
-  if (type === 'number' || type === 'integer') {
-    if (/^-?\d+,\d+$/.test(value) && !/^-?\d{1,3},\d{3}$/.test(value))
-      return ' Use a point as the decimal separator.'
-    if (/^[-$ ]*\d{1,3}(,\d{3})+(\.\d+)?$/.test(value)) return ' Leave out thousands separators.'
-    if (/^\$/.test(value)) return ' Leave out the currency.'
-    if (/^-?\d+(\.\d+)?[eE][+-]?\d+$/.test(value)) return ' Write all digits, without an exponent.'
-    if (type === 'integer' && /^-?\d+\.0*$/.test(value)) return ' Leave out the decimal places.'
-  }
-  return ''
 }

@@ -1,116 +1,457 @@
+import { quote } from '../../../foundation/text/quote.ts'
 import { isSpreadsheetError } from '../../records/index.ts'
-import type { Field, PermittedValue } from '../definition/definition.ts'
-import { toPlainForm } from './plain-form.ts'
+import type { Field } from '../definition/definition.ts'
+import { describeType } from '../explain.ts'
+import { isDate } from '../parameters.ts'
+import { compileField } from './field-checks.ts'
+import { compileMoment, showMoment } from './moments.ts'
 
 /** What programs and habits do to the values of a whole column. */
-export interface Nature {
+interface Nature {
   readonly name: string
-  /** The end of a sentence that starts with values, such as `are written day/month/year`. */
-  readonly phrase: string
+  /** The end of a sentence that starts with several values, such as `have a decimal comma`. */
+  readonly many: string
+  /** The same for one value. */
+  readonly one: string
   readonly fix: string
+  /** The advice for a single value, where it differs from that for a column. */
+  readonly hint?: string
 }
 
-const DATES: readonly [RegExp, Nature][] = [
-  [
-    /^\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}$/,
-    {
-      name: 'day-month-year',
-      phrase: 'are not written year-month-day',
-      fix: 'Write dates as year-month-day, such as 2025-02-17.',
-    },
-  ],
-  [
-    /^\d{4}-\d{2}-\d{2}[T ]/,
-    { name: 'time', phrase: 'have a time behind the date', fix: 'Leave out the time.' },
-  ],
-  [
-    /^\d{5}$/,
-    {
-      name: 'serial-number',
-      phrase: 'are numbers of days, as a spreadsheet stores dates',
-      fix: 'Format the column as a date such as 2025-02-17, and export the file again.',
-    },
-  ],
-]
+/** Fewer values prove nothing about a column: they may be slips. */
+export const LEAST_VALUES = 3
+/** The least share of a column's values, for the same reason. */
+const LEAST_SHARE = 0.1
 
-const NUMBERS: readonly [RegExp, Nature][] = [
-  [
-    /^-?\d{1,3}(,\d{3})+(\.\d+)?$/,
-    {
-      name: 'thousands',
-      phrase: 'have thousands separators',
-      fix: 'Leave out thousands separators.',
+/** Whether enough values of a column have a form to say that the column has it. */
+export function isColumn(count: number, values: number): boolean {
+  return count >= LEAST_VALUES && count >= values * LEAST_SHARE
+}
+
+export const DECIMAL_COMMA = /^-?\d+,\d+$/
+/** A comma that can be no separator of thousands. */
+const SURELY_DECIMAL = /^-?(?:0\d*,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))$/
+
+/** A number with a comma before its decimals and points between its thousands. */
+const BOTH_MARKS = /^-?\d{1,3}(?:\.\d{3})+,\d+$/
+
+/** Collects what the values of a column, together, say about their commas. */
+export class CommaEvidence {
+  #values = 0
+  #points = 0
+  #decimals = 0
+  #others = 0
+  /** Whether a number has both marks, such as `1.234,50`. */
+  hasBoth = false
+
+  add(value: string): void {
+    this.#values++
+    if (value.includes('.')) this.#points++
+    if (BOTH_MARKS.test(value)) this.hasBoth = true
+    if (SURELY_DECIMAL.test(value)) this.#decimals++
+    else if (value.includes(',') && !DECIMAL_COMMA.test(value)) this.#others++
+  }
+
+  /** What the commas separate; `undefined` if that is not certain. */
+  decide(): 'decimals' | 'thousands' | undefined {
+    if (this.#points + this.#others > 0) return this.#decimals === 0 ? 'thousands' : undefined
+    return isColumn(this.#decimals, this.#values) ? 'decimals' : undefined
+  }
+}
+
+/** Compiles whether a value passes those checks of a field that are in force. */
+export function compileTest(
+  field: Field,
+  isInForce: (kind: string) => boolean,
+  asOf: string,
+): (value: string) => boolean {
+  let failed = false
+  const check = compileField(field, {
+    at: () => -1,
+    isInForce,
+    report: () => undefined,
+    conceal: () => {
+      failed = true
     },
-  ],
-  [
-    /^-?\d+,\d+$/,
-    {
-      name: 'decimal-comma',
-      phrase: 'have a decimal comma',
-      fix: 'Use a point as the decimal separator.',
-    },
-  ],
-  [/^-?[$€£] ?\d/, { name: 'currency', phrase: 'have a sign of a currency', fix: 'Leave out the currency.' }],
-  [
-    /^-?\d+(\.\d+)?[eE][+-]?\d+$/,
-    {
-      name: 'exponent',
-      phrase: 'have an exponent',
-      fix: 'Format the column as numbers with all digits, and export the file again.',
-    },
-  ],
-  [
-    /^-?\d+\.0+$/,
-    { name: 'decimal-places', phrase: 'have decimal places', fix: 'Leave out the decimal places.' },
-  ],
-]
+    asOf,
+  })
+  return (value) => {
+    failed = false
+    check(value)
+    return !failed
+  }
+}
+
+/** The code that a number is without its leading zeros, if there is one. */
+export function addZeros(value: string, isCode: (value: string) => boolean): string | undefined {
+  if (!/^\d+$/.test(value)) return undefined
+  for (let zeros = 1; zeros <= 9; zeros++) {
+    const code = '0'.repeat(zeros) + value
+    if (isCode(code)) return code
+  }
+  return undefined
+}
 
 const SPREADSHEET_ERROR: Nature = {
   name: 'spreadsheet-error',
-  phrase: 'are errors of a spreadsheet',
+  many: 'are errors of a spreadsheet',
+  one: 'is an error of a spreadsheet',
   fix: 'Correct the formula in the spreadsheet, or enter the value.',
+}
+const OPTIONAL_ERROR: Nature = {
+  ...SPREADSHEET_ERROR,
+  fix: `${SPREADSHEET_ERROR.fix} Leave the cell empty if there is none.`,
+}
+const NARROW: Nature = {
+  name: 'narrow-column',
+  many: 'are lost, because a column of a spreadsheet was too narrow for them',
+  one: 'is lost, because a column of a spreadsheet was too narrow for it',
+  fix: 'Widen the column in the spreadsheet, and export the file again.',
+}
+const NO_VALUE: Nature = {
+  name: 'no-value',
+  many: 'are words that programs write for no value',
+  one: 'is a word that programs write for no value',
+  fix: 'Enter the value.',
+}
+const OPTIONAL_NO_VALUE: Nature = { ...NO_VALUE, fix: 'Leave the cell empty.' }
+const INVISIBLE: Nature = {
+  name: 'invisible',
+  many: 'have an invisible character',
+  one: 'has an invisible character',
+  fix: 'Remove the invisible characters.',
+}
+const NO_BREAK_SPACE: Nature = {
+  name: 'no-break-space',
+  many: 'have a no-break space',
+  one: 'has a no-break space',
+  fix: 'Replace it with an ordinary space.',
+}
+const FORMULA: Nature = {
+  name: 'formula',
+  many: 'are formulas of a spreadsheet',
+  one: 'is a formula of a spreadsheet',
+  fix: 'Write only the value, without =" and ".',
+}
+const APOSTROPHE: Nature = {
+  name: 'apostrophe',
+  many: 'begin with an apostrophe, with which a spreadsheet marks text',
+  one: 'begins with an apostrophe, with which a spreadsheet marks text',
+  fix: 'Remove the apostrophe.',
 }
 const ZEROS: Nature = {
   name: 'leading-zeros',
-  phrase: 'lack leading zeros',
+  many: 'lack leading zeros',
+  one: 'lacks leading zeros',
   fix: 'Write the code with its leading zeros: spreadsheets remove them.',
 }
 const CASE: Nature = {
   name: 'case',
-  phrase: 'are in the wrong case',
+  many: 'are in the wrong case',
+  one: 'is in the wrong case',
   fix: 'Write capital and small letters as in the permitted values.',
 }
-const INVISIBLE: Nature = {
-  name: 'invisible',
-  phrase: 'have an invisible character',
-  fix: 'Remove the invisible characters.',
+/** The same where the form of the values is stated, not the values. */
+const CAPITALS: Nature = { ...CASE, fix: 'Use capital letters.' }
+const THOUSANDS: Nature = {
+  name: 'thousands',
+  many: 'have thousands separators',
+  one: 'has thousands separators',
+  fix: 'Leave out thousands separators.',
+}
+const EXPONENT: Nature = {
+  name: 'exponent',
+  many: 'have an exponent',
+  one: 'has an exponent',
+  fix: 'Format the column as numbers with all digits, and export the file again.',
+  hint: 'Write all digits, without an exponent.',
+}
+const DECIMAL_PLACES: Nature = {
+  name: 'decimal-places',
+  many: 'have decimal places',
+  one: 'has decimal places',
+  fix: 'Leave out the decimal places.',
+}
+const TIME: Nature = {
+  name: 'time',
+  many: 'have a time behind the date',
+  one: 'has a time behind the date',
+  fix: 'Leave out the time.',
+}
+const NO_DATE: Nature = {
+  name: 'no-date',
+  many: 'are zeros, which programs write for no date',
+  one: 'is zero, which programs write for no date',
+  fix: 'Enter the date.',
+}
+const OPTIONAL_NO_DATE: Nature = { ...NO_DATE, fix: 'Leave the cell empty.' }
+const NO_SUCH_DAY: Nature = {
+  name: 'no-such-day',
+  many: 'are days that the calendar does not have',
+  one: 'is a day that the calendar does not have',
+  fix: 'Correct the date.',
+  hint: 'The calendar has no such day.',
 }
 
-/** Finds what happened to a value that fails a check of its field; `undefined` if it is simply another value. */
-export function findNature(
-  { type, limits, permitted }: Field,
-  value: string,
-  matches: (value: string) => boolean,
-): Nature | undefined {
-  const text = value.trim()
-  if (isSpreadsheetError(text)) return SPREADSHEET_ERROR
-  if (/[\p{Cf}\u00a0]/u.test(text)) return INVISIBLE
-  if (type === 'date') return DATES.find(([form]) => form.test(text))?.[1]
-  if (type === 'number' || type === 'integer') return NUMBERS.find(([form]) => form.test(text))?.[1]
-  if (permitted !== undefined && permitted.length > 0) return compareWith(permitted, text)
-  if (limits.pattern === undefined && limits.minLength === undefined) return undefined
-  for (let zeros = 1; /^\d+$/.test(text) && zeros <= 9; zeros++)
-    if (matches('0'.repeat(zeros) + text)) return ZEROS
-  return text !== text.toUpperCase() && matches(text.toUpperCase()) ? CASE : undefined
-}
+/** What databases and programs write for no value. */
+const NO_VALUE_WORD = /^(?:null|\(null\)|<null>|\\N|none|nan|na|<na>|n\/a)$/i
+const EXPONENT_FORM = /^-?\d+(\.\d+)?[eE][+-]?\d+$/
+const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?'
+const NAMED_MONTH = new RegExp(
+  `^(?:\\d{1,2}[ ./-]?${MONTH}[ ,./-]{0,2}|${MONTH} ?\\d{1,2}[ ,] ?)(?:\\d{4}|\\d{2})$`,
+  'i',
+)
+/** What databases write for no date, and spreadsheets for a zero that is shown as a date; a time may follow. */
+const ZERO_DATE =
+  /^(?:0000[/.-]00[/.-]00|1900[/.-]0?1[/.-]00?|00?[/.-]00?[/.-](?:0000|00)|(?:00?[/.-]0?1|0?1[/.-]00?)[/.-](?:1900|00))(?:[T ][0:.]+Z?)?$/
+const YEAR_LAST = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})$/
+const YEAR_FIRST = /^(?:\d{4}([/.-])\d{1,2}\1\d{1,2}|(?:19|20)\d{6})$/
+const WITH_TIME =
+  /^(.{5,20}\d)(?:T|,? )\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[ap]m)?(?:Z|[+-]\d{2}:?\d{2})?$/i
+const DAY_NUMBER = /^\d{5}$/
+/** The days from 1954 to 2064, as a spreadsheet counts them. */
+const LIKELY_DAYS = { from: 20_000, to: 60_000 }
 
-function compareWith(permitted: readonly PermittedValue[], text: string): Nature | undefined {
-  const upper = text.toUpperCase()
-  const form = toPlainForm(text)
-  for (const { value } of permitted) {
-    if (typeof value !== 'string' || value === text) continue
-    if (value.toUpperCase() === upper) return CASE
-    if (/^\d+$/.test(text) && value.endsWith(text) && toPlainForm(value) === form) return ZEROS
+/** Any other value that fails another check than that of its type reads well. */
+const TEXTS: readonly Field['type'][] = ['string', 'list', 'any']
+
+/**
+ * Finds what happened to values that fail a check of a field. A nature explains why the check fails: wherever what
+ * happened can be undone, the check then accepts the value.
+ */
+export class FieldNatures {
+  readonly #field: Field
+  readonly #tests = new Map<string, (value: string) => boolean>()
+  readonly #hasForm: (value: string) => boolean
+  readonly #commas = new CommaEvidence()
+  #values = 0
+  #dayNumbers = 0
+
+  constructor(field: Field) {
+    this.#field = field
+    this.#hasForm = field.type === 'date' ? compileForm(field) : () => false
   }
-  return undefined
+
+  /** Adds a value of the column, which decides between natures that look the same. */
+  add(value: string): void {
+    this.#values++
+    if (DAY_NUMBER.test(value)) this.#dayNumbers++
+    this.#commas.add(this.#toPointForm(value))
+  }
+
+  /** Whether a value passes a check of this kind; of a code, the other checks too. */
+  passes(kind: string, value: string): boolean {
+    let test = this.#tests.get(kind)
+    if (test === undefined) {
+      const isOne = kind === 'type' || !TEXTS.includes(this.#field.type)
+      // The natures of a code are those on any date.
+      const permitted = this.#field.permitted?.map((each) => ({ ...each, from: undefined, until: undefined }))
+      const isInForce = (each: string) => (isOne ? each === kind : each !== 'required')
+      test = compileTest({ ...this.#field, permitted }, isInForce, '')
+      this.#tests.set(kind, test)
+    }
+    return test(value)
+  }
+
+  /**
+   * @param kind that of the check which the value fails
+   * @returns `undefined` if the value is simply another one
+   */
+  find(kind: string, value: string): Nature | undefined {
+    const { type, required } = this.#field
+    const isText = TEXTS.includes(type)
+    const passes = (text: string) => text !== '' && this.passes(kind, text)
+    if (kind !== 'type' && !isText)
+      return kind === 'decimals' && passes(dropZeros(value)) ? DECIMAL_PLACES : undefined
+    const trimmed = value.trim()
+    const visible = trimmed.replace(/\p{Cf}/gu, '')
+    const text = visible.replace(/[\u00a0\u202f]/g, ' ').trim()
+    if (text !== trimmed && passes(text)) return visible === trimmed ? NO_BREAK_SPACE : INVISIBLE
+    if (passes(/^="(.*)"$/.exec(text)?.[1] ?? '')) return FORMULA
+    if (isSpreadsheetError(text)) return required ? SPREADSHEET_ERROR : OPTIONAL_ERROR
+    if (/^#{3,}$/.test(text)) return NARROW
+    return (
+      (text.startsWith("'") && this.#isCode(kind) && passes(text.slice(1)) ? APOSTROPHE : undefined) ??
+      (type === 'number' || type === 'integer'
+        ? this.#findOfNumber(text, passes)
+        : type === 'date'
+          ? this.#findOfDate(text)
+          : this.#findOfCode(kind, text, passes)) ??
+      (NO_VALUE_WORD.test(text) ? (required ? NO_VALUE : OPTIONAL_NO_VALUE) : undefined)
+    )
+  }
+
+  /** Whether a check says which values there are: a length that varies does not. */
+  #isCode(kind: string): boolean {
+    const { minLength, maxLength } = this.#field.limits
+    return kind !== 'length' || minLength === maxLength
+  }
+
+  #findOfNumber(text: string, passes: (text: string) => boolean): Nature | undefined {
+    const { decimalChar, type } = this.#field
+    const mark = decimalChar === ',' ? '.' : ','
+    const decimal = text.replace(mark, decimalChar)
+    const whole = dropGroups(text, mark)
+    const isDecimal = decimal !== text && passes(decimal)
+    const isWhole = whole !== text && !SURELY_DECIMAL.test(this.#toPointForm(text)) && passes(whole)
+    // Its decimals are surely those, and may also say what other values have.
+    const isBoth = BOTH_MARKS.test(this.#toPointForm(text)) && passes(swapMarks(text, mark, decimalChar))
+    if (isBoth) return this.#describeMark(mark)
+    if (isDecimal && isWhole) {
+      const meant = this.#commas.decide()
+      if (meant === undefined) return describeEither(mark, decimal, whole)
+      return meant === 'decimals' ? this.#describeMark(mark) : THOUSANDS
+    }
+    if (isDecimal) return this.#describeMark(mark)
+    if (isWhole) return THOUSANDS
+    if (/[$€£]/.test(text) && passes(dropGroups(text.replace(/ ?[$€£] ?/, ''), mark)))
+      return {
+        name: 'currency',
+        many: 'have a sign of a currency',
+        one: 'has a sign of a currency',
+        fix: `Leave out the currency: write ${describeType(this.#field)}.`,
+      }
+    if (type !== 'integer') return undefined
+    if (EXPONENT_FORM.test(text) && Number.isInteger(Number(text))) return EXPONENT
+    return passes(dropZeros(text)) ? DECIMAL_PLACES : undefined
+  }
+
+  #findOfDate(text: string): Nature | undefined {
+    const { format, required } = this.#field
+    const isIso = hasIsoForm(this.#field)
+    if (ZERO_DATE.test(text)) return required ? NO_DATE : OPTIONAL_NO_DATE
+    if (this.#hasForm(text)) return NO_SUCH_DAY
+    const form = isIso ? 'year-month-day' : format.replace(/^fmt:/, '')
+    const fix = `Write dates as ${form}, such as ${isIso ? '2025-02-17' : showMoment(format)}.`
+    const make = (name: string, rest: string, hint = ''): Nature => {
+      return { name, many: `are ${rest}`, one: `is ${rest}`, fix, hint }
+    }
+    const unlike = isIso ? `not written ${form}` : `not written as ${form}`
+    const [isLast, day = '', month = '', year = ''] = YEAR_LAST.exec(text) ?? []
+    if (isLast !== undefined) {
+      const iso = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+      const hint = isIso && isDate(iso) ? `Write ${iso} if the day comes first.` : ''
+      return make('day-month-year', unlike, hint)
+    }
+    if (YEAR_FIRST.test(text))
+      return make('year-first', isIso ? 'not written with hyphens and two-digit months and days' : unlike)
+    if (NAMED_MONTH.test(text)) return make('month-name', 'written with the name of a month')
+    const [, date] = WITH_TIME.exec(text) ?? []
+    if (date !== undefined) {
+      if (this.passes('type', date)) return TIME
+      const other = this.#findOfDate(date)
+      return other && { ...TIME, fix: `${TIME.fix} ${other.fix}`, hint: other.hint || TIME.fix }
+    }
+    const isDay = Number(text) >= LIKELY_DAYS.from && Number(text) <= LIKELY_DAYS.to
+    if (!DAY_NUMBER.test(text) || !(isDay || isColumn(this.#dayNumbers, this.#values))) return undefined
+    return {
+      name: 'serial-number',
+      many: 'are numbers of days, as a spreadsheet stores dates',
+      one: 'is a number of days, as a spreadsheet stores dates',
+      fix: `Format the column as ${describeType(this.#field)}, and export the file again.`,
+    }
+  }
+
+  #findOfCode(kind: string, text: string, passes: (text: string) => boolean): Nature | undefined {
+    const { type, permitted = [] } = this.#field
+    if (/^-?\d+[.,]0+$/.test(text)) {
+      const whole = dropZeros(text)
+      const code = passes(whole) ? whole : addZeros(whole, passes)
+      if (code !== undefined) return describePoint(text, code)
+    }
+    if (type === 'list') {
+      const { delimiter } = this.#field
+      const other = LIST_SEPARATORS.find((each) => each !== delimiter && text.includes(each))
+      if (other !== undefined && passes(text.replaceAll(other, delimiter)))
+        return describeSeparator(other, delimiter)
+    }
+    if (!TEXTS.includes(type) || !this.#isCode(kind)) return undefined
+    if (addZeros(text, passes) !== undefined) return ZEROS
+    const upper = text.toUpperCase()
+    if (permitted.some(({ value }) => value !== text && value.toUpperCase() === upper)) return CASE
+    if (text !== upper && passes(upper)) return permitted.length > 0 ? CASE : CAPITALS
+    return /^\d(\.\d+)?E\+\d{2}$/i.test(text) ? EXPONENT : undefined
+  }
+
+  #describeMark(mark: string): Nature {
+    const { decimalChar } = this.#field
+    const own = MARKS[decimalChar]
+    const use = `Use ${own === undefined ? quote(decimalChar) : `a ${own}`} as the decimal separator`
+    return {
+      name: `decimal-${MARKS[mark]}`,
+      many: `have a decimal ${MARKS[mark]}`,
+      one: `has a decimal ${MARKS[mark]}`,
+      fix: this.#commas.hasBoth ? `${use}, and leave out thousands separators.` : `${use}.`,
+    }
+  }
+
+  /** A number as if a point were the sign of its decimals. */
+  #toPointForm(value: string): string {
+    return this.#field.decimalChar === ','
+      ? value.replace(/[.,]/g, (mark) => (mark === ',' ? '.' : ','))
+      : value
+  }
+}
+
+function hasIsoForm({ format }: Field): boolean {
+  return format === 'default' || format === 'any'
+}
+
+/** Compiles whether a text has the form of a date, even if the calendar does not have the day. */
+function compileForm(field: Field): (value: string) => boolean {
+  if (hasIsoForm(field)) return (value) => /^\d{4}-\d{2}-\d{2}$/.test(value)
+  // Only a time is read without the calendar.
+  const read = compileMoment('time', `${field.format} %H:%M`)
+  return (value) => read(`${value} 00:00`) !== undefined
+}
+
+/** A number without what separates its thousands: a mark or spaces. */
+function dropGroups(text: string, mark: string): string {
+  return text.replace(new RegExp(`(?<=\\d)[${mark} ](?=\\d{3}(?!\\d))`, 'g'), '')
+}
+
+/** A number in which another mark separates decimals, and the field's own one thousands, in the field's form. */
+function swapMarks(text: string, mark: string, decimalChar: string): string {
+  return text.replaceAll(decimalChar, '').replace(mark, decimalChar)
+}
+
+function dropZeros(text: string): string {
+  return text.replace(/[.,]0+$/, '')
+}
+
+const MARKS: Readonly<Record<string, string>> = { '.': 'point', ',': 'comma' }
+
+/** Of a mark that may separate decimals or thousands. */
+function describeEither(mark: string, decimal: string, whole: string): Nature {
+  const sign = MARKS[mark]
+  return {
+    name: 'decimals-or-thousands',
+    many: `have a ${sign}, which may separate decimals or thousands`,
+    one: `has a ${sign}, which may separate decimals or thousands`,
+    fix: `Write numbers such as ${decimal} if the ${sign} separates decimals, and such as ${whole} if it separates thousands.`,
+    hint: `Write ${decimal} if the ${sign} separates decimals, or ${whole} if it separates thousands.`,
+  }
+}
+
+/** What else people write between the values of a list; a longer one includes a shorter one. */
+const LIST_SEPARATORS = ['; ', ', ', ' | ', ' / ', ';', ',', '|', '/', '\n', '\t', ' ']
+
+/** Of a list with another separator than that of its field. */
+function describeSeparator(other: string, delimiter: string): Nature {
+  return {
+    name: 'list-separator',
+    many: `have ${quote(other)} between their items`,
+    one: `has ${quote(other)} between its items`,
+    fix: `Write ${quote(delimiter)} between them.`,
+  }
+}
+
+/** Of a year or code that became a decimal number. */
+function describePoint(text: string, code: string): Nature {
+  return {
+    name: 'decimal-number',
+    many: 'are written as decimal numbers',
+    one: 'is written as a decimal number',
+    fix: `Write ${code}, not ${text}: programs write whole numbers like this where a column has gaps.`,
+  }
 }

@@ -5,15 +5,9 @@ import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import {
-  countCutBytes,
-  countSequences,
-  type Encoding,
-  findUtf16,
-  findUtf32,
-  Utf32Decoder,
-} from '../../records/index.ts'
+import { countCutBytes, countSequences, findUtf16, findUtf32, Utf32Decoder } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
+import { nameEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
 
 /** A file in plain UTF-8 that can be read at any offset. */
@@ -22,7 +16,8 @@ export interface PreparedFile {
   readonly path: string
   readonly bytes: number
   readonly sha256: string
-  readonly encoding: Encoding
+  /** `UTF-8`, another one that was detected, or the one that the definition states. */
+  readonly encoding: string
   readonly hasNul: boolean
   /** Faults of the file as a whole, as full sentences. */
   readonly faults: readonly string[]
@@ -48,8 +43,9 @@ interface Look {
 }
 
 /**
- * Scans a whole file once for its digest, encoding and line endings. Files in gzip, UTF-16 or Windows-1252 are copied
- * to plain UTF-8, the only format that later steps read.
+ * Scans a whole file once for its digest, encoding and line endings. Files in gzip or another encoding are copied to
+ * plain UTF-8, the only format that later steps read. UTF-16, UTF-32 and UTF-8 show in the bytes, and override an
+ * encoding that the definition states: corrected copies and sheets of workbooks are UTF-8.
  *
  * @throws {NoRoom} if a copy needs more than `room` bytes
  */
@@ -59,10 +55,11 @@ export async function prepareFile(
     folder: string
     name: string
     room: number
-    resource: Pick<Resource, 'dialect' | 'fields'>
+    resource: Pick<Resource, 'dialect' | 'fields'> & Partial<Pick<Resource, 'encoding'>>
   },
 ): Promise<PreparedFile> {
   const { folder, name, room, resource } = options
+  const { encoding: stated } = resource
   const look = inspect(path)
   const copy = join(folder, name)
   const common = { bytes: look.bytes, sha256: look.sha256 }
@@ -84,38 +81,80 @@ export async function prepareFile(
     })
     return { ...inner, ...common }
   }
-  const decode = async (encoding: Encoding, decoder: Decoder): Promise<PreparedFile> => {
+  const decode = async (
+    encoding: string,
+    decoder: Decoder,
+    said: Partial<Pick<PreparedFile, 'notes' | 'faults'>>,
+  ): Promise<PreparedFile> => {
     await convert(path, copy, inDialect(decoder, resource), room)
     const { hasNul, hasCr, hasLf } = inspect(copy)
-    const notes = [`The file was read as ${encoding}, because it is not UTF-8.`]
-    const decoded = { ...common, encoding, hasNul, faults: [], readable: true }
-    if (!hasCr || hasLf) return { ...decoded, path: copy, notes }
+    const decoded = { ...common, encoding, hasNul, faults: [], notes: [], readable: true, ...said }
+    if (!hasCr || hasLf) return { ...decoded, path: copy }
     const ended = join(folder, `${name}-lines`)
     await convert(copy, ended, new TextDecoder(), room, true)
-    return { ...decoded, path: ended, notes: [...notes, CR_NOTE] }
+    return { ...decoded, path: ended, notes: [...decoded.notes, CR_NOTE] }
   }
   const other = nameFormat(look.start)
   if (other !== undefined) return unreadable(`The file is ${other}, not text. Export it as CSV in UTF-8.`)
   const utf32 = findUtf32(look.start)
-  if (utf32 !== undefined) return await decode('UTF-32', new Utf32Decoder(utf32))
+  if (utf32 !== undefined)
+    return await decode('UTF-32', new Utf32Decoder(utf32), { notes: describeDetected('UTF-32', stated) })
   const utf16 = findUtf16(look.start)
-  if (utf16 !== undefined) return await decode('UTF-16', new TextDecoder(utf16))
-  if (look.strays > 0 && look.sequences === 0)
-    return await decode('Windows-1252', new TextDecoder('windows-1252'))
+  if (utf16 !== undefined)
+    return await decode('UTF-16', new TextDecoder(utf16), { notes: describeDetected('UTF-16', stated) })
+  const isOther = look.strays > 0 && look.sequences === 0
+  const isUtf8 = look.sequences > 0 && look.strays === 0
+  if (stated !== undefined && nameFamily(stated) !== 'UTF-8' && !isUtf8) {
+    const watched = new WatchedDecoder(openDecoder(stated))
+    const prepared = await decode(stated, watched, {})
+    if (watched.line === undefined) return prepared
+    const fault = `Line ${watched.line} has bytes that are no characters in ${stated}, the encoding in the definition. Save the file in this encoding, or correct the definition.`
+    return { ...prepared, faults: [fault] }
+  }
+  if (isOther)
+    return await decode(
+      'Windows-1252',
+      new TextDecoder('windows-1252'),
+      stated === undefined
+        ? { notes: describeDetected('Windows-1252', stated) }
+        : {
+            faults: [
+              `The file is not in ${stated}, the encoding in the definition: it was read as Windows-1252. Save it as UTF-8, or correct the definition.`,
+            ],
+          },
+    )
+  const utf8 = { ...common, encoding: 'UTF-8', hasNul: look.hasNul, faults: [], readable: true }
+  const notes = stated === undefined ? [] : describeDetected('UTF-8', stated)
   if (isUnusual(resource.dialect)) {
     await convert(path, copy, inDialect(new TextDecoder(), resource), room)
-    const { hasNul } = look
-    return { ...common, path: copy, encoding: 'UTF-8', hasNul, faults: [], notes: [], readable: true }
+    return { ...utf8, path: copy, notes }
   }
   if (look.hasCr && !look.hasLf) {
     await convert(path, copy, new TextDecoder(), room, true)
-    const { hasNul } = look
-    return { ...common, path: copy, encoding: 'UTF-8', hasNul, faults: [], notes: [CR_NOTE], readable: true }
+    return { ...utf8, path: copy, notes: [...notes, CR_NOTE] }
   }
-  return { ...common, path, encoding: 'UTF-8', hasNul: look.hasNul, faults: [], notes: [], readable: true }
+  return { ...utf8, path, notes }
 }
 
-const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
+/** A note of an encoding that the bytes of a file show, unless it is the one that the definition states. */
+function describeDetected(encoding: string, stated: string | undefined): string[] {
+  if (stated === undefined) return [`The file was read as ${encoding}, because it is not UTF-8.`]
+  if (nameFamily(stated) === encoding) return []
+  return [
+    `The file was read as ${encoding}, as its bytes show. The definition says ${stated}: correct the one that is wrong.`,
+  ]
+}
+
+/** The name that an encoding has if it is detected. */
+function nameFamily(stated: string): string {
+  return nameEncoding(stated).slice(0, 'utf-16'.length).toUpperCase()
+}
+
+function openDecoder(stated: string): Decoder {
+  return nameFamily(stated) === 'UTF-32' ? new Utf32Decoder('le') : new TextDecoder(stated)
+}
+
+export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
 
 type Decoder = Pick<TextDecoder, 'decode'>
 
@@ -123,6 +162,26 @@ type Decoder = Pick<TextDecoder, 'decode'>
 function inDialect(decoder: Decoder, { dialect, fields }: Pick<Resource, 'dialect' | 'fields'>): Decoder {
   const names = fields.map(({ name }) => name)
   return isUnusual(dialect) ? new DialectDecoder(decoder, dialect, names) : decoder
+}
+
+/** Finds the first line with bytes that are no characters. */
+class WatchedDecoder {
+  line: number | undefined
+  readonly #decoder: Decoder
+  #lines = 1
+
+  constructor(decoder: Decoder) {
+    this.#decoder = decoder
+  }
+
+  decode(chunk?: Uint8Array, options?: { stream?: boolean }): string {
+    const text = this.#decoder.decode(chunk, options)
+    if (this.line !== undefined) return text
+    const at = text.indexOf('\ufffd')
+    this.#lines += text.slice(0, at === -1 ? undefined : at).split('\n').length - 1
+    if (at !== -1) this.line = this.#lines
+    return text
+  }
 }
 
 function inspect(path: string): Look {

@@ -1,12 +1,12 @@
 import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
-import { readCell } from './broken-record.ts'
+import { listParts, readCell } from './broken-record.ts'
 import type { Found } from './found.ts'
 import { NumberList, NumberSet } from './interner.ts'
-import { type KeyReader, type KeySpace, ReferencedKeys } from './keys.ts'
-import { toPlainForm } from './plain-form.ts'
+import { type KeyReader, type KeySpace, ReferencedKeys, toForm } from './keys.ts'
 import type { Values } from './record-checks.ts'
 import { Repeats } from './repeats.ts'
 import { SeenTexts } from './seen-texts.ts'
+import { SeenTuples } from './seen-tuples.ts'
 import type { UndecidedCounts, Unknown } from './unknown.ts'
 import { compileValues } from './values.ts'
 
@@ -22,49 +22,44 @@ interface Link {
 }
 
 /**
- * References to no record. A record of the other file whose key is unknown may be the one that is meant: certainly if
+ * References to no record. A record of another file whose key is unknown may be the one that is meant: certainly if
  * the two differ only in case, spaces, punctuation or leading zeros, or if a record that cannot be read contains the
- * key, and possibly each if at least half of the keys are unknown. Then nothing is said about the reference.
+ * key, and possibly each if at least half of the keys of a file are unknown. Then nothing is said about the reference.
  */
 class Misses {
-  readonly #resource: string
-  readonly #fields: readonly number[]
+  readonly #sources: Source[] = []
   readonly #forms = new Set<string>()
   /** Keys that records contain which cannot be read. */
   readonly #broken = new NumberSet()
   #brokenCount = 0
-  #known = 0
-  #unknown = 0
-  #field = -1
   readonly #records: NumberList = new NumberList()
   #hidden = 0
 
-  /** @param fields of the key that references must match */
-  constructor(resource: string, fields: readonly number[]) {
-    this.#resource = resource
-    this.#fields = fields
-  }
-
-  /**
-   * Notes the key of a record to which others may refer.
-   *
-   * @param readBroken the keys that a record contains which cannot be read
-   */
-  note(isKnown: boolean, values: Values, unknown: Unknown, readBroken: BrokenReader): void {
-    if (isKnown) {
-      this.#known++
-      return
+  /** Compiles a step that notes the key, or -1, of each record of a file that references may mean. */
+  watch(
+    space: KeySpace,
+    resource: Resource,
+    fields: readonly number[],
+  ): (key: number, values: Values, unknown: Unknown) => void {
+    const source: Source = { resource: resource.name, field: -1, known: 0, unknown: 0 }
+    this.#sources.push(source)
+    const readBroken = compileBrokenKeys(space, resource, fields)
+    return (key, values, unknown) => {
+      if (key !== -1) {
+        source.known++
+        return
+      }
+      const field = unknown.firstOf(fields)
+      if (field === -1) return
+      source.unknown++
+      if (source.field === -1) source.field = field
+      if (unknown.isWhole && this.#brokenCount < MOST_FORMS) {
+        for (const each of readBroken(unknown)) if (this.#broken.add(each)) this.#brokenCount++
+      }
+      if (this.#forms.size >= MOST_FORMS) return
+      const form = toForm(fields.map((each) => values[each] || unknown.cellOf(each)))
+      if (form !== '') this.#forms.add(form)
     }
-    const field = unknown.firstOf(this.#fields)
-    if (field === -1) return
-    this.#unknown++
-    if (this.#field === -1) this.#field = field
-    if (unknown.isWhole && this.#brokenCount < MOST_FORMS) {
-      for (const key of readBroken(unknown)) if (this.#broken.add(key)) this.#brokenCount++
-    }
-    if (this.#forms.size >= MOST_FORMS) return
-    const form = toForm(this.#fields, (each) => values[each] || unknown.cellOf(each))
-    if (form !== '') this.#forms.add(form)
   }
 
   /** @param form of the reference, if its values are still there */
@@ -75,24 +70,29 @@ class Misses {
   }
 
   finish(check: Check, undecided: UndecidedCounts, report: (record: number) => void): void {
-    const isHidden = this.#unknown > 0 && this.#unknown >= this.#known
-    const records = this.#hidden + (isHidden ? this.#records.size : 0)
-    if (records > 0) undecided.add(check, this.#resource, this.#field, records)
-    if (isHidden) return
+    const sources = this.#sources.filter(({ unknown }) => unknown > 0)
+    const hiding = sources.find(({ known, unknown }) => unknown >= known)
+    const records = this.#hidden + (hiding === undefined ? 0 : this.#records.size)
+    const source = hiding ?? sources[0]
+    if (records > 0 && source !== undefined) undecided.add(check, source.resource, source.field, records)
+    if (hiding !== undefined) return
     for (let index = 0; index < this.#records.size; index++) report(this.#records.get(index))
   }
+}
+
+/** How many records of a file have a known key, and how many an unknown one. */
+interface Source {
+  readonly resource: string
+  /** The first field of the key that is unknown. */
+  field: number
+  known: number
+  unknown: number
 }
 
 /** The most unknown keys whose form is kept. */
 const MOST_FORMS = 200_000
 
-/** What values that are probably the same have in common; empty if a part has no letter or digit. */
-function toForm(fields: readonly number[], read: (field: number) => string): string {
-  const parts = fields.map((field) => toPlainForm(read(field)))
-  return parts.includes('') ? '' : parts.join('\n')
-}
-
-/** The keys that a record which cannot be read contains: one value may be in any cell, several are where they belong. */
+/** The keys that a record which cannot be read contains: one value may be anywhere, several are where they belong. */
 type BrokenReader = (unknown: Unknown) => number[]
 
 function compileBrokenKeys(space: KeySpace, resource: Resource, fields: readonly number[]): BrokenReader {
@@ -106,7 +106,9 @@ function compileBrokenKeys(space: KeySpace, resource: Resource, fields: readonly
     return key === -1 ? [] : [key]
   }
   return ({ broken, cellOf }) =>
-    fields.length === 1 && only !== -1 ? broken.flatMap((cell) => toKey(() => cell)) : toKey(cellOf)
+    fields.length === 1 && only !== -1
+      ? listParts(broken).flatMap((part) => toKey(() => part))
+      : toKey(cellOf)
 }
 
 /** The destination of a check's findings, or why it does not run. */
@@ -131,6 +133,8 @@ export class References {
   readonly #read = new Set<string>()
   readonly #repeats = new Map<Resource, Repeats[]>()
   readonly #atEnd: (() => void)[] = []
+  /** The keys of several parts that occur in the file that is read. */
+  #seen: SeenTuples[] = []
   /** For each `referenced` check: the keys that other files refer to, and the records to which none does. */
   readonly #used = new Map<Check, { of: Resource; keys: NumberSet; misses: Misses }>()
 
@@ -143,7 +147,7 @@ export class References {
         from,
         key,
         target: new ReferencedKeys(key.matches.length),
-        misses: new Misses(key.resource, key.references),
+        misses: new Misses(),
       })),
     )
   }
@@ -163,13 +167,16 @@ export class References {
   /** Called after a file has been read completely. */
   end(resource: Resource): void {
     this.#read.add(resource.name)
+    for (const seen of this.#seen) seen.close()
+    this.#seen = []
   }
 
-  /** Runs the checks that had to wait for other files. */
+  /** Runs the checks that had to wait for other files, and frees what they needed. */
   finish(): void {
     for (const check of this.#atEnd) check()
     for (const { from, key, misses } of this.#links) this.#finishMisses(from, key.check, misses)
     for (const [check, { of, misses }] of this.#used) this.#finishMisses(of, check, misses)
+    this.#space.close()
   }
 
   #finishMisses(resource: Resource, check: Check, misses: Misses): void {
@@ -188,13 +195,12 @@ export class References {
     }
   }
 
-  /** Finds repeated keys. A record that repeats several keys of an earlier one has one finding: the first. */
+  /** Finds repeated keys. */
   #compileKeys(resource: Resource): RecordStep[] {
     const fieldKeys = resource.fields.flatMap((field, index) => {
       const check = field.checks.unique
       return check === undefined ? [] : [{ fields: [index], check }]
     })
-    let reported = 0
     return [...resource.keys, ...fieldKeys].flatMap(({ fields, check }): RecordStep[] => {
       const position = this.#outcome.position(check)
       if (position === -1) return []
@@ -207,9 +213,7 @@ export class References {
       this.#repeats.set(resource, [...(this.#repeats.get(resource) ?? []), repeats])
       const isNew = this.#compileSeen(resource, fields)
       const step: RecordStep = (values, record) => {
-        if (isNew(values) || reported === record) return
-        reported = record
-        repeats.add(values, record)
+        if (!isNew(values)) repeats.add(values, record)
       }
       return [this.#whenKnown(check, resource, fields, step)]
     })
@@ -233,11 +237,20 @@ export class References {
         return value === '' || seen.add(toKey(value))
       }
     }
-    const read = this.#space.compile(resource, fields)
-    const keys = new NumberSet()
+    if (fields.length === 1) {
+      const read = this.#space.compile(resource, fields)
+      const keys = new NumberSet()
+      return (values) => {
+        const key = read(values)
+        return key === -1 || keys.add(key)
+      }
+    }
+    const readParts = this.#space.compileParts(resource, fields)
+    const seen = new SeenTuples()
+    this.#seen.push(seen)
     return (values) => {
-      const key = read(values)
-      return key === -1 || keys.add(key)
+      const parts = readParts(values)
+      return parts === undefined || seen.add(parts)
     }
   }
 
@@ -254,11 +267,11 @@ export class References {
   /** Collects the keys of a file that another file refers to. */
   #collect({ key, target, misses }: Link, resource: Resource): RecordStep {
     const read = this.#space.compile(resource, key.references)
-    const readBroken = compileBrokenKeys(this.#space, resource, key.references)
+    const note = misses.watch(this.#space, resource, key.references)
     const others = key.matches.map(({ reference }) => this.#space.compile(resource, [reference]))
     return (values, _record, unknown) => {
       const number = read(values)
-      misses.note(number !== -1, values, unknown, readBroken)
+      note(number, values, unknown)
       if (number === -1) return
       target.keys.add(number)
       for (let index = 0; index < others.length; index++)
@@ -282,7 +295,7 @@ export class References {
         misses.add(
           record,
           number,
-          values === undefined ? undefined : () => toForm(key.fields, (field) => values[field] ?? ''),
+          values === undefined ? undefined : () => toForm(key.fields.map((field) => values[field] ?? '')),
         )
       })
       steps.push(this.#whenKnown(key.check, from, key.fields, step))
@@ -331,17 +344,25 @@ export class References {
         if (key !== -1) check(key, readValue === undefined ? 0 : readValue(values), record, values)
       }
     }
-    const [keys, others, records] = [new NumberList(), new NumberList(), new NumberList()]
+    // By record, which takes half the memory of a list with the numbers of the records beside it.
+    const [keys, others] = [new NumberList(Int32Array), new NumberList(Int32Array)]
     this.#atEnd.push(() => {
-      for (let index = 0; index < keys.size; index++)
-        check(keys.get(index), others.get(index), records.get(index))
+      for (let record = 0; record < keys.size; record++) {
+        const key = keys.get(record)
+        if (key !== -1) check(key, others.get(record), record)
+      }
     })
+    const skip = (numbers: NumberList, record: number) => {
+      while (numbers.size < record) numbers.push(-1)
+    }
     return (values, record) => {
       const key = read(values)
       if (key === -1) return
+      skip(keys, record)
       keys.push(key)
-      others.push(readValue === undefined ? 0 : readValue(values))
-      records.push(record)
+      if (readValue === undefined) return
+      skip(others, record)
+      others.push(readValue(values))
     }
   }
 
@@ -354,19 +375,16 @@ export class References {
         const used = this.#used.get(each.check) ?? {
           of: target,
           keys: new NumberSet(),
-          misses: new Misses(
-            resource.name,
-            each.by.find((by) => by.resource === resource.name)?.fields ?? [],
-          ),
+          misses: new Misses(),
         }
         this.#used.set(each.check, used)
         for (const by of each.by) {
           if (by.resource !== resource.name) continue
           const read = this.#space.compile(resource, by.fields)
-          const readBroken = compileBrokenKeys(this.#space, resource, by.fields)
+          const note = used.misses.watch(this.#space, resource, by.fields)
           steps.push((values, _record, unknown) => {
             const key = read(values)
-            used.misses.note(key !== -1, values, unknown, readBroken)
+            note(key, values, unknown)
             if (key !== -1) used.keys.add(key)
           })
         }

@@ -2,7 +2,7 @@ import type { Check, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 import { compileField } from './field-checks.ts'
 import type { Found } from './found.ts'
-import { NumberList } from './interner.ts'
+import { NumberList, NumberSet } from './interner.ts'
 import type { OpenFile } from './read-file.ts'
 import type { Values } from './record-checks.ts'
 import { compileValues } from './values.ts'
@@ -66,11 +66,16 @@ export class Repeats {
     this.#open--
   }
 
-  /** Reports the repeats, with the line of the earlier record. */
-  report(found: Found, lineOf: (record: number) => number): void {
+  /**
+   * Reports the repeats, with the line of the earlier record. One that has none was taken for a repeat.
+   *
+   * @param reported the records that already have a finding about another key
+   */
+  report(found: Found, lineOf: (record: number) => number, reported: NumberSet): void {
     for (let index = 0; index < this.#records.size; index++) {
       const first = this.#first.get(this.#keys[index] ?? '') ?? 0
       const record = this.#records.get(index)
+      if (first === record || !reported.add(record)) continue
       found.add(this.#position, record, first === 0 ? undefined : { earlierLine: String(lineOf(first)) })
     }
   }
@@ -104,7 +109,9 @@ export function reportRepeats(
     for (const each of some) each.look(values, record)
   }
   file.close()
-  for (const each of some) each.report(found, lineOf)
+  // A record that repeats several keys of earlier ones has one finding: the first.
+  const reported = new NumberSet()
+  for (const each of some) each.report(found, lineOf, reported)
 }
 
 export interface RepeatsRun {

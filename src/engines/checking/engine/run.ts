@@ -6,14 +6,14 @@ import { describeCheck } from '../explain.ts'
 import { type Parameters, resolveParameters } from '../parameters.ts'
 import { assertQueries } from './assert-queries.ts'
 import { Causes } from './causes.ts'
-import { checkResource } from './check-resource.ts'
+import { checkResource, type RecordIndex } from './check-resource.ts'
 import { describeOtherHeader } from './first-line.ts'
 import { Found } from './found.ts'
 import { findByteFaults } from './identity.ts'
-import { KeySpace, orderResources } from './keys.ts'
+import type { KeySearch } from './key-evidence.ts'
+import { KeySpace, orderResources, toForm } from './keys.ts'
 import { nameFile } from './name-file.ts'
 import { compareTexts } from './numbers.ts'
-import { toPlainForm } from './plain-form.ts'
 import { NoRoom, type PreparedFile, prepareFile } from './prepare-file.ts'
 import { QueryRefused } from './query.ts'
 import { openFile } from './read-file.ts'
@@ -35,6 +35,8 @@ export interface InputFile {
   readonly path: string
   /** File name in findings, such as `enrolments.csv`; its extension determines the format. */
   readonly name: string
+  /** What is known to be wrong with it before it is read, as full sentences. */
+  readonly faults?: readonly string[]
 }
 
 /** A file that was there, but is not in the definition. */
@@ -151,20 +153,27 @@ class Run {
     const { resources } = definition
     this.#causes = new Causes({
       definition,
-      recordsOf: (name) => this.#recordsOf(name),
+      recordsOf: (name) => this.#countRecords(name, (index) => index.count - index.noRecords),
+      valuesOf: ({ name }, field) =>
+        this.#countRecords(
+          name,
+          ({ count, noRecords, broken, empty }) => count - noRecords - broken - (empty[field] ?? 0),
+        ),
       sampleOf: (resource) => {
         const checked = this.#checked.get(resource)
         return checked === undefined ? [] : readSample(checked, SAMPLED)
       },
-      findKeys: (resource, fields, forms) => this.#findKeys(resource, fields, forms),
+      findKeys: (resource, searches) => this.#findKeys(resource, searches),
     })
     this.#positions = new Map(resources.map((each) => [each, compilePositions(each, selection)]))
     this.#found = new Map(resources.map((each) => [each, new Found(each.checks.length, input.cap)]))
   }
 
-  #recordsOf(name: string): number {
+  /** What a file has, by the index of its records; 0 if it was not read. */
+  #countRecords(name: string, read: (index: RecordIndex) => number): number {
     const resource = this.#definition.resources.find((each) => each.name === name)
-    return resource === undefined ? 0 : (this.#files.get(resource)?.records ?? 0)
+    const index = resource && this.#checked.get(resource)?.records?.index
+    return index === undefined ? 0 : read(index)
   }
 
   #position(resource: Resource, check: Check): number {
@@ -202,7 +211,7 @@ class Run {
         const differences = await findByteFaults(resource, { ...prepared, ...input })
         this.#opened.set(resource, {
           input,
-          prepared: { ...prepared, faults: [...prepared.faults, ...differences] },
+          prepared: { ...prepared, faults: [...(input.faults ?? []), ...prepared.faults, ...differences] },
         })
       } catch (error) {
         if (!(error instanceof NoRoom)) throw explainReadError(error, input.path)
@@ -305,7 +314,7 @@ class Run {
     }
     this.#skipRecordChecks()
     this.#openStore()
-    const references = new References(this.#definition, new KeySpace(), {
+    const references = new References(this.#definition, new KeySpace(this.#definition), {
       position: (check) => this.#positionOf(check),
       found: (resource) => this.#foundIn(resource),
       obstacle: (uses) => this.#obstacle(uses),
@@ -493,24 +502,23 @@ class Run {
     return writer
   }
 
-  /** Finds the keys of a file whose plain forms are among these: the file is read again. */
-  #findKeys(resource: Resource, fields: readonly number[], forms: ReadonlySet<string>): Map<string, string> {
-    const keys = new Map<string, string>()
+  /** Finds keys of a file by their forms: the file is read again, once. */
+  #findKeys(resource: Resource, searches: readonly KeySearch[]): void {
     const opened = this.#opened.get(resource)
-    if (opened === undefined || this.#files.get(resource)?.state !== 'checked') return keys
+    if (opened === undefined || this.#files.get(resource)?.state !== 'checked') return
     const { input, prepared } = opened
     const file = openFile(prepared, input.name, resource, this.#input.chunk)
     const { reader, columns } = file
     while (reader.next()) {
       // What cannot be read is no key.
       if (reader.fault !== undefined || reader.count !== columns.width) continue
-      const parts = fields.map((field) => (reader.cells[columns.positions[field] ?? -1] ?? '').trim())
-      const key = parts.join(' ')
-      const form = toPlainForm(key)
-      if (forms.has(form)) keys.set(form, key)
+      for (const { fields, forms, found } of searches) {
+        const key = fields.map((field) => (reader.cells[columns.positions[field] ?? -1] ?? '').trim())
+        const form = toForm(key)
+        if (forms.has(form)) found.set(form, key)
+      }
     }
     file.close()
-    return keys
   }
 
   #countOf(check: Check): number {

@@ -1,5 +1,6 @@
+import { increment } from '../../../foundation/increment.ts'
 import type { Check, Resource } from '../definition/definition.ts'
-import type { SeenFinding } from './causes.ts'
+import type { SeenFinding } from './seen-finding.ts'
 
 /** With fewer findings, it is chance that their records share a value. */
 const LEAST = 5
@@ -48,8 +49,7 @@ export class SharedValues {
         rule.fields.set(field, values)
       }
       const value = cell(field)
-      if (value !== '' && (values.size < COUNTED || values.has(value)))
-        values.set(value, (values.get(value) ?? 0) + 1)
+      if (value !== '' && (values.size < COUNTED || values.has(value))) increment(values, value)
     }
     const at = `${name}\n${record}`
     if (at !== this.#record) this.#checks = []
@@ -57,7 +57,7 @@ export class SharedValues {
     for (const other of this.#checks) {
       const counts = this.#both.get(other) ?? new Map<Check, number>()
       this.#both.set(other, counts)
-      counts.set(check, (counts.get(check) ?? 0) + 1)
+      increment(counts, check)
     }
     this.#checks.push(check)
   }

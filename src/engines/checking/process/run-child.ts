@@ -44,8 +44,6 @@ export async function runChild(
   return await runInChild<Answer, CheckSummary>({
     entry: ENTRY,
     memoryBytes: limits.memoryBytes,
-    // Nearly all objects of a check are short-lived, so a larger young generation would only hold more garbage.
-    youngMegabytes: 8,
     // SQLite sorts in this folder. The engine needs no other environment variables.
     environment: {
       SQLITE_TMPDIR: folder,

@@ -32,7 +32,6 @@ export async function runOrder<Result>(
   return await runInChild<Report<Result>, Result>({
     entry,
     memoryBytes: limits.memoryBytes,
-    youngMegabytes: 8,
     environment: { TMPDIR: folder, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     advanced: true,
     signal,

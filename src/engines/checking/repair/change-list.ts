@@ -20,7 +20,7 @@ export interface ChangeGroup {
   readonly count: number
 }
 
-/** Rows of one kind that are left as they are. */
+/** What is left as it is, of one kind: rows, or the encoding of a file. */
 export interface LeftRows extends ChangeGroup {
   /** That of the first one. */
   readonly line: number
@@ -49,7 +49,7 @@ export class ChangeList {
     return [...this.#left.values()]
   }
 
-  /** Counts a row that is not certain enough to be removed. */
+  /** Counts a row that is not certain enough to be removed, or a file whose encoding is not certain. */
   leave(row: Pick<LeftRows, 'file' | 'line' | 'why'>): void {
     countKind(this.#left, { ...row, count: 0 })
   }

@@ -1,5 +1,5 @@
 import type { Field } from '../definition/definition.ts'
-import { compileField } from '../engine/field-checks.ts'
+import { CommaEvidence, compileTest, DECIMAL_COMMA, isColumn, LEAST_VALUES } from '../engine/natures.ts'
 
 /** Whether values of a field pass its checks that are in force. */
 export interface FieldTester {
@@ -13,35 +13,13 @@ export interface FieldTester {
 
 /** @param isActive whether a kind of check is in force for the field */
 export function compileTester(field: Field, isActive: (kind: string) => boolean, asOf: string): FieldTester {
-  let failed = false
-  const check = compileField(field, {
-    at: () => -1,
-    // Whether a value may be absent is not a question of its form.
-    isInForce: (kind) => kind !== 'required' && isActive(kind),
-    report: () => undefined,
-    conceal: () => {
-      failed = true
-    },
-    asOf,
-  })
-  const isValid = (value: string) => {
-    failed = false
-    check(value)
-    return !failed
-  }
+  // Whether a value may be absent is not a question of its form.
+  const isValid = compileTest(field, (kind) => kind !== 'required' && isActive(kind), asOf)
   const reportsSpaces = !field.keepSpaces && isActive('spaces')
   return { field, reportsSpaces, needsValue: field.required && isActive('required'), isValid }
 }
 
-const DECIMAL_COMMA = /^-?\d+,\d+$/
-/** A comma that can be no separator of thousands. */
-const SURELY_DECIMAL = /^-?(?:0\d*,\d+|\d{4,},\d+|\d+,(?:\d{1,2}|\d{4,}))$/
 const LOCAL_DATE = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/
-
-/** Fewer values prove nothing about a column: they may be slips. */
-const LEAST_VALUES = 3
-/** The least share of a column's values, for the same reason. */
-const LEAST_SHARE = 0.1
 
 /** Collects what the values of a column, together, say about their form. */
 export class ColumnEvidence {
@@ -50,13 +28,11 @@ export class ColumnEvidence {
   #values = 0
   #surrounded = 0
   #spaced = 0
-  #points = 0
-  #otherCommas = 0
-  #sureCommas = 0
   #lostZeros = 0
   #keptZeros = 0
   #fullCodes = 0
   #otherCodes = 0
+  readonly #commas = new CommaEvidence()
   readonly #dates = { count: 0, others: 0, dayFirst: 0, monthFirst: 0 }
   readonly #separators = new Set<string>()
   readonly #padded = { first: false, second: false }
@@ -74,16 +50,9 @@ export class ColumnEvidence {
     if (value !== cell) this.#surrounded++
     if (/\s/.test(value)) this.#spaced++
     const { type, format, decimalChar, groupChar } = this.#tester.field
-    if (type === 'number' && decimalChar === '.' && groupChar === undefined) this.#addNumber(value)
+    if (type === 'number' && decimalChar === '.' && groupChar === undefined) this.#commas.add(value)
     else if (type === 'date' && format === 'default') this.#addDate(value)
     else if (this.#codes.size > 0) this.#addCode(value)
-  }
-
-  #addNumber(value: string): void {
-    if (value.includes('.')) this.#points++
-    if (!value.includes(',')) return
-    if (SURELY_DECIMAL.test(value)) this.#sureCommas++
-    else if (!DECIMAL_COMMA.test(value)) this.#otherCommas++
   }
 
   #addDate(value: string): void {
@@ -115,16 +84,16 @@ export class ColumnEvidence {
   }
 
   #isColumn(count: number): boolean {
-    return count >= LEAST_VALUES && count >= this.#values * LEAST_SHARE
+    return isColumn(count, this.#values)
   }
 
   /** How values of the column are repaired: one repair, or none. */
   decide(): ColumnRepair {
     const codes = this.#haveLostZeros() ? this.#codes : undefined
-    const hasDecimalCommas = this.#points === 0 && this.#otherCommas === 0 && this.#isColumn(this.#sureCommas)
     // Where values contain spaces, one at an end may have moved there.
     const spaces = this.#spaced === 0 || this.#isColumn(this.#surrounded)
-    return { spaces, decimalComma: hasDecimalCommas, dates: this.#decideDates(), codes }
+    const decimalComma = this.#commas.decide() === 'decimals'
+    return { spaces, decimalComma, dates: this.#decideDates(), codes }
   }
 
   /** Codes that never had zeros show that the column is the one that its name says. */

@@ -2,9 +2,11 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { count } from '../../../foundation/text/format-number.ts'
 import { renderRecord } from '../../records/index.ts'
 import type { CheckedInput, CheckRequest } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
+import { CR_NOTE } from '../engine/prepare-file.ts'
 import { resolveParameters } from '../parameters.ts'
 import { Batch } from './batch.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
@@ -13,6 +15,7 @@ import { type AppendBytes, nameUniquely, OutputFolder } from './output-folder.ts
 import { type FilePlan, planRepairs } from './repair-plan.ts'
 import { isWhole, openReader, readSeparated, type SeparatedFile } from './separated-file.ts'
 import { Passage, prepareSources, type SourceFile } from './source-file.ts'
+import { toWindows1252 } from './windows-1252.ts'
 
 export interface Fixed {
   /** Every file of the request: its copy, or the file itself if it cannot be read. */
@@ -21,7 +24,7 @@ export interface Fixed {
   readonly copies: readonly string[]
   readonly changes: number
   readonly groups: readonly ChangeGroup[]
-  /** Rows that are left because they may be records all the same. */
+  /** What is left because it is not certain: rows that may be records, and encodings. */
   readonly left: readonly LeftRows[]
 }
 
@@ -77,7 +80,7 @@ export async function fixFiles(
       return {
         files: files.map((file) => {
           const name = fixed.get(file.resource)
-          return name === undefined ? file : { resource: file.resource, name, path: join(folder.path, name) }
+          return name === undefined ? file : { ...file, name, path: join(folder.path, name) }
         }),
         copies,
         changes: changes.total,
@@ -109,7 +112,9 @@ async function writeFixed(
     return
   }
   noteFile(plan, changes)
-  const batch = new Batch(append, signal)
+  // Each batch has whole rows.
+  const write: AppendBytes = (content) => append(plan.unsure.count === 0 ? content : toWindows1252(content))
+  const batch = new Batch(write, signal)
   const passage = new Passage(source.prepared.path)
   try {
     await writeRows(plan, passage, changes, batch)
@@ -120,16 +125,23 @@ async function writeFixed(
   await changes.flush()
 }
 
-function noteFile({ file: { source, separator }, separates }: FilePlan, changes: ChangeList): void {
+function noteFile({ file: { source, separator }, unsure, separates }: FilePlan, changes: ChangeList): void {
   const { encoding, notes } = source.prepared
   const file = source.name
-  if (encoding !== 'UTF-8')
+  const [line = 1] = unsure.lines
+  if (unsure.count > 0) changes.leave({ file, line, why: describeUnsure(unsure) })
+  if (encoding !== 'UTF-8' && unsure.count === 0)
     changes.add({ file, before: encoding, after: 'UTF-8', why: 'The encoding of the file is changed.' })
-  else if (notes.length > 0)
+  else if (notes.includes(CR_NOTE))
     changes.add({ file, before: 'CR', after: 'LF', why: 'The line ends of the file are changed.' })
   if (!separates) return
   const before = separator === '\t' ? 'tab' : separator
   changes.add({ file, before, after: ',', why: 'The separator of the file is changed.' })
+}
+
+function describeUnsure({ count: lines, lines: first }: FilePlan['unsure']): string {
+  const more = lines > first.length ? ` and ${count(lines - first.length, 'other')}` : ''
+  return `Line${lines === 1 ? '' : 's'} ${first.join(', ')}${more} ${lines === 1 ? 'has' : 'have'} characters of an uncertain encoding, which is not changed. Save the file as UTF-8 in the program that made it.`
 }
 
 async function writeRows(plan: FilePlan, passage: Passage, changes: ChangeList, batch: Batch): Promise<void> {

@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { explainFileError, replaceFile } from '../../../foundation/command-line/output-file.ts'
 import { UserError } from '../../../foundation/faults/user-error.ts'
+import { makeFolder } from '../../../foundation/make-folder.ts'
 
 export type AppendBytes = (content: string | Uint8Array) => Promise<void>
 
@@ -44,7 +45,7 @@ export class OutputFolder {
   /** Writes a file beside its place, and puts it there when it is complete. */
   async write<T>(name: string, fill: (append: AppendBytes) => Promise<T>): Promise<T> {
     try {
-      mkdirSync(this.path, { recursive: true })
+      makeFolder(this.path)
     } catch (error) {
       throw explainFileError(error, this.path)
     }

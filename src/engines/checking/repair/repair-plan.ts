@@ -12,10 +12,13 @@ import {
 import { compileNoRecords, type FindNoRecord } from './no-record-rows.ts'
 import { ReferencedValues } from './reference-evidence.ts'
 import { isWhole, type SeparatedFile, withReader } from './separated-file.ts'
+import { isUnsure, NOT_ASCII } from './windows-1252.ts'
 
 /** How the cells of a file are repaired. */
 export interface FilePlan {
   readonly file: SeparatedFile
+  /** What may be other text, because the encoding was guessed. If there is any, the file keeps its encoding. */
+  readonly unsure: UnsureLines
   /** Whether its values are separated by commas in the copy. */
   readonly separates: boolean
   /** The repaired value of a field's cell; `undefined` if it stays as it is. */
@@ -27,8 +30,15 @@ export interface FilePlan {
   readonly findNoRecord: FindNoRecord
 }
 
+interface UnsureLines {
+  count: number
+  /** The first ones. */
+  readonly lines: number[]
+}
+
 interface Draft {
   readonly file: SeparatedFile
+  readonly unsure: UnsureLines
   readonly testers: readonly FieldTester[]
   readonly findNoRecord: FindNoRecord
   readonly repairs: readonly ColumnRepair[]
@@ -43,12 +53,15 @@ interface Reference {
   readonly column: object
 }
 
-/** Characters that show that the encoding of a file was guessed wrongly: Windows-1252 has none for some bytes. */
+/** The lines that a message names. */
+const SHOWN_LINES = 3
+
+/** Characters that show that a file is not what its first bytes say. */
 const MISREAD = /[\u0080-\u009f\ufffd]/
 
 /**
  * Decides how files are repaired, by whole columns: each file is read for its values, then for its references. A file
- * whose encoding is in doubt gets no plan.
+ * in damaged UTF-16 or UTF-32 gets no plan.
  */
 export function planRepairs(
   files: readonly SeparatedFile[],
@@ -93,13 +106,19 @@ function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Dra
   const { source, columns, separator } = file
   const evidence = testers.map((tester) => new ColumnEvidence(tester))
   const findNoRecord = compileNoRecords(file, testers)
-  const isGuessed = source.prepared.encoding !== 'UTF-8'
+  const { encoding } = source.prepared
+  const unsure: UnsureLines = { count: 0, lines: [] }
   let whole = true
   let misread = false
+  const judge = ({ text, line }: CsvReader) => {
+    if (encoding === 'Windows-1252') {
+      if (isUnsure(text) && ++unsure.count <= SHOWN_LINES) unsure.lines.push(line)
+    } else if (encoding !== 'UTF-8') misread ||= MISREAD.test(text)
+  }
   withReader(source, separator, (reader) => {
-    misread ||= isGuessed && MISREAD.test(reader.text)
+    judge(reader)
     while (reader.next()) {
-      if (isGuessed && MISREAD.test(reader.text)) misread = true
+      judge(reader)
       if (isRemoved(reader, findNoRecord)) continue
       if (!isWhole(reader, columns.width)) {
         whole = false
@@ -113,6 +132,7 @@ function draftRepairs(file: SeparatedFile, testers: readonly FieldTester[]): Dra
   if (misread) return undefined
   return {
     file,
+    unsure,
     testers,
     findNoRecord,
     repairs: evidence.map((each) => each.decide()),
@@ -134,48 +154,56 @@ function readRecords({ file, findNoRecord }: Draft, take: (cells: readonly strin
 }
 
 function collectValues(draft: Draft, field: number): ReferencedValues {
-  const { file, testers, repairs } = draft
   const values = new ReferencedValues()
-  const position = file.columns.positions[field] ?? -1
+  const position = draft.file.columns.positions[field] ?? -1
   readRecords(draft, (cells) => {
     const cell = cells[position] ?? ''
-    values.add((repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim())
+    if (!isLeft(draft, cell)) values.add((repairOne(draft, field, cell)?.value ?? cell).trim())
   })
   return values
 }
 
-function repairOne(cell: string, tester: FieldTester | undefined, repair: ColumnRepair | undefined) {
-  return tester === undefined || repair === undefined ? undefined : repairValue(cell, tester, repair)
+function repairOne(draft: Draft, field: number, cell: string) {
+  const [tester, repair] = [draft.testers[field], draft.repairs[field]]
+  if (tester === undefined || repair === undefined || isLeft(draft, cell)) return undefined
+  return repairValue(cell, tester, repair)
+}
+
+/** Whether a value stays as it is, because it may be another one. */
+function isLeft({ unsure }: Draft, cell: string): boolean {
+  return unsure.count > 0 && NOT_ASCII.test(cell)
 }
 
 function countReferences(draft: Draft): void {
-  const { file, testers, repairs, references } = draft
+  const { file, references } = draft
   if (references.every((each) => each === undefined)) return
   const { positions } = file.columns
   readRecords(draft, (cells) => {
     for (const [field, reference] of references.entries()) {
       if (reference === undefined) continue
       const cell = cells[positions[field] ?? -1] ?? ''
-      const value = (repairOne(cell, testers[field], repairs[field])?.value ?? cell).trim()
+      const value = (repairOne(draft, field, cell)?.value ?? cell).trim()
       if (value !== '') reference.values.refer(reference.column, value)
     }
   })
 }
 
-function finish({ file, testers, findNoRecord, repairs, references, isWhole: whole }: Draft): FilePlan {
+function finish(draft: Draft): FilePlan {
+  const { file, unsure, testers, findNoRecord, references, isWhole: whole } = draft
   const { dialect } = file.source.resource
   const { separator, source } = file
   return {
     file,
+    unsure,
     // A name such as learners.tsv says that tabs are meant. A row that cannot be split stays as it is.
     separates:
       whole && separator !== ',' && dialect.delimiter === undefined && !/\.tsv(?:\.gz)?$/i.test(source.name),
     findNoRecord,
     repair: (field, cell) => {
-      const repaired = repairOne(cell, testers[field], repairs[field])
+      const repaired = repairOne(draft, field, cell)
       const reference = references[field]
       const value = (repaired?.value ?? cell).trim()
-      if (reference === undefined || value === '') return repaired
+      if (reference === undefined || value === '' || isLeft(draft, cell)) return repaired
       const meant = reference.values.find(reference.column, value)
       if (meant === undefined || testers[field]?.isValid(meant) !== true) return repaired
       const why = 'It differs only in case or invisible characters from the value that it refers to.'

@@ -102,9 +102,9 @@ export class Repairs {
   }
 }
 
-/** The check reports every such row; this says why it is still there. */
+/** The check reports every such row; this says why it is still there. A file keeps its encoding. */
 function describeLeft({ file, line, why, count: number }: LeftRows): string {
-  return `Left, because it may be a record: ${file}:${line}: ${why}${describeTimes(number)}`
+  return `Left, because it is not certain: ${file}:${line}: ${why}${describeTimes(number)}`
 }
 
 function describeGroup({ file, field, why, count: number }: ChangeGroup): string {

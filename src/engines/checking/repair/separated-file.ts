@@ -1,4 +1,5 @@
 import { CsvReader, FileSource } from '../../records/index.ts'
+import { nameEncoding } from '../definition/read-encoding.ts'
 import { type Columns, mapColumns } from '../engine/columns.ts'
 import { isUnusual } from '../engine/dialect.ts'
 import { isNdjson } from '../engine/read-file.ts'
@@ -20,10 +21,11 @@ export interface SeparatedFile {
 /** Reads the header of a file; `undefined` if it is NDJSON, or no column is known even with repaired names. */
 export function readSeparated(source: SourceFile): SeparatedFile | undefined {
   const { resource, name, prepared } = source
-  const { dialect } = resource
+  const { dialect, encoding } = resource
   if (isNdjson(prepared.path, name)) return undefined
   // A definition that describes another form of files, or none with names, says how they are written.
   if (isUnusual(dialect) || dialect.headerRows.length === 0) return undefined
+  if (encoding !== undefined && nameEncoding(encoding) !== 'utf-8') return undefined
   return withReader(source, dialect.delimiter, (reader) => {
     if (reader.fault !== undefined || reader.count === 0) return undefined
     const header = reader.cells.slice(0, reader.count)

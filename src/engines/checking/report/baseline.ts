@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { UserError } from '../../../foundation/faults/user-error.ts'
+import { increment } from '../../../foundation/increment.ts'
 import { readLines } from '../check-files.ts'
 import type { Finding } from '../engine/summary.ts'
 
@@ -47,9 +48,7 @@ export class Baseline {
     return ({ findingKey }) => {
       const known = this.#known.get(findingKey)
       if (known === undefined) return 'new'
-      const times = (again.get(findingKey) ?? 0) + 1
-      again.set(findingKey, times)
-      return times > known.count ? 'new' : 'open'
+      return increment(again, findingKey) > known.count ? 'new' : 'open'
     }
   }
 

@@ -16,8 +16,16 @@ export interface ShownCause {
 export function describeCause({ sentence = '', example, fix }: ShownCause): string {
   const { value = '' } = example ?? {}
   const shown =
-    value === '' || sentence.includes(value) ? sentence : `${sentence.replace(/\.$/, '')} (${quote(value)}).`
+    value === '' || hasWord(sentence, value) ? sentence : `${sentence.replace(/\.$/, '')} (${quote(value)}).`
   return [shown, ...(fix === undefined || sentence.includes(fix) ? [] : [fix])].join(' ')
+}
+
+/** Whether a text has a value that is not a part of a word. */
+function hasWord(text: string, value: string): boolean {
+  const parts = text.split(value)
+  return parts.some(
+    (part, at) => at > 0 && !/[\p{L}\p{N}]$/u.test(parts[at - 1] ?? '') && !/^[\p{L}\p{N}]/u.test(part),
+  )
 }
 
 /** Where the first finding of a cause is, such as `enrolments.csv:2`. */

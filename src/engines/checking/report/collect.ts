@@ -1,3 +1,4 @@
+import { increment } from '../../../foundation/increment.ts'
 import { type ReportedFinding, type ReportInput, SHOWN_OF_CAUSE, SHOWN_OF_CODE } from './report.ts'
 
 /** Decides finding by finding, in order, which ones a report shows: the first of each code, and of each cause. */
@@ -17,10 +18,4 @@ export async function collectShown({ findings }: ReportInput): Promise<ReportedF
   const isShown = chooseShown()
   for await (const finding of findings()) if (isShown(finding)) shown.push(finding)
   return shown
-}
-
-function increment(counts: Map<string, number>, name: string): number {
-  const count = (counts.get(name) ?? 0) + 1
-  counts.set(name, count)
-  return count
 }

@@ -29,18 +29,26 @@ export const SHOWN_OF_CAUSE = 100
 /** The verdict in one sentence: what was found, in what, and what was not checked. */
 export function describeVerdict(summary: CheckSummary): string {
   const { errors, warnings, files } = summary
-  const checked = files.filter(({ state }) => state === 'checked').length
-  if (checked === 0) return `Nothing was checked: ${describeAbsent(summary)}.`
-  const what =
-    errors + warnings === 0
-      ? 'No findings'
-      : `${errors === 0 ? 'No errors' : count(errors, 'error')} and ${warnings === 0 ? 'no warnings' : count(warnings, 'warning')}`
-  const absent = describeAbsent(summary)
+  const checked = files.filter(({ state }) => state === 'checked')
+  const empty = checked.filter(({ records }) => records === 0).map(({ file }) => file)
+  const absent = [describeAbsent(summary), describeEmpty(empty)].filter((part) => part !== '').join('; ')
+  const isClean = errors + warnings === 0
+  if (checked.length === 0 || (isClean && empty.length === checked.length))
+    return `Nothing was checked: ${absent}.`
+  const what = isClean
+    ? 'No findings'
+    : `${errors === 0 ? 'No errors' : count(errors, 'error')} and ${warnings === 0 ? 'no warnings' : count(warnings, 'warning')}`
   // Some of the findings are that files are missing, or cannot be read.
-  if (errors + warnings > 0 && checked < files.length)
-    return `${what}. ${count(checked, 'file')} ${checked === 1 ? 'was' : 'were'} checked; ${absent}.`
-  const where = checked === 1 ? 'the file that was checked' : `the ${checked} files that were checked`
+  if (!isClean && checked.length < files.length)
+    return `${what}. ${count(checked.length, 'file')} ${checked.length === 1 ? 'was' : 'were'} checked; ${absent}.`
+  const where =
+    checked.length === 1 ? 'the file that was checked' : `the ${checked.length} files that were checked`
   return `${what} in ${where}${absent === '' ? '' : `; ${absent}`}.`
+}
+
+/** The files that have only a header, such as `courses.csv has no records`. */
+function describeEmpty(names: readonly string[]): string {
+  return names.length === 0 ? '' : `${joinAnd(names)} ${names.length === 1 ? 'has' : 'have'} no records`
 }
 
 /** What was not checked, such as `courses.csv is missing, so 12 checks did not run`. */

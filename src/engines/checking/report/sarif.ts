@@ -1,4 +1,5 @@
 import type { Invocation, Location, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif'
+import { increment } from '../../../foundation/increment.ts'
 import { PACKAGE_ROOT, VERSION } from '../../../foundation/package/root.ts'
 import type { Cause, CodeSummary } from '../engine/summary.ts'
 import { summariseMessage } from '../explain.ts'
@@ -46,7 +47,7 @@ export const writeSarif: ReportWriter = async (input, append) => {
   for await (const finding of findings()) {
     if (!isShown(finding)) continue
     const { errorCode, cause = '' } = finding
-    written.set(errorCode, (written.get(errorCode) ?? 0) + 1)
+    increment(written, errorCode)
     const result = toResult(finding, codes.get(errorCode), causes.get(cause), locate)
     await append(separator + JSON.stringify(result))
     separator = ',\n'

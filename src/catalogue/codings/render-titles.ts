@@ -1,0 +1,37 @@
+import type { Reader } from '../../foundation/database/database.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
+import { describeRemoved, findMissingCodes, type MissingCodes } from '../history/missing-codes.ts'
+import { renderMissingCode } from '../records/rows.ts'
+import { type ReviewedTitle, UNKNOWN } from './decisions.ts'
+
+/** Titles as the API shows them, with the codes of their decisions that the catalogue no longer has. */
+export async function renderTitles(reader: Reader, titles: readonly ReviewedTitle[]) {
+  const missing = await findMissingCodes(reader, titles.flatMap(listCodes))
+  return titles.map((reviewed) => {
+    const { id, title, language, state, code, decisions } = reviewed
+    const missingCodes = [...new Set(listCodes(reviewed))].flatMap((each) => missing.get(each) ?? [])
+    return {
+      id,
+      title,
+      language,
+      state,
+      ...(code !== undefined && { occupationCode: code }),
+      decisions: decisions.map(({ reviewer, code, decided }) => ({
+        reviewer,
+        ...(code !== undefined && { occupationCode: code }),
+        decidedDate: formatTimestamp(decided),
+      })),
+      ...(missingCodes.length > 0 && { missingCodes: missingCodes.map(renderMissingCode) }),
+    }
+  })
+}
+
+function listCodes({ decisions }: ReviewedTitle): string[] {
+  return decisions.flatMap(({ code }) => code ?? [])
+}
+
+/** The code that a reviewer chose, or that none is known, in words. */
+export function describeDecided(code: string | undefined, missing: MissingCodes): string {
+  const found = missing.get(code ?? '')
+  return found === undefined ? (code ?? UNKNOWN) : `${code}, ${describeRemoved(found)}`
+}

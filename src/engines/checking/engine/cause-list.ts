@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto'
+import { increment } from '../../../foundation/increment.ts'
+import type { Check, Severity } from '../definition/definition.ts'
+import { Interner, PairTable } from './interner.ts'
+import type { SeenFinding } from './seen-finding.ts'
+import { cut, showControls } from './shown-text.ts'
+import type { Cause, CauseKind } from './summary.ts'
+
+/** The most characters of a key. */
+const MOST_KEY = 300
+
+export interface Building {
+  readonly key: string
+  readonly number: number
+  readonly kind: CauseKind
+  /** The records of the file, if a fault of its header concerns all of them. */
+  readonly concerned: number
+  example: Cause['example']
+  /** Whether the example is a record to correct. */
+  isInPlace: boolean
+  readonly describe: (findings: number, records: number) => string
+  readonly fix: string | undefined
+  readonly value: string | undefined
+  readonly fieldName: string | undefined
+  severity: Severity
+  readonly codes: Map<Check, number>
+  findings: number
+  records: number
+  learners: number
+  lastFile: string
+  lastRecord: number
+}
+
+/** Causes, each with what belongs to it. */
+export class CauseList {
+  readonly #fixOf: (finding: SeenFinding) => string | undefined
+  readonly #causes = new Map<string, Building>()
+  readonly #students = new Interner()
+  readonly #studentsOfCauses = new PairTable()
+
+  /** @param fixOf what to do about the findings of a check */
+  constructor(fixOf: (finding: SeenFinding) => string | undefined) {
+    this.#fixOf = fixOf
+  }
+
+  /** The cause with this name; a new one has the finding as its example. */
+  make(
+    kind: CauseKind,
+    name: string,
+    finding: SeenFinding,
+    describe: Building['describe'],
+    more: {
+      fix?: string | undefined
+      value?: string
+      field?: string
+      /** Whether several columns have the cause. */
+      isSeveral?: boolean
+      isAdvised?: boolean
+      concerned?: number
+    } = {},
+  ): Building {
+    const known = this.#causes.get(name)
+    if (known !== undefined) return known
+    const made: Building = {
+      key: toKey(name),
+      number: this.#causes.size,
+      kind,
+      concerned: more.concerned ?? 0,
+      example: toExample(finding),
+      isInPlace: false,
+      describe,
+      fix: more.isAdvised ? undefined : (more.fix ?? this.#fixOf(finding)),
+      value: more.value,
+      fieldName: more.isSeveral ? undefined : (more.field ?? finding.field),
+      severity: 'Warning',
+      codes: new Map(),
+      findings: 0,
+      records: 0,
+      learners: 0,
+      lastFile: '',
+      lastRecord: -1,
+    }
+    this.#causes.set(name, made)
+    return made
+  }
+
+  /** Adds a finding to its cause. */
+  add(cause: Building, finding: SeenFinding): void {
+    cause.findings++
+    increment(cause.codes, finding.check)
+    if (finding.check.severity === 'Error') cause.severity = 'Error'
+    if (cause.lastFile !== finding.name || cause.lastRecord !== finding.record) {
+      cause.records += finding.record === 0 ? 0 : 1
+      cause.lastFile = finding.name
+      cause.lastRecord = finding.record
+    }
+    if (finding.studentId !== '') {
+      const before = this.#studentsOfCauses.size
+      this.#studentsOfCauses.intern(cause.number, this.#students.intern(finding.studentId))
+      if (this.#studentsOfCauses.size > before) cause.learners++
+    }
+  }
+
+  /**
+   * The causes in the order in which to fix them.
+   *
+   * @param countOf of all findings of each check; those that are not kept belong to the largest cause of their check
+   */
+  sort(countOf: (check: Check) => number): Cause[] {
+    this.#addUncounted(countOf)
+    return [...this.#causes.values()]
+      .sort(
+        (one, other) =>
+          Number(one.severity === 'Warning') - Number(other.severity === 'Warning') ||
+          Number(one.kind === 'rule') - Number(other.kind === 'rule') ||
+          Number(other.kind === 'file') - Number(one.kind === 'file') ||
+          Math.max(other.records, other.concerned) - Math.max(one.records, one.concerned) ||
+          other.findings - one.findings ||
+          (one.key < other.key ? -1 : 1),
+      )
+      .map((cause) => toCause(cause))
+  }
+
+  #addUncounted(countOf: (check: Check) => number): void {
+    const largest = new Map<Check, { cause: Building; count: number; total: number }>()
+    for (const cause of this.#causes.values()) {
+      for (const [check, count] of cause.codes) {
+        const known = largest.get(check)
+        const total = (known?.total ?? 0) + count
+        if (known === undefined || count > known.count) largest.set(check, { cause, count, total })
+        else known.total = total
+      }
+    }
+    for (const [check, { cause, total }] of largest) cause.findings += Math.max(0, countOf(check) - total)
+  }
+}
+
+export function toExample({
+  resource,
+  name,
+  record,
+  line,
+  field,
+  message,
+  cell,
+}: SeenFinding): Cause['example'] {
+  const position = resource.fields.findIndex((each) => each.name === field)
+  const value = position === -1 || record === 0 ? '' : cell(position)
+  return {
+    file: name,
+    line,
+    ...(field !== undefined && { field }),
+    ...(value !== '' && { value: shorten(value) }),
+    description: message,
+  }
+}
+
+function toCause(cause: Building): Cause {
+  const { key, kind, severity, example, findings, records, learners, fix, value, fieldName } = cause
+  return {
+    key,
+    kind,
+    severity,
+    file: example.file,
+    ...(fieldName !== undefined && { field: fieldName }),
+    ...(value !== undefined && { value: shorten(value) }),
+    codes: [...cause.codes.keys()].map(({ code }) => code).sort(),
+    findings,
+    records,
+    learners,
+    sentence: cause.describe(findings, records),
+    ...(fix !== undefined && { fix }),
+    example,
+  }
+}
+
+/** A key that can be published with each finding: a long value is shortened, and still distinguished from others. */
+function toKey(name: string): string {
+  const shown = showControls(name)
+  return shown.length > MOST_KEY
+    ? cut(shown, MOST_KEY / 2) + hash('sha256', name, 'base64url').slice(0, 22)
+    : shown
+}
+
+/** The beginning of a long value. */
+export function shorten(value: string): string {
+  return value.length > 60 ? `${value.slice(0, 60).toWellFormed()}…` : value
+}

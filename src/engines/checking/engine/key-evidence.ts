@@ -1,0 +1,345 @@
+import { increment } from '../../../foundation/increment.ts'
+import type { Check, Definition, ForeignKey, Resource } from '../definition/definition.ts'
+import { stripSql } from '../definition/strip-sql.ts'
+import { toForm } from './keys.ts'
+import { toPlainForm } from './plain-form.ts'
+import { listFields } from './record-checks.ts'
+import type { SeenFinding } from './seen-finding.ts'
+import { listPairs, NEEDS_ALL } from './sql-unknown.ts'
+import { listUses } from './sql-uses.ts'
+
+/** A search for the keys of a file that differ only in form from those that others have. */
+export interface KeySearch {
+  readonly fields: readonly number[]
+  readonly forms: Set<string>
+  /** The parts of each found key, by form. */
+  readonly found: Map<string, readonly string[]>
+}
+
+/** Keys of records that do not exist and get a cause of their own. */
+const LEAST_OF_REFERENCE = 10
+const MOST_REFERENCES = 50
+/** With more values that are not in another file, most of a column is one cause. */
+const MOST_LISTED = 20
+/** The part of a file's records whose references lead nowhere if most of the column is one cause. */
+const SHARE_OF_RECORDS = 0.8
+/** The distinct references to a file that are counted. */
+const COUNTED_REFERENCES = 50_000
+/** The keys by which records that lack another one are found again. */
+const MOST_SUSPECTS = 200_000
+
+interface ReferenceCount {
+  readonly link: { readonly from: Resource; readonly key: ForeignKey }
+  findings: number
+  /** The form of each value. */
+  readonly values: Map<string, string>
+  readonly search: KeySearch
+}
+
+/** A rule that looks for records of another file with the same values in some fields. */
+interface Relation {
+  readonly from: Resource
+  readonly own: readonly number[]
+  readonly search: KeySearch
+  findings: number
+}
+
+/** Values of a file that differ only in form from those of another one. */
+export interface Misspelling {
+  readonly from: Resource
+  readonly like: Resource
+  /** The names of the fields. */
+  readonly names: string
+  readonly value: string
+  readonly alike: string
+}
+
+/** A rule that finds a record because others are absent, and what may have taken their place. */
+interface Absence {
+  readonly key: ForeignKey
+  readonly from: Resource
+  /** The fields of the rule's own file and of the other one, beside those of the foreign key. */
+  readonly own: readonly number[]
+  readonly other: readonly number[]
+  /** The fields of the rule's own file that correspond to the foreign key. */
+  readonly ownKey: readonly number[]
+  readonly suspects: Map<string, string>
+}
+
+/**
+ * What references that lead nowhere, and records that rules miss, say together: keys that differ only in form, and files
+ * without records. Findings are passed twice: to collect keys, and to explain each finding.
+ */
+export class KeyEvidence {
+  readonly #definition: Definition
+  readonly #recordsOf: (resource: string) => number
+  readonly #references = new Map<Check, ReferenceCount>()
+  /** References to each file by value. */
+  readonly #targets = new Map<string, Map<string, number>>()
+  readonly #frequentTargets = new Map<string, ReadonlySet<string>>()
+  readonly #relations = new Map<Check, Relation[]>()
+  readonly #absences = new Map<Check, readonly Absence[]>()
+  readonly #byKey = new Map<Check, Absence[]>()
+  readonly #needs = new Map<Check, readonly number[]>()
+  /** The references of the current record that lead nowhere. */
+  #dangling: { check: Check; fields: readonly number[]; value: string }[] = []
+  #at = ''
+
+  /** @param recordsOf the number of records of a file */
+  constructor(definition: Definition, recordsOf: (resource: string) => number) {
+    this.#definition = definition
+    this.#recordsOf = recordsOf
+    for (const resource of definition.resources) {
+      for (const key of resource.foreignKeys)
+        this.#references.set(key.check, {
+          link: { from: resource, key },
+          findings: 0,
+          values: new Map(),
+          search: search(key.references),
+        })
+    }
+    for (const resource of definition.resources) this.#listAbsences(resource)
+  }
+
+  #listAbsences(resource: Resource): void {
+    const definition = this.#definition
+    const add = (check: Check, from: Resource, pairs: readonly { own: number; other: number }[]) => {
+      const relation = {
+        from,
+        own: pairs.map(({ own }) => own),
+        search: search(pairs.map(({ other }) => other)),
+        findings: 0,
+      }
+      this.#relations.set(check, [...(this.#relations.get(check) ?? []), relation])
+      const absences = from.foreignKeys.flatMap((key): Absence[] => {
+        const keyed = key.fields.map((field) => pairs.find(({ other }) => other === field)?.own)
+        if (keyed.includes(undefined)) return []
+        const others = pairs.filter(({ other }) => !key.fields.includes(other))
+        return [
+          {
+            key,
+            from,
+            own: others.map(({ own }) => own),
+            other: others.map(({ other }) => other),
+            ownKey: keyed.filter((field) => field !== undefined),
+            suspects: new Map(),
+          },
+        ]
+      })
+      this.#absences.set(check, [...(this.#absences.get(check) ?? []), ...absences])
+      for (const each of absences)
+        this.#byKey.set(each.key.check, [...(this.#byKey.get(each.key.check) ?? []), each])
+    }
+    for (const rule of resource.rules) {
+      const uses = listUses(definition, rule)
+      this.#needs.set(rule.check, uses.find((use) => use.resource === resource)?.fields ?? [])
+      const bare = stripSql(rule.sql).toLowerCase()
+      if (!NEEDS_ALL.test(bare)) continue
+      for (const use of uses) {
+        if (use.resource === resource) continue
+        const pairs = listPairs(definition, bare, { rule, own: resource, uses }, use)
+        add(
+          rule.check,
+          use.resource,
+          pairs.map(({ own, other }) => ({
+            own: resource.fields.findIndex(({ column }) => column === own),
+            other,
+          })),
+        )
+      }
+    }
+    for (const each of resource.recordChecks) {
+      this.#needs.set(each.check, listFields(each))
+      if (each.kind !== 'referenced') continue
+      for (const by of each.by) {
+        const from = definition.resources.find(({ name }) => name === by.resource)
+        if (from !== undefined)
+          add(
+            each.check,
+            from,
+            by.fields.map((other, index) => ({ own: each.fields[index] ?? -1, other })),
+          )
+      }
+    }
+    for (const key of resource.foreignKeys) {
+      for (const match of key.matches) this.#needs.set(match.check, [...key.fields, match.field])
+    }
+  }
+
+  /** Collects the key of a reference, or of a record that a rule takes for missing. */
+  add({ check, cell }: SeenFinding): void {
+    for (const relation of this.#relations.get(check) ?? []) {
+      const { own, search } = relation
+      relation.findings++
+      if (search.forms.size < MOST_SUSPECTS) search.forms.add(toForm(readParts(cell, own)))
+    }
+    const reference = this.#references.get(check)
+    if (reference === undefined) return
+    const { fields, resource: target } = reference.link.key
+    const value = readKey(cell, fields)
+    reference.findings++
+    if (reference.values.size < COUNTED_REFERENCES && !reference.values.has(value)) {
+      const form = toForm(readParts(cell, fields))
+      reference.values.set(value, form)
+      reference.search.forms.add(form)
+    }
+    const counts = this.#targets.get(target) ?? new Map<string, number>()
+    this.#targets.set(target, counts)
+    if (counts.size < COUNTED_REFERENCES || counts.has(value)) increment(counts, value)
+    for (const absence of this.#byKey.get(check) ?? []) {
+      if (absence.suspects.size >= MOST_SUSPECTS) continue
+      const key = absence.other.length === 0 ? toPlainForm(value) : readKey(cell, absence.other)
+      if (key !== '') absence.suspects.set(key, value)
+    }
+  }
+
+  /** Between the passes: looks for the keys in the files that should have them. */
+  search(findKeys: (resource: Resource, searches: readonly KeySearch[]) => void): void {
+    for (const [target, counts] of this.#targets)
+      this.#frequentTargets.set(target, chooseFrequent(counts, LEAST_OF_REFERENCE, MOST_REFERENCES))
+    for (const resource of this.#definition.resources) {
+      const searches = [
+        ...[...this.#references.values()].filter(({ link }) => link.key.resource === resource.name),
+        ...[...this.#relations.values()].flat().filter(({ from }) => from === resource),
+      ].map((each) => each.search)
+      for (const { forms } of searches) forms.delete('')
+      const wanted = searches.filter(({ forms }) => forms.size > 0)
+      if (wanted.length > 0) findKeys(resource, wanted)
+    }
+  }
+
+  /** Called with each finding of the later passes, in the order of the records. */
+  move({ name, record, check, cell }: SeenFinding): void {
+    const at = `${name}\n${record}`
+    if (at !== this.#at) {
+      this.#at = at
+      this.#dangling = []
+    }
+    const reference = this.#references.get(check)
+    if (reference === undefined) return
+    const { fields } = reference.link.key
+    this.#dangling.push({ check, fields, value: readKey(cell, fields) })
+  }
+
+  /** The fields that a rule needs of the record that it finds; `undefined` for other checks. */
+  needsOf(check: Check): readonly number[] | undefined {
+    return this.#needs.get(check)
+  }
+
+  /** The file and the key of a reference; `undefined` for other checks. */
+  linkOf(check: Check): ReferenceCount['link'] | undefined {
+    return this.#references.get(check)?.link
+  }
+
+  /** Whether nearly no reference of a file leads to a record. */
+  failsAsColumn(check: Check): boolean {
+    const reference = this.#references.get(check)
+    if (reference === undefined || reference.values.size <= MOST_LISTED) return false
+    return reference.findings >= this.#recordsOf(reference.link.from.name) * SHARE_OF_RECORDS
+  }
+
+  /** Whether many references to a file have this value. */
+  isFrequent(target: string, value: string): boolean {
+    return this.#frequentTargets.get(target)?.has(value) === true
+  }
+
+  /** The reference that explains the finding of a rule: of its own record, or of one that it misses. */
+  findOrigin({ check, cell }: SeenFinding): { check: Check; value: string } | undefined {
+    const needs = this.#needs.get(check) ?? []
+    const own = this.#dangling.find(({ fields }) => fields.some((field) => needs.includes(field)))
+    if (own !== undefined) return own
+    for (const absence of this.#absences.get(check) ?? []) {
+      const key =
+        absence.own.length === 0 ? toPlainForm(readKey(cell, absence.ownKey)) : readKey(cell, absence.own)
+      const value = absence.suspects.get(key)
+      // Only a key that is written differently takes the place of another one.
+      if (value !== undefined && this.findAlike(absence.key.check, value) !== undefined)
+        return { check: absence.key.check, value }
+    }
+    return this.#findMisspeltOrigin(check, cell)
+  }
+
+  /** The reference of a record that a rule misses, if its key is the one that is written differently. */
+  #findMisspeltOrigin(check: Check, cell: SeenFinding['cell']): { check: Check; value: string } | undefined {
+    for (const { from, own, search } of this.#relations.get(check) ?? []) {
+      const key = readParts(cell, own)
+      const found = search.found.get(toForm(key)) ?? key
+      for (const { check: origin, fields } of from.foreignKeys) {
+        const at = fields.length === 1 ? search.fields.indexOf(fields[0] ?? -1) : -1
+        const value = found[at]
+        if (value === undefined || value === key[at]) continue
+        if (this.findAlike(origin, value) === key[at]) return { check: origin, value }
+      }
+    }
+    return undefined
+  }
+
+  /** The key of another spelling that a reference probably means. */
+  findAlike(check: Check, value: string): string | undefined {
+    const reference = this.#references.get(check)
+    const alike = reference?.search.found.get(reference.values.get(value) ?? '')?.join(' ')
+    return alike === value ? undefined : alike
+  }
+
+  /** The empty file in which a rule misses a key: if all other files have the key, or it misses half of its own. */
+  findEmpty({ resource, check, cell }: SeenFinding): Resource | undefined {
+    const relations = this.#relations.get(check) ?? []
+    const isEmpty = ({ from }: Relation) => this.#recordsOf(from.name) === 0
+    const empty = relations.find(isEmpty)
+    if (empty === undefined) return undefined
+    const isCertain =
+      empty.findings * 2 >= this.#recordsOf(resource.name) ||
+      relations.every((each) => isEmpty(each) || each.search.found.has(toForm(readParts(cell, each.own))))
+    return isCertain ? empty.from : undefined
+  }
+
+  /** What a rule takes for an absent record, although only the form of a key differs. */
+  findMisspelling({ resource, check, cell }: SeenFinding): Misspelling | undefined {
+    for (const { from, own, search } of this.#relations.get(check) ?? []) {
+      const key = readParts(cell, own)
+      const other = search.found.get(toForm(key)) ?? key
+      const differing = [...key.keys()].filter(
+        (index) => key[index] !== other[index] && resource.fields[own[index] ?? -1]?.type === 'string',
+      )
+      const [first] = differing
+      if (first === undefined) continue
+      const pick = (parts: readonly string[]) => differing.map((index) => parts[index] ?? '').join(' ')
+      const name = ({ fields }: Resource, of: readonly number[]) =>
+        differing.map((index) => fields[of[index] ?? -1]?.name ?? '').join(', ')
+      const isChecked = this.#isChecked(resource, own[first])
+      // A reference has been checked; otherwise the key is in the file that the definition names first.
+      const isOwn =
+        isChecked === this.#isChecked(from, search.fields[first])
+          ? this.#definition.resources.find((each) => each === from || each === resource) === from
+          : !isChecked
+      return isOwn
+        ? { from: resource, like: from, names: name(resource, own), value: pick(key), alike: pick(other) }
+        : { from, like: resource, names: name(from, search.fields), value: pick(other), alike: pick(key) }
+    }
+    return undefined
+  }
+
+  /** Whether a field is part of a reference. */
+  #isChecked({ foreignKeys }: Resource, field = -1): boolean {
+    return foreignKeys.some(({ fields }) => fields.includes(field))
+  }
+}
+
+function search(fields: readonly number[]): KeySearch {
+  return { fields, forms: new Set(), found: new Map() }
+}
+
+function readParts(cell: (field: number) => string, fields: readonly number[]): string[] {
+  return fields.map((field) => cell(field).trim())
+}
+
+export function readKey(cell: (field: number) => string, fields: readonly number[]): string {
+  const parts = readParts(cell, fields)
+  return parts.includes('') ? '' : parts.join(' ')
+}
+
+function chooseFrequent(counts: ReadonlyMap<string, number>, least: number, most: number): Set<string> {
+  const frequent = [...counts].filter(([, count]) => count >= least)
+  frequent.sort(([one, first], [other, second]) => second - first || (one < other ? -1 : 1))
+  return new Set(frequent.slice(0, most).map(([value]) => value))
+}

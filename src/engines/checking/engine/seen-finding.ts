@@ -1,0 +1,17 @@
+import type { Check, Resource } from '../definition/definition.ts'
+
+/** A finding, with the record that it is about. */
+export interface SeenFinding {
+  readonly resource: Resource
+  /** Name of the file. */
+  readonly name: string
+  readonly check: Check
+  /** From 1; 0 is the file. */
+  readonly record: number
+  readonly line: number
+  readonly field: string | undefined
+  readonly message: string
+  readonly studentId: string
+  /** The value of a field as the file has it. */
+  readonly cell: (field: number) => string
+}

@@ -1,0 +1,166 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { loadDefinition } from '../src/engines/checking/definition/load.ts'
+import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
+import { check, writeFiles } from './support/checking.ts'
+import { Installation } from './support/command.ts'
+import { writeDefinition } from './support/definition.ts'
+import { temporaryFolder } from './support/temporary.ts'
+
+/** A definition of one file in an encoding, whose only permitted name is given. */
+function define(encoding: string | undefined, name: string): string {
+  const fields = [{ name: 'id' }, { name: 'name', constraints: { enum: [name] } }]
+  const resource = { name: 'people', path: 'people.csv', 'mahi:code': 'PEO', encoding, schema: { fields } }
+  return writeDefinition({ name: 'people', version: '1', resources: [resource] }, {})
+}
+
+async function checkEncoded(encoding: string | undefined, name: string, content: Uint8Array) {
+  const { summary, findings } = await check({ 'people.csv': content }, { definition: define(encoding, name) })
+  return {
+    found: findings.map(({ errorDescription }) => errorDescription),
+    notes: summary.files[0]?.notes,
+    encoding: summary.files[0]?.encoding,
+  }
+}
+
+/** A file with one record, whose name has these bytes. */
+const people = (...name: number[]) =>
+  Buffer.concat([Buffer.from('id,name\n1,'), Buffer.from(name), Buffer.from('\n')])
+
+test.each<[string, string, number[]]>([
+  ['iso-8859-13', 'ā', [0xe2]],
+  ['Windows-1257', 'ā', [0xe2]],
+  ['macintosh', 'é', [0x8e]],
+  ['latin1', 'é', [0xe9]],
+  ['shift_jis', 'あ', [0x82, 0xa0]],
+  ['iso-2022-jp', 'あ', [0x1b, 0x24, 0x42, 0x24, 0x22, 0x1b, 0x28, 0x42]],
+  ['koi8-r', 'да', [0xc4, 0xc1]],
+])('a file in %s is read as its definition says', async (encoding, name, bytes) => {
+  expect(await checkEncoded(encoding, name, people(...bytes))).toEqual({ found: [], notes: [], encoding })
+})
+
+test.each<[string, Buffer]>([
+  ['UTF-16', Buffer.from('\ufeffid,name\n1,ā\n', 'utf16le')],
+  ['UTF-8', Buffer.from('\ufeffid,name\n1,ā\n')],
+  ['UTF-8', Buffer.from('id,name\n1,ā\n')],
+])('%s shows in the bytes, and a note says that the definition differs', async (encoding, content) => {
+  expect(await checkEncoded('iso-8859-13', 'ā', content)).toEqual({
+    found: [],
+    notes: [
+      `The file was read as ${encoding}, as its bytes show. The definition says iso-8859-13: correct the one that is wrong.`,
+    ],
+    encoding,
+  })
+})
+
+test.each(['utf-16', 'UTF-16LE'])(
+  'a file that is %s as its definition says has no note',
+  async (encoding) => {
+    const content = Buffer.from('\ufeffid,name\n1,ā\n', 'utf16le')
+    expect((await checkEncoded(encoding, 'ā', content)).notes).toEqual([])
+  },
+)
+
+test('a file that is not UTF-8, as its definition says, is a finding', async () => {
+  expect(await checkEncoded('utf-8', 'é', people(0xe9))).toEqual({
+    found: [
+      'The file is not in utf-8, the encoding in the definition: it was read as Windows-1252. Save it as UTF-8, or correct the definition.',
+    ],
+    notes: [],
+    encoding: 'Windows-1252',
+  })
+})
+
+test('bytes without a character in the encoding are a finding with their line', async () => {
+  const { found } = await checkEncoded('shift_jis', 'あ', people(0x82, 0xa0, 0xff))
+  expect(found[0]).toBe(
+    'Line 2 has bytes that are no characters in shift_jis, the encoding in the definition. Save the file in this encoding, or correct the definition.',
+  )
+})
+
+test('characters of several bytes may be anywhere in a large file', async () => {
+  const record = Buffer.concat([Buffer.from('12,'), Buffer.from([0x82, 0xa0]), Buffer.from('\n')])
+  const content = Buffer.concat([Buffer.from('id,name\n'), ...Array.from({ length: 50_000 }, () => record)])
+  expect((await checkEncoded('shift_jis', 'あ', content)).found).toEqual([])
+})
+
+test.each([
+  ['klingon', 'not "klingon"'],
+  ['latin-1', 'not "latin-1" (did you mean "latin1"?)'],
+  ['cp850', 'not "cp850"'],
+])('the encoding %s is refused by name', (encoding, end) => {
+  expect(() => loadDefinition(define(encoding, 'x'))).toThrow(
+    `datapackage.json: resources[0].encoding: must be the name of an encoding that Mahi knows, such as utf-8 or windows-1252, ${end}`,
+  )
+})
+
+/** Corrects a file; the ID of its first record has spaces around it. */
+async function fixName(encoding: string | undefined, ...name: number[]) {
+  const content = Buffer.concat([Buffer.from('id,name\n 1,'), Buffer.from(name), Buffer.from('\n2,\n3,\n')])
+  const files = [
+    {
+      resource: 'people',
+      name: 'people.csv',
+      path: join(writeFiles({ 'people.csv': content }), 'people.csv'),
+    },
+  ]
+  const to = temporaryFolder()
+  const definition = loadDefinition(define(encoding, 'x'))
+  const fixed = await fixFiles({ definition, files }, chooseFixFolder(to, files, { overwrite: false }))
+  const copy = readFileSync(join(to, 'people.csv')).toString('latin1')
+  return { copy: copy.slice('id,name\n'.length, copy.indexOf('\n2,')), ...fixed }
+}
+
+const bytesOf = (text: string) => [...Buffer.from(text, 'latin1')]
+
+test.each(['caf\xe9', 'Ren\xe9e', 'M\xfcller', 'P\xe9ter L\xf3pez'])(
+  '--fix writes %s of Windows-1252 in UTF-8: other encodings have the same letters',
+  async (name) => {
+    const { copy, left } = await fixName(undefined, ...bytesOf(name))
+    expect([copy, left]).toEqual([`1,${Buffer.from(name).toString('latin1')}`, []])
+  },
+)
+
+test.each([
+  ['caf\x8e', 'café of the Macintosh'],
+  ['caf\x82', 'café of DOS'],
+  ['caf\xe2', 'cafā of the Baltic encodings'],
+  ['M\xe2ori', 'Māori of the Baltic encodings'],
+  ['Zo\xeb', 'Zoė of the Baltic encodings'],
+  ['10 m\xfc', '10 m³ of DOS'],
+  ['\xe9ve', 'Ève of the Macintosh'],
+  ['P\xe9RE', 'PÈRE of the Macintosh'],
+  ['Garc\x92a', 'García of the Macintosh'],
+  ['\xa0', 'á of DOS'],
+  ['caf\xe9 \x81', 'café, and a byte without a character'],
+])('--fix keeps the bytes of %j, which may be %s, and corrects the rest', async (name) => {
+  const { copy, changes, left } = await fixName(undefined, ...bytesOf(name))
+  expect([copy, changes]).toEqual([`1,${name}`, 1])
+  expect(left).toEqual([
+    {
+      file: 'people.csv',
+      line: 2,
+      why: 'Line 2 has characters of an uncertain encoding, which is not changed. Save the file as UTF-8 in the program that made it.',
+      count: 1,
+    },
+  ])
+})
+
+test('--fix leaves a file in the encoding that its definition names', async () => {
+  const { copy, changes } = await fixName('iso-8859-13', 0xe2)
+  expect([copy, changes]).toEqual([' 1,\xe2', 0])
+})
+
+test('--fix says which lines have characters of an uncertain encoding', async () => {
+  const content = Buffer.from(`id,name\n${'1,caf\x8e\n'.repeat(5)}`, 'latin1')
+  const folder = writeFiles({ 'people.csv': content })
+  const to = join(folder, 'fixed')
+  const { stderr } = await new Installation().run([
+    ...['check', folder, '--definition', define(undefined, 'x'), '--fix', to],
+  ])
+  expect(stderr).toContain(
+    'Left, because it is not certain: people.csv:2: Lines 2, 3, 4 and 2 others have characters of an uncertain encoding, which is not changed. Save the file as UTF-8 in the program that made it.\n',
+  )
+  expect(readFileSync(join(to, 'people.csv')).equals(content)).toBe(true)
+})
