@@ -143,11 +143,12 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
 ]
 
 /**
- * Adds the commands with a name, or all.
+ * Adds the commands with a name, or all; none where only the version is asked for.
  *
  * @param name the first argument, which may be no command
  */
 export async function addCommands(program: Command, name: string | undefined): Promise<void> {
+  if (name === '--version' || name === '-V') return
   const named = GROUPS.filter(([names]) => names.split(' ').includes(name ?? ''))
   for (const [, add] of named.length > 0 ? named : GROUPS) await add(program)
 }

@@ -373,7 +373,7 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
   })
   // The same as from a file.
   const options = { file: 'returns.yml', definitions: new Definitions([makeCollectionDefinition()]) }
-  const [fromFile] = readReturns(FILE, { ...options, zone: 'Pacific/Auckland' })
+  const [fromFile] = await readReturns(FILE, { ...options, zone: 'Pacific/Auckland' })
   expect(await list()).toEqual([fromFile])
   await put(described)
   expect((await put({ ...described, closes: '2026-01-31T18:00:00+13:00' })).body.closeWindowDate).toBe(
@@ -391,44 +391,44 @@ test('the agency adds and changes a return over HTTP, and nothing is stored of a
   expect(own.organisations).toBeUndefined()
 })
 
-test('the example in docs/returns.md is what the service reads', () => {
+test('the example in docs/returns.md is what the service reads', async () => {
   const page = readFileSync(new URL('../docs/returns.md', import.meta.url), 'utf8')
   const [, example = ''] = /```yaml\n(.*?)```/s.exec(page) ?? []
   const read = (text: string) =>
     readReturns(text, { file: 'returns.yml', definitions: new Definitions(), zone: 'Pacific/Auckland' })
-  expect(read(example)).toMatchObject([{ definition: 'sdr' }])
-  expect(() => read(example.replace(/version: .*/, 'version: 1.0.0'))).toThrow(
+  expect(await read(example)).toMatchObject([{ definition: 'sdr' }])
+  await expect(read(example.replace(/version: .*/, 'version: 1.0.0'))).rejects.toThrow(
     'returns[0].version: is "1.0.0", but the definition sdr of this service has version 2025.12.0',
   )
 })
 
-test('a wrong file of returns is refused with all of its faults', () => {
+test('a wrong file of returns is refused with all of its faults', async () => {
   const definitions = new Definitions([makeCollectionDefinition()])
   const options = { file: 'returns.yml', definitions, zone: 'Pacific/Auckland' }
   const read = (text: string) => readReturns(text, options)
   const entry = FILE.trim().split('\n').slice(1).join('\n')
-  expect(() => read(`${FILE}${entry}\n`)).toThrow('returns[1].id: returns[0] is return "202512" too')
-  const faults = (change: (text: string) => string) => () => read(change(FILE))
-  expect(faults((text) => text.replace('2026-01-20', '2026-02-20'))).toThrow(
+  await expect(read(`${FILE}${entry}\n`)).rejects.toThrow('returns[1].id: returns[0] is return "202512" too')
+  const faults = (change: (text: string) => string) => expect(read(change(FILE))).rejects
+  await faults((text) => text.replace('2026-01-20', '2026-02-20')).toThrow(
     'returns[0].due: is after the return closes',
   )
-  expect(faults((text) => text.replace('2026-01-31 17:00', '2025-12-31'))).toThrow(
+  await faults((text) => text.replace('2026-01-31 17:00', '2025-12-31')).toThrow(
     'returns[0].closes: is not after opens',
   )
-  expect(faults((text) => text.replace('collected', 'collect'))).toThrow(
+  await faults((text) => text.replace('collected', 'collect')).toThrow(
     'is not a definition of this service: "collect"',
   )
-  expect(faults((text) => text.replace('202512', '2025'))).toThrow(
+  await faults((text) => text.replace('202512', '2025')).toThrow(
     'returns[0].id: is not valid: collected has no return "2025"',
   )
-  expect(faults((text) => text.replace('due:', 'duo:'))).toThrow('returns[0].duo: is not a known property')
+  await faults((text) => text.replace('due:', 'duo:')).toThrow('returns[0].duo: is not a known property')
   // Clocks in New Zealand skip this hour.
-  expect(faults((text) => text.replace('2026-01-01', '2025-09-28 02:30'))).toThrow(
+  await faults((text) => text.replace('2026-01-01', '2025-09-28 02:30')).toThrow(
     'that exists in Pacific/Auckland',
   )
-  expect(faults((text) => text.replace('"0002"', '"a b"'))).toThrow('returns[0].organisations[1]')
-  expect(faults((text) => text.replace('notes:', '  notes:'))).toThrow('returns.yml:')
-  expect(faults(() => '[]')).toThrow('must have a list of returns')
+  await faults((text) => text.replace('"0002"', '"a b"')).toThrow('returns[0].organisations[1]')
+  await faults((text) => text.replace('notes:', '  notes:')).toThrow('returns.yml:')
+  await faults(() => '[]').toThrow('must have a list of returns')
 })
 
 test('local times are read with the offset of their day', () => {

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import { withScope } from '../api/contract/access-rules.ts'
 import { notModified, page } from '../api/contract/results.ts'
 import { callerOf } from '../api/request/caller.ts'
 import { digestQuery, type Page } from '../api/serving/page.ts'
 import { remember } from '../foundation/cache/remember.ts'
+import { Type } from '../foundation/schema/type.ts'
 import type { Catalogue, DocumentName } from './records/catalogue.ts'
 import { MAX_CODE_LENGTH } from './records/schema.ts'
 

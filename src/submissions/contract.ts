@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import { COMMON_PROBLEMS, NOT_COVERED } from '../api/contract/describe.ts'
+import { Type } from '../foundation/schema/type.ts'
 import { Submission, SubmissionFile, ValidationRun } from './schema.ts'
 
 export const SCHEMAS = { Submission, SubmissionFile, ValidationRun }

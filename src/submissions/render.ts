@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Static } from '../foundation/schema/type.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { isPartial, type Run } from './findings/runs.ts'
 import type { Definitions } from './rules/definitions.ts'

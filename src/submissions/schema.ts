@@ -1,5 +1,5 @@
-import Type, { type Static, type TSchema } from 'typebox'
 import { count, oneOf, text } from '../api/contract/fields.ts'
+import { type Static, type TSchema, Type } from '../foundation/schema/type.ts'
 import { RUN_STATUSES } from './findings/runs.ts'
 import { FILE_TYPES } from './findings/schema.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'

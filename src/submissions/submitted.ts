@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import { type Static, Type } from '../foundation/schema/type.ts'
 import type { Receipt } from './explanations/receipt-schema.ts'
 import { Submission } from './schema.ts'
 

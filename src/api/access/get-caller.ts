@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { WITH_CREDENTIAL } from '../contract/access-rules.ts'
 import { type Operation, operation } from '../contract/contract.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import Type, { type TObject } from 'typebox'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
+import { type TObject, Type } from '../../foundation/schema/type.ts'
 import type { Forbidding } from '../access/admit.ts'
 import { explainEid, explainScope, explainSuspension, explainToken } from '../access/explain-refusal.ts'
 import type { Principal, Scope } from '../access/principal.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import type { Static, TObject, TSchema } from 'typebox'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
+import type { Static, TObject, TSchema } from '../../foundation/schema/type.ts'
 import type { Principal } from '../access/principal.ts'
 import type { OperationLimit } from '../access/rate-limit.ts'
 import type { BodyDeclaration, DescribeBodyFaults, IncomingBody, JsonBody } from '../request/body.ts'

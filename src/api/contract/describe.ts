@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import Type, { type Static, type TSchema } from 'typebox'
+import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
 import { NO_CREDENTIAL, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
 
 /** Names schemas, so that routes can refer to them and the OpenAPI document lists them. */

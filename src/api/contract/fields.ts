@@ -1,4 +1,4 @@
-import Type, { type Static, type TOptional, type TSchema } from 'typebox'
+import { type Static, type TOptional, type TSchema, Type } from '../../foundation/schema/type.ts'
 
 /** Optional fields of requests and responses, for the schemas of operations. */
 export const text = (description: string) => Type.Optional(Type.String({ description }))

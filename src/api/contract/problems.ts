@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../foundation/schema/type.ts'
 import { text } from './fields.ts'
 
 /** The detail of every 401 without a valid credential. */

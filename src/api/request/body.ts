@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import type { TObject } from 'typebox'
 import { compileInTurns } from '../../foundation/schema/compile.ts'
+import type { TObject } from '../../foundation/schema/type.ts'
 import { Problem, type ProblemOptions } from '../contract/problems.ts'
 import { markTransfer } from '../serving/last-response.ts'
 import { endBody } from '../serving/node-internals.ts'

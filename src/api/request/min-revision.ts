@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import Type from 'typebox'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
 import type { RevisionName } from '../../foundation/database/revisions.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { Problem } from '../contract/problems.ts'
 
 /** The header with which every operation accepts the oldest revisions that the caller wants to see. */

@@ -1,5 +1,5 @@
-import type { TObject, TSchema } from 'typebox'
 import { compileText, defaultOf } from '../../foundation/schema/compile.ts'
+import type { TObject, TSchema } from '../../foundation/schema/type.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 
 export interface ParameterFault {

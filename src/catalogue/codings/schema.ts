@@ -1,6 +1,6 @@
-import Type from 'typebox'
 import { oneOf, text, withDefault } from '../../api/contract/fields.ts'
 import { NOT_BLANK } from '../../foundation/schema/compile.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH, MissingOccupation } from '../records/schema.ts'
 import { STATES } from './decisions.ts'
 import { MAX_TITLE_LENGTH, TITLE_RULE } from './titles.ts'

@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import { compileSchema, SINGLE_LINE } from '../../foundation/schema/compile.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { RowChecks } from '../names/read-rows.ts'
 

@@ -1,6 +1,6 @@
-import Type, { type Static } from 'typebox'
 import { text } from '../../api/contract/fields.ts'
 import { SimilarCodesProblemBody } from '../../api/contract/problems.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 
 const count = (description: string) =>
   Type.Optional(Type.Integer({ description, format: 'int32', minimum: 0 }))

@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import { count, text } from '../../api/contract/fields.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import type { OccupationRecord } from '../records/schema.ts'
 
 const record = (description: string) =>

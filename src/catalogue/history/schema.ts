@@ -1,5 +1,5 @@
-import Type from 'typebox'
 import { withDefault } from '../../api/contract/fields.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH, type OccupationRecord } from '../records/schema.ts'
 
 const code = (description: string) => Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH })

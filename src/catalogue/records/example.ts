@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import { readSample } from '../../foundation/package/samples.ts'
+import type { Static } from '../../foundation/schema/type.ts'
 import type { OccupationGroups } from '../groups/schema.ts'
 
 const [record] = readSample('occupations.ndjson', 1)

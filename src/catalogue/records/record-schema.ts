@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync'
-import Type from 'typebox'
 import { type CsvColumn, findFlatColumn, listColumns, listFlatColumns } from '../../engines/records/index.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { REPLACED_BY, REPLACED_BY_COLUMN } from '../history/replacements.ts'
 import { OccupationRecord } from './schema.ts'
 

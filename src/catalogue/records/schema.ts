@@ -1,6 +1,6 @@
-import Type, { type Static } from 'typebox'
 import { withDefault } from '../../api/contract/fields.ts'
 import { SINGLE_LINE } from '../../foundation/schema/compile.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 
 /** The longest occupation code, group code and cursor, in code points. */
 export const MAX_CODE_LENGTH = 64

@@ -1,6 +1,6 @@
-import Type from 'typebox'
 import { int32Count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
 import { NAME_FIELDS } from '../../engines/finding/index.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH } from '../records/schema.ts'
 
 const MAX_QUERY_LENGTH = 200

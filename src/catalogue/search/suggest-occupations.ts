@@ -1,7 +1,7 @@
-import type { Static } from 'typebox'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import type { Language } from '../../engines/finding/index.ts'
+import type { Static } from '../../foundation/schema/type.ts'
 import { ofCatalogue } from '../contract.ts'
 import { answer, name, SEARCH_PROBLEMS } from './contract.ts'
 import { SUGGESTIONS_EXAMPLE } from './example.ts'

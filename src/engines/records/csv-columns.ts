@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { TSchema } from '../../foundation/schema/type.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { isTooDeep, TOO_DEEP } from './json-value.ts'
 

@@ -1,6 +1,6 @@
-import type { TSchema } from 'typebox'
 import { isFault } from '../../foundation/faults/faults.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
+import type { TSchema } from '../../foundation/schema/type.ts'
 import type { SourceRecord } from './source-record.ts'
 
 /** Yields records without the fields that a schema lacks, at any depth. */

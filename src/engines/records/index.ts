@@ -13,7 +13,6 @@ export {
   findUtf32,
   Utf32Decoder,
 } from './encoding.ts'
-export { explainYaml } from './explain-yaml.ts'
 export { FileSource } from './file-source.ts'
 export {
   isTooDeep,
@@ -29,6 +28,7 @@ export { LineReader } from './line-reader.ts'
 export { listMappable, readMapping } from './mapping.ts'
 export { isBlankLine, NdjsonReader } from './ndjson-reader.ts'
 export { describeNoRecord, isSpreadsheetError, NO_RECORDS } from './no-record.ts'
+export { parseYaml } from './parse-yaml.ts'
 export { describeFile, MAX_RECORD_BYTES, type ReadFile } from './read-bytes.ts'
 export { type CellFormat, readCells } from './read-cells.ts'
 export { advise } from './read-csv.ts'

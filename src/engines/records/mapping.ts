@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import type { TSchema } from 'typebox'
-import { parse } from 'yaml'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
 import { describeReadError } from '../../foundation/faults/read-error.ts'
 import type { Fault } from '../../foundation/faults/user-error.ts'
+import type { TSchema } from '../../foundation/schema/type.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { suggest } from '../../foundation/text/suggest.ts'
 import { type CsvColumn, type FieldPath, findFlatColumn } from './csv-columns.ts'
-import { explainYaml } from './explain-yaml.ts'
+import { parseYaml } from './parse-yaml.ts'
 
 /** The field that a column's cells are read into. */
 export interface Target {
@@ -169,14 +168,7 @@ async function parseMapping(file: string): Promise<Record<string, unknown>> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
     refuse({ file, message: describeReadError(error.code) }),
   )
-  let given: unknown
-  try {
-    // JSON is YAML.
-    given = parse(text)
-  } catch (error) {
-    const { line, message } = explainYaml(error, text)
-    refuse({ file, ...(line !== undefined && { line }), message })
-  }
+  const given = await parseYaml(text, file)
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     refuse({ file, message: 'must be an object with "columns", which maps column names to fields' })
   }

@@ -1,4 +1,3 @@
-import type { TObject } from 'typebox'
 import { countCodePoints, isAtMost } from '../text/code-points.ts'
 import { joinOr } from '../text/join-or.ts'
 import { findTextFault, isClean, normaliseText } from '../text/normalise.ts'
@@ -7,6 +6,7 @@ import { suggest } from '../text/suggest.ts'
 import { formatTimestamp, parseTimestamp } from '../text/timestamp.ts'
 import { TimedTurns } from '../timed-turns.ts'
 import { Context, type ReadingOptions, type SchemaFault } from './context.ts'
+import type { TObject } from './type.ts'
 
 /** A value in its stored form; `undefined` if it is empty. */
 export interface Reading {

@@ -1,6 +1,6 @@
-import Type, { type Static } from 'typebox'
 import { COMMON_PROBLEMS } from '../../api/contract/describe.ts'
 import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { Organisation as Known, Requests } from './organisations.ts'
 

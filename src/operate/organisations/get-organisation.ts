@@ -1,10 +1,10 @@
-import Type from 'typebox'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
 import { withDefault } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import {
   EID_PATH,
   EXAMPLE,

@@ -1,10 +1,10 @@
-import Type, { type Static } from 'typebox'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
 import { int32Count, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { EXAMPLE, Organisation, renderOrganisation, TAG } from './contract.ts'
 import { listOrganisations } from './organisations.ts'
 

@@ -1,5 +1,5 @@
-import Type, { type Static, type TSchema } from 'typebox'
 import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { actor, EXAMPLE_ACTOR, EXAMPLE_EXPLANATION } from './schema.ts'
 

@@ -1,7 +1,7 @@
-import type { Static } from 'typebox'
 import type { Actor } from '../../api/access/actor.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
+import type { Static } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import type { Receipt } from './receipt-schema.ts'

@@ -1,4 +1,4 @@
-import type { Static } from 'typebox'
+import type { Static } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { RunSummary } from '../findings/runs.ts'
 import { judge, type Explanation as Stored } from './explanation.ts'

@@ -1,5 +1,5 @@
-import Type, { type Static, type TSchema } from 'typebox'
 import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
 import { EXPLANATION_REASONS } from './explanation.ts'
 
 const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))

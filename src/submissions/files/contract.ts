@@ -1,9 +1,9 @@
-import Type from 'typebox'
 import type { Scope } from '../../api/access/principal.ts'
 import { type AccessRule, asOrganisation } from '../../api/contract/access-rules.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import type { Reader } from '../../foundation/database/database.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { findOwn, type SubmissionRow } from '../submission.ts'
 

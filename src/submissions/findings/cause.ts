@@ -1,5 +1,5 @@
-import Type, { type Static } from 'typebox'
 import { count, text } from '../../api/contract/fields.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { ERROR_TYPES } from './schema.ts'
 
 const CAUSE_KINDS = ['file', 'column', 'value', 'reference', 'record', 'rule'] as const

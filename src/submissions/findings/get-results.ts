@@ -1,4 +1,3 @@
-import Type from 'typebox'
 import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NEXT_LINK, NOT_MODIFIED } from '../../api/contract/describe.ts'
@@ -10,6 +9,7 @@ import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts
 import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtPrimary, readAtStandby, type Servers } from '../../foundation/database/servers.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, type Selection, selectEntries } from './filters.ts'

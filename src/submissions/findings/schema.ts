@@ -1,5 +1,5 @@
-import Type, { type Static } from 'typebox'
 import { int32Count, oneOf, withDefault } from '../../api/contract/fields.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
 

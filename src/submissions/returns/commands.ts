@@ -48,7 +48,7 @@ export function addReturnCommands(
           fail({ file, message: describeReadError(error.code) }),
         )
         if (content.length > MOST_BYTES) fail({ file, message: 'must be at most 1 MiB' })
-        const read = readReturns(content.toString('utf8'), {
+        const read = await readReturns(content.toString('utf8'), {
           file,
           definitions: new Definitions(DEFINITIONS),
           zone,

@@ -1,4 +1,3 @@
-import Type, { type Static } from 'typebox'
 import { listKeys } from '../../api/access/keys.ts'
 import { listSuspensions } from '../../api/access/suspensions.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
@@ -7,6 +6,7 @@ import { COMMON_PROBLEMS, describeDocument, NEXT_LINK } from '../../api/contract
 import { oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { countActivities } from '../activity/activity.ts'
 import { linkNextPage } from '../findings/next-page.ts'

@@ -1,7 +1,6 @@
-import { parse } from 'yaml'
 import { EID } from '../../api/access/principal.ts'
 import { resolveParameters } from '../../engines/checking/index.ts'
-import { explainYaml } from '../../engines/records/index.ts'
+import { parseYaml } from '../../engines/records/index.ts'
 import { FaultList, refuse } from '../../foundation/faults/faults.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
@@ -42,8 +41,11 @@ interface Options {
  *
  * @throws {InputRefused} with all faults
  */
-export function readReturns(text: string, { file, definitions, zone }: Options): CollectedReturn[] {
-  const given = parseFile(text, file)
+export async function readReturns(
+  text: string,
+  { file, definitions, zone }: Options,
+): Promise<CollectedReturn[]> {
+  const given = await parseFile(text, file)
   const faults = new FaultList()
   const read = given.flatMap((each, at) => {
     const found: Fault[] = []
@@ -80,15 +82,9 @@ export function checkReturn(given: object, options: Omit<Options, 'file'>): Coll
   return read ?? refuse({ message: 'is not a return' })
 }
 
-function parseFile(text: string, file: string): unknown[] {
-  let parsed: unknown
-  try {
-    // Every scalar is a text: ids keep their zeros, and dates are not converted.
-    parsed = parse(text, { schema: 'failsafe' })
-  } catch (error) {
-    const { line, message } = explainYaml(error, text)
-    return refuse({ file, ...(line !== undefined && { line }), message })
-  }
+async function parseFile(text: string, file: string): Promise<unknown[]> {
+  // Every scalar is a text: ids keep their zeros, and dates are not converted.
+  const parsed = await parseYaml(text, file, { schema: 'failsafe' })
   const list = isObject(parsed) && Object.keys(parsed).join() === 'returns' ? parsed.returns : parsed
   if (Array.isArray(list) && list.length > 0) return list
   return refuse({ file, message: 'must have a list of returns under the key "returns"' })

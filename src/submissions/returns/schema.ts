@@ -1,5 +1,5 @@
-import Type, { type Static, type TSchema } from 'typebox'
 import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { type CollectedReturn, WINDOWS, windowOf } from './returns.ts'

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import Type, { type TSchema } from 'typebox'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
@@ -8,6 +7,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import { type BytesResult, notModified, page } from '../../api/contract/results.ts'
 import { makeEtag, Page } from '../../api/serving/page.ts'
 import { type Definition, describeCheck, listChecks, type SqlRule } from '../../engines/checking/index.ts'
+import { type TSchema, Type } from '../../foundation/schema/type.ts'
 import { SUBMISSION_PROBLEMS } from '../contract.ts'
 import type { Definitions } from './definitions.ts'
 

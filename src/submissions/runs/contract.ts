@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import type { Run } from '../findings/runs.ts'
 
