@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { InjectOptions } from 'fastify'
-import type { Browser, Request } from 'playwright-core'
+import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
@@ -89,6 +89,10 @@ test('a form without the token of its session changes nothing', async () => {
           headers: { ...form.headers, 'content-type': 'text/csv', 'x-form-token': formToken },
           payload: 'learner_id\n2\n',
         },
+        {
+          headers: { ...form.headers, 'content-type': 'text/plain' },
+          payload: `${TOKEN_FIELD}=${formToken}\r\neid=1001\r\n`,
+        },
       ]
       for (const type of types) {
         const { statusCode } = await console.service.app.inject({
@@ -155,21 +159,22 @@ describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
       if (response.status() !== 403) accepted.push(`${request.method()} ${pathname}: ${response.status()}`)
     })
     const values: Readonly<Record<string, string>> = { token, resource: 'learners', secret: attacker.link }
-    for (const { method, path } of changes) {
+    for (const [index, { method, path }] of changes.entries()) {
       const url = `${console.url}${fill(path, (name) => values[name] ?? '')}?eid=1001`
-      for (const origin of origins) {
+      for (const [place, origin] of origins.entries()) {
+        // The test above sends each form in every encoding; here the browser decides about the origin and the cookie.
+        const enctype = ENCODINGS[(index + place) % ENCODINGS.length]
+        serve(`<form method="post" enctype="${enctype}" action="${url}">${inputs.join('')}</form>`)
+        await page.goto(origin)
         // A form without a script sends GET or POST.
-        for (const enctype of method === 'POST' ? ENCODINGS : []) {
-          serve(`<form method="post" enctype="${enctype}" action="${url}">${inputs.join('')}</form>`)
-          await page.goto(origin)
+        if (method === 'POST') {
           await Promise.all([
             page.waitForResponse((response) => response.request().method() === 'POST'),
             page.waitForEvent('load'),
             page.evaluate(() => document.forms[0]?.submit()),
           ])
+          await page.goto(origin)
         }
-        serve('')
-        await page.goto(origin)
         await page.evaluate(
           async ({ method, url, fields }) => {
             for (const mode of ['no-cors', 'cors'] as const) {
@@ -182,7 +187,8 @@ describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
       }
     }
     expect(accepted).toEqual([])
-    expect(answered.length).toBeGreaterThan(changes.length * 5)
+    const forms = changes.filter(({ method }) => method === 'POST')
+    expect(answered.length).toBeGreaterThanOrEqual(forms.length * origins.length)
     expect(await read()).toEqual(before)
     await page.goto(`${console.url}/console/occupations`)
     expect(await page.locator('.who').textContent()).toBe('adviser')
@@ -217,8 +223,7 @@ describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
     ]
     const before = await read()
     const faults: string[] = []
-    const visit = async (origin: string, path: string, value: string) => {
-      const tab = await page.context().newPage()
+    const visit = async (tab: Page, origin: string, path: string, value: string) => {
       const note = (request: Request) => {
         const isOwn = request.url().startsWith(console.url)
         if (request.method() !== 'GET' || !(isOwn || request.url() === `${origin}/`))
@@ -246,22 +251,24 @@ describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
         if (to !== console.url || (kind === 'form' && pathname === target && !isConfirmed))
           faults.push(`${path} with ${value}: a ${kind} leads to ${href}`)
       }
-      await tab.close()
+      tab.off('request', note)
     }
     serve('')
     const [neighbour = '', foreign = ''] = origins
-    for (const { path } of pages) {
-      // The browser sends the cookie when a neighbour leads to a page, and after a detour when another site does.
-      await Promise.all([
-        ...hostile.map((value) => visit(neighbour, path, value)),
-        visit(foreign, path, hostile[0] ?? ''),
-      ])
+    const visitAll = async (origin: string, value: string) => {
+      const tab = await page.context().newPage()
+      for (const { path } of pages) await visit(tab, origin, path, value)
     }
+    // The browser sends the cookie when a neighbour leads to a page, and after a detour when another site does.
+    await Promise.all([
+      ...hostile.map((value) => visitAll(neighbour, value)),
+      visitAll(foreign, hostile[0] ?? ''),
+    ])
     expect(faults).toEqual([])
     expect(await read()).toEqual(before)
 
     // A link that is valid, to the attacker's own session.
-    for (const origin of origins) await visit(origin, '/console/link/:secret', attacker.link)
+    for (const origin of origins) await visit(page, origin, '/console/link/:secret', attacker.link)
     expect(faults).toEqual([])
     expect(await read()).toEqual(before)
     await page.goto(`${console.url}/console/occupations`)
