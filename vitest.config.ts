@@ -67,11 +67,14 @@ const long = [
  */
 const shared = [
   'test/{occupations,results,schema}.*.test.ts',
-  'test/access.{credentials,jwt,keys,limits,submissions}.test.ts',
-  'test/http.{cors,headers,methods,problems,versions}.test.ts',
-  'test/input.{csv,json}.test.ts',
-  'test/submissions.{collection,explanations,http,reading,returns}.test.ts',
-  'test/settings.test.ts',
+  'test/access.{addresses,credentials,jwt,keys,limits,submissions}.test.ts',
+  'test/checks.{advice,bad-input,broken,causes,definitions,encodings,engine,files,fix,fuzz,gtfs,mark,natures,packages,reader,reports,sdr,seen,spread,sqlite-file,standard,unknown,values}.test.ts',
+  'test/client.{cache,changes,occupations,results,types}.test.ts',
+  'test/console.{forms,titles}.test.ts',
+  'test/http.{bodies,cors,documentation,headers,methods,min-revision,problems,versions}.test.ts',
+  'test/input.{charsets,csv,json,ndjson,spreadsheets}.test.ts',
+  'test/submissions.{activity,collection,convert,explanations,http,reading,returns}.test.ts',
+  'test/{database.utf8,documents,make-folder,mirror.lies,openapi,operation,records.grammar,search.engine,settings,text.numbers}.test.ts',
 ]
 
 /** Whether the command line names files: all of them run, even long ones, each in its own process. */

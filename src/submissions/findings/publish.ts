@@ -57,7 +57,7 @@ const readShape = compileSchema(PublishedFinding, { personal: true })
 
 /**
  * Stores a complete run of validation results and makes it the submission's current run, in one transaction. The
- * order of the entries is kept. Memory use does not depend on their number.
+ * order of the entries is kept. Memory use does not depend on their number, but holds each different student.
  *
  * @throws {InputRefused} with all faults found, up to MAX_FAULTS; nothing is stored then
  */
