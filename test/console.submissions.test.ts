@@ -90,6 +90,8 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
       await page.waitForURL(/findings\/records/)
       const rows = page.locator('table.grid tbody tr')
       expect(await rows.count()).toBe(25)
+      const header = rows.filter({ hasText: '-00-header' }).first()
+      expect(await header.textContent()).toMatch(/header.*Whole header/)
       const unmarked = rows.filter({ hasNot: page.locator('td.fault') }).locator('.wrong > a')
       for (const code of await unmarked.allTextContents()) expect(code).toMatch(/-00-/)
       await page.getByLabel('Severity').selectOption('Warning')

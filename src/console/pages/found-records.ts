@@ -198,11 +198,12 @@ function showGrid(
           recordText,
         } = finding
         const rule = rules?.byCode.get(errorCode)
+        const isHeader = rule?.kind === 'header'
         return html`<tr>
           <td class="number" data-label="Line">${formatOptional(line)}</td>
           ${several && html`<td data-label="File">${file}</td>`}
           <td data-label="Record">
-            ${localId}
+            ${isHeader ? html`<span class="soft">header</span>` : localId}
             ${studentId !== undefined && studentId !== localId && html`<br /><span class="soft">learner ${studentId}</span>`}
             ${courseCode !== undefined && html`<br /><span class="soft">course ${courseCode}</span>`}
           </td>
@@ -224,7 +225,7 @@ function showGrid(
           <td class="wrong" data-label="What is wrong">
             <span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span> ${errorDescription}${' '}
             ${rule === undefined ? errorCode : html`<a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>${errorCode}</a>`}
-            ${recordText !== undefined && showWhole(recordText, record, finding.field)}
+            ${recordText !== undefined && showWhole(`Whole ${isHeader ? 'header' : 'record'}`, recordText, record, finding.field)}
           </td>
         </tr>`
       })}</tbody>
@@ -255,8 +256,13 @@ const shorten = (value: string): string => (value.length > LONGEST ? `${value.sl
 /** The most fields of a record that are listed; a longer one is shown as text. */
 const MOST_LISTED = 500
 
-function showWhole(text: string, record: ReadonlyMap<string, string>, faulty: string | undefined): VNode {
-  return html`<details><summary>Whole record</summary>${
+function showWhole(
+  title: string,
+  text: string,
+  record: ReadonlyMap<string, string>,
+  faulty: string | undefined,
+): VNode {
+  return html`<details><summary>${title}</summary>${
     record.size === 0 || record.size > MOST_LISTED
       ? html`<pre tabindex="0">${text}</pre>`
       : html`<dl class="pairs">${[...record].map(
