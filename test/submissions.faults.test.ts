@@ -12,7 +12,7 @@ import { makePeople, makeSmallDefinition } from './support/small-definition.ts'
 import { engine } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
-const ORGANISATIONS = Number(process.env.MAHI_TEST_ORGANISATIONS ?? '8')
+const ORGANISATIONS = Number(process.env.MAHI_TEST_ORGANISATIONS ?? '4')
 const ROUNDS = Number(process.env.MAHI_TEST_ROUNDS ?? '1')
 const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const TIMEOUT = 240_000 + ORGANISATIONS * 15_000

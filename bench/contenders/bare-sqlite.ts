@@ -1,4 +1,5 @@
 // Fastify with one query by the driver and a join of the stored texts: no keys, limits, headers, counts or ETags.
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import Fastify from 'fastify'
 import { DOCUMENTS, Unpacked } from '../../src/submissions/findings/blocks.ts'
@@ -9,11 +10,10 @@ database.pragma('mmap_size = 268435456')
 const occupations = database
   .prepare('select code, document from occupation where code >= ? order by code limit ?')
   .raw()
-storeRows()
-const results = database
+const run = database.prepare('select max(run) as run from submission').get() as { run: number | null }
+const results = openRows()
   .prepare('select document from entry where run = ? and ordinal >= ? and ordinal < ? order by ordinal')
   .raw()
-const run = database.prepare('select max(run) as run from submission').get() as { run: number | null }
 
 const app = Fastify()
 app.get<{ Querystring: { Cursor?: string; Limit?: string } }>('/v1/occupations', (request, reply) => {
@@ -37,15 +37,29 @@ app.get<{ Querystring: { page?: string; pageSize?: string } }>(
 process.stdout.write(`Listening on ${await app.listen({ host: '127.0.0.1', port: 0 })}\n`)
 process.on('SIGTERM', () => process.exit(0))
 
-/** The findings as rows with one text each: what the smallest program would store. */
-function storeRows(): void {
-  database.exec(
-    'create temp table entry (run integer, ordinal integer, document text, primary key (run, ordinal)) without rowid',
+/**
+ * The findings as rows with one text each, in a file beside the database: what the smallest program would store. They
+ * are written once.
+ */
+function openRows(): Sqlite.Database {
+  const file = `${path}-rows-${run.run ?? 0}`
+  if (!existsSync(file)) storeRows(`${file}.new`, file)
+  const rows = new Sqlite(file, { readonly: true })
+  rows.pragma('mmap_size = 268435456')
+  return rows
+}
+
+function storeRows(unfinished: string, file: string): void {
+  for (const ending of ['', '-wal', '-shm']) rmSync(unfinished + ending, { force: true })
+  const rows = new Sqlite(unfinished)
+  rows.pragma('journal_mode = wal')
+  rows.exec(
+    'create table entry (run integer, ordinal integer, document text, primary key (run, ordinal)) without rowid; begin',
   )
-  const insert = database.prepare('insert into entry values (?, ?, ?)')
+  const insert = rows.prepare('insert into entry values (?, ?, ?)')
   const blocks = database
     .prepare(`select run, content from result_block where part = ${DOCUMENTS} order by run, block`)
-    .all() as { run: number; content: Buffer }[]
+    .iterate() as IterableIterator<{ run: number; content: Buffer }>
   let [last, ordinal] = [0, 0]
   for (const { run, content } of blocks) {
     if (run !== last) ordinal = 0
@@ -53,4 +67,8 @@ function storeRows(): void {
     const unpacked = new Unpacked(content.subarray(1))
     for (let index = 0; index < unpacked.count; index++) insert.run(run, ordinal++, unpacked.text(index))
   }
+  rows.exec('commit')
+  // The last connection to close puts everything into the one file.
+  rows.close()
+  renameSync(unfinished, file)
 }
