@@ -54,6 +54,16 @@ test.each<[string, Buffer]>([
   })
 })
 
+test.each(['utf-16', 'UTF-16BE', 'utf-32'])('a file of ASCII is not read as %s', async (encoding) => {
+  expect(await checkEncoded(encoding, 'A', people(0x41))).toEqual({
+    found: [],
+    notes: [
+      `The file was read as UTF-8, as its bytes show. The definition says ${encoding}: correct the one that is wrong.`,
+    ],
+    encoding: 'UTF-8',
+  })
+})
+
 test.each(['utf-16', 'UTF-16LE'])(
   'a file that is %s as its definition says has no note',
   async (encoding) => {

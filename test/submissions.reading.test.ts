@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -17,9 +17,15 @@ interface Found {
   readonly line: number
 }
 
-/** A service whose submissions are checked against the small definition. */
-async function start() {
+/** A service whose submissions are checked against the small definition, with files in an encoding. */
+async function start(encoding?: string) {
   const definition = makeSmallDefinition()
+  if (encoding !== undefined) {
+    const descriptor = join(definition, 'datapackage.json')
+    const given = JSON.parse(readFileSync(descriptor, 'utf8'))
+    for (const resource of given.resources) resource.encoding = encoding
+    writeFileSync(descriptor, JSON.stringify(given))
+  }
   const service = await Service.start({ RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition })
   const { key } = await service.createKey({ scopes: ALL, eids: ['1001'] })
   const ask = (
@@ -178,6 +184,30 @@ test('the response to an upload notes what was guessed, and the file is stored a
     'The lines end with CR only. They were read as if they ended with LF.',
   ])
   expect(await stored()).toBe(text)
+})
+
+test('an upload is read in the encoding that its definition states, unless its bytes show another', async () => {
+  const { definition, ask, create, put } = await start('shift_jis')
+  const token = await create()
+  const text = 'localId,id,group,age\n1,\u3042,G1,20\n'
+  const bytes = Buffer.from(text.replace('\u3042', '\x82\xa0'), 'latin1')
+  const noted = async (content: Buffer) => (await put(token, content)).json().notes as string[] | undefined
+  const stored = async () => (await ask('GET', `/${token}/files/people`)).body
+  expect(await noted(bytes)).toEqual(['The file was read as shift_jis, as its definition says.'])
+  expect(await stored()).toBe(text)
+  expect(await checkPeople(definition, bytes)).toEqual(await checkPeople(definition, Buffer.from(text)))
+  expect(await noted(Buffer.from(text))).toBeUndefined()
+  expect(await stored()).toBe(text)
+  expect(await noted(Buffer.from(`\ufeff${text}`, 'utf16le'))).toEqual([
+    'The file was read as UTF-16, because it is not UTF-8.',
+  ])
+  expect(await stored()).toBe(text)
+  // The file ends within a character.
+  expect(await noted(bytes.subarray(0, bytes.indexOf(0xa0)))).toEqual([
+    'The file was read as shift_jis, as its definition says.',
+    'Some bytes are no characters in shift_jis; they were replaced by \ufffd. Save the file in this encoding, or in UTF-8, and send it again.',
+  ])
+  expect(await stored()).toBe('localId,id,group,age\n1,\ufffd')
 })
 
 test('the response to an upload says if its first line is not the header of this file', async () => {

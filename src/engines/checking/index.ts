@@ -8,6 +8,7 @@ export {
 export { openContainer } from './container/open-container.ts'
 export { type Definition, listChecks, type Resource, type SqlRule } from './definition/definition.ts'
 export { findDefinition, findDescriptor, listOwnDefinitions, loadDefinition } from './definition/load.ts'
+export { ownEncoding } from './definition/read-encoding.ts'
 export { assertQueries } from './engine/assert-queries.ts'
 export { nameColumns } from './engine/columns.ts'
 export { isUnusual } from './engine/dialect.ts'

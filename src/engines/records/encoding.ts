@@ -8,12 +8,14 @@ export class EncodingLook {
   #strays = 0
   #hasLf = false
   #hasCr = false
+  #hasNul = false
   /** The start of a character that continues in the next piece. */
   #cut: Buffer = Buffer.alloc(0)
 
   push(piece: Buffer): void {
     this.#hasLf ||= piece.includes('\n')
     this.#hasCr ||= piece.includes('\r')
+    this.#hasNul ||= piece.includes(0)
     const bytes = this.#cut.length > 0 ? Buffer.concat([this.#cut, piece]) : piece
     const whole = bytes.subarray(0, bytes.length - countCutBytes(bytes))
     this.#count(whole)
@@ -26,12 +28,42 @@ export class EncodingLook {
     else [this.#sequences, this.#strays] = countSequences(bytes, this.#sequences, this.#strays)
   }
 
-  /** Bytes beyond ASCII of which none are UTF-8 are Windows-1252. If only some are not, their records are faulty. */
-  end(): { readonly encoding: 'UTF-8' | 'Windows-1252'; readonly endsWithCr: boolean } {
+  /** @param known the encoding that the content should have, unless that is UTF-8 */
+  end(known?: string): { readonly encoding: string; readonly endsWithCr: boolean } {
     this.#count(this.#cut)
-    const isOther = this.#strays > 0 && this.#sequences === 0
-    return { encoding: isOther ? 'Windows-1252' : 'UTF-8', endsWithCr: this.#hasCr && !this.#hasLf }
+    const look = { sequences: this.#sequences, strays: this.#strays, hasNul: this.#hasNul }
+    const encoding = chooseEncoding(look, known)
+    return { encoding, endsWithCr: this.#hasCr && !this.#hasLf }
   }
+}
+
+/**
+ * Chooses how bytes are read that do not begin like UTF-16 or UTF-32. Bytes beyond ASCII of which all are UTF-8 are
+ * UTF-8. Otherwise they are what they should be; or Windows-1252, if none are UTF-8. If only some are not, their records
+ * are faulty. Without a zero byte, which each line end has there, nothing is UTF-16 or UTF-32.
+ *
+ * @param known the encoding that they should have, unless that is UTF-8
+ */
+export function chooseEncoding(
+  {
+    sequences,
+    strays,
+    hasNul,
+  }: { readonly sequences: number; readonly strays: number; readonly hasNul: boolean },
+  known: string | undefined,
+): string {
+  const isPossible = hasNul || known === undefined || !isWide(known)
+  if (known !== undefined && isPossible && (sequences === 0 || strays > 0)) return known
+  return strays > 0 && sequences === 0 ? 'Windows-1252' : 'UTF-8'
+}
+
+function isWide(name: string): boolean {
+  return name.toLowerCase() === 'utf-32' || new TextDecoder(name).encoding.startsWith('utf-16')
+}
+
+/** A decoder of an encoding by its name in the Encoding Standard, or of `utf-32`, which `TextDecoder` does not know. */
+export function openDecoder(name: string): Pick<TextDecoder, 'decode'> {
+  return name.toLowerCase() === 'utf-32' ? new Utf32Decoder('le') : new TextDecoder(name)
 }
 
 /** Counts sequences of several bytes in UTF-8, and bytes that belong to none. */

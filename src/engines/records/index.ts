@@ -5,12 +5,14 @@ export { CsvReader } from './csv-reader.ts'
 export { renderRecord, splitRecord } from './csv-record.ts'
 export { dropUnknown } from './drop-unknown.ts'
 export {
+  chooseEncoding,
   countCutBytes,
   countSequences,
   type Encoding,
   EncodingLook,
   findUtf16,
   findUtf32,
+  openDecoder,
   Utf32Decoder,
 } from './encoding.ts'
 export { FileSource } from './file-source.ts'

@@ -39,6 +39,8 @@ export interface FileForm {
   readonly fields: readonly { readonly name: string; readonly delimiter: string }[]
   /** Whether the definition says how its lines end: another end is no fault to repair then. */
   readonly hasOwnDialect?: boolean
+  /** The encoding in which it arrives, by its definition, unless that is UTF-8. */
+  readonly encoding?: string
 }
 
 /** The names of the columns that a CSV file may have, by which its separator is found. */

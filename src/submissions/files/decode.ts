@@ -1,11 +1,17 @@
 import { createGunzip } from 'node:zlib'
-import { type Encoding, findUtf16, findUtf32, Utf32Decoder } from '../../engines/records/index.ts'
+import { findUtf16, findUtf32, Utf32Decoder } from '../../engines/records/index.ts'
 import { Refusal } from '../refusal.ts'
 
 export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
 
-export function describeEncoding(encoding: Encoding): string {
-  return `The file was read as ${encoding}, because it is not UTF-8.`
+/** @param known the encoding that its definition gives the file */
+export function describeEncoding(encoding: string, known: string | undefined): string {
+  const why = encoding === known ? 'as its definition says' : 'because it is not UTF-8'
+  return `The file was read as ${encoding}, ${why}.`
+}
+
+export function describeLoss(encoding: string): string {
+  return `Some bytes are no characters in ${encoding}; they were replaced by \ufffd. Save the file in this encoding, or in UTF-8, and send it again.`
 }
 
 /** The bytes that show how content is encoded. */

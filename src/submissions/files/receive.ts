@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Actor } from '../../api/access/actor.ts'
 import { EMPTY_NOTE } from '../../engines/checking/index.ts'
-import { EncodingLook, inTurns } from '../../engines/records/index.ts'
+import { EncodingLook, inTurns, openDecoder } from '../../engines/records/index.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { Refusal } from '../refusal.ts'
 import { withSubmission } from '../submission.ts'
 import { holdWriter } from './claims.ts'
 import { type FileForm, knownColumns } from './current-file.ts'
-import { CR_NOTE, describeEncoding, unpack, WideText } from './decode.ts'
+import { CR_NOTE, describeEncoding, describeLoss, unpack, WideText } from './decode.ts'
 import { CHUNK_BYTES, emptyChunk, insertChunk, packChunk, readChunks } from './file-store.ts'
 import { type Format, Scanner } from './scan.ts'
 import { assertDigest, hashAll } from './sent-digest.ts'
@@ -167,21 +167,24 @@ async function store(database: Database, sealer: Sealer, upload: Upload, version
   }
   const stored = await storing.end()
   if (digest !== undefined) assertDigest(sent, digest)
-  const { encoding, endsWithCr } = look.end()
+  // UTF-16 and UTF-32 are UTF-8 by now.
+  const known = wide.encoding === undefined ? form.encoding : undefined
+  const { encoding, endsWithCr } = look.end(known)
   const lineEnds = endsWithCr && form.hasOwnDialect !== true
   const read = wide.encoding ?? encoding
   const wrong = stored.format === 'csv' ? upload.judgeStart?.(start) : undefined
   const notes = [
     ...(upload.notes ?? []),
     ...(wrong === undefined ? [] : [wrong]),
-    ...(read === 'UTF-8' ? [] : [describeEncoding(read)]),
+    ...(read === 'UTF-8' ? [] : [describeEncoding(read, form.encoding)]),
     ...(lineEnds ? [CR_NOTE] : []),
   ]
   const { chunks } = stored
+  const lose = () => notes.push(describeLoss(encoding))
   const received =
     encoding === 'UTF-8' && !lineEnds
       ? stored
-      : await convert(database, sealer, upload, { version, chunks, encoding, lineEnds })
+      : await convert(database, sealer, upload, { version, chunks, encoding, lineEnds, lose })
   if (wrong === undefined && received.records === 0) notes.push(EMPTY_NOTE)
   return { ...received, notes }
 }
@@ -196,15 +199,28 @@ async function convert(
     chunks,
     encoding,
     lineEnds,
-  }: { version: string; chunks: number; encoding: 'UTF-8' | 'Windows-1252'; lineEnds: boolean },
+    lose,
+  }: {
+    version: string
+    chunks: number
+    encoding: string
+    lineEnds: boolean
+    /** Called if bytes have no character in an encoding other than UTF-8, in which records with such are faulty. */
+    lose: () => void
+  },
 ): Promise<Omit<Received, 'notes'>> {
   const storing = new Storing(database, sealer, upload, version, chunks)
-  const decoder = new TextDecoder(encoding)
-  for await (const { content } of readChunks(database, sealer, { version, chunks })) {
-    const text = decoder.decode(content, { stream: true })
+  const decoder = openDecoder(encoding)
+  let loses = false
+  const add = async (text: string) => {
+    loses ||= encoding !== 'UTF-8' && text.includes('\ufffd')
     const plain = lineEnds ? text.replaceAll('\r', '\n') : text
     for await (const piece of inTurns(from(Buffer.from(plain)))) await storing.add(piece)
   }
+  for await (const { content } of readChunks(database, sealer, { version, chunks }))
+    await add(decoder.decode(content, { stream: true }))
+  await add(decoder.decode())
+  if (loses) lose()
   const stored = await storing.end()
   const sealing = sealer.begin()
   for (let ordinal = 0; ordinal < chunks; ordinal++) {

@@ -6,6 +6,7 @@ import {
   judgeFirstLine,
   listOwnDefinitions,
   loadDefinition,
+  ownEncoding,
 } from '../../engines/checking/index.ts'
 import type { FileForm } from '../files/current-file.ts'
 
@@ -61,10 +62,16 @@ export class Definitions {
   }
 
   formOf(name: string, resource: string): FileForm {
-    const { fields = [], record, dialect } = this.findResource(name, resource) ?? {}
+    const { fields = [], record, dialect, encoding: stated } = this.findResource(name, resource) ?? {}
     const localId = record?.localId === undefined ? undefined : fields[record.localId]?.name
     const hasOwnDialect = dialect !== undefined && isUnusual(dialect)
-    return { fields, localId: localId ?? 'localId', hasOwnDialect }
+    const encoding = ownEncoding(stated)
+    return {
+      fields,
+      localId: localId ?? 'localId',
+      hasOwnDialect,
+      ...(encoding !== undefined && { encoding }),
+    }
   }
 
   /** What is wrong with the first line of a CSV file, if anything. */

@@ -24,6 +24,16 @@ export function nameEncoding(name: string): string {
   return lower === 'utf-32' ? lower : new TextDecoder(name).encoding
 }
 
+/** The encoding that a definition gives a file; `undefined` for UTF-8, which is expected anyway. */
+export function ownEncoding(stated: string | undefined): string | undefined {
+  return stated === undefined || nameFamily(stated) === 'UTF-8' ? undefined : stated
+}
+
+/** The name that an encoding has if it is detected. */
+export function nameFamily(stated: string): string {
+  return nameEncoding(stated).slice(0, 'utf-16'.length).toUpperCase()
+}
+
 function isKnown(name: string): boolean {
   try {
     nameEncoding(name)

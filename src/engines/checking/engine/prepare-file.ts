@@ -5,9 +5,17 @@ import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { countCutBytes, countSequences, findUtf16, findUtf32, Utf32Decoder } from '../../records/index.ts'
+import {
+  chooseEncoding,
+  countCutBytes,
+  countSequences,
+  findUtf16,
+  findUtf32,
+  openDecoder,
+  Utf32Decoder,
+} from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
-import { nameEncoding } from '../definition/read-encoding.ts'
+import { nameFamily, ownEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
 
 /** A file in plain UTF-8 that can be read at any offset. */
@@ -102,24 +110,24 @@ export async function prepareFile(
   const utf16 = findUtf16(look.start)
   if (utf16 !== undefined)
     return await decode('UTF-16', new TextDecoder(utf16), { notes: describeDetected('UTF-16', stated) })
-  const isOther = look.strays > 0 && look.sequences === 0
-  const isUtf8 = look.sequences > 0 && look.strays === 0
-  if (stated !== undefined && nameFamily(stated) !== 'UTF-8' && !isUtf8) {
-    const watched = new WatchedDecoder(openDecoder(stated))
-    const prepared = await decode(stated, watched, {})
+  const own = ownEncoding(stated)
+  const encoding = chooseEncoding(look, own)
+  if (encoding === own) {
+    const watched = new WatchedDecoder(openDecoder(encoding))
+    const prepared = await decode(encoding, watched, {})
     if (watched.line === undefined) return prepared
-    const fault = `Line ${watched.line} has bytes that are no characters in ${stated}, the encoding in the definition. Save the file in this encoding, or correct the definition.`
+    const fault = `Line ${watched.line} has bytes that are no characters in ${encoding}, the encoding in the definition. Save the file in this encoding, or correct the definition.`
     return { ...prepared, faults: [fault] }
   }
-  if (isOther)
+  if (encoding !== 'UTF-8')
     return await decode(
-      'Windows-1252',
-      new TextDecoder('windows-1252'),
+      encoding,
+      openDecoder(encoding),
       stated === undefined
-        ? { notes: describeDetected('Windows-1252', stated) }
+        ? { notes: describeDetected(encoding, stated) }
         : {
             faults: [
-              `The file is not in ${stated}, the encoding in the definition: it was read as Windows-1252. Save it as UTF-8, or correct the definition.`,
+              `The file is not in ${stated}, the encoding in the definition: it was read as ${encoding}. Save it as UTF-8, or correct the definition.`,
             ],
           },
     )
@@ -143,15 +151,6 @@ function describeDetected(encoding: string, stated: string | undefined): string[
   return [
     `The file was read as ${encoding}, as its bytes show. The definition says ${stated}: correct the one that is wrong.`,
   ]
-}
-
-/** The name that an encoding has if it is detected. */
-function nameFamily(stated: string): string {
-  return nameEncoding(stated).slice(0, 'utf-16'.length).toUpperCase()
-}
-
-function openDecoder(stated: string): Decoder {
-  return nameFamily(stated) === 'UTF-32' ? new Utf32Decoder('le') : new TextDecoder(stated)
 }
 
 export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
