@@ -1,7 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 
-export type Encoding = 'UTF-8' | 'UTF-16' | 'UTF-32' | 'Windows-1252'
-
 /** Finds out, while a file arrives, how it must be read if it is neither UTF-16 nor UTF-32. */
 export class EncodingLook {
   #sequences = 0

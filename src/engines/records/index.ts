@@ -8,7 +8,6 @@ export {
   chooseEncoding,
   countCutBytes,
   countSequences,
-  type Encoding,
   EncodingLook,
   findUtf16,
   findUtf32,
