@@ -194,6 +194,23 @@ describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
     expect(await page.locator('.who').textContent()).toBe('adviser')
   })
 
+  /** What the forms and links of a page lead to. A page whose script leads on is followed. */
+  async function listTargets(tab: Page): Promise<string[]> {
+    for (;;) {
+      try {
+        return await tab.evaluate(() => [
+          ...[...document.forms]
+            .filter(({ method }) => method === 'post')
+            .map(({ action }) => `form ${action}`),
+          ...[...document.links].map(({ href }) => `link ${href}`),
+        ])
+      } catch (error) {
+        if (!String(error).includes('context was destroyed')) throw error
+        await tab.waitForLoadState('load')
+      }
+    }
+  }
+
   test('cannot make a page of the console send a form, or lead elsewhere, by what the page reflects', {
     timeout: 300_000,
   }, async () => {
@@ -233,17 +250,15 @@ describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
       tab.on('request', note)
       const query = new URLSearchParams([...names].map((name) => [name, value]))
       const url = `${console.url}${fill(path, () => value)}?${query}`
+      // Later, because the page that is left answers no more.
       await tab.evaluate((url) => {
-        location.href = url
+        setTimeout(() => {
+          location.href = url
+        })
       }, url)
       await tab.waitForURL(`${console.url}/**`)
-      await tab.waitForLoadState('networkidle').catch(() => undefined)
-      const led = await tab.evaluate(() => [
-        ...[...document.forms]
-          .filter(({ method }) => method === 'post')
-          .map(({ action }) => `form ${action}`),
-        ...[...document.links].map(({ href }) => `link ${href}`),
-      ])
+      await tab.waitForLoadState('networkidle', { timeout: 30_000 }).catch(() => undefined)
+      const led = await listTargets(tab)
       for (const each of led) {
         const [kind = '', href = ''] = each.split(' ')
         const { origin: to, pathname } = new URL(href)

@@ -15,7 +15,7 @@ import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 export const MAHI = fileURLToPath(new URL('../../bin/mahi.js', import.meta.url))
 
 /** Longer than anything here takes on a busy machine, in milliseconds. */
-const DEADLINE = 90_000
+export const DEADLINE = 90_000
 
 export interface Outcome {
   readonly code: number | null

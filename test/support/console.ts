@@ -8,6 +8,7 @@ import { registerConsole } from '../../src/console/console.ts'
 import type { ConsoleServices } from '../../src/console/context.ts'
 import { deriveToken, TOKEN_FIELD } from '../../src/console/form-token.ts'
 import { Sessions } from '../../src/console/sessions.ts'
+import { DEADLINE } from './command.ts'
 import { Service } from './service.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -99,6 +100,7 @@ export class ConsoleService {
   ): Promise<ConsolePage> {
     const context = await browser.newContext({ ...this.#screen, ...options })
     onTestFinished(() => context.close())
+    context.setDefaultTimeout(DEADLINE)
     const page = await context.newPage()
     const troubles: string[] = []
     page.on('console', (message) => {
