@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { SCOPES, type Scope } from '../src/api/access/principal.ts'
+import { Api, ApiProblem } from '../src/console/api.ts'
 import { Sessions } from '../src/console/sessions.ts'
 import { ConsoleService, describeForm, tokenOf } from './support/console.ts'
 import { findFreePort } from './support/free-port.ts'
@@ -371,4 +372,16 @@ test('the rules are those of the configured definitions, for whom the API shows 
     expect((await visit(['submissions:write'], path)).page.statusCode).toBe(401)
     expect((await visit(['occupations:read'], path)).page.statusCode).toBe(401)
   }
+})
+
+test('a page whose request the API is too busy for can be tried again, and is no failure of the console', async () => {
+  const { service, ask } = await startConsole()
+  const busy = { status: 503, title: 'The service is temporarily unavailable', detail: 'Try again in 1 s.' }
+  const call = vi.spyOn(Api.prototype, 'call').mockRejectedValueOnce(new ApiProblem(busy))
+  const refused = await ask('/occupations?q=teacher')
+  call.mockRestore()
+  expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+  expect(refused.body).toMatch(/Try again in 1 s\..*>Try again<\/a>/s)
+  expect(service.log.join('')).not.toContain('a page of the console failed')
+  expect((await ask('/occupations')).status).toBe(200)
 })

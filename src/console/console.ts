@@ -233,7 +233,9 @@ async function sendError(
   reply.headers({ ...own, 'content-security-policy': POLICY, 'cache-control': 'no-store' })
   // Rejecting requests is not a failure, nor is a client that leaves in the middle of a body.
   const hasLeft = request.raw.destroyed && !request.raw.complete
-  if (problem.status >= 500 && !(error instanceof Problem) && !hasLeft) {
+  // What the API refuses or fails at, it reports itself.
+  const isReported = error instanceof Problem || error instanceof ApiProblem
+  if (problem.status >= 500 && !isReported && !hasLeft) {
     services.log.error({ id: request.id, err: error }, 'a page of the console failed')
   }
   const secret = readSession(request)
