@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 
-/** Finds out, while a file arrives, how it must be read if it is neither UTF-16 nor UTF-32. */
+/** Finds out, while a file is read piece by piece, how its bytes are encoded and its lines end. */
 export class EncodingLook {
   #sequences = 0
   #strays = 0
@@ -26,46 +26,44 @@ export class EncodingLook {
     else [this.#sequences, this.#strays] = countSequences(bytes, this.#sequences, this.#strays)
   }
 
-  /** @param known the encoding that the content should have, unless that is UTF-8 */
-  end(known?: string): { readonly encoding: string; readonly endsWithCr: boolean } {
+  get hasNul(): boolean {
+    return this.#hasNul
+  }
+
+  /** Whether its lines end with CR only. */
+  get endsWithCr(): boolean {
+    return this.#hasCr && !this.#hasLf
+  }
+
+  /**
+   * The encoding of content that does not begin like UTF-16 or UTF-32. Bytes beyond ASCII of which all are UTF-8 are
+   * UTF-8. Otherwise they are what they should be; or Windows-1252, if none are UTF-8. If only some are not, their
+   * records are faulty. Without a zero byte, which each line end has there, nothing is UTF-16 or UTF-32.
+   *
+   * @param known the encoding that the content should have, unless that is UTF-8
+   */
+  end(known?: string): string {
     this.#count(this.#cut)
-    const look = { sequences: this.#sequences, strays: this.#strays, hasNul: this.#hasNul }
-    const encoding = chooseEncoding(look, known)
-    return { encoding, endsWithCr: this.#hasCr && !this.#hasLf }
+    const [sequences, strays] = [this.#sequences, this.#strays]
+    const isPossible = this.#hasNul || known === undefined || !/^utf-(?:16|32)/.test(nameEncoding(known))
+    if (known !== undefined && isPossible && (sequences === 0 || strays > 0)) return known
+    return strays > 0 && sequences === 0 ? 'Windows-1252' : 'UTF-8'
   }
 }
 
-/**
- * Chooses how bytes are read that do not begin like UTF-16 or UTF-32. Bytes beyond ASCII of which all are UTF-8 are
- * UTF-8. Otherwise they are what they should be; or Windows-1252, if none are UTF-8. If only some are not, their records
- * are faulty. Without a zero byte, which each line end has there, nothing is UTF-16 or UTF-32.
- *
- * @param known the encoding that they should have, unless that is UTF-8
- */
-export function chooseEncoding(
-  {
-    sequences,
-    strays,
-    hasNul,
-  }: { readonly sequences: number; readonly strays: number; readonly hasNul: boolean },
-  known: string | undefined,
-): string {
-  const isPossible = hasNul || known === undefined || !isWide(known)
-  if (known !== undefined && isPossible && (sequences === 0 || strays > 0)) return known
-  return strays > 0 && sequences === 0 ? 'Windows-1252' : 'UTF-8'
+/** The name of an encoding in the Encoding Standard, or `utf-32`, which `TextDecoder` does not know. */
+export function nameEncoding(name: string): string {
+  const lower = name.toLowerCase()
+  return lower === 'utf-32' ? lower : new TextDecoder(name).encoding
 }
 
-function isWide(name: string): boolean {
-  return name.toLowerCase() === 'utf-32' || new TextDecoder(name).encoding.startsWith('utf-16')
-}
-
-/** A decoder of an encoding by its name in the Encoding Standard, or of `utf-32`, which `TextDecoder` does not know. */
+/** A decoder of an encoding by a name of it. */
 export function openDecoder(name: string): Pick<TextDecoder, 'decode'> {
-  return name.toLowerCase() === 'utf-32' ? new Utf32Decoder('le') : new TextDecoder(name)
+  return nameEncoding(name) === 'utf-32' ? new Utf32Decoder('le') : new TextDecoder(name)
 }
 
 /** Counts sequences of several bytes in UTF-8, and bytes that belong to none. */
-export function countSequences(bytes: Buffer, sequences: number, strays: number): [number, number] {
+function countSequences(bytes: Buffer, sequences: number, strays: number): [number, number] {
   for (let at = 0; at < bytes.length; ) {
     const byte = bytes[at] ?? 0
     if (byte < 0x80) {
@@ -129,7 +127,7 @@ export class Utf32Decoder {
 }
 
 /** The number of bytes at the end of a piece that begin a character continued in the next one. */
-export function countCutBytes(piece: Buffer): number {
+function countCutBytes(piece: Buffer): number {
   for (let back = 1; back <= Math.min(3, piece.length); back++) {
     const byte = piece[piece.length - back] ?? 0
     if (byte < 0x80) return 0

@@ -5,12 +5,10 @@ export { CsvReader } from './csv-reader.ts'
 export { renderRecord, splitRecord } from './csv-record.ts'
 export { dropUnknown } from './drop-unknown.ts'
 export {
-  chooseEncoding,
-  countCutBytes,
-  countSequences,
   EncodingLook,
   findUtf16,
   findUtf32,
+  nameEncoding,
   openDecoder,
   Utf32Decoder,
 } from './encoding.ts'

@@ -169,8 +169,8 @@ async function store(database: Database, sealer: Sealer, upload: Upload, version
   if (digest !== undefined) assertDigest(sent, digest)
   // UTF-16 and UTF-32 are UTF-8 by now.
   const known = wide.encoding === undefined ? form.encoding : undefined
-  const { encoding, endsWithCr } = look.end(known)
-  const lineEnds = endsWithCr && form.hasOwnDialect !== true
+  const encoding = look.end(known)
+  const lineEnds = look.endsWithCr && form.hasOwnDialect !== true
   const read = wide.encoding ?? encoding
   const wrong = stored.format === 'csv' ? upload.judgeStart?.(start) : undefined
   const notes = [
@@ -180,13 +180,18 @@ async function store(database: Database, sealer: Sealer, upload: Upload, version
     ...(lineEnds ? [CR_NOTE] : []),
   ]
   const { chunks } = stored
-  const lose = () => notes.push(describeLoss(encoding))
-  const received =
+  const { loses, ...received } =
     encoding === 'UTF-8' && !lineEnds
-      ? stored
-      : await convert(database, sealer, upload, { version, chunks, encoding, lineEnds, lose })
+      ? { ...stored, loses: false }
+      : await convert(database, sealer, upload, { version, chunks, encoding, lineEnds })
+  if (loses) notes.push(describeLoss(encoding))
   if (wrong === undefined && received.records === 0) notes.push(EMPTY_NOTE)
   return { ...received, notes }
+}
+
+interface Converted extends Omit<Received, 'notes'> {
+  /** Whether bytes had no character in an encoding other than UTF-8, in which records with such bytes are faulty. */
+  readonly loses: boolean
 }
 
 /** Stores the content again behind itself, converted, and empties the chunks that it was read from. */
@@ -199,16 +204,8 @@ async function convert(
     chunks,
     encoding,
     lineEnds,
-    lose,
-  }: {
-    version: string
-    chunks: number
-    encoding: string
-    lineEnds: boolean
-    /** Called if bytes have no character in an encoding other than UTF-8, in which records with such are faulty. */
-    lose: () => void
-  },
-): Promise<Omit<Received, 'notes'>> {
+  }: { version: string; chunks: number; encoding: string; lineEnds: boolean },
+): Promise<Converted> {
   const storing = new Storing(database, sealer, upload, version, chunks)
   const decoder = openDecoder(encoding)
   let loses = false
@@ -220,7 +217,6 @@ async function convert(
   for await (const { content } of readChunks(database, sealer, { version, chunks }))
     await add(decoder.decode(content, { stream: true }))
   await add(decoder.decode())
-  if (loses) lose()
   const stored = await storing.end()
   const sealing = sealer.begin()
   for (let ordinal = 0; ordinal < chunks; ordinal++) {
@@ -230,7 +226,7 @@ async function convert(
       await emptyChunk(writer, { version, ordinal, data })
     })
   }
-  return stored
+  return { ...stored, loses }
 }
 
 async function* from(bytes: Buffer): AsyncGenerator<Buffer> {

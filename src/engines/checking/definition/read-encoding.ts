@@ -1,5 +1,6 @@
 import { quote } from '../../../foundation/text/quote.ts'
 import { suggest } from '../../../foundation/text/suggest.ts'
+import { nameEncoding } from '../../records/index.ts'
 import type { Node } from './node.ts'
 
 /** Names of the Encoding Standard that a message may suggest. `TextDecoder` knows many others for the same encodings. */
@@ -16,12 +17,6 @@ export function readEncoding(node: Node): string | undefined {
   return node.fault(
     `must be the name of an encoding that Mahi knows, such as utf-8 or windows-1252, not ${quote(text)}${suggest(text, NAMES)}`,
   )
-}
-
-/** The name of an encoding in the Encoding Standard, or `utf-32`, which `TextDecoder` does not know. */
-export function nameEncoding(name: string): string {
-  const lower = name.toLowerCase()
-  return lower === 'utf-32' ? lower : new TextDecoder(name).encoding
 }
 
 /** The encoding that a definition gives a file; `undefined` for UTF-8, which is expected anyway. */

@@ -1,19 +1,10 @@
-import { isAscii, isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, createWriteStream, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import {
-  chooseEncoding,
-  countCutBytes,
-  countSequences,
-  findUtf16,
-  findUtf32,
-  openDecoder,
-  Utf32Decoder,
-} from '../../records/index.ts'
+import { EncodingLook, findUtf16, findUtf32, openDecoder, Utf32Decoder } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
 import { nameFamily, ownEncoding } from '../definition/read-encoding.ts'
 import { DialectDecoder, isUnusual } from './dialect.ts'
@@ -42,12 +33,7 @@ interface Look {
   readonly start: Buffer
   readonly bytes: number
   readonly sha256: string
-  readonly hasNul: boolean
-  readonly hasLf: boolean
-  readonly hasCr: boolean
-  /** The number of multi-byte UTF-8 sequences and of invalid bytes; only counted if there are any. */
-  readonly sequences: number
-  readonly strays: number
+  readonly text: EncodingLook
 }
 
 /**
@@ -95,9 +81,9 @@ export async function prepareFile(
     said: Partial<Pick<PreparedFile, 'notes' | 'faults'>>,
   ): Promise<PreparedFile> => {
     await convert(path, copy, inDialect(decoder, resource), room)
-    const { hasNul, hasCr, hasLf } = inspect(copy)
+    const { hasNul, endsWithCr } = inspect(copy).text
     const decoded = { ...common, encoding, hasNul, faults: [], notes: [], readable: true, ...said }
-    if (!hasCr || hasLf) return { ...decoded, path: copy }
+    if (!endsWithCr) return { ...decoded, path: copy }
     const ended = join(folder, `${name}-lines`)
     await convert(copy, ended, new TextDecoder(), room, true)
     return { ...decoded, path: ended, notes: [...decoded.notes, CR_NOTE] }
@@ -111,7 +97,7 @@ export async function prepareFile(
   if (utf16 !== undefined)
     return await decode('UTF-16', new TextDecoder(utf16), { notes: describeDetected('UTF-16', stated) })
   const own = ownEncoding(stated)
-  const encoding = chooseEncoding(look, own)
+  const encoding = look.text.end(own)
   if (encoding === own) {
     const watched = new WatchedDecoder(openDecoder(encoding))
     const prepared = await decode(encoding, watched, {})
@@ -131,13 +117,13 @@ export async function prepareFile(
             ],
           },
     )
-  const utf8 = { ...common, encoding: 'UTF-8', hasNul: look.hasNul, faults: [], readable: true }
+  const utf8 = { ...common, encoding: 'UTF-8', hasNul: look.text.hasNul, faults: [], readable: true }
   const notes = stated === undefined ? [] : describeDetected('UTF-8', stated)
   if (isUnusual(resource.dialect)) {
     await convert(path, copy, inDialect(new TextDecoder(), resource), room)
     return { ...utf8, path: copy, notes }
   }
-  if (look.hasCr && !look.hasLf) {
+  if (look.text.endsWithCr) {
     await convert(path, copy, new TextDecoder(), room, true)
     return { ...utf8, path: copy, notes: [...notes, CR_NOTE] }
   }
@@ -188,30 +174,19 @@ function inspect(path: string): Look {
   try {
     const hash = createHash('sha256')
     const buffer = Buffer.allocUnsafe(1 << 20)
+    const text = new EncodingLook()
     let start = Buffer.alloc(0)
     let bytes = 0
-    let carried = 0
-    let [hasNul, hasLf, hasCr] = [false, false, false]
-    let [sequences, strays] = [0, 0]
     for (;;) {
-      const read = readSync(file, buffer, carried, buffer.length - carried, bytes)
-      const chunk = buffer.subarray(0, carried + read)
-      hash.update(buffer.subarray(carried, carried + read))
+      const read = readSync(file, buffer, 0, buffer.length, bytes)
+      if (read === 0) break
+      const chunk = buffer.subarray(0, read)
+      hash.update(chunk)
+      text.push(chunk)
       if (bytes === 0) start = Buffer.from(chunk.subarray(0, 4096))
       bytes += read
-      hasNul ||= chunk.includes(0)
-      hasLf ||= chunk.includes(10)
-      hasCr ||= chunk.includes(13)
-      const whole = read === 0 ? chunk : chunk.subarray(0, chunk.length - countCutBytes(chunk))
-      if (!isAscii(whole)) {
-        if (isUtf8(whole)) sequences++
-        else [sequences, strays] = countSequences(whole, sequences, strays)
-      }
-      if (read === 0) break
-      carried = chunk.length - whole.length
-      chunk.copy(buffer, 0, whole.length)
     }
-    return { start, bytes, sha256: hash.digest('hex'), hasNul, hasLf, hasCr, sequences, strays }
+    return { start, bytes, sha256: hash.digest('hex'), text }
   } finally {
     closeSync(file)
   }

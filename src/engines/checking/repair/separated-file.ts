@@ -1,5 +1,4 @@
-import { CsvReader, FileSource } from '../../records/index.ts'
-import { nameEncoding } from '../definition/read-encoding.ts'
+import { CsvReader, FileSource, nameEncoding } from '../../records/index.ts'
 import { type Columns, mapColumns } from '../engine/columns.ts'
 import { isUnusual } from '../engine/dialect.ts'
 import { isNdjson } from '../engine/read-file.ts'
