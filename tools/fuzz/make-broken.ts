@@ -176,14 +176,12 @@ const MAKERS: readonly ((random: Random) => Broken)[] = [
     what: 'another protocol',
     bytes: random.pick(OTHER_PROTOCOLS),
     statuses: [400],
-    ends: true,
   }),
   (random) => ({
     what: 'random bytes',
     // Line ends before a request say nothing.
     bytes: random.bytes(random.pick([1, 2, 10, 100, 1000, 50_000])).replace(/^[\r\n]+/, 'x'),
     statuses: [400, 431],
-    ends: true,
   }),
   (random) => {
     const [before, after] = [random.pick(['', 'X', 'Host']), random.pick(['', 'A', ''])]
@@ -232,7 +230,6 @@ const MAKERS: readonly ((random: Random) => Broken)[] = [
     what: 'chunks',
     bytes: get('Transfer-Encoding: chunked\r\n', random.pick(CHUNKS)),
     statuses: [200, 400],
-    ends: true,
   }),
   (random) => {
     const [count, size] = random.pick([
