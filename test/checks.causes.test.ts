@@ -21,7 +21,7 @@ async function checkTables(tables: Partial<Tables>) {
 
 const RETURNS = Array.from({ length: SCALE > 1 ? 10 : 4 }, (_, index) => index + 1)
 
-describe('ten returns of 10 to 15 injected causes', () => {
+describe('returns of 10 to 15 injected causes', () => {
   test.each(RETURNS)('return %i: few causes, each of one injected cause', async (seed) => {
     const { tables, injected, explain } = inject(
       makeTables({ seed, learners: 200, courses: 40, enrolments: 800 }),

@@ -23,7 +23,7 @@ async function check(mahi: Installation, ...args: string[]): Promise<Report> {
   return JSON.parse(stdout) as Report
 }
 
-/** The rows of a CSV file without quotes, as text cells. */
+/** The rows of a CSV file whose cells have no line breaks, as text cells. */
 function toRows(folder: string, file: string): string[][] {
   const lines = read(folder, `${file}.csv`).toString('utf8').trim().split('\n')
   return lines.map((line) =>

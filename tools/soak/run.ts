@@ -106,7 +106,6 @@ async function soakIn(place: Place, options: SoakOptions): Promise<Run> {
   }
 }
 
-/** Waits until the catalogue is indexed: until then, a search gets 503. */
 /** Samples until a time, and returns what it has sampled. */
 async function watch(
   server: SoakedServer,
