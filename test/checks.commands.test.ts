@@ -12,9 +12,9 @@ import {
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,x,01\nM2,,9\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'

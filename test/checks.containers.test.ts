@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Containers } from '../src/engines/checking/unpack.ts'
 import { Installation } from './support/command.ts'
 import { pack } from './support/pack.ts'
+import { temporaryFolder } from './support/temporary.ts'
 import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
@@ -99,18 +99,13 @@ test.each([
 })
 
 test('an archive that unpacks to too much is refused before the disk is full', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mahi-bomb-'))
   const containers = new Containers({ unpackedBytes: 1e6, files: 3 })
-  try {
-    const bomb = join(folder, 'bomb.zip')
-    writeFileSync(bomb, await pack({ 'learners.csv': new Uint8Array(5e7) }))
-    await expect(containers.openArchives([bomb])).rejects.toThrow(/unpacks to more than 1000000 bytes/)
-    writeFileSync(bomb, await pack({ a: 'a', b: 'b', c: 'c', d: 'd' }))
-    await expect(containers.openArchives([bomb])).rejects.toThrow(/more than 3 files/)
-  } finally {
-    await containers.remove()
-    rmSync(folder, { recursive: true })
-  }
+  onTestFinished(() => containers.remove())
+  const bomb = join(temporaryFolder(), 'bomb.zip')
+  writeFileSync(bomb, await pack({ 'learners.csv': new Uint8Array(5e7) }))
+  await expect(containers.openArchives([bomb])).rejects.toThrow(/unpacks to more than 1000000 bytes/)
+  writeFileSync(bomb, await pack({ a: 'a', b: 'b', c: 'c', d: 'd' }))
+  await expect(containers.openArchives([bomb])).rejects.toThrow(/more than 3 files/)
 })
 
 test('a workbook with a sheet for each file is checked like the files', async () => {

@@ -10,8 +10,9 @@ import {
 import { DefinitionRefused } from '../src/engines/checking/definition/node.ts'
 import { testRules } from '../src/engines/checking/definition/test-rules.ts'
 import { describeCheck, summariseMessage } from '../src/engines/checking/explain.ts'
-import { check, writeFiles } from './support/checking.ts'
+import { check } from './support/checking.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 function faultsOf(folder: string): readonly string[] {
   try {

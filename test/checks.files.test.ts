@@ -1,11 +1,10 @@
 import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,,01\nM2,,02\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,,,\n'

@@ -20,14 +20,13 @@ import { CHANGES } from '../src/engines/checking/repair/changes-name.ts'
 import { ColumnEvidence, compileTester } from '../src/engines/checking/repair/column-evidence.ts'
 import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
 import { splitRecord } from '../src/engines/records/index.ts'
-import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { type Cell, corrupt, makeReturn, renderTable, type Table } from './support/corruptions.ts'
 import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 import { Random } from './support/random.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 const SDR = loadDefinition(findDefinition('sdr'), { examples: false })
 

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Finding } from '../src/engines/checking/check-files.ts'
-import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 async function run(...args: string[]) {
   const { code, stdout, stderr } = await new Installation().run(['check', ...args, '--format', 'ndjson'])

@@ -10,10 +10,9 @@ import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { propose } from '../src/engines/checking/proposal/propose.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
 import { Containers } from '../src/engines/checking/unpack.ts'
-import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { cases } from './support/properties.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')

@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
-import { check, writeFiles } from './support/checking.ts'
+import { check } from './support/checking.ts'
 import { writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 /** A definition of one file of the given fields; `more` are properties of its resource. */
 function define(fields: readonly object[], { schema = {}, ...more }: Record<string, unknown> = {}): string {

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { LightMyRequestResponse } from 'fastify'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { SnapshotStore } from '../src/catalogue/history/snapshot-store.ts'
 import { exportOccupations } from '../src/catalogue/import/export.ts'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { Service, sourceOf } from './support/service.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 const URL = '/v1/occupations/snapshot'
 
@@ -23,12 +22,6 @@ async function exported(service: Service): Promise<string> {
     text += part
   })
   return text
-}
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'mahi-snapshots-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
 }
 
 const sha256 = (bytes: Buffer | string) => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
@@ -94,7 +87,7 @@ test('a request does not get a snapshot that was begun before the revision that 
   }
   const store = new SnapshotStore(
     Object.assign(Object.create(database) as Database, slow),
-    folder(),
+    temporaryFolder(),
     revisions.current.catalogue,
     () => undefined,
   )
@@ -140,7 +133,7 @@ test('an empty catalogue has an empty snapshot', async () => {
 })
 
 test('each revision has one snapshot, and the previous one is removed', async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
   await service.import(many)
   await Promise.all(Array.from({ length: 9 }, () => service.get(URL, { 'accept-encoding': 'gzip' })))
@@ -163,7 +156,7 @@ test('each revision has one snapshot, and the previous one is removed', async ()
 })
 
 test('the first caller without compression adds the plain file, which others then get', async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const url = temporaryDatabaseUrl()
   const service = await Service.start({ SNAPSHOT_FOLDER: path }, url)
   await service.import(many)
@@ -188,7 +181,7 @@ test('the first caller without compression adds the plain file, which others the
 })
 
 test('files that were cut off or lost are made again', async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
   await service.import(many)
   const truth = unpack(await service.get(URL))
@@ -201,7 +194,7 @@ test('files that were cut off or lost are made again', async () => {
 })
 
 test('a folder that cannot be used gets 503 and a line in the log', async () => {
-  const path = join(folder(), 'file')
+  const path = join(temporaryFolder(), 'file')
   writeFileSync(path, '')
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
   await service.import([record(1)])
