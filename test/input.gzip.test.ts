@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { readRecords } from '../src/engines/records/read-records.ts'
 import { PUBLISHED_COLUMNS } from '../src/submissions/findings/publish.ts'
 import { type Read, readAll } from './support/reading.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const FORMS = {
@@ -86,18 +86,18 @@ test.each([
   ])
 })
 
-test('the bytes of a packed file count as they are unpacked, not as they are read', async () => {
-  const path = join(temporaryFolder(), 'results.ndjson.gz')
+test('the bytes of files count as they lie on the disk, and those of a packed file as they are unpacked', async () => {
   const packed = gzipSync(FORMS.ndjson.repeat(20_000))
-  writeFileSync(path, packed)
+  const folder = writeFiles({ 'results.ndjson.gz': packed, 'more.ndjson': FORMS.ndjson })
+  const paths = ['results.ndjson.gz', 'more.ndjson'].map((name) => join(folder, name))
   let bytes = 0
   const onBytes = (count: number) => {
     bytes += count
   }
   let atFirst: number | undefined
-  for await (const _ of readRecords([path], { columns: PUBLISHED_COLUMNS, onBytes })) atFirst ??= bytes
+  for await (const _ of readRecords(paths, { columns: PUBLISHED_COLUMNS, onBytes })) atFirst ??= bytes
   expect(atFirst).toBeLessThan(packed.length / 2)
-  expect(bytes).toBe(packed.length)
+  expect(bytes).toBe(packed.length + FORMS.ndjson.length)
 })
 
 test('UTF-16 is refused by its mark, whichever end comes first', async () => {
@@ -180,17 +180,3 @@ testWhere(existsSync('/proc/self/fd'), 'open files can be counted where there is
     await expect.poll(open, { timeout: 5_000 }).toBeLessThanOrEqual(before)
   },
 )
-
-test('the bytes of the files are counted as they lie on the disk', async () => {
-  const folder = temporaryFolder()
-  const packed = gzipSync(FORMS.ndjson.repeat(1000))
-  writeFileSync(join(folder, 'a.ndjson.gz'), packed)
-  writeFileSync(join(folder, 'b.ndjson'), FORMS.ndjson)
-  let count = 0
-  const files = ['a.ndjson.gz', 'b.ndjson'].map((name) => join(folder, name))
-  const onBytes = (bytes: number) => {
-    count += bytes
-  }
-  await readAll(readRecords(files, { columns: PUBLISHED_COLUMNS, onBytes }))
-  expect(count).toBe(packed.length + FORMS.ndjson.length)
-})

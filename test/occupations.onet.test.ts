@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { describeSource, type OnetOptions, readOnet } from '../src/catalogue/onet/import.ts'
 import { readReleaseNumber } from '../src/catalogue/onet/release.ts'
 import { alternatePicker, findSingular, isPlural } from '../src/catalogue/onet/titles.ts'
@@ -13,6 +12,7 @@ import type { Fault } from '../src/foundation/faults/user-error.ts'
 import { Installation } from './support/command.ts'
 import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 /**
  * A small release in O*NET's form. Its occupations are made up, and so are their codes within real groups.
@@ -92,10 +92,9 @@ const WAGES = [
 ]
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mahi-onet-'))
+beforeEach(() => {
+  folder = temporaryFolder()
 })
-afterEach(() => rm(folder, { recursive: true }))
 
 async function writeRelease(changes: Partial<Record<FileName, string[] | undefined>> = {}): Promise<void> {
   for (const [name, lines] of Object.entries({ ...RELEASE, ...changes })) {
@@ -665,15 +664,8 @@ describe('a wages file that cannot be read is refused', () => {
     await writeRelease()
     const file = await writeWages([...WAGES, `99,91-1012,"${'x,y\n'.repeat(1_000_000)}`])
     const [fault] = await findFaults(file)
-    expect(fault?.message).toMatch(/^A quote that opens in this record, on line 10, is not closed$/)
-  })
-
-  test('where it is not CSV', async () => {
-    await writeRelease()
-    const file = await writeWages([...WAGES, '99,91-1012,"Balloon'])
-    const [fault] = await findFaults(file)
-    expect(fault?.file).toBe(file)
-    expect(fault?.message).toMatch(/^A quote that opens in this record, on line \d+, is not closed$/)
+    const message = 'A quote that opens in this record, on line 10, is not closed'
+    expect(fault).toMatchObject({ file, message })
   })
 
   test('where none of its rows is an occupation or a group', async () => {
