@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Containers } from '../src/engines/checking/unpack.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { pack } from './support/pack.ts'
 import { temporaryFolder } from './support/temporary.ts'
 import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
@@ -17,7 +17,7 @@ interface Report {
   fixed?: { files: string[] }
 }
 
-async function check(mahi: Installation, ...args: string[]): Promise<Report> {
+async function check(mahi: InstallationHere, ...args: string[]): Promise<Report> {
   const { stdout, stderr, code } = await mahi.run(['check', ...args, '--json'])
   expect(code, stderr).toBeLessThan(2)
   return JSON.parse(stdout) as Report
@@ -36,7 +36,7 @@ function toRows(folder: string, file: string): string[][] {
 const SMALL = { learners: 61, courses: 41, enrolments: 201 }
 
 test('a ZIP archive is checked like its files, in one folder or none, whatever a system added', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   for (const prefix of ['', 'my return/']) {
     const names = readdirSync(join(SAMPLES, 'as-exported'))
     const files = names.map((name) => [`${prefix}${name}`, read('as-exported', name)] as const)
@@ -54,7 +54,7 @@ test('a ZIP archive is checked like its files, in one folder or none, whatever a
 })
 
 test('a Data Package in a ZIP archive is checked against its own descriptor', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const descriptor = {
     name: 'towns',
     resources: [
@@ -90,7 +90,7 @@ test.each([
   ['no file of a return', async () => await pack({ 'a.csv': 'x' }), /^return\.zip: has none of the files/],
   ['nothing', async () => await pack({}), /empty ZIP|is not a ZIP/],
 ] as const)('an archive with %s is refused in a sentence, and nothing is left', async (_, make, reason) => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   writeFileSync(join(mahi.folder, 'return.zip'), await make())
   const { code, stderr } = await mahi.run(['check', 'return.zip'])
   expect(code).toBe(2)
@@ -109,7 +109,7 @@ test('an archive that unpacks to too much is refused before the disk is full', a
 })
 
 test('a workbook with a sheet for each file is checked like the files', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   writeFileSync(
     join(mahi.folder, 'Return 2025.xlsx'),
     makeXlsx({
@@ -127,7 +127,7 @@ test('a workbook with a sheet for each file is checked like the files', async ()
 })
 
 test('a sheet is recognised by a title of the definition, or named with --file', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const sheets = Object.fromEntries(FILES.map((file) => [file, toRows('clean', file)]))
   const { courses = [], learners = [], ...others } = sheets
   writeFileSync(
@@ -151,7 +151,7 @@ test('a sheet is recognised by a title of the definition, or named with --file',
 })
 
 test('workbooks may be one for each file, in a folder beside other files', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   mkdirSync(join(mahi.folder, 'mine'))
   for (const file of FILES) {
     const rows = toRows('clean', file)
@@ -175,7 +175,7 @@ function makeEnrolments(change: (name: string, value: string, row: number) => Xl
 }
 
 test('cells are read as a person would type them: codes, numbers, and dates in whatever form', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const serial = (date: string) => Math.round(Date.parse(date) / 86_400_000) + 25_569
   const book = (change: Parameters<typeof makeEnrolments>[0]) =>
     makeXlsx({ enrolments: makeEnrolments(change) })
@@ -208,7 +208,7 @@ test('cells are read as a person would type them: codes, numbers, and dates in w
 })
 
 test('findings name the row of the sheet, below blank rows and line ends within cells', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const [header = [], first = [], ...rows] = makeEnrolments((name, value, row) =>
     name === 'attendance' && row === 9 ? '1' : value,
   )
@@ -224,7 +224,7 @@ test('findings name the row of the sheet, below blank rows and line ends within 
 })
 
 test('--fix and --mark write the sheets of a workbook as CSV, named like the files', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const rows = makeEnrolments((name, value) =>
     name === 'courseStartDate' ? value.replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1') : value,
   )
@@ -242,7 +242,7 @@ test('--fix and --mark write the sheets of a workbook as CSV, named like the fil
 })
 
 test('SARIF names the workbook in which a finding is', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   writeFileSync(
     join(mahi.folder, 'return.xlsx'),
     makeXlsx({ enrolments: toRows('faulty', 'enrolments').slice(0, 60) }),
@@ -256,7 +256,7 @@ test('SARIF names the workbook in which a finding is', async () => {
 })
 
 test('a marked workbook can be corrected and checked again', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await mahi.run(['check', join(SAMPLES, 'clean'), '--mark', 'marked', '--format', 'xlsx'])
   const { stdout, code } = await mahi.run(['check', 'marked/marked.xlsx'])
   expect([code, stdout.trim().split('\n').at(-1)]).toEqual([
@@ -266,7 +266,7 @@ test('a marked workbook can be corrected and checked again', async () => {
 })
 
 test('a workbook that is too large or damaged is refused in a sentence', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const path = join(mahi.folder, 'return.xlsx')
   writeFileSync(path, Buffer.from('PK\u0003\u0004 and no more'))
   expect(await mahi.run(['check', 'return.xlsx'])).toMatchObject({

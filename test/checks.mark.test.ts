@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseMarkFolder, type MarkFormat, markFiles } from '../src/engines/checking/repair/mark.ts'
 import { check } from './support/checking.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { writeDefinition } from './support/definition.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { temporaryFolder, writeFiles } from './support/temporary.ts'
@@ -16,7 +16,7 @@ const MEMBERS = 'memberId,born,kind\nM1,x,01\nM2,,9\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
 
 async function mark(files: Readonly<Record<string, string | Uint8Array>>, ...options: string[]) {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles(files)
   const to = join(folder, 'marked')
   const command = ['check', folder, '--definition', writeDefinition(), '--mark', to, ...options]
@@ -164,7 +164,7 @@ test('a workbook has a sheet for each file, with coloured cells, comments, and e
 })
 
 test('a workbook without a folder for it is refused', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { code, stderr } = await mahi.run(['check', '.', '--format', 'xlsx'])
   expect([code, stderr]).toEqual([2, '--format xlsx needs --mark: the folder for the marked workbook.\n'])
 })
@@ -183,7 +183,7 @@ test('existing files are kept, unless they may be replaced', async () => {
 })
 
 test('the folder of an input, and a file, are refused before the check', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
   const refusal = async (to: string) => {
     const { code, stdout, stderr } = await mahi.run([

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Finding } from '../src/engines/checking/check-files.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { writeDefinition } from './support/definition.ts'
 import { writeFiles } from './support/temporary.ts'
 
 async function run(...args: string[]) {
-  const { code, stdout, stderr } = await new Installation().run(['check', ...args, '--format', 'ndjson'])
+  const { code, stdout, stderr } = await new InstallationHere().run(['check', ...args, '--format', 'ndjson'])
   const findings = stdout
     .split('\n')
     .filter((line) => line !== '')

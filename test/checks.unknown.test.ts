@@ -5,7 +5,7 @@ import { findDefinition } from '../src/engines/checking/definition/load.ts'
 import { describeVerdict, listGaps } from '../src/engines/checking/report/report.ts'
 import { splitRecord } from '../src/engines/records/index.ts'
 import { checkFolder, checkInputs } from './support/checking.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { makeTables, type Tables, writeReturn } from './support/sdr/small.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -198,7 +198,7 @@ describe('a file', () => {
       const { place } = await checkAfter(() => undefined)
       renameSync(join(place, 'course-completions.csv'), join(place, name))
       writeFileSync(join(place, '~$courses.xlsx'), 'the lock of a spreadsheet program')
-      const result = await new Installation().run(['check', place, '--json'])
+      const result = await new InstallationHere().run(['check', place, '--json'])
       expect(result.code).toBe(1)
       expect(result.stdout).toContain(
         `${name} looks like course-completions.csv: rename it, or use --file course-completions=`,

@@ -12,7 +12,7 @@ import type { Database } from '../src/foundation/database/database.ts'
 import { migrate } from '../src/foundation/database/migrate.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { importAsOlderVersion } from './support/older-version.ts'
 import { cases } from './support/properties.ts'
 import { sourceOf } from './support/service.ts'
@@ -290,7 +290,7 @@ test('a catalogue from before the history is its first revision', async () => {
 })
 
 test('a dry run of a replacement shows the record that goes, and changes nothing', async () => {
-  const mahi = await new Installation().fill([record(1, 'One'), record(2, 'Two')])
+  const mahi = await new InstallationHere().fill([record(1, 'One'), record(2, 'Two')])
   const replace = ['occupations', 'replace', 'O1', '--by', 'O2', '--dry-run']
   expect(await mahi.runJson(replace)).toEqual({
     occupationCode: 'O1',

@@ -9,7 +9,7 @@ import { renderRecord } from '../src/catalogue/records/record.ts'
 import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
 import { InputRefused } from '../src/foundation/faults/faults.ts'
 import type { Fault } from '../src/foundation/faults/user-error.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -329,7 +329,7 @@ describe('import-onet', () => {
 
   test('refuses to import without wages unless requested', async () => {
     await writeRelease()
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { code, stderr } = await mahi.run([...command, folder])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^--wages: is required. .*--without-wages/)
@@ -341,7 +341,7 @@ describe('import-onet', () => {
   test('says how many records have the pay of a combined code', async () => {
     await writeRelease()
     const wages = await writeWages([...WAGES, '99,51-5190,Stampers,detailed,9,10,11,12,13'])
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { stderr } = await mahi.run([...command, folder, '--wages', wages, '--dry-run'])
     expect(stderr).toContain(
       'Records with the pay of a combined wage code, such as 51-5198.00 (51-5190): 1.\n',

@@ -8,7 +8,7 @@ import { readReturns } from '../src/submissions/returns/read-returns.ts'
 import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 
 const DAY = 86_400_000
 
@@ -273,13 +273,13 @@ returns:
 `
 
 test('returns are imported from YAML, listed, and changed by another import', async () => {
-  const installation = new Installation()
+  const installation = new InstallationHere()
   const file = join(installation.folder, 'returns.yml')
   writeFileSync(file, FILE)
   const environment = { DEFINITIONS: makeCollectionDefinition(), TIME_ZONE: 'Pacific/Auckland' }
   const mahi = (...args: string[]) => installation.runJson(['returns', ...args], { environment })
   expect(await mahi('import', file)).toEqual({ created: 1, updated: 0, unchanged: 0 })
-  const other = await new Installation().migrate()
+  const other = await new InstallationHere().migrate()
   expect((await other.run(['returns', 'list'])).stderr).toBe(
     'There are no returns. "mahi returns import FILE" adds them.\n',
   )
