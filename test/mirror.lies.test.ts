@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createClient, type OccupationCopy } from '../client/src/index.ts'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
 import { checkMirror, mirrorOccupations } from '../src/remote/mirror.ts'
 import { createSource, type Source } from '../src/remote/source.ts'
+import { exportText } from './support/opened.ts'
 import { Service } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -193,13 +193,7 @@ async function startProxy() {
       lie = next
       seen = []
     },
-    truth: async () => {
-      let text = ''
-      await exportOccupations(service.database, 'ndjson', async (part) => {
-        text += part
-      })
-      return text
-    },
+    truth: () => exportText(service.database),
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import { readSynonymLines } from '../src/catalogue/names/files.ts'
 import {
@@ -12,10 +12,9 @@ import {
 } from '../src/catalogue/names/names.ts'
 import { listForms } from '../src/catalogue/onet/titles.ts'
 import { buildIndex, OccupationSearch } from '../src/engines/finding/index.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { InstallationHere } from './support/command-here.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/source.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const RECORDS = [
@@ -33,8 +32,7 @@ const named = (texts: Readonly<Record<string, readonly string[]>>) =>
   )
 
 async function open() {
-  const database = await openDatabase(temporaryDatabaseUrl())
-  onTestFinished(() => database.close())
+  const database = await openTemporary()
   const write = <T>(work: Parameters<typeof database.write<T>>[1]) => database.write('catalogue', work)
   return { database, write }
 }

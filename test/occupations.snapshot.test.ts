@@ -5,9 +5,9 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { LightMyRequestResponse } from 'fastify'
 import { expect, test, vi } from 'vitest'
 import { SnapshotStore } from '../src/catalogue/history/snapshot-store.ts'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
+import { exportText } from './support/opened.ts'
 import { Service, sourceOf } from './support/service.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
@@ -15,14 +15,6 @@ const URL = '/v1/occupations/snapshot'
 
 const record = (number: number, title = 'A title') => ({ occupationCode: `O${number}`, titleEnglish: title })
 const many = Array.from({ length: 350 }, (_, number) => record(number, `Title ${number} `.repeat(9)))
-
-async function exported(service: Service): Promise<string> {
-  let text = ''
-  await exportOccupations(service.database, 'ndjson', async (part) => {
-    text += part
-  })
-  return text
-}
 
 const sha256 = (bytes: Buffer | string) => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
 
@@ -43,7 +35,7 @@ function unpack({ headers, rawPayload }: LightMyRequestResponse): string {
 test('a snapshot is the export, in every encoding, with digests and the token to continue from', async () => {
   const service = await Service.start()
   await service.import(many)
-  const truth = await exported(service)
+  const truth = await exportText(service.database)
 
   const plain = await service.get(URL)
   expect(plain.statusCode).toBe(200)
@@ -69,7 +61,7 @@ test('a snapshot is the export, in every encoding, with digests and the token to
   const token = String(gzip.headers['delta-token'])
   const { changes } = (await service.get(`/v1/occupations/changes?Since=${token}`)).json()
   expect(changes).toMatchObject([{ change: 'updated', occupationCode: 'O3' }])
-  expect(unpack(await service.get(URL))).toBe(await exported(service))
+  expect(unpack(await service.get(URL))).toBe(await exportText(service.database))
 })
 
 test('a request does not get a snapshot that was begun before the revision that is current', async () => {
@@ -160,7 +152,7 @@ test('the first caller without compression adds the plain file, which others the
   const url = temporaryDatabaseUrl()
   const service = await Service.start({ SNAPSHOT_FOLDER: path }, url)
   await service.import(many)
-  const truth = await exported(service)
+  const truth = await exportText(service.database)
   const unpacked = await service.get(URL)
   const plain = () => readdirSync(path).find((file) => file.endsWith('.ndjson')) ?? ''
   await vi.waitFor(() => expect(plain()).not.toBe(''))
@@ -190,7 +182,7 @@ test('files that were cut off or lost are made again', async () => {
   for (const file of readdirSync(path)) if (file.endsWith('.gz')) writeFileSync(join(path, file), 'short')
   const other = await Service.start({ SNAPSHOT_FOLDER: path })
   await other.import([record(1)])
-  expect(unpack(await other.get(URL))).toBe(await exported(other))
+  expect(unpack(await other.get(URL))).toBe(await exportText(other.database))
 })
 
 test('a folder that cannot be used gets 503 and a line in the log', async () => {

@@ -1,13 +1,12 @@
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../src/foundation/database/open.ts'
+import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencryptRuns } from '../src/submissions/encryption/reencrypt-findings.ts'
 import { packTexts, Unpacked } from '../src/submissions/findings/blocks.ts'
 import { readEntries } from '../src/submissions/findings/queries.ts'
 import { readDetails, readJoined } from '../src/submissions/findings/read-findings.ts'
 import { cases } from './support/properties.ts'
-import { takeDatabaseUrl } from './support/reused-schemas.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
 import { storeInRows } from './support/stored-findings.ts'
 
@@ -110,8 +109,7 @@ test('a run in rows, as an older version stores it, and one in blocks read alike
 test.each(['blocks', 'rows'])(
   'findings in %s are encrypted again, and read alike before and after',
   async (form) => {
-    const database = await openDatabase(await takeDatabaseUrl())
-    onTestFinished(() => database.close())
+    const database = await openTemporary()
     if (form === 'rows') await storeInRows(database)
     const { publishResults } = await import('../src/submissions/findings/publish.ts')
     const { sourceOf } = await import('./support/source.ts')

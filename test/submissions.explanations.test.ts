@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { actorOf } from '../src/api/access/actor.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
 import { type Explanation, mostExplained } from '../src/submissions/explanations/explanation.ts'
@@ -10,7 +9,7 @@ import { readExplanations, storeExplanation } from '../src/submissions/explanati
 import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 
 type Collection = Awaited<ReturnType<typeof startCollection>>
 
@@ -248,8 +247,7 @@ test('explanations and receipts are encrypted, and encrypted again with a new ke
   const keys = ['k1', 'k2'].map((id, at) => ({ id, key: new Uint8Array(32).fill(at + 1) }))
   const [first, second] = keys
   if (first === undefined || second === undefined) throw new Error('there are two keys')
-  const database = await openDatabase(temporaryDatabaseUrl())
-  onTestFinished(() => database.close())
+  const database = await openTemporary()
   const old = new Sealer([first])
   const { submission } = await createSubmission(database, {
     eid: '1001',

@@ -5,10 +5,10 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { exportOccupations } from '../../src/catalogue/import/export.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
-import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
+import { exportText, withDatabase } from './opened.ts'
+import { sourceOf } from './source.ts'
 import { readStored } from './stored-findings.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 
@@ -99,32 +99,24 @@ export class Installation {
 
   /** Makes the tables, without a command. */
   async migrate(): Promise<this> {
-    await this.#withDatabase(async () => undefined)
+    await withDatabase(this.databaseUrl, async () => undefined)
     return this
   }
 
   /** Brings records into the catalogue, without a command. */
   async fill(records: readonly unknown[]): Promise<this> {
-    const source = (async function* () {
-      for (const value of records) yield { file: 'test', line: 1, value }
-    })()
-    await this.#withDatabase((database) => importOccupations(database, source))
+    await withDatabase(this.databaseUrl, (database) => importOccupations(database, sourceOf(records)))
     return this
   }
 
   /** What the catalogue holds, word for word, without a command. */
   async catalogue(): Promise<string> {
-    let text = ''
-    const write = async (part: string) => {
-      text += part
-    }
-    await this.#withDatabase((database) => exportOccupations(database, 'ndjson', write))
-    return text
+    return await withDatabase(this.databaseUrl, exportText)
   }
 
   /** The entries of a submission's current run, in their order, without a command. */
   async results(token: string): Promise<unknown[]> {
-    return await this.#withDatabase(async (database) => {
+    return await withDatabase(this.databaseUrl, async (database) => {
       const row = await database.get<{ run: number }>('select run from submission where token = $1', [token])
       const documents = (await readStored(database)).get(row?.run ?? 0) ?? []
       return documents.map((document) => JSON.parse(document))
@@ -153,15 +145,6 @@ export class Installation {
       })
       return true
     })
-  }
-
-  async #withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    const database = await openDatabase(this.databaseUrl)
-    try {
-      return await work(database)
-    } finally {
-      await database.close()
-    }
   }
 
   /** Writes a file and answers its name. */

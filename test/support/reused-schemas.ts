@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
+import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { partitionResults } from './partition.ts'
 import { engine, temporaryDatabaseUrl } from './temporary.ts'
@@ -40,6 +41,13 @@ export async function takeDatabaseUrl(): Promise<string> {
     if (await empty(schema)) emptied.push(schema)
   })
   return schema.url
+}
+
+/** An empty database with its tables, for one test. */
+export async function openTemporary(): Promise<Database> {
+  const database = await openDatabase(await takeDatabaseUrl())
+  onTestFinished(() => database.close())
+  return database
 }
 
 const pathOf = (url: string) => url.replace('sqlite:', '')
