@@ -58,13 +58,6 @@ const NAMES = Object.keys(STEPS) as StepName[]
 /** All pairs of steps, those of a step with itself included. */
 const PAIRS = NAMES.flatMap((one, index) => NAMES.slice(index).map((other) => [one, other] as const))
 
-function shuffle<T>(values: readonly T[], random: Random): T[] {
-  return values
-    .map((value) => ({ value, order: random.fraction() }))
-    .sort((one, other) => one.order - other.order)
-    .map(({ value }) => value)
-}
-
 class Arena {
   readonly replicas: readonly Replica[]
   readonly random: Random
@@ -272,7 +265,7 @@ test(`whatever changes a submission at once has the effect of some serial order:
   const lane = async (number: number) => {
     while (round < ROUNDS && faults.length < 5) {
       const own = round++
-      if (pairs.length === 0) pairs = shuffle(PAIRS, random)
+      if (pairs.length === 0) pairs = random.shuffle(PAIRS)
       const names: StepName[] = [...(pairs.pop() ?? [])]
       if (random.chance(1 / 3)) names.push(NAMES[random.below(NAMES.length)] as StepName)
       const beginning = BEGINNINGS[random.below(BEGINNINGS.length)] ?? []

@@ -1,5 +1,5 @@
+import type { Engine } from '../../bench/empty-database.ts'
 import { median } from '../../bench/measure.ts'
-import type { Engine } from './place.ts'
 
 /** What was seen in one of the windows, all of the same length, into which a run is divided. Sizes are in bytes. */
 export interface Window {
