@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Containers } from '../src/engines/checking/unpack.ts'
+import { splitRecord } from '../src/engines/records/index.ts'
 import { InstallationHere } from './support/command-here.ts'
 import { pack } from './support/pack.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -26,11 +27,7 @@ async function check(mahi: InstallationHere, ...args: string[]): Promise<Report>
 /** The rows of a CSV file whose cells have no line breaks, as text cells. */
 function toRows(folder: string, file: string): string[][] {
   const lines = read(folder, `${file}.csv`).toString('utf8').trim().split('\n')
-  return lines.map((line) =>
-    [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)]
-      .slice(0, line.replace(/"(?:[^"]|"")*"/g, '').split(',').length)
-      .map(([, cell = '']) => cell.replace(/^"(.*)"$/, '$1').replaceAll('""', '"')),
-  )
+  return lines.map((line) => splitRecord(line, ',') ?? [])
 }
 
 const SMALL = { learners: 61, courses: 41, enrolments: 201 }

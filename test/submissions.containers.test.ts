@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { splitRecord } from '../src/engines/records/index.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startWorker } from './support/submission-worker.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
@@ -52,16 +53,9 @@ async function start(settings: Readonly<Record<string, string>> = {}) {
 }
 
 /** The rows of a CSV file whose cells have no line ends. */
-function toRows(name: string): XlsxCell[][] {
-  return read(name, 'clean')
-    .toString()
-    .trim()
-    .split('\n')
-    .map((line) =>
-      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(([, quoted, plain = '']) =>
-        quoted === undefined ? plain : quoted.replaceAll('""', '"'),
-      ),
-    )
+function toRows(name: string): string[][] {
+  const lines = read(name, 'clean').toString().trim().split('\n')
+  return lines.map((line) => splitRecord(line, ',') ?? [])
 }
 
 const workbook = (sheets = FILES) => makeXlsx(Object.fromEntries(sheets.map((name) => [name, toRows(name)])))

@@ -25,11 +25,11 @@ import { purgeNow } from '../src/submissions/retention/purge.ts'
 import { scheduleRetention, sweep } from '../src/submissions/retention/retention.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../src/submissions/runs/validation.ts'
-import { startSubmissionWorker } from '../src/submissions/runs/worker.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../src/submissions/submission.ts'
 import { cases } from './support/properties.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { countStored } from './support/stored-findings.ts'
+import { startWorker } from './support/submission-worker.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 const EID = '1001'
@@ -39,7 +39,8 @@ const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
 class Store {
   readonly database: Database
   readonly url: string
-  readonly definitions = new Definitions([makeSmallDefinition()])
+  readonly #definition = makeSmallDefinition()
+  readonly definitions = new Definitions([this.#definition])
   readonly sealer: Sealer
 
   private constructor(database: Database, url: string, sealer: Sealer) {
@@ -116,23 +117,7 @@ class Store {
   }
 
   async startWorker() {
-    const worker = await startSubmissionWorker({
-      database: this.database,
-      sealer: this.sealer,
-      definitions: this.definitions,
-      runs: 1,
-      keep: 3,
-      limits: {},
-      folder: temporaryFolder(),
-      retention: { files: 'off', results: 'off' },
-      log: {
-        error: (given: unknown) => void process.stderr.write(`${String((given as { err?: unknown }).err)}\n`),
-        warn: () => undefined,
-        info: () => undefined,
-      },
-    })
-    onTestFinished(() => worker.stop())
-    return worker
+    return await startWorker(this.database, [this.#definition], { sealer: this.sealer })
   }
 
   /** Requests a run, and waits for its end. */
