@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { createKey, type NewKey } from '../../src/api/access/keys.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { exportText, withDatabase } from './opened.ts'
@@ -107,6 +108,13 @@ export class Installation {
   async fill(records: readonly unknown[]): Promise<this> {
     await withDatabase(this.databaseUrl, (database) => importOccupations(database, sourceOf(records)))
     return this
+  }
+
+  /** Creates a key, without a command. */
+  async createKey(options: Partial<NewKey>): Promise<string> {
+    const whole = { client: 'test', expires: Date.now() + 86_400_000, ...options }
+    const { key } = await withDatabase(this.databaseUrl, (database) => createKey(database, whole))
+    return key
   }
 
   /** What the catalogue holds, word for word, without a command. */
