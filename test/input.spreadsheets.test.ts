@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { hasLostMarks } from '../src/catalogue/import/lost-marks.ts'
 import type { Database } from '../src/foundation/database/database.ts'
-import { InputRefused } from '../src/foundation/faults/faults.ts'
+import type { InputRefused } from '../src/foundation/faults/faults.ts'
 import { formatFault } from '../src/foundation/faults/user-error.ts'
 import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojibake.ts'
 import { importFile } from './support/import-file.ts'
+import { parseLines } from './support/lines.ts'
 import { exportText } from './support/opened.ts'
 import { openTemporary } from './support/reused-schemas.ts'
 import { makeXlsx } from './support/xlsx.ts'
@@ -45,10 +46,7 @@ const SPREADSHEETS: readonly (readonly [name: string, save: (text: string) => Bu
 
 /** A catalogue like ANZSCO with the texts of the sample: six digits, some with a leading zero, and punctuation. */
 function makeNumbered(): string {
-  const records = SAMPLES.trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-  return records
+  return parseLines(SAMPLES)
     .map((record, index) => ({
       ...record,
       occupationCode: String(11_000 + index * 7919).padStart(6, '0'),
@@ -201,12 +199,7 @@ columns:
     count: 1,
     first: [{ line: 5, occupationCode: 'A007', groups: ['Kitchen'] }],
   })
-  expect(
-    (await contents(database))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line)),
-  ).toMatchObject([
+  expect(parseLines(await contents(database))).toMatchObject([
     {
       occupationCode: '0110',
       altJobTitlesEnglish: ['Bread Maker', 'Pastry Cook', 'Oven Hand', 'Dough Maker'],

@@ -11,6 +11,7 @@ import { fold } from '../src/engines/finding/fold.ts'
 import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
 import { packVocabulary, Vocabulary } from '../src/engines/finding/vocabulary.ts'
+import { parseLines } from './support/lines.ts'
 import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
 
@@ -31,10 +32,9 @@ function searchIn(
   return new OccupationSearch(index)
 }
 
-const samples = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line): OccupationRecord => JSON.parse(line))
+const samples = parseLines<OccupationRecord>(
+  readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8'),
+)
 const search = searchIn(samples)
 const first = (query: string, engine = search) => engine.search({ query, limit: 1 }).results[0]
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
 import { bumpRevision } from '../src/foundation/database/revisions.ts'
+import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
@@ -223,10 +224,7 @@ testWhere(engine === 'postgres', 'on SQLite: the same results as on PostgreSQL')
   'SQLite and PostgreSQL give the same results',
   async () => {
     const url = new URL('../samples/occupations.ndjson', import.meta.url)
-    const records = (await readFile(url, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    const records = parseLines(await readFile(url, 'utf8'))
     const services = [
       await Service.start(),
       await Service.start({}, `sqlite:${join(temporaryFolder(), 'same.db')}`),

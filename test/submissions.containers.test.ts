@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { splitRecord } from '../src/engines/records/index.ts'
+import { parseLines } from './support/lines.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
@@ -171,13 +172,8 @@ test('columns with the names of inherited properties are those of their records 
     )
     expect(batch.statusCode).toBe(200)
     const read = async (accept: string) => (await ask('GET', `/${token}/files/people`, { accept })).body
-    expect([
-      type,
-      (await read('application/x-ndjson'))
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ]).toEqual([type, [...records, { localId: 'L3', id: 'A3' }]])
+    const written = parseLines(await read('application/x-ndjson'))
+    expect([type, written]).toEqual([type, [...records, { localId: 'L3', id: 'A3' }]])
     expect((await read('text/csv')).split(/\r?\n/)[0]?.split(',').toSorted()).toEqual(names.toSorted())
     const { runId } = (await ask('POST', `/${token}/validation-runs`)).json()
     const run = await ask('GET', `/${token}/validation-runs/${runId}`, { prefer: 'wait=30' })
@@ -186,10 +182,7 @@ test('columns with the names of inherited properties are those of their records 
     // The second record repeats the key of the first.
     expect(found).toContain('"localId":"L2"')
     expect(found).not.toMatch(/native code|\[object/)
-    const shown = found
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { localId?: string; recordText?: string })
+    const shown = parseLines<{ localId?: string; recordText?: string }>(found)
     for (const { recordText = '' } of shown.filter(({ localId }) => localId === 'L2'))
       for (const name of INHERITED) expect(recordText).not.toContain(`own ${name}`)
   }

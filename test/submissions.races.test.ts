@@ -6,6 +6,7 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import type { JobKind } from '../src/foundation/jobs/queue.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { parseLines } from './support/lines.ts'
 import { SCALE, SEED } from './support/properties.ts'
 import { age, EXPIRY, isSerial, NEW, type Observed, showAll } from './support/races/model.ts'
 import { RacingDatabase } from './support/races/racing-database.ts'
@@ -178,13 +179,7 @@ class Arena {
     const shown = showSubmission((await read('')).json())
     if (shown === 'Cancelled') return shown
     const file = await read('/files/people', { accept: 'application/x-ndjson' })
-    const records =
-      file.statusCode === 404
-        ? []
-        : file.body
-            .split('\n')
-            .filter((line) => line !== '')
-            .map((line) => JSON.parse(line) as { localId: string; id: string })
+    const records = file.statusCode === 404 ? [] : parseLines<{ localId: string; id: string }>(file.body)
     const { totalCount } = (await read('/validation-results')).json()
     const listed = records.map(({ localId, id }) => `${localId}=${id}`).sort()
     return `${shown}; ${listed.join(' ')}; ${totalCount} findings`

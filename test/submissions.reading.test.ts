@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { check } from './support/checking.ts'
+import { parseLines } from './support/lines.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
@@ -51,10 +52,7 @@ async function start(encoding?: string) {
       if (run.json().dateCompleted === undefined) continue
       expect(run.json()).toMatchObject({ status: 'Processed' })
       const found = await ask('GET', `/${token}/validation-results`, { accept: 'application/x-ndjson' })
-      return found.body
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Found)
+      return parseLines<Found>(found.body)
     }
   }
   return { service, definition, ask, create, put, validate }
@@ -62,7 +60,10 @@ async function start(encoding?: string) {
 
 /** The findings of `mahi check`. */
 async function checkPeople(definition: string, content: Buffer): Promise<readonly Found[]> {
-  const { findings } = await check({ 'people.csv': content }, { definition, complete: true, returnId: '202512' })
+  const { findings } = await check(
+    { 'people.csv': content },
+    { definition, complete: true, returnId: '202512' },
+  )
   return findings
 }
 

@@ -12,6 +12,7 @@ import type { Definition } from '../../src/engines/checking/definition/definitio
 import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
 import { type EngineInput, type InputFile, runEngine } from '../../src/engines/checking/engine/run.ts'
 import { writeDefinition } from './definition.ts'
+import { parseLines } from './lines.ts'
 import { temporaryFolder, writeFiles } from './temporary.ts'
 
 export interface Checked {
@@ -79,8 +80,7 @@ export async function checkInputs(
     () => undefined,
   )
   const text = readFileSync(output, 'utf8')
-  const lines = text.split('\n').slice(0, -1)
-  return { summary, text, findings: lines.map((line) => JSON.parse(line) as Finding) }
+  return { summary, text, findings: parseLines<Finding>(text) }
 }
 
 /** Checks files in a child process. */
