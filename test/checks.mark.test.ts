@@ -208,7 +208,7 @@ test('the folder of an input, and a file, are refused before the check', async (
 
 async function markHere(folder: string, format: MarkFormat = 'csv', signal?: AbortSignal) {
   const definition = loadDefinition(writeDefinition())
-  const inputs = writeFiles({ 'members.csv': MEMBERS + 'M9,x,01\n'.repeat(50_000) })
+  const inputs = writeFiles({ 'members.csv': MEMBERS + 'M9,x,01\n'.repeat(20_000) })
   const files = [{ resource: 'members', name: 'members.csv', path: join(inputs, 'members.csv') }]
   const { summary, findings } = await check({ 'members.csv': MEMBERS })
   const all = async function* () {
