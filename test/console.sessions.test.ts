@@ -9,13 +9,16 @@ import { enqueue } from '../src/foundation/jobs/queue.ts'
 import { Installation } from './support/command.ts'
 import { tokenOf } from './support/console.ts'
 import { fillDatabase } from './support/filled-database.ts'
+import { findFreePort } from './support/free-port.ts'
+import { PausableProxy } from './support/pausable-proxy.ts'
 import { Service } from './support/service.ts'
+import { engine, temporaryDatabaseUrl } from './support/temporary.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const OWN = { 'sec-fetch-site': 'same-origin' }
 
-async function startConsole(settings: Record<string, string> = {}) {
-  const service = await Service.start({ CONSOLE: 'on', ...settings })
+async function startConsole(settings: Record<string, string> = {}, url?: string) {
+  const service = await Service.start({ CONSOLE: 'on', ...settings }, url)
   const send = (options: InjectOptions): Promise<LightMyRequestResponse> =>
     service.app.inject({ ...options, headers: { host: 'localhost', ...options.headers } })
   const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = OWN) =>
@@ -475,3 +478,33 @@ test('a session continues at another replica when the replica that served it is 
   expect(page.status).toBe(200)
   expect(await page.text()).toContain('Title of C100')
 })
+
+test.skipIf(engine === 'sqlite')(
+  'while the database is unavailable, a page says so and how to go on',
+  async () => {
+    const url = new URL(temporaryDatabaseUrl())
+    const port = Number(url.port || '5432')
+    const proxy = await PausableProxy.start(port)
+    url.hostname = '127.0.0.1'
+    url.port = String(proxy.port)
+    const { send, post, signIn } = await startConsole({}, url.href)
+    const cookie = await signIn()
+    const show = (page: string) => send({ url: `/console${page}`, headers: { cookie } })
+    expect((await show('/changes')).statusCode).toBe(200)
+
+    proxy.redirect(await findFreePort())
+    const page = await show('/changes?since=1')
+    expect([page.statusCode, page.headers['content-type'], page.headers['retry-after']]).toEqual([
+      503,
+      'text/html; charset=utf-8',
+      '1',
+    ])
+    expect(page.body).toContain('The database does not respond. Try again in a moment.')
+    expect(page.body).toContain('<a href="/console/changes?since=1">Try again</a>')
+    const sent = await post('/console/submissions', { returnId: '202512' }, { ...OWN, cookie })
+    expect(sent.statusCode).toBe(503)
+
+    proxy.redirect(port)
+    await expect.poll(async () => (await show('/changes')).statusCode, { timeout: 20_000 }).toBe(200)
+  },
+)
