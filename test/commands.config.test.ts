@@ -12,13 +12,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SETTINGS } from '../src/settings.ts'
 import { Installation, MAHI } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { testOnSqlite, testWhere } from './support/test-where.ts'
-
-const test = testOnSqlite('the settings and the command line, which know of no database')
+import { testWhere } from './support/test-where.ts'
 
 describe('compiled code', () => {
   const start = (home: string, temporary: string) =>

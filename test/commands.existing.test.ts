@@ -1,11 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { testOnSqlite } from './support/test-where.ts'
-
-const test = testOnSqlite('what is done to files')
 
 describe('a command that needs a database which is in use', () => {
   test.each([
@@ -29,7 +26,6 @@ describe('a command that needs a database which is in use', () => {
     const path = join(folder, 'empty.db')
     const mahi = new Installation()
     const environment = { DATABASE_URL: `sqlite:${path}` }
-    await mahi.run(['config'], { environment })
     const { openSqlite } = await import('../src/foundation/database/sqlite.ts')
     await (await openSqlite(path)).close()
     const { code, stderr } = await mahi.run(['keys', 'list'], { environment })

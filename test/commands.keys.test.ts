@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { ask, Installation } from './support/command.ts'
-import { testOnSqlite } from './support/test-where.ts'
-
-const testCommandLine = testOnSqlite('options that are refused before a database is opened')
 
 interface NewKey {
   id: string
@@ -75,7 +72,7 @@ describe('keys create', () => {
     expect((await create(mahi, '--expires', 'never')).expires).toBe('9999-12-31T23:59:59.999Z')
   })
 
-  testCommandLine.each([
+  test.each([
     ['no client', ['keys', 'create'], "required option '--client <name>' not specified"],
     [
       'a day in the past',
@@ -98,7 +95,7 @@ describe('keys create', () => {
     expect(stderr).toContain(message)
   })
 
-  testCommandLine('with --json refuses in one object as well', async () => {
+  test('with --json refuses in one object as well', async () => {
     const { code, stdout, stderr } = await new Installation().run(['keys', 'create', '--json'])
     expect([code, stderr]).toEqual([1, ''])
     expect(JSON.parse(stdout)).toEqual({
@@ -106,7 +103,7 @@ describe('keys create', () => {
     })
   })
 
-  testCommandLine('refuses names that no header could carry, all at once', async () => {
+  test('refuses names that no header could carry, all at once', async () => {
     const parameters = ['keys', 'create', '--client', 'two  spaces', '--eid', '1001', 'ā,', '--json']
     const { code, stdout } = await new Installation().run(parameters)
     expect(code).toBe(1)
@@ -214,7 +211,7 @@ describe('keys revoke --from-audit', () => {
     expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [] })
   })
 
-  testCommandLine('wants either a key or a file that can be read', async () => {
+  test('wants either a key or a file that can be read', async () => {
     const mahi = new Installation()
     expect((await mahi.run(['keys', 'revoke'])).stderr).toContain('the id of one key, or --from-audit FILE')
     const { stderr, code } = await mahi.run(['keys', 'revoke', '--from-audit', 'absent.log'])

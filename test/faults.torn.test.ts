@@ -7,14 +7,14 @@ import { type Attempt, Attempts, type Left } from './support/cut-commands.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { Random } from './support/random.ts'
 import { readState, type State } from './support/state.ts'
-import { engine, temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const CUTS = Number(process.env.MAHI_TEST_KILLS ?? '6')
 const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const SIZES = CUTS < 50 ? { records: 400, entries: 2000 } : { records: 2500, entries: 15_000 }
 const LONG = { timeout: 120_000 + CUTS * 15_000 }
-if (CUTS < 200 && engine === 'sqlite') {
+if (CUTS < 200) {
   process.stderr.write(
     `REDUCED: ${CUTS} torn copies of a database instead of 200: npm run cuts makes them all\n`,
   )
@@ -27,8 +27,8 @@ const SECTOR = 512
 const TEARS = 4
 
 const testTorn = testWhere(
-  engine === 'sqlite' && process.platform === 'linux',
-  'torn files: what PostgreSQL makes of them is its own matter, and /proc tells when a process stands still',
+  process.platform === 'linux',
+  'torn files: only /proc shows when a process stands still',
 )
 
 /** The files of a database at one moment. */
