@@ -99,7 +99,7 @@ test('a key that another process revokes stops working, even if it was just used
   expect(await statusOf(service, key)).toBe(200)
 
   expect(await installation.runJson(['keys', 'revoke', id])).toEqual({ id, revoked: true })
-  // Within a second, says the design: the services read what has changed four times a second.
+  // Within about a second, by docs/security.md: the services read what has changed four times a second.
   await until(async () => ((await statusOf(service, key)) === 401 ? true : undefined))
   expect(await statusOf(service, other.key)).toBe(200)
 

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { storeSuspension } from '../src/api/access/suspensions.ts'
 import { Installation, until } from './support/command.ts'
@@ -418,8 +418,7 @@ test(`the suspension survives a restart on ${engine}`, async () => {
     key: string
   }
   await mahi.runJson(['organisations', 'suspend', '1001'])
-  const { command, url } = await mahi.serve()
-  onTestFinished(() => command.kill('SIGTERM'))
+  const { url } = await mahi.serve()
   const response = await fetch(`${url}${RESULTS_PATH}`, { headers: { 'x-api-key': key, eid: '1001' } })
   expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
     401,

@@ -35,8 +35,7 @@ function limitOf(alert: string): number {
 /** A service, and how old its newest backup is by its metrics. */
 async function serveWithMetrics(mahi: Installation, environment: Record<string, string> = {}) {
   const port = await findFreePort()
-  const { url, command } = await mahi.serve({ METRICS_PORT: `${port}`, ...environment })
-  onTestFinished(() => command.kill('SIGTERM'))
+  const { url } = await mahi.serve({ METRICS_PORT: `${port}`, ...environment })
   const read = async (name: string) => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
     return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])

@@ -79,8 +79,8 @@ describe.skipIf(!hasCluster)('where the primary goes', () => {
 
   test('when no more connections are allowed, changes are still followed over the open ones', async () => {
     const primary = await startCluster()
-    const { command, mahi } = await serve(primary, () => ({ DATABASE_URL: 'sqlite:unused.db' }))
-    command.kill('SIGTERM')
+    await fillDatabase(await primary.createDatabase('mahi'))
+    const mahi = new Installation()
     await primary.query('create role limited login')
     await primary.query('grant all on all tables in schema public to limited', 'mahi')
     const DATABASE_URL = primary.url('mahi').replace('mahi@', 'limited@')

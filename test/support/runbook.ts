@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import type { Installation, Outcome, RunningCommand } from './command.ts'
 import { readRepositoryFile } from './deploy.ts'
 import { findFreePort } from './free-port.ts'
@@ -77,9 +77,7 @@ export class Operator {
 
   /** `mahi work`, until the test ends. */
   work(): RunningCommand {
-    const worker = this.#mahi.start(['work'], { environment: this.#environment })
-    onTestFinished(() => worker.kill('SIGKILL'))
-    return worker
+    return this.#mahi.start(['work'], { environment: this.#environment })
   }
 }
 
@@ -91,7 +89,6 @@ export async function serveWithMetrics(
   const port = await findFreePort()
   const settings = { LOG_LEVEL: 'info', ...environment, METRICS_PORT: `${port}` }
   const { command, url } = await mahi.serve(settings)
-  onTestFinished(() => command.kill('SIGTERM'))
   /** The sum of the values of all series of a metric with this label, such as `status="500"`. */
   const read = async (metric: string, label = '') => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
