@@ -72,9 +72,27 @@ function loseSectors(bytes: Buffer, before: Buffer | undefined, random: Random):
   return torn
 }
 
-/** Stops a process, and waits until it stands still. */
+/** Stops a command and the process that builds its index, and waits until they stand still; answers which they are. */
+async function stopAll(pid: number): Promise<readonly number[]> {
+  await stop(pid)
+  // It starts no more of them while it stands still.
+  const list = `/proc/${pid}/task/${pid}/children`
+  const children = existsSync(list) ? readFileSync(list, 'utf8').split(' ').filter(Boolean).map(Number) : []
+  for (const child of children) await stop(child)
+  return [pid, ...children]
+}
+
+/** Sends a signal to a process, which may have ended meanwhile. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
 async function stop(pid: number): Promise<void> {
-  process.kill(pid, 'SIGSTOP')
+  signal(pid, 'SIGSTOP')
   const state = () => {
     try {
       return /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? 'Z'
@@ -127,10 +145,11 @@ testTorn(
         // The first half of the time goes by before anything is written.
         await sleep((0.4 + random.fraction() * 0.7) * duration)
       }
-      if (running.child.pid !== undefined && running.child.exitCode === null) await stop(running.child.pid)
+      const { pid, exitCode } = running.child
+      const stopped = pid === undefined || exitCode !== null ? [] : await stopAll(pid)
       const files = copyFiles(path)
       const shared = existsSync(`${path}-shm`) && random.chance(0.5) ? readFileSync(`${path}-shm`) : undefined
-      running.kill('SIGKILL')
+      for (const each of stopped) signal(each, 'SIGKILL')
       const outcome = await running.ended
       if (files.log === undefined) continue
       for (let copy = 0; copy < TEARS && made < CUTS; copy++, made++) {
