@@ -206,6 +206,12 @@ export class RunningCommand {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal)
   }
 
+  /** Asks it to stop; resolves to its exit status. */
+  async stop(): Promise<number | null> {
+    this.kill('SIGTERM')
+    return (await this.ended).code
+  }
+
   /** Waits until either output matches. Fails once there has been no more output for the usual time. */
   async output(pattern: RegExp): Promise<RegExpExecArray> {
     let deadline = Date.now() + DEADLINE
