@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
-import { onTestFinished } from 'vitest'
+import { listenOn } from './connection.ts'
 
 export interface IdentityProvider {
   readonly issuer: string
@@ -17,8 +16,7 @@ export async function startIdentityProvider(
   redirectUri: (issuer: string) => string,
 ): Promise<IdentityProvider> {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = `http://127.0.0.1:${await listenOn(server)}`
   const client = { clientId: 'mahi', clientSecret: 'a-secret-of-the-tests-only' }
   const provider = new Provider(issuer, {
     clients: [
@@ -39,9 +37,5 @@ export async function startIdentityProvider(
     }),
   })
   server.on('request', provider.callback())
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
   return { issuer, ...client }
 }
