@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { Installation, until } from './support/command.ts'
 import { fillDatabase, UNLIMITED } from './support/filled-database.ts'
-import { findFreePort } from './support/free-port.ts'
 import { ask } from './support/load.ts'
 import { PausableProxy } from './support/pausable-proxy.ts'
 
@@ -26,19 +25,16 @@ async function serve(primary: Cluster, environment: (name: string) => Record<str
   const name = 'mahi'
   const filled = await fillDatabase(await primary.createDatabase(name))
   const mahi = new Installation()
-  const metricsPort = await findFreePort()
-  const { url, command } = await mahi.serve({
+  const { url, command, readMetrics } = await mahi.serveWithMetrics({
     ...UNLIMITED,
     LOG_LEVEL: 'info',
-    METRICS_PORT: `${metricsPort}`,
     DATABASE_URL: primary.url(name),
     ...environment(name),
   })
   const get = (path: string, headers: Record<string, string> = {}) =>
     ask(url + path, { ...filled.headers, ...headers })
   const metric = async (series: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-    const value = text.split('\n').find((line) => line.startsWith(`${series} `))
+    const value = (await readMetrics()).split('\n').find((line) => line.startsWith(`${series} `))
     return Number(value?.slice(series.length + 1))
   }
   return { ...filled, mahi, url, command, get, metric }

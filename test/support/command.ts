@@ -9,6 +9,7 @@ import { exportOccupations } from '../../src/catalogue/import/export.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
 import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
+import { findFreePort } from './free-port.ts'
 import { readStored } from './stored-findings.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 
@@ -90,6 +91,15 @@ export class Installation {
     const command = this.start(['serve'], { environment })
     const [url] = await command.output(/http:\/\/127\.0\.0\.1:\d+/)
     return { command, url }
+  }
+
+  /** Starts a server whose metrics can be read, as Prometheus does. */
+  async serveWithMetrics(environment: Readonly<Record<string, string>> = {}) {
+    const settings = { ...environment, METRICS_PORT: `${await findFreePort()}` }
+    const served = await this.serve(settings)
+    const readMetrics = async () =>
+      await (await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).text()
+    return { ...served, settings, readMetrics }
   }
 
   /** Makes the tables, without a command. */
