@@ -26,12 +26,6 @@ async function startClient(records: readonly unknown[]) {
   return { service, front, client: createClient({ baseUrl: front.baseUrl, apiKey: service.key }) }
 }
 
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const collected: Item[] = []
-  for await (const item of items) collected.push(item)
-  return collected
-}
-
 test('list returns one page unchanged', async () => {
   const { client } = await startClient(['A', 'B', 'C'].map((code) => record(code)))
 
@@ -67,7 +61,7 @@ test('pages that form a loop end the iteration', async () => {
     [page('b'), page('a')],
     [page('😀'), page('\uffee')],
   ])
-    await expect(collect(clientOf(bodies).occupations.all())).rejects.toMatchObject({
+    await expect(Array.fromAsync(clientOf(bodies).occupations.all())).rejects.toMatchObject({
       kind: 'unreadable',
       title: 'The pages form a loop',
     })
@@ -94,7 +88,9 @@ test('a 200 that is not a catalogue page is an error, not an empty catalogue', a
     { ...good, nextCursor: '' },
     { ...good, nextCursor: 'A' },
   ]) {
-    const failure: unknown = await collect(clientOf([bad]).occupations.all()).catch((error: unknown) => error)
+    const failure: unknown = await Array.fromAsync(clientOf([bad]).occupations.all()).catch(
+      (error: unknown) => error,
+    )
     expect([bad, failure]).toEqual([bad, expect.any(MahiError)])
     expect(failure).toMatchObject({ kind: 'unreadable' })
   }
@@ -149,7 +145,7 @@ test('a credential that does not fit in a header is refused without being repeat
 test('pages and all follow nextCursor to the end, from the cursor on where one is given', async () => {
   const { client, front } = await startClient(['A', 'B', 'C', 'D', 'E'].map((code) => record(code)))
 
-  const pages = await collect(client.occupations.pages({ limit: 2 }))
+  const pages = await Array.fromAsync(client.occupations.pages({ limit: 2 }))
   expect(pages.map(({ data }) => data?.map((each) => each.occupationCode))).toEqual([
     ['A', 'B'],
     ['C', 'D'],
@@ -160,9 +156,9 @@ test('pages and all follow nextCursor to the end, from the cursor on where one i
     '/v1/occupations?Limit=2&Cursor=C',
     '/v1/occupations?Limit=2&Cursor=E',
   ])
-  const rest = await collect(client.occupations.all({ limit: 2, cursor: 'D' }))
+  const rest = await Array.fromAsync(client.occupations.all({ limit: 2, cursor: 'D' }))
   expect(rest.map((each) => each.occupationCode)).toEqual(['D', 'E'])
-  expect(await collect(client.occupations.all({ minorGroupCode: 'none' }))).toEqual([])
+  expect(await Array.fromAsync(client.occupations.all({ minorGroupCode: 'none' }))).toEqual([])
 })
 
 test('all visits every record once, whatever the limit and the codes', async () => {
@@ -171,7 +167,7 @@ test('all visits every record once, whatever the limit and the codes', async () 
 
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 12 }), async (limit) => {
-      const all = await collect(client.occupations.all({ limit }))
+      const all = await Array.fromAsync(client.occupations.all({ limit }))
       expect(all.map((each) => each.occupationCode).sort()).toEqual([...codes].sort())
     }),
     cases(12),
@@ -183,7 +179,7 @@ test('every filter works as the interface says', async () => {
   const first = (await client.occupations.list()).data?.[0]?.lastUpdatedDate ?? ''
   await service.import([record('C', 'M3', 'J2')])
   const codesOf = async (query: OccupationsQuery) =>
-    (await collect(client.occupations.all(query))).map((each) => each.occupationCode)
+    (await Array.fromAsync(client.occupations.all(query))).map((each) => each.occupationCode)
 
   expect(await codesOf({ majorGroupCode: 'J1' })).toEqual(['A', 'B'])
   expect(await codesOf({ minorGroupCode: 'M2' })).toEqual(['B'])
