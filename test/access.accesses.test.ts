@@ -7,7 +7,8 @@ import {
   pruneAccesses,
   readAccesses,
 } from '../src/submissions/accesses/access-log.ts'
-import { Installation, until } from './support/command.ts'
+import { until } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
@@ -116,7 +117,7 @@ test('nothing changes or deletes a row of a SQLite file, except pruning old ones
 })
 
 test('mahi audit exports the accesses from a time on, of one organisation or submission', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const database = await openDatabase(mahi.databaseUrl)
   const log = new AccessLog(database)
   await log.record({ ...read, change: true, operation: 'put-file' })

@@ -6,7 +6,7 @@ import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { enqueue } from '../src/foundation/jobs/queue.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { tokenOf } from './support/console.ts'
 import { fillDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
@@ -109,7 +109,7 @@ describe('a session', () => {
   })
 
   test('begins with the link of mahi console, which opens the page that is named', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await fillDatabase(mahi.databaseUrl)
     const { url } = await mahi.serve({ CONSOLE: 'on' })
     const open = async (...page: string[]) => {
@@ -143,7 +143,7 @@ describe('a session', () => {
   })
 
   test('begins with the key of an earlier call for the same organisations', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await fillDatabase(mahi.databaseUrl)
     const keyOf = async (...given: string[]) =>
       ((await mahi.runJson(['console', ...given])) as { key: string }).key
@@ -169,7 +169,7 @@ describe('a session', () => {
   })
 
   test('ends with all others at the command of the operator', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { headers } = await fillDatabase(mahi.databaseUrl)
     const { stdout: link } = await mahi.run(['console', '--json'])
     const { stdout } = await mahi.run(['console', '--end-sessions', '--json'])
@@ -461,7 +461,7 @@ test('a page that does not exist says so, and a failure of the API is shown in i
 })
 
 test('a session continues at another replica when the replica that served it is killed', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { headers } = await fillDatabase(mahi.databaseUrl)
   const settings = { CONSOLE: 'on' }
   const [one, other] = [await mahi.serve(settings), await mahi.serve(settings)]

@@ -64,16 +64,7 @@ export class Installation {
     const child = spawn(program, parameters, {
       cwd: this.folder,
       ...(user !== undefined && { uid: user, gid: user }),
-      env: {
-        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-        DATABASE_URL: this.databaseUrl,
-        METRICS_PORT: '0',
-        WORKERS: '0',
-        OVERLOAD_DELAY_MS: '0',
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-        PORT: '0',
-        ...environment,
-      },
+      env: this.environment(environment),
     })
     if (child.stdin !== null) {
       // A command that has found a fault stops reading.
@@ -82,6 +73,20 @@ export class Installation {
       else child.stdin.end(input)
     }
     return new RunningCommand(child)
+  }
+
+  /** The environment of a command. */
+  protected environment(given: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+    return {
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+      DATABASE_URL: this.databaseUrl,
+      METRICS_PORT: '0',
+      WORKERS: '0',
+      OVERLOAD_DELAY_MS: '0',
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      PORT: '0',
+      ...given,
+    }
   }
 
   /** Starts a server on a free port and waits until it listens. */
