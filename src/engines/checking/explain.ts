@@ -211,9 +211,10 @@ export function describeLength({ minLength, maxLength }: Limits): string {
   return maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${maxLength}`
 }
 
-/** What a length counts: `1 character`, or `values` of a list. */
+/** What a length counts: `character`, or `values` of a list. */
 export function unitOf({ type }: Field, length: number | undefined): string {
-  return `${type === 'list' ? 'value' : 'character'}${length === 1 ? '' : 's'}`
+  if (type === 'object') return length === 1 ? 'property' : 'properties'
+  return `${type === 'list' || type === 'array' ? 'value' : 'character'}${length === 1 ? '' : 's'}`
 }
 
 export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Limits): string {

@@ -12,7 +12,7 @@ import {
   unitOf,
 } from '../explain.ts'
 import type { Parameters } from '../parameters.ts'
-import { permittedOn } from './field-checks.ts'
+import { compileSize, permittedOn } from './field-checks.ts'
 import type { Extras } from './found.ts'
 import { addZeros, FieldNatures } from './natures.ts'
 import { compileSpread } from './spread.ts'
@@ -115,10 +115,9 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
       }
     }
     case 'length': {
-      const sizeOf = (value: string) =>
-        field.type === 'list' ? value.split(field.delimiter).length : [...value].length
+      const sizeOf = compileSize(field)
       return (value) => {
-        const size = sizeOf(value)
+        const size = sizeOf(field.keepSpaces ? value : value.trim())
         return `has ${formatNumber(size)} ${unitOf(field, size)}, but must have ${describeLength(field.limits)}.`
       }
     }
