@@ -279,6 +279,24 @@ test('no text of a finding has a character that a publish refuses', async () => 
   ).toEqual(Array(findings.flatMap((finding) => Object.values(finding)).length).fill(undefined))
 })
 
+/** Its last character has two UTF-16 units, the first of which is the last one that a sentence shows. */
+const LONG = `${'x'.repeat(59)}😀`
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['a long value in a message', { 'members.csv': `${HEADER}\n${LONG},,\n` }],
+  ['a long name of a column', { 'members.csv': `${HEADER},${LONG}\nM1,,,\n` }],
+  ['an unpaired surrogate of JSON', { 'members.ndjson': '{"memberId":"M1","born":"\\ud800"}\n' }],
+])('%s leaves no half of a character in a finding', async (_case, files) => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[0]?.schema.fields[0] ?? {}, {
+    'mahi:checks': { length: { message: '{memberId} is too long.' } },
+  })
+  const { findings } = await check(files, { definition: writeDefinition(library) })
+  expect(findings).toHaveLength(1)
+  const texts = findings.flatMap((finding) => Object.values(finding)).map(String)
+  expect(texts.filter((text) => findTextFault(text) !== undefined)).toEqual([])
+})
+
 test.each([
   ['{"memberId":"M1"', 'The line is not valid JSON.'],
   ['["M1"]', 'The line is not a JSON object.'],

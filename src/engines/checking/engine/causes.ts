@@ -5,13 +5,14 @@ import type { Check, Definition, Field, Resource } from '../definition/definitio
 import { describeCheck, summariseMessage } from '../explain.ts'
 import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
 import { OTHER_FORMS } from './broken-record.ts'
-import { type Building, CauseList, shorten, toExample } from './cause-list.ts'
+import { type Building, CauseList, toExample } from './cause-list.ts'
 import { adviseOnHeader } from './columns.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
 import { KeyEvidence, type KeySearch, type Misspelling, readKey } from './key-evidence.ts'
 import { FieldNatures } from './natures.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { SharedValues } from './shared-values.ts'
+import { shorten } from './shown-text.ts'
 import type { Cause } from './summary.ts'
 
 /** What the engine knows beside the findings. */

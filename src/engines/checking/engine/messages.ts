@@ -15,6 +15,7 @@ import type { Parameters } from '../parameters.ts'
 import { compileSize, permittedOn } from './field-checks.ts'
 import type { Extras } from './found.ts'
 import { addZeros, FieldNatures } from './natures.ts'
+import { shorten } from './shown-text.ts'
 import { compileSpread } from './spread.ts'
 import { compileValues } from './values.ts'
 
@@ -92,10 +93,6 @@ function compileTemplate(template: string, resource: Resource, parameters: Param
         return shorten(field === -1 ? String(known[part] ?? '') : cells(field))
       })
       .join('')
-}
-
-function shorten(value: string): string {
-  return value.length > 60 ? `${value.slice(0, 60)}…` : value
 }
 
 /** Compiles the end of a sentence that starts with the name of the field. */

@@ -12,7 +12,7 @@ import { compileMessage, type MessageWriter } from './messages.ts'
 import type { OpenFile } from './read-file.ts'
 import { RecordTexts } from './record-text.ts'
 import type { SeenFinding } from './seen-finding.ts'
-import { cut, showControls } from './shown-text.ts'
+import { cut, toShown } from './shown-text.ts'
 import type { Finding } from './summary.ts'
 import { compileValues } from './values.ts'
 
@@ -255,7 +255,7 @@ function* readLines(path: string): Generator<string> {
 }
 
 function json(text: string): string {
-  return JSON.stringify(showControls(text))
+  return JSON.stringify(toShown(text))
 }
 
 /** The record of a finding, read again. */
