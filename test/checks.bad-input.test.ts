@@ -419,6 +419,29 @@ test('a packed file that needs more disk than is allowed is reported', async () 
   )
 })
 
+test('all copies of packed and converted files share the disk that is allowed', async () => {
+  const members = gzipSync(`${HEADER}\n${',,\n'.repeat(30_000)}`)
+  const loans = gzipSync(`loanId,memberId,lent,returned,fee\n${',,,,\n'.repeat(10_000)}`)
+  const { findings, summary } = await check(
+    { 'members.csv': members, 'book-loans.csv': loans },
+    { diskBytes: 120_000, cap: 1 },
+  )
+  expect(summary.files.map(({ file, state }) => [file, state])).toEqual([
+    ['members.csv', 'checked'],
+    ['book-loans.csv', 'unreadable'],
+  ])
+  expect(findings.find(({ errorCode }) => errorCode === 'LOA-00-file')?.errorDescription).toBe(
+    'Unpacking or converting the file needs more disk space than is allowed.',
+  )
+  // One that does not fit takes no room from the others.
+  const large = gzipSync(`${HEADER}\n${',,\n'.repeat(60_000)}`)
+  const others = await check(
+    { 'members.csv': large, 'book-loans.csv': loans },
+    { diskBytes: 120_000, cap: 1 },
+  )
+  expect(others.summary.files.map(({ state }) => state)).toEqual(['unreadable', 'checked'])
+})
+
 test('a real workbook that is named CSV is recognised', async () => {
   const folder = temporaryFolder()
   const script =

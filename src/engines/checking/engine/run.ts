@@ -192,7 +192,7 @@ class Run {
 
   /** Examines every file before any record is read. */
   async prepare(): Promise<void> {
-    let room = this.#input.diskBytes
+    const room = { left: this.#input.diskBytes }
     for (const resource of this.#definition.resources) {
       const input = this.#input.files.find((each) => each.resource === resource.name)
       if (input === undefined) {
@@ -207,7 +207,6 @@ class Run {
           room,
           resource,
         })
-        if (prepared.path !== input.path) room -= prepared.bytes
         const differences = await findByteFaults(resource, { ...prepared, ...input })
         this.#opened.set(resource, {
           input,

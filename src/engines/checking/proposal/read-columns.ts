@@ -52,7 +52,7 @@ export async function readColumns(
   { folder, name, room, bytes, signal }: ReadOptions,
 ): Promise<ReadColumns | string> {
   const resource = { dialect: PLAIN, fields: [] }
-  const prepared = await prepareFile(path, { folder, name, room: bytes, resource })
+  const prepared = await prepareFile(path, { folder, name, room: { left: bytes }, resource })
   if (!prepared.readable) return prepared.faults[0] ?? 'The file cannot be read.'
   const isJson = isNdjson(prepared.path, path)
   const names = isJson ? await listNames(prepared.path, signal) : []
