@@ -229,6 +229,20 @@ test('braces with a number in a message are a part of it', async () => {
   expect(findings[0]?.errorDescription).toBe('memberId is "M1", but must have the form [A-Z][0-9]{4}.')
 })
 
+test('the message of a rule may use every parameter of the run', async () => {
+  const rule = LONG_LOAN.replace(
+    'The loan lasted {days} days, until {returned}.',
+    'It took {days} days in {returnId}, {returnMonth} of {returnYear}, {returnStart} to {returnEnd}, on {asOf}.',
+  )
+  const { findings } = await check(
+    { 'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n' },
+    { definition: writeDefinition(LIBRARY, { 'rules/LOA-201.sql': rule }) },
+  )
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([
+    'It took 59 days in 202512, 12 of 2025, 2025-01-01 to 2025-12-31, on 2025-12-31.',
+  ])
+})
+
 const GROUP_RULE = LONG_LOAN.replaceAll('book-loans', 'group').replace('from book_loans', 'from "group"')
 
 test('a resource may have a name that SQL reserves', async () => {
