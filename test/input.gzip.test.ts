@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { readBytes } from '../src/engines/records/read-bytes.ts'
 import { readRecords } from '../src/engines/records/read-records.ts'
 import { PUBLISHED_COLUMNS } from '../src/submissions/findings/publish.ts'
 import { type Read, readAll } from './support/reading.ts'
@@ -122,6 +123,30 @@ test('a gzip that was cut off anywhere, or damaged, is refused', async () => {
     })
   }
 })
+
+test('a gzip is refused as damaged even if its reader is busy when the damage is found', async () => {
+  const unhandled: unknown[] = []
+  const keep = (reason: unknown) => unhandled.push(reason)
+  process.on('unhandledRejection', keep)
+  onTestFinished(() => {
+    process.off('unhandledRejection', keep)
+  })
+  const path = join(temporaryFolder(), 'results.ndjson.gz')
+  const packed = gzipSync(Array.from({ length: 20_000 }, (_, index) => `L${index * 7919}`).join('\n'))
+  writeFileSync(path, packed.fill(0xff, packed.length - 1000, packed.length - 500))
+  const reading = async () => {
+    for await (const _ of readBytes(path)) await waitForTurns(1000)
+  }
+  // The damage is found by another thread, which may be late.
+  for (let round = 0; round < 5; round++)
+    await expect(reading()).rejects.toThrow('The gzip file is damaged or truncated')
+  await waitForTurns(1000)
+  expect(unhandled).toEqual([])
+})
+
+async function waitForTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
 
 test('a long gzip is read without a warning of Node', async () => {
   const warnings: Error[] = []

@@ -82,6 +82,8 @@ async function* unpack(file: string, options: ReadBytesOptions): AsyncGenerator<
   const gunzip = createGunzip()
   const end = new LastByte()
   const feeding = pipeline(end.watch(prepend(first, source)), gunzip)
+  // The data may turn out to be damaged while nobody awaits the next chunk.
+  feeding.catch(() => undefined)
   try {
     let used = 0
     for await (const chunk of gunzip) {
