@@ -287,7 +287,7 @@ test('only a definition names the system in which values are entered', () => {
     for (const { resource, check } of listChecks(definition)) {
       if (check.kind !== 'required') continue
       if (name === 'sdr') expect(check.fix, check.code).toBeDefined()
-      else expect(describeCheck(definition, resource, check).fix).toBe('Enter the value.')
+      else expect(describeCheck(resource, check).fix).toBe('Enter the value.')
     }
   }
 })

@@ -15,9 +15,7 @@ import { writeFolder } from './support/sdr/stream.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 const definition = loadDefinition(findDefinition('sdr'))
-const checks = [...listChecks(definition)].map(({ resource, check }) =>
-  describeCheck(definition, resource, check),
-)
+const checks = [...listChecks(definition)].map(({ resource, check }) => describeCheck(resource, check))
 /** What samples/README.md lists of the return as exported. */
 function listExported(): { file: string; findings: number; isFixed: boolean }[] {
   const page = readFileSync(join(SAMPLES, '../README.md'), 'utf8')

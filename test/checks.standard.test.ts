@@ -155,9 +155,8 @@ describe('values in the forms of the standard', () => {
     const cell = value.replaceAll('"', '""')
     const { findings } = await check({ 'things.csv': `id,value\n1,"${cell}"\n` }, { definition })
     expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([`value ${message}.`])
-    const loaded = loadDefinition(definition)
-    const checks = [...listChecks(loaded)].map(({ resource, check }) =>
-      describeCheck(loaded, resource, check),
+    const checks = [...listChecks(loadDefinition(definition))].map(({ resource, check }) =>
+      describeCheck(resource, check),
     )
     expect(checks.find(({ kind }) => kind === 'length')?.message).toBe(`value must have ${described}.`)
   })

@@ -43,7 +43,7 @@ export function addDefinitionCommands(program: Command): void {
         const { listChecks } = await import('./definition/definition.ts')
         const definition = loadDefinition(findDefinition(name))
         const checks = [...listChecks(definition)].map(({ resource, check }) =>
-          describeCheck(definition, resource, check),
+          describeCheck(resource, check),
         )
         if (flags.json) {
           const { name: own, version, title, notice } = definition

@@ -1,6 +1,6 @@
 import { count } from '../../foundation/text/format-number.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
-import type { Check, Definition, Field, Limits, Resource } from './definition/definition.ts'
+import type { Check, Field, Limits, Resource } from './definition/definition.ts'
 import { showMoment } from './engine/moments.ts'
 
 /** A check for display and for the rule catalogue. */
@@ -25,7 +25,7 @@ export interface CheckDescription {
 }
 
 /** Describes a check. */
-export function describeCheck(_definition: Definition, resource: Resource, check: Check): CheckDescription {
+export function describeCheck(resource: Resource, check: Check): CheckDescription {
   const { code, severity, fields, kind, why, fix, source, replaces, basis, since, until, status } = check
   const optional = {
     why: why ?? DEFAULT_WHY[kind],

@@ -166,9 +166,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
       return send(definition.name, isFresh, () => ({
         definition: describe(definition),
         definitions: definitions.names,
-        rules: [...listChecks(definition)].map(({ resource, check }) =>
-          describeCheck(definition, resource, check),
-        ),
+        rules: [...listChecks(definition)].map(({ resource, check }) => describeCheck(resource, check)),
       }))
     }),
     operation({
@@ -199,7 +197,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
       const found = [...listChecks(definition)].find(({ check }) => check.code === code)
       if (found === undefined) throw new Problem('not-found', 'The definition has no rule with this code.')
       return send(`${definition.name}/${code}`, isFresh, () => ({
-        ...describeCheck(definition, found.resource, found.check),
+        ...describeCheck(found.resource, found.check),
         ...describeRule(definitions.findRule(definition, code)),
         definition: describe(definition),
       }))

@@ -1,4 +1,4 @@
-import type { Definition, Field, Resource } from '../definition/definition.ts'
+import type { Field, Resource } from '../definition/definition.ts'
 import { describeCheck } from '../explain.ts'
 import type { FieldNatures } from './natures.ts'
 import type { SeenFinding } from './seen-finding.ts'
@@ -32,13 +32,11 @@ export interface Alike {
 
 /** Finds columns to which the same happened: one setting of an export changes many. */
 export class AlikeColumns {
-  readonly #definition: Definition
   readonly #naturesOf: (field: Field) => FieldNatures
   readonly #faults = new Map<Field, Map<string, ColumnFault>>()
   readonly #alike = new Map<Field, Map<string, Alike>>()
 
-  constructor(definition: Definition, naturesOf: (field: Field) => FieldNatures) {
-    this.#definition = definition
+  constructor(naturesOf: (field: Field) => FieldNatures) {
     this.#naturesOf = naturesOf
   }
 
@@ -68,7 +66,7 @@ export class AlikeColumns {
         return `${name} ${fix}`
       }
       const check = field.checks[kind]
-      const { fix } = check === undefined ? {} : describeCheck(this.#definition, resource, check)
+      const { fix } = check === undefined ? {} : describeCheck(resource, check)
       return [kind, findings, first, last, fix].join(' ')
     })
     for (const [, group] of groups) {

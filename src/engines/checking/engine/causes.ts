@@ -73,7 +73,7 @@ export class Causes {
     }
     this.#shared = new SharedValues(this.#sampleOf)
     this.#keys = new KeyEvidence(context.definition, context.recordsOf)
-    this.#alike = new AlikeColumns(context.definition, (field) => this.#naturesOf(field))
+    this.#alike = new AlikeColumns((field) => this.#naturesOf(field))
     this.#displaced = new DisplacedRecords(context.recordsOf)
     this.#list = new CauseList((finding) => this.#describe(finding).fix)
   }
@@ -267,7 +267,7 @@ export class Causes {
     const names = key.fields.map((field) => from.fields[field]?.name ?? '').join(', ')
     const target = this.#context.definition.resources.find(({ name }) => name === key.resource)
     const file = target?.path ?? key.resource
-    const fix = describeCheck(this.#context.definition, from, check).fix
+    const fix = describeCheck(from, check).fix
     if (target !== undefined && this.#context.recordsOf(target.name) === 0)
       return this.#makeEmpty(finding, target)
     const alike = this.#keys.findAlike(check, value)
@@ -347,7 +347,7 @@ export class Causes {
   }
 
   #describe({ resource, check }: SeenFinding): ReturnType<typeof describeCheck> {
-    return describeCheck(this.#context.definition, resource, check)
+    return describeCheck(resource, check)
   }
 
   /** `all 1,500 records`, or `207 of 1,500 records`; of a field, values. */

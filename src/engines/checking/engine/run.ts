@@ -533,7 +533,7 @@ class Run {
       return resource.checks.flatMap((check, index) => {
         const count = counts[index] ?? 0
         if (count === 0) return []
-        const described = describeCheck(this.#definition, resource, check)
+        const described = describeCheck(resource, check)
         // What is wrong with a whole file is said once, so that its own words are the summary.
         const [own, ...others] = this.#checked.get(resource)?.fileMessages.get(check) ?? []
         const message = own === undefined || others.length > 0 ? described.message : own.message
