@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { NO_RECORDS } from '../../records/index.ts'
@@ -66,11 +67,7 @@ export class Causes {
   constructor(context: CauseContext) {
     this.#context = context
     const samples = new Map<Resource, ReturnType<CauseContext['sampleOf']>>()
-    this.#sampleOf = (resource) => {
-      const sample = samples.get(resource) ?? context.sampleOf(resource)
-      samples.set(resource, sample)
-      return sample
-    }
+    this.#sampleOf = (resource) => getOrMake(samples, resource, () => context.sampleOf(resource))
     this.#shared = new SharedValues(this.#sampleOf)
     this.#keys = new KeyEvidence(context.definition, context.recordsOf)
     this.#alike = new AlikeColumns((field) => this.#naturesOf(field))
@@ -89,15 +86,9 @@ export class Causes {
     const value = cell(resource.fields.indexOf(field)).trim()
     const natures = this.#naturesOf(field)
     natures.add(value)
-    const known = this.#fields.get(check) ?? {
-      resource,
-      field,
-      findings: 0,
-      last: 0,
-      values: new Map<string, number>(),
-      frequent: new Set(),
-    }
-    this.#fields.set(check, known)
+    const known = getOrMake(this.#fields, check, () => {
+      return { resource, field, findings: 0, last: 0, values: new Map(), frequent: new Set<string>() }
+    })
     known.findings++
     known.last = finding.record
     const nature = natures.find(check.kind, value)
@@ -363,9 +354,7 @@ export class Causes {
   }
 
   #naturesOf(field: Field): FieldNatures {
-    const natures = this.#natures.get(field) ?? new FieldNatures(field)
-    this.#natures.set(field, natures)
-    return natures
+    return getOrMake(this.#natures, field, () => new FieldNatures(field))
   }
 }
 

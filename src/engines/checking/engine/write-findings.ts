@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { parseRecord, splitRecord, toCell } from '../../records/index.ts'
 import type { Check, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
@@ -163,11 +164,9 @@ export class FindingsWriter {
   }
 
   #count(name: string, studentId: string, line: number): void {
-    let code = this.#codes.get(name)
-    if (code === undefined) {
-      code = { number: this.#codes.size, stored: 0, students: 0, firstLine: line }
-      this.#codes.set(name, code)
-    }
+    const code = getOrMake(this.#codes, name, () => {
+      return { number: this.#codes.size, stored: 0, students: 0, firstLine: line }
+    })
     code.stored++
     if (studentId === '') return
     const before = this.#studentsOfCodes.size

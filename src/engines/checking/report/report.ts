@@ -129,13 +129,10 @@ export function describeShare(
 
 /** One sentence for each reason, because one missing file can affect many rules. */
 export function groupByReason(notRun: CheckSummary['notRun']): string[] {
-  const groups = new Map<string, string[]>()
-  for (const { code, reason } of notRun) {
-    const codes = groups.get(reason)
-    if (codes === undefined) groups.set(reason, [code])
-    else codes.push(code)
-  }
-  return [...groups].map(([reason, codes]) => `${reason} Not run: ${codes.join(', ')}.`)
+  const groups = Map.groupBy(notRun, ({ reason }) => reason)
+  return [...groups].map(
+    ([reason, group]) => `${reason} Not run: ${group.map(({ code }) => code).join(', ')}.`,
+  )
 }
 
 /** One sentence for each field whose unknown values kept checks from running. */
