@@ -1,4 +1,5 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { joinOr } from '../../../foundation/text/join-or.ts'
 import { nameFile } from '../engine/name-file.ts'
 import { type CheckSummary, EMPTY_NOTE, type Finding, type SpareFile } from '../engine/summary.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
@@ -64,12 +65,8 @@ function describeAbsent({ files, notRun }: CheckSummary): string {
   return `${parts.join(', and ')}${notRun.length === 0 ? '' : `, so ${checks}`}`
 }
 
-function joinAnd(names: readonly string[], and = 'and'): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${and} ${names.at(-1)}`
-}
-
-function joinOr(names: readonly string[]): string {
-  return joinAnd(names, 'or')
+function joinAnd(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
 /** Says what to do with a file in whose place another one was read. */
