@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { DatabaseFull } from '../src/foundation/database/database.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
@@ -144,6 +145,19 @@ test('one file may arrive as an archive or as a workbook, whatever the name in i
     'courses.xlsx/learners is the file learners, not courses: send an archive or a workbook of several files as a whole.',
   ])
   expect(await stored()).toHaveLength(2)
+})
+
+test('a full database is a failure of the service, not of the archive', async () => {
+  const { service, put, stored } = await start()
+  service.database.assertRoom = async () => {
+    throw new DatabaseFull('/srv/mahi.db has no room left')
+  }
+  const response = await put(await pack({ 'learners.csv': read('learners', 'clean') }))
+  expect([response.statusCode, response.json().detail]).toEqual([
+    503,
+    'The service has no disk space left. Nothing was changed.',
+  ])
+  expect(await stored()).toEqual([])
 })
 
 /** The names of all properties that objects inherit. */

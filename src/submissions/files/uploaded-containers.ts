@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Actor } from '../../api/access/actor.ts'
-import { CheckFailed, isDiskFull, type Limits, openContainer } from '../../engines/checking/index.ts'
+import { type Limits, openContainer } from '../../engines/checking/index.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
@@ -134,8 +134,6 @@ async function* readFile(path: string): AsyncGenerator<Buffer> {
 
 /** The faults contain names within the container, and no data. */
 function explain(error: unknown): unknown {
-  if (error instanceof CheckFailed || isDiskFull(error))
-    return new Refusal('busy', 'The disk has no room left for this upload. Try again later.')
   if (!(error instanceof UserError)) return error
   const reasons = error.faults.map(({ file, message }) =>
     `${file === undefined ? '' : `${file} `}${message}.`.slice(0, MOST_CHARACTERS),
