@@ -260,7 +260,6 @@ const FED = {
     'src/api/serving/send.ts',
     'src/catalogue/history/change-token.ts',
     'src/console/console.ts',
-    'src/submissions/files/file-headers.ts',
   ],
   'http.large-bodies': ['src/api/request/parse-body.ts'],
   'http.body-memory and console.forms': [
