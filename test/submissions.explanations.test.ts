@@ -80,6 +80,37 @@ test('a warning that needs an explanation is named until it is explained, and th
   expect(again.status).toBe(409)
 })
 
+test('a file that is replaced and deleted during its submission is a conflict', async () => {
+  const { service, provider } = await startCollection()
+  const { database } = service
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners())
+  // The digest of a file with batches is of its merged content.
+  const content = [{ localId: 'L0', id: 'S0', course: 'K1' }]
+  expect((await provider.ask('POST', `/submissions/${token}/records/learners`, { content })).status).toBe(200)
+  expect(await provider.check(token)).toMatchObject({ status: 'Processed', errorCount: 0 })
+  const { get } = database
+  let isReplaced = false
+  database.get = async <Row>(...[sql, parameters = []]: Parameters<typeof get>) => {
+    if (sql.includes('file_chunk') && !isReplaced) {
+      isReplaced = true
+      const [version = ''] = parameters
+      await provider.put(token, 'learners', makeLearners())
+      await database.write(`submission:${token}`, (writer) =>
+        writer.run('delete from file_chunk where version = $1', [version]),
+      )
+    }
+    return (await get.call(database, sql, parameters)) as Row | undefined
+  }
+  const { status, body } = await provider.ask('POST', `/submissions/${token}/submit`)
+  expect([isReplaced, status, body.detail]).toEqual([
+    true,
+    409,
+    'The files were changed after the current run. Request a new one.',
+  ])
+})
+
 test('an explanation holds until there are more than 10 % or 5 more findings', async () => {
   expect([1, 20, 50, 59, 60, 200].map(mostExplained)).toEqual([6, 25, 55, 64, 66, 220])
   const collection = await startCollection()

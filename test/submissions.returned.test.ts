@@ -134,6 +134,20 @@ test.each([
   }
 })
 
+test('a file that is deleted while it is read is a conflict', async () => {
+  const { service, ask, token, upload } = await start()
+  await upload()
+  await service.database.write(`submission:${token}`, (writer) => writer.run('delete from file_chunk'))
+  const response = await ask('GET', `/${token}/marked-files`)
+  expect([response.statusCode, response.json()]).toEqual([
+    409,
+    expect.objectContaining({
+      detail: 'A file was replaced or deleted while it was read. Try again.',
+      errorCode: 'DS1',
+    }),
+  ])
+})
+
 test('other organisations and other scopes get neither', async () => {
   const { service, token, upload } = await start()
   await upload()

@@ -20,7 +20,8 @@ const PROBLEMS = {
   ...SUBMISSION_PROBLEMS,
   'not-found': 'The submission has no files.',
   gone: REFUSALS.gone,
-  conflict: 'The files exceed a limit of a check, or a sheet has no room for their records.',
+  conflict:
+    'The files exceed a limit of a check, a sheet has no room for their records, or one was replaced while it was read (errorCode `DS1`).',
   unavailable: 'Other marked or corrected files are being made.',
 } as const
 

@@ -13,6 +13,7 @@ import type { Definitions } from '../rules/definitions.ts'
 import { listFiles, type SubmissionRow } from '../submission.ts'
 import { PATIENCE, WorkFolders } from '../work-folder.ts'
 import { readCurrentFile } from './current-file.ts'
+import { FileGone } from './file-store.ts'
 
 export interface ReturnedFilesOptions {
   readonly database: Database
@@ -97,6 +98,11 @@ export class ReturnedFiles {
 
 /** Limits and files that cannot be marked are the caller's to know; the messages contain no data. */
 function explain(error: unknown): unknown {
+  if (error instanceof FileGone)
+    return new Refusal('conflict', 'A file was replaced or deleted while it was read. Try again.', {
+      errorCode: 'DS1',
+      retryAfter: 1,
+    })
   return error instanceof UserError ? new Refusal('conflict', error.message) : error
 }
 
