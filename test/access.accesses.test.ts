@@ -3,6 +3,7 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import {
   AccessLog,
   type AccessRow,
+  keepAccesses,
   nameSubmission,
   pruneAccesses,
   readAccesses,
@@ -95,6 +96,25 @@ test('while the database fails, a change is refused and reads are kept', async (
   const requests = (await rowsOf(database)).map(({ request }) => request)
   expect(requests.sort()).toEqual(['change 1', 'change 2', 'change 3', 'r1'])
   expect(log.dropped).toBe(0)
+})
+
+test('a restored database gets each row that was stored after its backup, whatever its time', async () => {
+  const replaced = await openLogDatabase()
+  const restored = await openLogDatabase()
+  const log = new AccessLog(replaced)
+  log.record(read)
+  await log.store()
+  // Stored after the backup, which has a row of a later time.
+  log.record({ ...read, request: 'counted' })
+  await log.record({ ...read, change: true })
+  await keepAccesses(restored, replaced)
+  await log.stop()
+  const rows = await rowsOf(replaced)
+  expect(rows).toHaveLength(3)
+  for (let restore = 1; restore <= 2; restore++) {
+    await keepAccesses(restored, replaced)
+    expect(await rowsOf(restored)).toEqual(rows)
+  }
 })
 
 test('nothing changes or deletes a row of a SQLite file, except pruning old ones', async () => {
