@@ -130,13 +130,13 @@ test('a submission stays with its organisation and its return', async () => {
   expect(await mahi.results(TOKEN)).toEqual(ENTRIES)
 })
 
-test('what names a submission is checked, all at once', async () => {
-  const parameters = ['results', 'publish', '--eid', 'a b', '--return', 'ā', '--token', 'short', '-']
+test.each(['a b', '1,2'])('what names a submission is checked, all at once: --eid %j', async (eid) => {
+  const parameters = ['results', 'publish', '--eid', eid, '--return', 'ā', '--token', 'short', '-']
   const { code, stderr } = await new Installation().run(parameters, { input: '[]' })
   expect(code).toBe(1)
   expect(stderr).toBe(
     [
-      '--eid: must be at most 64 visible ASCII characters without spaces, not "a b"',
+      `--eid: must be 1 to 64 visible ASCII characters without a comma, not "${eid}"`,
       '--return: must be at most 64 visible ASCII characters without spaces, not "ā"',
       '--token: must be 8 to 128 letters, digits, dots, hyphens, underscores or tildes; it has 5 characters',
       'Nothing was stored: 3 faults.',
