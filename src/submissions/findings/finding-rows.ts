@@ -2,7 +2,6 @@
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { StateMissing } from '../../foundation/database/servers.ts'
-import { toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
 import type { PublishedFinding, ValidationEntry } from './schema.ts'
 import type { Finding, FindingStore } from './store-run.ts'
 
@@ -121,14 +120,14 @@ async function readTexts(
 
 interface EntryRow {
   readonly ordinal: number
-  readonly document: Utf8
+  readonly document: string
   readonly detail?: string | null
   /** The ordinal of the finding with the text of the record, if this one lacks it. */
   readonly textOf?: number | null
 }
 
 function openDocument(run: number, { ordinal, document }: EntryRow, sealer: Sealer): string {
-  return sealer.openText(toBuffer(document).toString('utf8'), entryContext(run, ordinal))
+  return sealer.openText(document, entryContext(run, ordinal))
 }
 
 async function readRows(reader: Reader, run: number, ordinals: readonly number[], columns: string) {

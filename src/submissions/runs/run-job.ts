@@ -81,7 +81,8 @@ export class RunJob implements JobHandler {
       const findings = await this.#check(job, run, signal)
       describe({ run: run.run, status: 'Processed', findings })
     } catch (error) {
-      // A retry would exceed the same limit; the message contains no data.
+      // A limit would be exceeded again, and a full disk needs room first. The message contains no data, and its reader
+      // decides whether to run the check again.
       const isFinal = error instanceof CheckFailed || error instanceof TooManyChanges
       if (!isFinal || signal.aborted) throw error
       await this.#end(job, run, 'Halted', error.message)
