@@ -107,6 +107,29 @@ test('a run in rows, as an older version stores it, and one in blocks read alike
   expect(changes.json()).toMatchObject({ newCount: 0, fixedCount: 0, openCount: 2_000 })
 })
 
+test('a row that lacks the text of its record has that of the row that it names', async () => {
+  const service = await Service.start()
+  const { database } = service
+  await storeInRows(database)
+  const { runId: run } = await service.publish(
+    findings(3).map((entry) => ({ ...entry, recordText: 'one,text' })),
+  )
+  const sealer = new Sealer()
+  const read = async () => [
+    JSON.parse(`[${await readJoined(database, run, [1, 2], sealer)}]`),
+    await readDetails(database, { run }, [1, 2], sealer),
+  ]
+  const before = await read()
+  const changed = await database.write('job:test', (writer) =>
+    writer.run(
+      `update result_entry set document = replace(document, ',"recordText":"one,text"', ''), text_of = 0
+       where ordinal > 0`,
+    ),
+  )
+  expect(changed).toBe(2)
+  expect(await read()).toEqual(before)
+})
+
 test.each(['blocks', 'rows'])(
   'findings in %s are encrypted again, and read alike before and after',
   async (form) => {
