@@ -17,7 +17,6 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
-import type { Format } from '../files/scan.ts'
 import { changeSubmission, lockSubmission } from '../findings/change-submission.ts'
 import { makeCurrent } from '../findings/publish.ts'
 import { type Run, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
@@ -146,7 +145,7 @@ export class RunJob implements JobHandler {
               readCurrentFile(
                 database,
                 sealer,
-                { ...file, format: file.format as Format },
+                file,
                 definitions.formOf(definition.name, file.resource),
                 () => this.#changes.take('', 0),
               ),

@@ -1,29 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Traces } from '../../api/telemetry/traces.ts'
-import type { Limits } from '../../engines/checking/index.ts'
-import type { Database } from '../../foundation/database/database.ts'
-import type { Sealer } from '../../foundation/database/seal.ts'
 import type { JobKind } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
 import { Outage } from '../../foundation/outage.ts'
 import { type OnOrphans, scheduleOrphans, sweepOrphans } from '../retention/orphans.ts'
 import { type OnPurge, purge } from '../retention/purge.ts'
 import { type Retention, scheduleRetention, sweep } from '../retention/retention.ts'
-import type { Definitions } from '../rules/definitions.ts'
-import { RunJob } from './run-job.ts'
+import { RunJob, type RunJobOptions } from './run-job.ts'
 
-export interface SubmissionWorkerOptions {
-  readonly database: Database
-  /** Absent if traces are off. */
-  readonly traces?: Traces | undefined
-  readonly sealer: Sealer
-  readonly definitions: Definitions
+export interface SubmissionWorkerOptions extends RunJobOptions {
   /** The number of concurrent validation runs. */
   readonly runs: number
-  /** The number of runs of a submission to keep. */
-  readonly keep: number
-  readonly limits: Partial<Limits>
-  readonly folder?: string | undefined
   readonly retention: Retention
   /** Builds the search index; without it, this worker leaves that to others. */
   readonly index?: JobHandler
