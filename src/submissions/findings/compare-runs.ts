@@ -1,6 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, oneOf, pageNumbers, text } from '../../api/contract/fields.ts'
+import { count, oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
@@ -15,20 +15,14 @@ import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions,
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 import { findRun, isPartial, type Run, readRun } from './runs.ts'
-import { ValidationEntry } from './schema.ts'
+import { PublishedFinding } from './schema.ts'
 
 const STATUSES = ['new', 'fixed', 'open'] as const
 
 const ChangedEntry = Type.Object(
   {
-    ...ValidationEntry.properties,
+    ...PublishedFinding.properties,
     status: oneOf(STATUSES, 'Whether the earlier run, the later run or both have the finding.'),
-    file: text('The file of the record.'),
-    line: Type.Optional(Type.Integer({ description: 'The line on which the record starts.', minimum: 1 })),
-    field: text('The field concerned.'),
-    value: text('Its value.'),
-    findingKey: text('Identifies the same finding in other runs, whatever the order of the records.'),
-    cause: text('Key of the cause of the finding.'),
   },
   { description: 'A finding, and whether it is new, fixed or open.' },
 )
