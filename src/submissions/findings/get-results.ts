@@ -12,11 +12,11 @@ import { readAtPrimary, readAtStandby, type Servers } from '../../foundation/dat
 import { Type } from '../../foundation/schema/type.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
-import { type Filters, type Selection, selectEntries } from './filters.ts'
+import { type Filters, ordinalsOf, type Selection, selectEntries } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
 import { answerCurrent, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
-import { readEntries, type Submission } from './queries.ts'
+import type { Submission } from './queries.ts'
 import { readJoined } from './read-findings.ts'
 import { isPartial, readRun } from './runs.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
@@ -160,10 +160,9 @@ async function readResultsPage(
   sealer: Sealer,
 ): Promise<Page> {
   const { page, pageSize } = query
+  const ordinals = ordinalsOf(selected, submission.totalCount, (page - 1) * pageSize, pageSize)
   const documents = await readAtStandby(servers, (reader) =>
-    selected === undefined
-      ? readEntries(reader, submission, { page, pageSize }, sealer)
-      : readJoined(reader, submission.run, selected.slice((page - 1) * pageSize, pageSize), sealer),
+    readJoined(reader, submission.run, ordinals, sealer),
   )
   const parts = surround(
     `{"page":${page},"pageSize":${pageSize},"results":[`,

@@ -8,7 +8,7 @@ import type { Reader } from '../../foundation/database/database.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
 import { readColumns } from './columns.ts'
 import { compareRuns } from './compare.ts'
-import { type Filters, type RunReference, type Selection, selectCause, selectEntries } from './filters.ts'
+import { type Filters, ordinalsOf, type RunReference, type Selection, selectCause, selectEntries } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
 import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
@@ -115,9 +115,7 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
       if (page > lastPage)
         throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`)
       const first = (page - 1) * pageSize
-      const ordinals =
-        selected?.slice(first, pageSize) ??
-        Array.from({ length: Math.min(pageSize, totalCount - first) }, (_, at) => first + at)
+      const ordinals = ordinalsOf(selected, totalCount, first, pageSize)
       const results = await readDetails(reader, submission, ordinals, sealer)
       const run = await readRun(reader, submission.run)
       if (run === undefined) return { totalCount, results, columns: [] }
