@@ -10,8 +10,15 @@ import { readAtStandby } from '../../foundation/database/servers.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { type Comparison, compareRuns } from './compare.ts'
 import type { Selection } from './filters.ts'
-import { findingsPath, linkNextPage } from './next-page.ts'
-import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { assertPage, findingsPath, linkNextPage } from './next-page.ts'
+import {
+  answerFromCurrent,
+  assertFinished,
+  FINDINGS_PROBLEMS,
+  forFindings,
+  type ResultsOptions,
+  revisionOf,
+} from './own.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 import { findRun, isPartial, type Run, readRun } from './runs.ts'
@@ -132,7 +139,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
       ].filter(({ status }) => query.status === undefined || query.status === status)
       const totalCount = parts.reduce((sum, { selection }) => sum + selection.total, 0)
       const { page, pageSize } = query
-      assertPage(page, pageSize, totalCount)
+      assertPage(query, totalCount)
       const results: object[] = []
       for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
         const details = await readAtStandby(servers, (reader) =>
@@ -184,20 +191,7 @@ async function findRuns(
       'not-found',
       'The findings of the later run are no longer stored, only those of the last two runs. Leave out `to` to compare with the current run.',
     )
-  if (earlier?.status === 'Processed' && later?.status === 'Processed') return { from: earlier, to: later }
-  throw new Problem(
-    'not-found',
-    'The submission has no finished run with this ID, or it is no longer stored.',
-  )
-}
-
-/** @throws {Problem} for a page past the last one */
-function assertPage(page: number, pageSize: number, totalCount: number): void {
-  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
-  if (page <= lastPage) return
-  throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
-    members: { errorCode: 'PR2' },
-  })
+  return { from: assertFinished(earlier), to: assertFinished(later) }
 }
 
 /** The ordinals of a page across several selections in sequence. */

@@ -13,18 +13,13 @@ import { Type } from '../../foundation/schema/type.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, ordinalsOf, type Selection, selectEntries } from './filters.ts'
-import { findingsPath, linkNextPage } from './next-page.ts'
+import { findingsPath, linkNextPage, type Paged } from './next-page.ts'
 import { answerCurrent, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readJoined } from './read-findings.ts'
 import { isPartial, readRun } from './runs.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
-
-interface Pagination {
-  readonly page: number
-  readonly pageSize: number
-}
 
 /** Memory for cached selections, in bytes. */
 const SELECTIONS = 16 * 2 ** 20
@@ -112,7 +107,7 @@ export function getValidationResults({
 
 /** @throws {Problem} the extended 400 of section 2.10, for a page past the last one */
 function assertWithin(
-  { page, pageSize }: Pagination,
+  { page, pageSize }: Paged,
   submission: Submission,
   received: Readonly<Record<string, string>>,
 ): void {
@@ -155,7 +150,7 @@ async function readResultsPage(
   servers: Servers,
   submission: Submission,
   selected: Selection | undefined,
-  query: Pagination & Filters,
+  query: Paged & Filters,
   etag: string,
   sealer: Sealer,
 ): Promise<Page> {
