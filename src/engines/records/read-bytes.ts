@@ -52,7 +52,7 @@ export async function* readBytes(file: string, options: ReadBytesOptions = {}): 
 /**
  * Yields the same bytes with at least `least` of them in the first chunk, if there are as many; pipes may give fewer.
  */
-async function* joinStart(chunks: AsyncIterable<Buffer>, least: number): AsyncGenerator<Buffer, void> {
+export async function* joinStart(chunks: AsyncIterable<Buffer>, least: number): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of chunks) {
     if (start === undefined) {
