@@ -9,7 +9,7 @@ import { createChangesBudget } from '../src/foundation/budget/budgets.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import { claim, type Job } from '../src/foundation/jobs/queue.ts'
+import { claim, type Job, schedule } from '../src/foundation/jobs/queue.ts'
 import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
 import { submit } from '../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../src/submissions/files/batch.ts'
@@ -22,7 +22,7 @@ import { readRun } from '../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
 import { countOrphans, sweepOrphans } from '../src/submissions/retention/orphans.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
-import { scheduleRetention, sweep } from '../src/submissions/retention/retention.ts'
+import { sweep } from '../src/submissions/retention/retention.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../src/submissions/runs/validation.ts'
 import { startSubmissionWorker } from '../src/submissions/runs/worker.ts'
@@ -270,7 +270,7 @@ test('an upload that paused until its data was deleted fails, and leaves the fil
   const paused = store.put(token, 'people', PEOPLE, { content })
   await content.started
   await store.database.write('schema', (writer) => writer.run('update submission_file set writer_until = 1'))
-  await scheduleRetention(store.database)
+  await schedule(store.database, 'retention', 'sweep')
   const job = await claim(store.database, 'test', ['retention'])
   if (job === undefined) throw new Error('there is no sweep')
   await sweep(store.database, job, { files: 'off', results: 'off' }, () => undefined)
@@ -471,7 +471,7 @@ test('expired data is deleted, and so are uploads that were never completed', as
     await writer.run('delete from job')
   })
   const purged: object[] = []
-  await scheduleRetention(store.database)
+  await schedule(store.database, 'retention', 'sweep')
   const job = await claim(store.database, 'test', ['retention'])
   if (job === undefined) throw new Error('there is no sweep')
   await sweep(store.database, job, { files: 30, results: 30 }, (each) => void purged.push(each))

@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { JobKind } from '../../foundation/jobs/queue.ts'
+import { type JobKind, schedule } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
 import { Outage } from '../../foundation/outage.ts'
-import { type OnOrphans, scheduleOrphans, sweepOrphans } from '../retention/orphans.ts'
+import { type OnOrphans, sweepOrphans } from '../retention/orphans.ts'
 import { type OnPurge, purge } from '../retention/purge.ts'
-import { type Retention, scheduleRetention, sweep } from '../retention/retention.ts'
+import { type Retention, sweep } from '../retention/retention.ts'
 import { RunJob, type RunJobOptions } from './run-job.ts'
 
 export interface SubmissionWorkerOptions extends RunJobOptions {
@@ -27,11 +27,11 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
   const onOrphans: OnOrphans = (found) => log.warn({ audit: 'orphans', ...found })
   const runs = new RunJob(options)
-  const schedule = async () => {
-    await scheduleRetention(database)
-    await scheduleOrphans(database)
+  // Any worker can run the recurring sweeps.
+  const scheduleSweeps = async () => {
+    for (const subject of ['sweep', 'orphans']) await schedule(database, 'retention', subject)
   }
-  await schedule()
+  await scheduleSweeps()
   const handlers: Partial<Record<JobKind, JobHandler>> = {
     run: runs,
     ...(options.index !== undefined && { index: options.index }),
@@ -47,7 +47,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
           : sweep(database, job, retention, onPurge),
       fail: async (job) => {
         await endJob(database, job)
-        await schedule()
+        await scheduleSweeps()
       },
     },
   }
