@@ -76,7 +76,6 @@ export interface RunSummary {
   readonly causes?: readonly Cause[]
   /** The keys of the causes whose findings can be selected; absent from runs of earlier versions. */
   readonly causeKeys?: readonly string[]
-  readonly seconds?: number
 }
 
 /** A file as the check engine read it. */

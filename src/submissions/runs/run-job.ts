@@ -207,7 +207,7 @@ async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerato
 /** The engine's counts are exact even if it does not keep all findings. */
 function summarise(
   stored: StoredRun,
-  { codes, errors, warnings, notRun, undecided, definition, files, causes, seconds }: CheckSummary,
+  { codes, errors, warnings, notRun, undecided, definition, files, causes }: CheckSummary,
 ): { stored: StoredRun } & Omit<RunSummary, 'codes' | 'causeKeys'> {
   const exact = new Map(codes.map((each) => [each.code, each]))
   const counted = stored.codes.map((each) => {
@@ -226,7 +226,6 @@ function summarise(
     definition: { name, version, title, ...(notice !== undefined && { notice }) },
     files: files.map(({ resource, fileType, state, records }) => ({ resource, fileType, state, records })),
     causes: causes.map((cause) => ({ ...cause, codes: [...cause.codes] })),
-    seconds,
   }
 }
 
