@@ -204,23 +204,23 @@ export function describeErrors(
   ofSubmission: boolean,
   badRequest: BadRequestExample = { detail: 'Limit must be a whole number from 1 to 100, not "500".' },
 ) {
-  const schemaOf = (slug: ProblemSlug, status: number) =>
-    (status === 400 ? badRequest.schemaName : SCHEMAS[slug]) ??
+  const schemaOf = (slugs: readonly ProblemSlug[], status: number) =>
+    (status === 400 ? badRequest.schemaName : slugs.map((slug) => SCHEMAS[slug]).find(Boolean)) ??
     (ofSubmission ? SUBMISSION_SCHEMAS[status] : undefined) ??
     'Problem'
+  const byStatus = Map.groupBy(Object.keys(own) as ProblemSlug[], (slug) => PROBLEMS[slug].status)
   return Object.fromEntries(
-    (Object.entries(own) as [ProblemSlug, string][]).map(([slug, description]) => {
-      const { status } = PROBLEMS[slug]
-      const schema = { $ref: `${schemaOf(slug, status)}#` }
-      const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : [slug]
+    [...byStatus].map(([status, slugs]) => {
+      const schema = { $ref: `${schemaOf(slugs, status)}#` }
+      const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : slugs
       const examples = Object.fromEntries(
         kinds.map((kind) => [kind, exampleOf(kind, kind === 'invalid-parameters' ? badRequest : undefined)]),
       )
       return [
         status,
         {
-          description,
-          headers: { ...ANY_RESPONSE, ...ERROR_HEADERS[slug] },
+          description: slugs.map((slug) => own[slug]).join(' Or: '),
+          headers: Object.assign({}, ANY_RESPONSE, ...slugs.map((slug) => ERROR_HEADERS[slug])),
           content: { 'application/problem+json': { schema, examples } },
         },
       ]
