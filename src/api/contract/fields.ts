@@ -6,9 +6,11 @@ export const count = (description: string) => Type.Optional(Type.Integer({ descr
 /** A count that fits into 32 bits, as the interface declares its own. */
 export const int32Count = (description: string) =>
   Type.Optional(Type.Integer({ description, minimum: 0, format: 'int32' }))
-/** One of a few values. */
+/** One of a few values; a required field. */
+export const choice = <const Name extends string>(names: readonly Name[], description: string) =>
+  Type.Unsafe<Name>({ type: 'string', enum: [...names], description })
 export const oneOf = <const Name extends string>(names: readonly Name[], description: string) =>
-  Type.Optional(Type.Unsafe<Name>({ type: 'string', enum: [...names], description }))
+  Type.Optional(choice(names, description))
 
 /** Marks a field that is always present, because it has a default. */
 export interface Defaulted {

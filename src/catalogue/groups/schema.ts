@@ -1,4 +1,4 @@
-import { text } from '../../api/contract/fields.ts'
+import { oneOf, text } from '../../api/contract/fields.ts'
 import { SimilarCodesProblemBody } from '../../api/contract/problems.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 
@@ -33,12 +33,9 @@ export const CountedMinorGroup = Type.Object(
       Type.Array(
         Type.Object(
           {
-            majorGroupRelationType: Type.Optional(
-              Type.Unsafe<'Primary' | 'Secondary'>({
-                type: 'string',
-                enum: ['Primary', 'Secondary'],
-                description: 'How the major group belongs to the minor group.',
-              }),
+            majorGroupRelationType: oneOf(
+              ['Primary', 'Secondary'],
+              'How the major group belongs to the minor group.',
             ),
             majorGroupCode: text('The code of the major group.'),
           },

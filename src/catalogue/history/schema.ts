@@ -1,4 +1,4 @@
-import { withDefault } from '../../api/contract/fields.ts'
+import { oneOf, withDefault } from '../../api/contract/fields.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH, type OccupationRecord } from '../records/schema.ts'
 
@@ -7,13 +7,9 @@ const code = (description: string) => Type.String({ description, minLength: 1, m
 /** An entry of the change feed. */
 export const OccupationChange = Type.Object(
   {
-    change: Type.Optional(
-      Type.Unsafe<'created' | 'updated' | 'removed'>({
-        type: 'string',
-        enum: ['created', 'updated', 'removed'],
-        description:
-          'What happened to the code since the token. Store a created and an updated record alike.',
-      }),
+    change: oneOf(
+      ['created', 'updated', 'removed'],
+      'What happened to the code since the token. Store a created and an updated record alike.',
     ),
     occupationCode: Type.Optional(code('The code.')),
     record: Type.Optional(Type.Unsafe<OccupationRecord>(Type.Ref('OccupationRecord#'))),

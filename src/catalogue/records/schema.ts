@@ -1,4 +1,4 @@
-import { withDefault } from '../../api/contract/fields.ts'
+import { choice, withDefault } from '../../api/contract/fields.ts'
 import { SINGLE_LINE } from '../../foundation/schema/compile.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 
@@ -15,13 +15,11 @@ const code = (description: string) =>
   Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH, pattern: SINGLE_LINE }))
 const pay = (description: string) => Type.Optional(Type.Number({ description, minimum: 0, format: 'double' }))
 const relation = (description: string) =>
-  Type.Optional(
-    Type.Union([Type.Literal('Primary'), Type.Literal('Secondary')], {
-      // Code generators derive the type name of both fields from it.
-      title: 'GroupRelationType',
-      description,
-    }),
-  )
+  Type.Optional({
+    ...choice(['Primary', 'Secondary'], description),
+    // Code generators derive the type name of both fields from it.
+    title: 'GroupRelationType',
+  })
 
 /** Section 2.5 of the interface. */
 export const MajorGroup = Type.Object(

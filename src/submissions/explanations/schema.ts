@@ -1,4 +1,4 @@
-import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { choice, count, oneOf, text } from '../../api/contract/fields.ts'
 import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
 import { EXPLANATION_REASONS } from './explanation.ts'
 
@@ -61,11 +61,7 @@ export const ExplanationList = Type.Object(
 
 export const NewExplanation = Type.Object(
   {
-    reason: Type.Unsafe<(typeof EXPLANATION_REASONS)[number]>({
-      type: 'string',
-      enum: [...EXPLANATION_REASONS],
-      description: REASONS,
-    }),
+    reason: choice(EXPLANATION_REASONS, REASONS),
     text: Type.Optional(
       Type.String({ description: 'The reason in words; required for Other.', minLength: 1, maxLength: 2000 }),
     ),

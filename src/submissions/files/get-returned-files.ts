@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
+import { oneOf } from '../../api/contract/fields.ts'
 import { stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { whileConnected } from '../../api/request/while-connected.ts'
@@ -13,8 +14,6 @@ import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
 import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow } from '../submission.ts'
 import { XLSX, ZIP } from './contract.ts'
-
-const FORMATS = ['xlsx', 'csv'] as const
 
 const PROBLEMS = {
   ...SUBMISSION_PROBLEMS,
@@ -39,16 +38,7 @@ export function getMarkedFiles(options: SubmissionOptions): Operation {
     accepts: [XLSX, ZIP],
     request: {
       path: TOKEN_PATH,
-      query: Type.Object({
-        format: Type.Optional(
-          Type.Unsafe<(typeof FORMATS)[number]>(
-            Type.Union(
-              FORMATS.map((each) => Type.Literal(each)),
-              { description: 'A workbook, the default, or CSV files.' },
-            ),
-          ),
-        ),
-      }),
+      query: Type.Object({ format: oneOf(['xlsx', 'csv'], 'A workbook, the default, or CSV files.') }),
     },
     schemas: {},
     responses: {

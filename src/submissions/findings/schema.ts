@@ -19,22 +19,8 @@ export const ValidationEntry = Type.Object(
     localId: text('Identifier of the record concerned.'),
     errorCode: text('Code of the validation finding.'),
     errorDescription: text('Description of the finding.'),
-    errorType: Type.Optional(
-      Type.Unsafe<(typeof ERROR_TYPES)[number]>(
-        Type.Union(
-          ERROR_TYPES.map((name) => Type.Literal(name)),
-          { description: 'How severe the finding is.' },
-        ),
-      ),
-    ),
-    fileType: Type.Optional(
-      Type.Unsafe<(typeof FILE_TYPES)[number]>(
-        Type.Union(
-          FILE_TYPES.map((name) => Type.Literal(name)),
-          { description: 'The submitted file that holds the record.' },
-        ),
-      ),
-    ),
+    errorType: oneOf(ERROR_TYPES, 'How severe the finding is.'),
+    fileType: oneOf(FILE_TYPES, 'The submitted file that holds the record.'),
     courseCode: text('Course code of the record.'),
     studentId: text('Student identifier of the record.'),
     recordText: text('Text of the record concerned.'),

@@ -1,6 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
+import { oneOf } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -20,12 +21,9 @@ const NewReturn = Type.Object(
     version: Type.Optional(
       Type.String({ description: 'The version of the definition that the service must have.' }),
     ),
-    type: Type.Optional(
-      Type.Unsafe<(typeof SUBMISSION_TYPES)[number]>({
-        type: 'string',
-        enum: [...SUBMISSION_TYPES],
-        description: 'Full (default): all required files must be present. Indicative: some may be missing.',
-      }),
+    type: oneOf(
+      SUBMISSION_TYPES,
+      'Full (default): all required files must be present. Indicative: some may be missing.',
     ),
     opens: Type.String({ description: date('When it opens.') }),
     due: Type.Optional(Type.String({ description: date('When it is due; by default when it closes.') })),
