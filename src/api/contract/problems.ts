@@ -1,5 +1,5 @@
 import { Type } from '../../foundation/schema/type.ts'
-import { text } from './fields.ts'
+import { strings, text, time } from './fields.ts'
 
 /** The detail of every 401 without a valid credential. */
 export const NO_CREDENTIAL =
@@ -240,9 +240,7 @@ export const ResultsProblemBody = Type.Object(
 export const SimilarCodesProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
-    similarCodes: Type.Optional(
-      Type.Array(Type.String(), { description: 'Codes that resemble the given one.' }),
-    ),
+    similarCodes: strings('Codes that resemble the given one.'),
   },
   { description: 'A code that does not exist, and codes that resemble it.' },
 )
@@ -251,10 +249,8 @@ export const SimilarCodesProblemBody = Type.Object(
 export const RemovedOccupationProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
-    removedDate: Type.Optional(
-      Type.String({ description: 'When the occupation was removed.', format: 'date-time' }),
-    ),
-    replacedBy: Type.Optional(Type.Array(Type.String(), { description: 'The codes that succeed it.' })),
+    removedDate: time('When the occupation was removed.'),
+    replacedBy: strings('The codes that succeed it.'),
   },
   { description: 'An occupation that was removed, and its successors.' },
 )

@@ -2,6 +2,7 @@ import { actorOf } from '../../api/access/actor.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
+import { int32From1 } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
@@ -35,14 +36,7 @@ export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): O
     request: {
       path: TOKEN_PATH,
       query: Type.Object({
-        number: Type.Optional(
-          Type.Integer({
-            description: 'The number of the receipt; defaults to the last one.',
-            minimum: 1,
-            maximum: 2 ** 31 - 1,
-            format: 'int32',
-          }),
-        ),
+        number: Type.Optional(int32From1('The number of the receipt; defaults to the last one.')),
       }),
     },
     schemas: { Actor, Explanation, Receipt },

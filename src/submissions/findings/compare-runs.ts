@@ -1,6 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, oneOf, pageNumbers, text } from '../../api/contract/fields.ts'
+import { count, flag, int32From1, oneOf, pageNumbers, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
@@ -46,11 +46,8 @@ const ResultsChanges = Type.Object(
       Type.Array(ChangedEntry, { description: 'New findings, then fixed, then open ones.' }),
     ),
     totalCount: count('Findings that match.'),
-    partial: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.',
-      }),
+    partial: flag(
+      'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.',
     ),
   },
   { description: 'How the findings of two runs differ.' },
@@ -79,9 +76,6 @@ interface ChangesQuery {
 /** Memory for cached comparisons, in bytes. */
 const KEPT = 16 * 2 ** 20
 
-const runNumber = (description: string) =>
-  Type.Integer({ description, minimum: 1, maximum: 2 ** 31 - 1, format: 'int32' })
-
 export function getChanges({ servers, sealer, limits }: ResultsOptions): Operation {
   const kept = new PageCache<Weighed>(KEPT)
   return operation({
@@ -100,8 +94,8 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
         submissionToken: Type.String({ description: 'The token of the submission.' }),
       }),
       query: Type.Object({
-        from: runNumber('The `runId` of the earlier run.'),
-        to: Type.Optional(runNumber('The `runId` of the later run; the current one where absent.')),
+        from: int32From1('The `runId` of the earlier run.'),
+        to: Type.Optional(int32From1('The `runId` of the later run; the current one where absent.')),
         status: oneOf(STATUSES, 'Only findings with this status.'),
         ...pageNumbers('Findings', limits),
       }),

@@ -1,6 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { count, text } from '../../api/contract/fields.ts'
+import { count, flag, text } from '../../api/contract/fields.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
@@ -19,11 +19,7 @@ const ResultsSummary = Type.Object(
     errorCount: count('Errors in all.'),
     warningCount: count('Warnings in all.'),
     totalCount: count('Entries that are stored.'),
-    partial: Type.Optional(
-      Type.Boolean({
-        description: 'Whether not all findings are stored: `stored` of a code says how many are.',
-      }),
-    ),
+    partial: flag('Whether not all findings are stored: `stored` of a code says how many are.'),
     definition: Type.Optional(
       Type.Object({
         name: text('Name of the definition.'),

@@ -1,11 +1,11 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count } from '../../api/contract/fields.ts'
+import { count, int32From1, listOf } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { readColumns } from './columns.ts'
 import { compareRuns } from './compare.ts'
 import { type Filters, type RunReference, type Selection, selectCause, selectEntries } from './filters.ts'
@@ -22,11 +22,7 @@ const FindingsPage = Type.Object(
     runId: count('The current run; absent before the first.'),
     page: count('Page number of this page, from 1.'),
     pageSize: count('Page size of this page.'),
-    results: Type.Optional(
-      Type.Array(Type.Ref('Finding#') as TSchema, {
-        description: 'The findings, in the order of the files and their records.',
-      }),
-    ),
+    results: listOf('Finding', 'The findings, in the order of the files and their records.'),
     totalCount: count('All stored findings that match.'),
     columns: Type.Optional(
       Type.Array(
@@ -88,12 +84,7 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
           Type.String({ description: 'Only findings of the cause with this key.', maxLength: 2000 }),
         ),
         newSince: Type.Optional(
-          Type.Integer({
-            description: 'The `runId` of an earlier run: only findings that it did not have.',
-            minimum: 1,
-            maximum: 2 ** 31 - 1,
-            format: 'int32',
-          }),
+          int32From1('The `runId` of an earlier run: only findings that it did not have.'),
         ),
       }),
     },

@@ -1,4 +1,4 @@
-import { int32Count, oneOf, withDefault } from '../../api/contract/fields.ts'
+import { int32Count, listOf, oneOf, upTo, withDefault } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
@@ -55,10 +55,9 @@ export const ValidationResultsPage = Type.Object(
   {
     page: int32Count('Page number of this page, from 1.'),
     pageSize: int32Count('Page size of this page.'),
-    results: Type.Optional(
-      Type.Array(Type.Unsafe<ValidationEntry>(Type.Ref('ValidationEntry#')), {
-        description: 'Validation entries, in the order they were published.',
-      }),
+    results: listOf<ValidationEntry>(
+      'ValidationEntry',
+      'Validation entries, in the order they were published.',
     ),
     totalCount: int32Count('Total number of entries of the submission.'),
   },
@@ -74,20 +73,14 @@ export function resultsQuery(limits: { default: number; max: number }) {
       Type.Integer({
         description: 'Page number, from 1. A page past the last one is refused; page 1 always exists.',
         minimum: 1,
-
         format: 'int32',
       }),
       1,
     ),
-    pageSize: withDefault(
-      Type.Integer({
-        description: `Entries per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
-        minimum: 1,
-        maximum: limits.max,
-
-        format: 'int32',
-      }),
+    pageSize: upTo(
+      limits.max,
       limits.default,
+      `Entries per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
     ),
     'Filter.ErrorType': oneOf(ERROR_TYPES, 'Only entries of this type.'),
     'Filter.FileType': oneOf(FILE_TYPES, 'Only entries of this file.'),
