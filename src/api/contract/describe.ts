@@ -112,6 +112,13 @@ export const COMMON_PROBLEMS = {
   'too-many-requests': 'The rate limit is exceeded.',
 } as const
 
+/** The meaning of the problems that every JSON body can have. */
+export const JSON_BODY_PROBLEMS = {
+  'malformed-body': 'The body is not one JSON object.',
+  'content-too-large': 'The body is too large.',
+  'unsupported-media-type': 'The body is not JSON.',
+} as const
+
 /** The meaning of 401 where the data belongs to an organisation. */
 export const NOT_COVERED =
   'There is no valid credential. Or it lacks the scope, does not cover the EID, or the organisation has no submission with this token; the detail says which.'

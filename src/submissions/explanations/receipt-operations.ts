@@ -1,7 +1,7 @@
 import { actorOf } from '../../api/access/actor.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { int32From1 } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -93,9 +93,7 @@ export function reopenSubmission({ database, definitions, maxBatchRecords }: Sub
       ...SUBMISSION_PROBLEMS,
       unauthorized: 'There is no valid credential, or it lacks the scope operate.',
       'invalid-body': 'A member is invalid.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
       'not-found': 'No submission has this token.',
       conflict: 'The submission is not submitted, or the organisation has another open one for the return.',
       gone: REFUSALS.gone,

@@ -1,6 +1,6 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
+import { COMMON_PROBLEMS, describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { oneOf, strings, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
@@ -58,9 +58,7 @@ export function putReturn({ database, definitions, timeZone, access }: Submissio
       ...COMMON_PROBLEMS,
       unauthorized: 'There is no valid credential, or it lacks the scope operate.',
       'invalid-body': 'The return has mistakes; the detail names them.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
     },
   }).handle(async ({ path: { returnId }, body, principal, refuse }) => {
     const read = tryToRead({ ...body, id: returnId })
