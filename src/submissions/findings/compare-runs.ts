@@ -8,6 +8,7 @@ import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { readAtStandby } from '../../foundation/database/servers.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { type Comparison, compareRuns } from './compare.ts'
 import type { Selection } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
@@ -90,9 +91,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
     access: forFindings(servers),
     limit: 'validation-results',
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: Type.Object({
         from: int32From1('The `runId` of the earlier run.'),
         to: Type.Optional(int32From1('The `runId` of the later run; the current one where absent.')),

@@ -3,6 +3,7 @@ import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
 import { count, listOf, text } from '../../api/contract/fields.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { Cause } from './cause.ts'
 import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
@@ -60,11 +61,7 @@ export function getCauses({ servers, sealer }: ResultsOptions): Operation {
     path: '/submissions/{submissionToken}/validation-results/causes',
     access: forFindings(servers),
     limit: 'validation-results',
-    request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
-    },
+    request: { path: TOKEN_PATH },
     schemas: { Cause, ResultsCauses },
     responses: {
       200: describePage(ResultsCauses, 'The causes.', EXAMPLE, REVISION_HEADER),

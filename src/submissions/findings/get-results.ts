@@ -9,7 +9,7 @@ import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts
 import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtPrimary, readAtStandby, type Servers } from '../../foundation/database/servers.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
 import { type Filters, type Selection, selectEntries } from './filters.ts'
@@ -60,9 +60,7 @@ export function getValidationResults({
     limit: 'validation-results',
     accepts: ['application/json', CSV, NDJSON],
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: resultsQuery(limits),
     },
     schemas: { ResultsProblem: ResultsProblemBody, ValidationEntry, ValidationResultsPage },

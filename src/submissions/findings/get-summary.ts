@@ -5,6 +5,7 @@ import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
@@ -103,11 +104,7 @@ export function getSummary({ servers, sealer }: ResultsOptions): Operation {
     path: '/submissions/{submissionToken}/validation-results/summary',
     access: forFindings(servers),
     limit: 'validation-results',
-    request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
-    },
+    request: { path: TOKEN_PATH },
     schemas: { ValidationEntry, ResultsSummary },
     responses: {
       200: describePage(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER),

@@ -6,6 +6,7 @@ import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { readColumns } from './columns.ts'
 import { compareRuns } from './compare.ts'
 import { type Filters, type RunReference, type Selection, selectCause, selectEntries } from './filters.ts'
@@ -75,9 +76,7 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
     access: forFindings(servers),
     limit: 'validation-results',
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: Type.Object({
         ...resultsQuery(limits).properties,
         'Filter.Cause': Type.Optional(

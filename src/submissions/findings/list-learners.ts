@@ -7,6 +7,7 @@ import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { Selection } from './filters.ts'
 import { findingsPath, linkNextPage } from './next-page.ts'
 import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
@@ -52,9 +53,7 @@ export function listLearners({ servers, sealer, limits }: ResultsOptions): Opera
     access: forFindings(servers),
     limit: 'validation-results',
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: Type.Object(pageNumbers('Students', limits)),
     },
     schemas: { LearnersPage },
