@@ -160,13 +160,10 @@ export const NewSubmission = Type.Object(
       minLength: 1,
       maxLength: 64,
     }),
-    definition: Type.Optional(
-      Type.String({
-        description: 'The definition to check against; defaults to the first one of the service.',
-        minLength: 1,
-        maxLength: 64,
-      }),
-    ),
+    definition: text('The definition to check against; defaults to the first one of the service.', {
+      minLength: 1,
+      maxLength: 64,
+    }),
     type: oneOf(SUBMISSION_TYPES, 'Defaults to `Full`.'),
   },
   { description: 'A submission to create.' },

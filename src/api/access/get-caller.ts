@@ -47,9 +47,7 @@ export function getCaller(access: Access): Operation {
     access: WITH_CREDENTIAL,
     limit: 'submissions',
     request: {
-      header: Type.Object({
-        EID: Type.Optional(Type.String({ description: 'The organisation whose limits are shown.' })),
-      }),
+      header: Type.Object({ EID: text('The organisation whose limits are shown.') }),
     },
     schemas: { Caller },
     responses: {

@@ -1,7 +1,14 @@
 import { type Static, type TOptional, type TSchema, Type } from '../../foundation/schema/type.ts'
 
+interface TextLimits {
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+}
+
 /** Optional fields of requests and responses, for the schemas of operations. */
-export const text = (description: string) => Type.Optional(Type.String({ description }))
+export const text = (description: string, limits: TextLimits = {}) =>
+  Type.Optional(Type.String({ description, ...limits }))
 export const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
 export const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 export const strings = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))

@@ -57,18 +57,12 @@ export const ReviewedCodingPage = Type.Object(
 export const decisionsBody = Type.Object({
   items: Type.Array(
     Type.Object({
-      title: Type.String({
-        description: 'The job title, in one line.',
-        ...TITLE_RULE,
+      title: Type.String({ description: 'The job title, in one line.', ...TITLE_RULE }),
+      occupationCode: text('The code of the occupation that it means; absent if the reviewer knows none.', {
+        minLength: 1,
+        maxLength: MAX_CODE_LENGTH,
+        pattern: NOT_BLANK,
       }),
-      occupationCode: Type.Optional(
-        Type.String({
-          description: 'The code of the occupation that it means; absent if the reviewer knows none.',
-          minLength: 1,
-          maxLength: MAX_CODE_LENGTH,
-          pattern: NOT_BLANK,
-        }),
-      ),
       language: language('The language of the title: `en`, if absent, or `mi`.'),
     }),
     { description: 'The decisions.', minItems: 1, maxItems: MAX_DECISIONS },
@@ -77,9 +71,7 @@ export const decisionsBody = Type.Object({
 
 export const listQuery = Type.Object({
   Limit: upTo(300, 100, 'Number of titles per page, from 1 to 300.'),
-  Cursor: Type.Optional(
-    Type.String({ description: 'The `nextCursor` of the page before.', maxLength: 3 * MAX_TITLE_LENGTH }),
-  ),
+  Cursor: text('The `nextCursor` of the page before.', { maxLength: 3 * MAX_TITLE_LENGTH }),
   'Filter.State': oneOf(STATES, 'Only titles in this state.'),
 })
 

@@ -43,12 +43,9 @@ const MAX_TOKEN_LENGTH = 1024
 /** The query parameters of the change feed. */
 export function changesQuery(limits: { max: number }) {
   return Type.Object({
-    Since: Type.Optional(
-      Type.String({
-        description:
-          'The `delta` of an earlier response or the Delta-Token of a snapshot; or the `next` of the page before. `latest` returns only the token of the current state. Without it, every record is returned as created.',
-        maxLength: MAX_TOKEN_LENGTH,
-      }),
+    Since: text(
+      'The `delta` of an earlier response or the Delta-Token of a snapshot; or the `next` of the page before. `latest` returns only the token of the current state. Without it, every record is returned as created.',
+      { maxLength: MAX_TOKEN_LENGTH },
     ),
     Limit: upTo(
       limits.max,

@@ -10,8 +10,7 @@ const MAX_TITLE_LENGTH = 300
 const MAX_TASK_LENGTH = 1000
 const MAX_TASKS = 50
 
-const code = (description: string) =>
-  Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH }))
+const code = (description: string) => text(description, { minLength: 1, maxLength: MAX_CODE_LENGTH })
 const probability = (description: string) =>
   Type.Optional(Type.Number({ description, minimum: 0, maximum: 1 }))
 const highlightsIn = (field: string) =>
@@ -116,12 +115,9 @@ export const Codings = Type.Object(
   { description: 'Occupation codes of job titles.' },
 )
 
-const q = Type.Optional(
-  Type.String({
-    description:
-      'The words to search for. Macrons, umlauts, upper case and spelling mistakes do not matter. Without words, nothing is found.',
-    maxLength: MAX_QUERY_LENGTH,
-  }),
+const q = text(
+  'The words to search for. Macrons, umlauts, upper case and spelling mistakes do not matter. Without words, nothing is found.',
+  { maxLength: MAX_QUERY_LENGTH },
 )
 const Lang = language('Only names in this language: `en` or `mi`. Both where absent.')
 
@@ -143,13 +139,10 @@ export const suggestionsQuery = Type.Object({ q, Lang, Limit: upTo(20, 10, 'Numb
 export const codingsBody = Type.Object({
   items: Type.Array(
     Type.Object({
-      id: Type.Optional(Type.String({ description: 'Repeated in the response.', maxLength: 100 })),
-      title: Type.Optional(
-        Type.String({
-          description: 'The job title. An item whose title is blank gets an `error` instead of a code.',
-          maxLength: MAX_TITLE_LENGTH,
-        }),
-      ),
+      id: text('Repeated in the response.', { maxLength: 100 }),
+      title: text('The job title. An item whose title is blank gets an `error` instead of a code.', {
+        maxLength: MAX_TITLE_LENGTH,
+      }),
       tasks: Type.Optional(
         Type.Array(Type.String({ maxLength: MAX_TASK_LENGTH }), {
           description: 'Tasks of the job.',

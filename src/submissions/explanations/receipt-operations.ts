@@ -2,7 +2,7 @@ import { actorOf } from '../../api/access/actor.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
-import { int32From1 } from '../../api/contract/fields.ts'
+import { int32From1, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
@@ -60,12 +60,9 @@ const Reopening = Type.Object(
       minLength: 1,
       maxLength: 500,
     }),
-    until: Type.Optional(
-      Type.String({
-        description:
-          'Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from now.',
-        maxLength: 40,
-      }),
+    until: text(
+      'Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from now.',
+      { maxLength: 40 },
     ),
   },
   { description: 'Why a submission is opened again.' },

@@ -58,9 +58,7 @@ export const ExplanationList = Type.Object(
 export const NewExplanation = Type.Object(
   {
     reason: choice(EXPLANATION_REASONS, REASONS),
-    text: Type.Optional(
-      Type.String({ description: 'The reason in words; required for Other.', minLength: 1, maxLength: 2000 }),
-    ),
+    text: text('The reason in words; required for Other.', { minLength: 1, maxLength: 2000 }),
   },
   { description: 'Why warnings are right.' },
 )

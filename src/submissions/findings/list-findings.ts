@@ -1,6 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, int32From1, listOf } from '../../api/contract/fields.ts'
+import { count, int32From1, listOf, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
@@ -79,9 +79,7 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
       path: TOKEN_PATH,
       query: Type.Object({
         ...resultsQuery(limits).properties,
-        'Filter.Cause': Type.Optional(
-          Type.String({ description: 'Only findings of the cause with this key.', maxLength: 2000 }),
-        ),
+        'Filter.Cause': text('Only findings of the cause with this key.', { maxLength: 2000 }),
         newSince: Type.Optional(
           int32From1('The `runId` of an earlier run: only findings that it did not have.'),
         ),

@@ -108,9 +108,7 @@ const EXAMPLE_RULE = {
 }
 
 const QUERY = Type.Object({
-  definition: Type.Optional(
-    Type.String({ description: 'The definition; defaults to the first one of the service.', maxLength: 64 }),
-  ),
+  definition: text('The definition; defaults to the first one of the service.', { maxLength: 64 }),
 })
 
 const PROBLEMS = {
