@@ -251,6 +251,15 @@ test('a short query does not make a long answer', async () => {
   expect((await refuse(service, `Limit=${'9'.repeat(7000)}`)).length).toBeLessThan(200)
 })
 
+test('faults of the path count among the 20 that are listed', async () => {
+  const service = await Service.start()
+
+  const names = Array.from({ length: 30 }, (_, index) => `x${index}`)
+  const detail = readRefusal(await ask(service, `/v1/occupation-revisions/first?${names.join('&')}`))
+  expect(detail).toMatch(/^revision must .* x18 is .* Only the first 20 faults are listed\.$/)
+  expect(detail).not.toContain('x19 is')
+})
+
 test('names match without regard to case, in any order, with empty pairs between them', async () => {
   const service = await Service.start()
   await service.import(['A', 'B', 'C'].map((occupationCode) => ({ occupationCode })))
