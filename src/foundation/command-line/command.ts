@@ -48,7 +48,7 @@ export async function report(flags: { json?: true }, summary: object, text: stri
 export function waitingNotice(): () => void {
   let said = false
   return () => {
-    if (!said) say('Waiting for another import or publish to finish…')
+    if (!said) say('Waiting for another change to finish…')
     said = true
   }
 }
