@@ -60,8 +60,6 @@ function hasLargeRest({ raw: { complete, headers } }: FastifyRequest): boolean {
 
 /** The problems for statuses, other than 400, with which Fastify and its plugins reject requests. */
 const SLUGS: Record<number, ProblemSlug> = {
-  // A path outside the folder of the reference page.
-  403: 'not-found',
   404: 'not-found',
   408: 'request-timeout',
   413: 'content-too-large',
