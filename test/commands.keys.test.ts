@@ -85,7 +85,7 @@ describe('keys create', () => {
     [
       'an invalid date',
       ['keys', 'create', '--client', 'a', '--expires', 'soon'],
-      'It must be a date such as',
+      'It must be a date such as 2027-06-30, a date-time, or never.',
     ],
     [
       'an unknown scope',
