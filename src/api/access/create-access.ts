@@ -15,7 +15,6 @@ import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf
 import { createBearerVerifier } from './verify.ts'
 
 export interface AccessSettings extends RateLimitSettings {
-  readonly OCCUPATIONS_ACCESS: 'key' | 'public'
   readonly JWT_ISSUER?: string | undefined
   readonly JWT_AUDIENCE?: string | undefined
   readonly JWT_JWKS_URL?: string | undefined
@@ -65,7 +64,6 @@ export async function createAccess(
     consume,
     limits: describeLimits(rateLimitsOf(settings)),
     isSuspended: watch.isSuspended,
-    publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
   }
   return {
     access,

@@ -136,7 +136,6 @@ const KINDS: readonly {
     keywords: ['properties', 'required', 'additionalProperties'],
     compile: compileObject,
   },
-  { matches: ({ type }) => type === 'object', keywords: [], compile: () => ({ json: readAnyObject }) },
   {
     matches: ({ type }) => type === 'array',
     keywords: ['items', 'minItems', 'maxItems', 'uniqueItems'],
@@ -245,12 +244,6 @@ function compileObject({ properties, required = [], additionalProperties = false
   }
   return { json }
 }
-
-/** An object whose fields are checked elsewhere. */
-const readAnyObject: ReadJson = (value, context) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? value
-    : context.fault(`must be an object, not ${context.describe(value)}`)
 
 interface ArraySchema {
   readonly items: Schema
