@@ -180,6 +180,16 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * A 503: the caller may send the request again.
+ *
+ * @param seconds after which it may succeed
+ * @param cause a failure that is logged; absent where a request is refused because of overload or a stop
+ */
+export function unavailable(detail: string, seconds = 1, cause?: unknown): Problem {
+  return new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) }, cause })
+}
+
 /** The media type of every error's body (RFC 9457, section 6.1). */
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
