@@ -14,7 +14,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import pg from 'pg'
-import { createKey, revokeKey } from '../src/api/access/keys.ts'
+import { revokeKeys } from '../src/api/access/key-changes.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
@@ -116,7 +117,7 @@ async function fill(database: Database) {
   const withoutScope = await list(KEYS, async () => (await make({ scopes: ['occupations:read'] })).key)
   const revoked = await list(KEYS, async () => {
     const { id, key } = await make()
-    await revokeKey(database, id)
+    await revokeKeys(database, [id])
     return key
   })
   return { own, foreign, valid, expired, revoked, withoutScope }

@@ -1,6 +1,7 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { createKey, revokeKey } from '../src/api/access/keys.ts'
+import { revokeKeys } from '../src/api/access/key-changes.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
@@ -88,7 +89,7 @@ describe('a session', () => {
     const { key, id } = await service.createKey({ client: 'another' })
     const cookie = await signIn(key)
     expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(200)
-    await revokeKey(service.database, id)
+    await revokeKeys(service.database, [id])
     expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(401)
   })
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { revokeKey } from '../src/api/access/keys.ts'
+import { revokeKeys } from '../src/api/access/key-changes.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
@@ -241,7 +241,7 @@ test('a return for all expects those whose keys may submit, or who have started,
   expect((await ended.ask('DELETE', `/submissions/${cancelled}`)).status).toBe(200)
   const sent = await suspended.create()
   await suspended.put(sent, 'courses', COURSES)
-  for (const { id } of [revoked, ended]) await revokeKey(service.database, id)
+  await revokeKeys(service.database, [revoked.id, ended.id])
   await service.database.write('keys', async (writer) => {
     await writer.run('update api_key set expires = $2 where id = $1', [expired.id, Date.now() - 1])
   })

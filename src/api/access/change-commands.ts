@@ -16,7 +16,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { showDay } from '../../foundation/text/zoned-time.ts'
 import { renameKey, revokeKeys, rotateKey } from './key-changes.ts'
 import { inTwelveMonths, readClientName, readExpiry, readKeyId, reportChange } from './key-options.ts'
-import { listKeys, revokeKey } from './keys.ts'
+import { listKeys } from './keys.ts'
 
 const DAY = 86_400_000
 
@@ -35,7 +35,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           fail({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
         if (flags.fromAudit !== undefined) return await revokeFromAudit(withDatabase, flags.fromAudit, flags)
         const id = readKeyId(given ?? '')
-        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()), {
+        const [key] = await withDatabase((database) => revokeKeys(database, [id], waitingNotice()), {
           existing: true,
         })
         if (key === undefined) refuseUnknown()
@@ -137,19 +137,14 @@ function readDays(text: string): number {
 /** Revokes the keys again that a restored backup has revived. */
 async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: RevokeFlags): Promise<void> {
   const named = await readRevoked(file)
-  const ids = await withDatabase(
-    async (database) => {
-      if (flags.dryRun) {
-        const keys = await listKeys(database)
-        return keys.filter(({ id, revoked }) => revoked === null && named.has(id)).map(({ id }) => id)
-      }
-      const keys = await revokeKeys(database, [...named], waitingNotice())
-      for (const { id, client, expires } of keys)
-        reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
-      return keys.map(({ id }) => id)
-    },
+  const keys = await withDatabase(
+    (database) => (flags.dryRun ? listKeys(database) : revokeKeys(database, [...named], waitingNotice())),
     { existing: true },
   )
+  const valid = keys.filter(({ id, revoked }) => revoked === null && named.has(id))
+  for (const { id, client, expires } of flags.dryRun ? [] : valid)
+    reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+  const ids = valid.map(({ id }) => id)
   if (flags.json)
     return writeOut(`${JSON.stringify({ named: named.size, [flags.dryRun ? 'valid' : 'revoked']: ids })}\n`)
   for (const id of ids) await writeOut(`${id}\n`)
