@@ -387,7 +387,7 @@ describe('backup --keep', () => {
 
   test('refuses an invalid number', async () => {
     const { code, stderr } = await new Installation().run(['backup', '--keep', '0', 'x'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999999, not "0"')])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999,999.')])
   })
 })
 

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
+import { readWhole } from '../foundation/command-line/option-values.ts'
 import { openDatabase } from '../foundation/database/open.ts'
 import { createSealer } from '../foundation/database/seal-keys.ts'
 import { fail } from '../foundation/faults/user-error.ts'
@@ -25,7 +26,7 @@ export function addBackupCommands(
     .option(
       '--keep <count>',
       'write into the folder <file> instead, name the backup after the time, and keep the newest <count>',
-      readKeep,
+      readWhole(1, 999_999),
     )
     .option(
       '--made-by <program>',
@@ -103,9 +104,4 @@ async function record(url: string, program: string, flags: BackupFlags): Promise
 function readProgram(text: string): string {
   if (/^[\w.-]{1,32}$/.test(text)) return text
   throw new InvalidArgumentError('It must be a name of 1 to 32 letters, digits, dots and hyphens.')
-}
-
-function readKeep(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError(`It must be a whole number from 1 to 999999, not "${text}".`)
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import {
   action,
   jsonOption,
@@ -8,6 +8,7 @@ import {
   type WithDatabase,
   waitingNotice,
 } from '../../foundation/command-line/command.ts'
+import { readWhole } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { describeReadError } from '../../foundation/faults/read-error.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
@@ -53,7 +54,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
     .command('rotate')
     .description('create a key that replaces another; both work until the older one expires')
     .argument('<id>', 'id of the older key, such as mahi_0123456789ab')
-    .option('--overlap <days>', 'days until the older key expires', readDays, 7)
+    .option('--overlap <days>', 'days until the older key expires', readWhole(0, 999), 7)
     .option(
       '--expires <when>',
       'expiry of the new key: a date, a date-time or never (default: in 12 months)',
@@ -127,11 +128,6 @@ interface RotateFlags {
 
 function refuseUnknown(): never {
   fail({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
-}
-
-function readDays(text: string): number {
-  if (/^\d{1,3}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number of days from 0 to 999.')
 }
 
 /** Revokes the keys again that a restored backup has revived. */

@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { reportChange } from '../../api/access/key-options.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { readTime } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
-import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { renderOrganisation, renderUsage } from './contract.ts'
 import { listOrganisations, readRequests, resume, suspend } from './organisations.ts'
 
@@ -132,11 +133,4 @@ function readReason(text: string): string {
   const reason = text.normalize('NFC').trim()
   if (reason.length <= 200 && !/\p{Cc}/u.test(reason)) return reason
   throw new InvalidArgumentError('It must be one line of at most 200 characters.')
-}
-
-function readTime(text: string): number {
-  const timestamp = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-  if (timestamp === undefined)
-    throw new InvalidArgumentError('It must be a date such as 2027-06-30, or a date-time.')
-  return timestamp.milliseconds
 }

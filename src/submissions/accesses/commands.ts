@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { readTime, readWhole } from '../../foundation/command-line/option-values.ts'
 import { writeOut } from '../../foundation/command-line/terminal.ts'
-import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { type AccessRow, pruneAccesses, readAccesses } from './access-log.ts'
 
 const DAY = 86_400_000
@@ -37,7 +38,7 @@ export function addAuditCommands(program: Command, withDatabase: WithDatabase): 
   audit
     .command('prune')
     .description('delete old accesses; only the owner of the tables may')
-    .requiredOption('--older-than <days>', 'days that are kept', readDays)
+    .requiredOption('--older-than <days>', 'days that are kept', readWhole(1, 36_500))
     .addOption(jsonOption)
     .action(
       action(async ({ olderThan, ...flags }: { olderThan: number; json?: true }) => {
@@ -61,18 +62,4 @@ function describe(row: AccessRow): object {
     access: change === 1 ? 'change' : 'read',
     ...(submission !== null && { submission }),
   }
-}
-
-function readTime(text: string): number {
-  const timestamp = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-  if (timestamp === undefined)
-    throw new InvalidArgumentError('It must be a date such as 2027-06-30, or a date-time.')
-  return timestamp.milliseconds
-}
-
-function readDays(text: string): number {
-  const days = Number(text)
-  if (!/^\d+$/.test(text) || days < 1 || days > 36_500)
-    throw new InvalidArgumentError('It must be a whole number of days from 1 to 36500.')
-  return days
 }
