@@ -253,7 +253,7 @@ test('a fetch of findings replaces a file as a whole, and a failed one writes no
   expect(await fetch('no-such-token')).toMatchObject({ code: 1, stdout: '' })
   expect(await fetch('..')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('".." is not a valid submission token'),
+    stderr: expect.stringContaining('".." is not a valid token, code or name'),
   })
 })
 

@@ -78,7 +78,7 @@ export interface OccupationChangeFeed {
 export function createOccupationChanges(send: SendRequest, stream: StreamRequest): OccupationChangeFeed {
   async function changes({ since, limit }: ChangesQuery = {}, options?: CallOptions) {
     const query = { Since: since, Limit: limit }
-    const { body, etag } = await send<OccupationChanges>('/v1/occupations/changes', query, options)
+    const { body, etag } = await send<OccupationChanges>(['occupations', 'changes'], query, options)
     assertChanges(body, etag)
     return body
   }
@@ -110,7 +110,7 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
   }
 
   async function snapshot(options?: CallOptions): Promise<OccupationSnapshot> {
-    const { headers, body } = await stream('/v1/occupations/snapshot', options, {
+    const { headers, body } = await stream(['occupations', 'snapshot'], {}, options, {
       accept: 'application/x-ndjson',
     })
     const type = headers.get('content-type')?.split(';', 1)[0]
@@ -181,11 +181,11 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
   }
 
   async function revisions({ limit }: { limit?: number } = {}, options?: CallOptions) {
-    return (await send<OccupationRevisions>('/v1/occupation-revisions', { Limit: limit }, options)).body
+    return (await send<OccupationRevisions>(['occupation-revisions'], { Limit: limit }, options)).body
   }
 
   async function revision(number: number, { since }: { since?: number } = {}, options?: CallOptions) {
-    const path = `/v1/occupation-revisions/${number}`
+    const path = ['occupation-revisions', number]
     return (await send<OccupationDifferences>(path, { Since: since }, options)).body
   }
 

@@ -1,6 +1,6 @@
 import { MahiError } from './errors.ts'
 import { readCount, readLines } from './lines.ts'
-import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
+import type { CallOptions, Path, SendRequest, StreamRequest } from './request.ts'
 import type { ValidationEntry, ValidationResultsPage } from './types.ts'
 
 /** Which page of the validation results to get. */
@@ -159,7 +159,8 @@ export function createValidationResults(
   }
 
   async function exportAll(token: string, options?: CallOptions) {
-    const { headers, body } = await stream(pathOf(token), options, { ...own, accept: `${NDJSON}, */*;q=0.1` })
+    const accept = `${NDJSON}, */*;q=0.1`
+    const { headers, body } = await stream(pathOf(token), {}, options, { ...own, accept })
     const totalCount = readCount(headers.get('total-count'))
     if (headers.get('content-type')?.split(';', 1)[0] === NDJSON && totalCount !== undefined)
       return readFindings(body, totalCount)
@@ -172,12 +173,8 @@ export function createValidationResults(
 
 const NDJSON = 'application/x-ndjson'
 
-function pathOf(token: string): string {
-  // As a part of a path these mean another one.
-  if (['', '.', '..'].includes(token)) {
-    throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a valid submission token` })
-  }
-  return `/v1/submissions/${encodeURIComponent(token)}/validation-results`
+function pathOf(token: string): Path {
+  return ['submissions', token, 'validation-results']
 }
 
 async function* readFindings(body: ReadableStream<Uint8Array> | null, totalCount: number) {
