@@ -285,6 +285,29 @@ test('every filter works as the interface says', async () => {
   expect(data).toEqual([{ titleEnglish: 'Title of A' }])
 })
 
+test('a search sends every parameter by its name in the API', async () => {
+  const urls: string[] = []
+  const client = createClient({
+    baseUrl: 'http://service.example',
+    fetch: async (url) => {
+      urls.push(url)
+      return Response.json({})
+    },
+  })
+  await client.occupations.search({
+    q: 'a',
+    lang: 'mi',
+    majorGroupCode: '1',
+    minorGroupCode: '11',
+    groupRelation: 'Primary',
+    limit: 5,
+    page: 2,
+  })
+  expect(urls).toEqual([
+    'http://service.example/v1/occupations/search?q=a&Lang=mi&Filter.MajorGroupCode=1&Filter.MinorGroupCode=11&Filter.GroupRelation=Primary&Limit=5&Page=2',
+  ])
+})
+
 test('a record, all groups and one group can be read by code', async () => {
   const { client } = await startClient([record('A/ā')])
   expect(await client.occupations.get('A/ā')).toMatchObject({ titleEnglish: 'Title of A/ā' })

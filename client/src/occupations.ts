@@ -48,6 +48,8 @@ export interface SearchQuery {
   majorGroupCode?: string | undefined
   /** `Filter.MinorGroupCode`: only occupations of this minor group. */
   minorGroupCode?: string | undefined
+  /** `Filter.GroupRelation`: `Primary` counts only Primary relations to the groups. Default `Any`. */
+  groupRelation?: 'Primary' | 'Any' | undefined
   /** `Limit`: number of results per page. */
   limit?: number | undefined
   /** `Page`: number of the page, from 1. */
@@ -162,7 +164,7 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
   }
 
   async function search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage> {
-    const parameters = nameSearchParameters(query)
+    const parameters = nameParameters(query)
     const { body } = await send<OccupationSearchPage>(
       ['occupations', 'search'],
       parameters,
@@ -173,7 +175,7 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
   }
 
   async function suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions> {
-    const parameters = nameSearchParameters(query)
+    const parameters = nameParameters(query)
     const { body } = await send<OccupationSuggestions>(
       ['occupations', 'suggestions'],
       parameters,
@@ -206,26 +208,16 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
   }
 }
 
-const UNFILTERED = new Set(['limit', 'cursor', 'fields'])
+/** The parameters whose names do not begin with `Filter.`. */
+const UNFILTERED = new Set(['limit', 'cursor', 'fields', 'lang', 'page'])
 
 /** A name that does not exist is sent too: the service refuses it, where leaving it out would list everything. */
-function nameParameters(query: OccupationsQuery | ConfirmedCodingsQuery): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => {
-      const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
-      return [UNFILTERED.has(name) ? capitalised : `Filter.${capitalised}`, value]
-    }),
-  )
-}
-
-const SEARCH_FILTERS = ['majorGroupCode', 'minorGroupCode']
-
-function nameSearchParameters(query: SearchQuery | SuggestionsQuery): Record<string, unknown> {
+function nameParameters(query: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
       if (name === 'q') return [name, value]
       const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
-      return [SEARCH_FILTERS.includes(name) ? `Filter.${capitalised}` : capitalised, value]
+      return [UNFILTERED.has(name) ? capitalised : `Filter.${capitalised}`, value]
     }),
   )
 }
