@@ -58,6 +58,37 @@ for (const [name, call] of Object.entries(CALLS)) {
   })
 }
 
+const STREAMS: Record<
+  string,
+  (client: Client, token: string, options: CallOptions) => Promise<AsyncGenerator<unknown> | undefined>
+> = {
+  'the lines of a snapshot': async ({ occupations }, _, options) =>
+    (await occupations.snapshot(options)).lines(),
+  'the records of a snapshot': async ({ occupations }, _, options) =>
+    (await occupations.snapshot(options)).records(),
+  'an export of findings': ({ validationResults }, token, options) =>
+    validationResults.export(token, options),
+}
+
+test.for(Object.entries(STREAMS))(
+  'the signal ends %s with its reason, whatever has arrived',
+  async ([, open]) => {
+    const { client, front, token } = await startClient()
+    const controller = new AbortController()
+    const items = await open(client, token, { signal: controller.signal })
+    await items?.next()
+    controller.abort(reason)
+    await expect(items?.next()).rejects.toBe(reason)
+
+    const second = new AbortController()
+    front.meet('stall')
+    const stalled = await open(client, token, { signal: second.signal })
+    const reading = expect(Array.fromAsync(stalled ?? [])).rejects.toBe(reason)
+    second.abort(reason)
+    await reading
+  },
+)
+
 test('an abort while the token is being asked for ends the call', async () => {
   const { front } = await startClient()
   const controller = new AbortController()

@@ -12,11 +12,13 @@ export function readCount(text: string | null): number | undefined {
  * The lines of a streamed response, as many as it announces.
  *
  * @param what the response, for errors
+ * @param signal ends the reading with its reason
  */
 export async function* readLines(
   body: ReadableStream<Uint8Array> | null,
   totalCount: number,
   what: string,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<string, void, undefined> {
   const reader = body?.getReader()
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -32,11 +34,13 @@ export async function* readLines(
         throw new MahiError('unreadable', { title: `The last line of the ${what} is incomplete` })
       for (const line of lines) {
         if (++count > totalCount) break
+        signal?.throwIfAborted()
         yield line
       }
       if (count > totalCount) break
     }
   } catch (cause) {
+    signal?.throwIfAborted()
     if (cause instanceof MahiError) throw cause
     throw new MahiError('network', { title: `The ${what} was interrupted` }, cause)
   } finally {

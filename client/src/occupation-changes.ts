@@ -130,7 +130,7 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
       void body?.cancel().catch(() => undefined)
       throw new MahiError('unreadable', { title: 'The response is not a catalogue snapshot' })
     }
-    const lines = () => readLines(body, totalCount, 'snapshot')
+    const lines = () => readLines(body, totalCount, 'snapshot', options?.signal)
     return {
       revision,
       totalCount,

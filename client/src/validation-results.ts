@@ -163,7 +163,7 @@ export function createValidationResults(
     const { headers, body } = await stream(pathOf(token), {}, options, { ...own, accept })
     const totalCount = readCount(headers.get('total-count'))
     if (headers.get('content-type')?.split(';', 1)[0] === NDJSON && totalCount !== undefined)
-      return readFindings(body, totalCount)
+      return readFindings(body, totalCount, options?.signal)
     void body?.cancel().catch(() => undefined)
     return undefined
   }
@@ -177,8 +177,12 @@ function pathOf(token: string): Path {
   return ['submissions', token, 'validation-results']
 }
 
-async function* readFindings(body: ReadableStream<Uint8Array> | null, totalCount: number) {
-  for await (const line of readLines(body, totalCount, 'export')) yield parseFinding(line)
+async function* readFindings(
+  body: ReadableStream<Uint8Array> | null,
+  totalCount: number,
+  signal: AbortSignal | undefined,
+) {
+  for await (const line of readLines(body, totalCount, 'export', signal)) yield parseFinding(line)
 }
 
 function parseFinding(line: string): ValidationFinding {
