@@ -474,7 +474,7 @@ describe('a release that cannot be read is refused', () => {
     await writeRelease({ 'Job Zones.txt': undefined })
     await mkdir(join(folder, 'Job Zones.txt'))
     const file = join(folder, 'Job Zones.txt')
-    expect(await findFaults()).toEqual([{ file, message: 'is a folder. Give a file' }])
+    expect(await findFaults()).toEqual([{ file, message: 'is a folder. Name the files in it' }])
   })
 
   test('with the names of the missing columns and of those found', async () => {
@@ -625,7 +625,7 @@ describe('a wages file that cannot be read is refused', () => {
   test('where it does not exist', async () => {
     await writeRelease()
     const file = join(folder, 'no-wages.csv')
-    expect(await findFaults(file)).toEqual([{ file, message: 'The file does not exist' }])
+    expect(await findFaults(file)).toEqual([{ file, message: 'does not exist' }])
   })
 
   test('with the names of the missing columns and of those found', async () => {
@@ -674,6 +674,17 @@ describe('a wages file that cannot be read is refused', () => {
     const [fault] = await findFaults(file)
     expect(fault?.file).toBe(file)
     expect(fault?.message).toMatch(/^A quote that opens in this record, on line \d+, is not closed$/)
+  })
+
+  test('where it is empty', async () => {
+    await writeRelease()
+    const file = await writeWages([])
+    expect(await findFaults(file)).toEqual([
+      {
+        file,
+        message: expect.stringMatching(/^The file is empty\. The header row must start with "OCC_CODE", /),
+      },
+    ])
   })
 
   test('where none of its rows is an occupation or a group', async () => {

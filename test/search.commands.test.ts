@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { Installation } from './support/command.ts'
 
@@ -112,6 +113,20 @@ describe('mahi occupations code', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('jobs.csv:3: ')])
     expect(stderr).toContain('is not valid UTF-8')
     expect(() => mahi.read('coded.csv')).toThrow('ENOENT')
+  })
+
+  test('reads standard input and gzip, and explains a file that cannot be read', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    const titles = 'title\ntruck driver\n'
+    const { code, stdout } = await mahi.run(['occupations', 'code', '-'], { input: titles })
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\ntruck driver,B2,/)])
+    mahi.write('jobs.csv.gz', gzipSync(titles))
+    expect((await mahi.run(['occupations', 'code', 'jobs.csv.gz'])).stdout).toBe(stdout)
+    expect(await mahi.run(['occupations', 'code', 'none.csv'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('none.csv: does not exist\n'),
+    })
   })
 
   test('explains a file without titles', async () => {

@@ -1,7 +1,5 @@
-import { createReadStream } from 'node:fs'
 import { type Coding, codeTitle, type OccupationSearch } from '../../engines/finding/index.ts'
 import { readCells, trimName } from '../../engines/records/index.ts'
-import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import type { TitleChecks } from './titles.ts'
 
@@ -41,7 +39,7 @@ export async function* codeRows(
   checks: TitleChecks,
 ): AsyncGenerator<CodedRow> {
   let names: readonly string[] | undefined
-  for await (const { cells, line } of readCells(file, readBytes(file), { known: ['title', 'tasks'] })) {
+  for await (const { cells, line } of readCells(file, { known: ['title', 'tasks'] })) {
     if (names === undefined) {
       names = cells.map(trimName)
       if (!names.includes('title'))
@@ -58,13 +56,5 @@ export async function* codeRows(
     const title = (checked?.isRepaired ? checked.value.title : undefined) ?? given
     row[names.indexOf('title')] = title
     yield { row, names, title, coding: codeTitle(search, { title, tasks: cellOf('tasks') }) }
-  }
-}
-
-async function* readBytes(file: string): AsyncGenerator<Buffer> {
-  try {
-    yield* createReadStream(file) as AsyncIterable<Buffer>
-  } catch (error) {
-    throw explainReadError(error, file)
   }
 }
