@@ -129,8 +129,23 @@ describe('mahi occupations code', () => {
     })
   })
 
+  test('writes the header for a file without rows', async () => {
+    const mahi = await new Installation().fill(RECORDS)
+    mahi.write('jobs.csv', 'person,title\n')
+    const { code, stdout, stderr } = await mahi.run(['occupations', 'code', 'jobs.csv'])
+    expect([code, stderr]).toEqual([0, '0 of 0 titles have a code.\n'])
+    expect(stdout).toMatch(/^\ufeffperson,title,code,certainty,[\w,]+\n$/)
+    const reviewed = await mahi.run(['occupations', 'code', 'jobs.csv', '--review', '--reviewer', 'Pat'])
+    expect(reviewed.stdout).toBe(stdout.replace('\n', ',decision\n'))
+  })
+
   test('explains a file without titles', async () => {
     const mahi = await new Installation().fill(RECORDS)
+    mahi.write('empty.csv', '')
+    expect(await mahi.run(['occupations', 'code', 'empty.csv'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('empty.csv: The file is empty. The first line must name the columns'),
+    })
     mahi.write('jobs.csv', 'job\ntruck driver\n')
     const { code, stderr } = await mahi.run(['occupations', 'code', 'jobs.csv'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('jobs.csv:1: has no column "title"')])
