@@ -86,6 +86,10 @@ test('mahi occupations import-synonyms stores a list of synonyms', async () => {
   mahi.write('wrong.txt', 'lorry\n')
   const { code, stderr } = await mahi.run(['occupations', 'import-synonyms', 'wrong.txt'])
   expect([code, stderr]).toEqual([1, expect.stringContaining('wrong.txt:1: must have at least two phrases')])
+  expect(await mahi.run(['occupations', 'import-synonyms', 'none.txt'])).toMatchObject({
+    code: 1,
+    stderr: 'none.txt: does not exist\n',
+  })
 })
 
 describe('mahi occupations code', () => {

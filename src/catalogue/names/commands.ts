@@ -7,6 +7,7 @@ import { action, jsonOption, report, type WithDatabase } from '../../foundation/
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Writer } from '../../foundation/database/database.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
+import { describeReadError } from '../../foundation/faults/read-error.ts'
 import { fail, UserError } from '../../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
@@ -187,8 +188,8 @@ export function addNameCommands(
     .addOption(jsonOption)
     .action(
       action(async (file: string, flags: { json?: true }) => {
-        const text = await readFile(file, 'utf8').catch((error: Error) =>
-          fail({ file, message: `cannot be read: ${error.message}` }),
+        const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
+          fail({ file, message: describeReadError(error.code) }),
         )
         const lists = readSynonymLines(file, text)
         const changed = await withDatabase((database) =>
