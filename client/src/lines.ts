@@ -1,4 +1,5 @@
 import { MahiError } from './errors.ts'
+import { readObject } from './request.ts'
 
 /** The longest line that is read, in characters: several times the longest record. */
 const LONGEST_LINE = 8 * 1024 * 1024
@@ -50,5 +51,20 @@ export async function* readLines(
     throw new MahiError('unreadable', {
       title: `The ${what} does not have the ${totalCount} lines that it announces`,
     })
+  }
+}
+
+/** As `readLines`, for lines that each hold an object. */
+export async function* readObjects<Item extends object>(
+  body: ReadableStream<Uint8Array> | null,
+  totalCount: number,
+  what: string,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Item, void, undefined> {
+  for await (const line of readLines(body, totalCount, what, signal)) {
+    const value = readObject(line)
+    if (value === undefined || Array.isArray(value))
+      throw new MahiError('unreadable', { title: `A line of the ${what} is not an object` })
+    yield value as Item
   }
 }

@@ -1,5 +1,5 @@
 import { MahiError } from './errors.ts'
-import { readCount, readLines } from './lines.ts'
+import { readCount, readLines, readObjects } from './lines.ts'
 import { assertChanges, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
 import type {
@@ -130,17 +130,14 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
       void body?.cancel().catch(() => undefined)
       throw new MahiError('unreadable', { title: 'The response is not a catalogue snapshot' })
     }
-    const lines = () => readLines(body, totalCount, 'snapshot', options?.signal)
     return {
       revision,
       totalCount,
       delta,
       etag,
       digest,
-      lines,
-      async *records() {
-        for await (const line of lines()) yield parseRecord(line)
-      },
+      lines: () => readLines(body, totalCount, 'snapshot', options?.signal),
+      records: () => readObjects<OccupationRecord>(body, totalCount, 'snapshot', options?.signal),
     }
   }
 
@@ -204,14 +201,4 @@ async function digestRecords(records: ReadonlyMap<string, OccupationRecord>): Pr
   }
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   return btoa(String.fromCharCode(...digest))
-}
-
-function parseRecord(line: string): OccupationRecord {
-  try {
-    const value: unknown = JSON.parse(line)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch {
-    // Told below.
-  }
-  throw new MahiError('unreadable', { title: 'A line of the snapshot is not a record' })
 }

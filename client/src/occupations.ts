@@ -163,48 +163,31 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
     }
   }
 
-  async function search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage> {
-    const parameters = nameParameters(query)
-    const { body } = await send<OccupationSearchPage>(
-      ['occupations', 'search'],
-      parameters,
-      options,
-      ANY_REVISION,
-    )
-    return body
-  }
-
-  async function suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions> {
-    const parameters = nameParameters(query)
-    const { body } = await send<OccupationSuggestions>(
-      ['occupations', 'suggestions'],
-      parameters,
-      options,
-      ANY_REVISION,
-    )
-    return body
-  }
-
-  async function read<Body>(path: Path, options: CallOptions | undefined): Promise<Body> {
-    return (await send<Body>(path, {}, options)).body
+  async function read<Body>(
+    path: Path,
+    query: object,
+    options: CallOptions | undefined,
+    headers?: Record<string, string>,
+  ): Promise<Body> {
+    return (await send<Body>(path, nameParameters(query), options, headers)).body
   }
 
   return {
     list,
     pages,
     all,
-    search,
-    suggest,
+    search: async (query, options) => await read(['occupations', 'search'], query, options, ANY_REVISION),
+    suggest: async (query, options) =>
+      await read(['occupations', 'suggestions'], query, options, ANY_REVISION),
     code: (query, options) =>
       change(['codings'], { method: 'POST', body: query, headers: ANY_REVISION }, options),
     confirmCodings: (decisions, options) =>
       change(['confirmed-codings'], { method: 'POST', body: decisions }, options),
-    confirmedCodings: async (query = {}, options) =>
-      (await send<ReviewedCodingPage>(['confirmed-codings'], nameParameters(query), options)).body,
+    confirmedCodings: async (query = {}, options) => await read(['confirmed-codings'], query, options),
     withdrawCoding: (id, options) => change(['confirmed-codings', id], { method: 'DELETE' }, options),
-    get: async (code, options) => await read(['occupations', code], options),
-    groups: async (options) => await read(['occupation-groups'], options),
-    group: async (code, options) => await read(['occupation-groups', code], options),
+    get: async (code, options) => await read(['occupations', code], {}, options),
+    groups: async (options) => await read(['occupation-groups'], {}, options),
+    group: async (code, options) => await read(['occupation-groups', code], {}, options),
   }
 }
 

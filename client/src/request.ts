@@ -454,7 +454,8 @@ function readBody(text: string, status: number): object {
   return body
 }
 
-function readObject(text: string): object | undefined {
+/** A text of JSON that is an object or a list; `undefined` for any other. */
+export function readObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : undefined

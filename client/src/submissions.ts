@@ -318,11 +318,7 @@ export function createSubmissions(
   const at = (token: string, ...rest: Path): Path => ['submissions', token, ...rest]
   return {
     create: async ({ returnId, definition, type }, options) => {
-      const body = {
-        returnId,
-        ...(definition !== undefined && { definition }),
-        ...(type !== undefined && { type }),
-      }
+      const body = { returnId, definition, type }
       return withField(await write<Submission>('POST', ['submissions'], options, body), 'submissionToken')
     },
     list: (query = {}, options) => read(['submissions'], query, options),
@@ -380,16 +376,13 @@ export function createSubmissions(
     explanations: (token, options) => read(at(token, 'explanations'), {}, options),
     explanation: (token, target, options) => read(at(token, 'explanations', target), {}, options),
     explain: (token, target, { reason, text }, options) =>
-      write('PUT', at(token, 'explanations', target), options, {
-        reason,
-        ...(text !== undefined && { text }),
-      }),
+      write('PUT', at(token, 'explanations', target), options, { reason, text }),
     withdrawExplanation: (token, target, options) =>
       write('DELETE', at(token, 'explanations', target), options),
     submit: (token, options) => write('POST', at(token, 'submit'), options),
     receipt: (token, query = {}, options) => read(at(token, 'receipt'), query, options),
     reopen: (token, { reason, until }, options) =>
-      write('POST', at(token, 'reopen'), options, { reason, ...(until !== undefined && { until }) }),
+      write('POST', at(token, 'reopen'), options, { reason, until }),
     delete: (token, options) => write('DELETE', at(token), options),
     activity: (token, query = {}, options) => read(at(token, 'activity'), query, options),
     returns: (query = {}, options) => read(['returns'], query, options),

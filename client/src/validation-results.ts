@@ -1,5 +1,5 @@
 import { MahiError } from './errors.ts'
-import { readCount, readLines } from './lines.ts'
+import { readCount, readObjects } from './lines.ts'
 import type { CallOptions, Path, SendRequest, StreamRequest } from './request.ts'
 import type { ValidationEntry, ValidationResultsPage } from './types.ts'
 
@@ -163,7 +163,7 @@ export function createValidationResults(
     const { headers, body } = await stream(pathOf(token), {}, options, { ...own, accept })
     const totalCount = readCount(headers.get('total-count'))
     if (headers.get('content-type')?.split(';', 1)[0] === NDJSON && totalCount !== undefined)
-      return readFindings(body, totalCount, options?.signal)
+      return readObjects<ValidationFinding>(body, totalCount, 'export', options?.signal)
     void body?.cancel().catch(() => undefined)
     return undefined
   }
@@ -175,22 +175,4 @@ const NDJSON = 'application/x-ndjson'
 
 function pathOf(token: string): Path {
   return ['submissions', token, 'validation-results']
-}
-
-async function* readFindings(
-  body: ReadableStream<Uint8Array> | null,
-  totalCount: number,
-  signal: AbortSignal | undefined,
-) {
-  for await (const line of readLines(body, totalCount, 'export', signal)) yield parseFinding(line)
-}
-
-function parseFinding(line: string): ValidationFinding {
-  try {
-    const value: unknown = JSON.parse(line)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch {
-    // Told below.
-  }
-  throw new MahiError('unreadable', { title: 'A line of the export is not an entry' })
 }
