@@ -241,17 +241,12 @@ test('a dry run of a rollback shows the records and fields, and changes nothing'
   await load(database, [record(1, 'One'), record(2, 'Two')])
   await load(database, [record(1, 'Uno'), record(3, 'Three')], { replace: true })
   const before = await exported(database)
-  let preview: unknown
-  const summary = await rollBack(database, 1, {
-    dryRun: true,
-    onPreview: (found) => {
-      preview = found
-    },
-  })
-  expect(summary).toEqual({ created: 1, updated: 1, deleted: 1, revision: 3 })
-  expect(preview).toEqual({
-    total: 3,
-    records: [
+  expect(await rollBack(database, 1, { dryRun: true })).toEqual({
+    created: 1,
+    updated: 1,
+    deleted: 1,
+    revision: 3,
+    changes: [
       {
         occupationCode: 'O1',
         title: 'One',

@@ -77,7 +77,7 @@ export function addOccupationCommands(
         })
         const records = ignoreUnknown ? dropUnknown(all, ImportRecord, onIgnored) : all
         const origin = () => ({ command: 'import', files: read })
-        const result = await runImport(withDatabase, records, flags, progress, {
+        const summary = await runImport(withDatabase, records, flags, progress, {
           origin,
           keepMarks: flags.acceptLostMacrons !== true,
           retention: retention(),
@@ -86,14 +86,14 @@ export function addOccupationCommands(
         await report(
           flags,
           {
-            ...result.summary,
+            ...summary,
             ...(ignored.size > 0 && { ignored: names }),
             ...shown.toMember(),
           },
           [
             ...shown.describe(),
             ...(ignored.size > 0 ? [`Ignored: ${names.join(', ')}.`] : []),
-            describeImport(result, flags),
+            describeImport(summary),
           ].join('\n'),
         )
       }),
