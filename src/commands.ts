@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { action, jsonOption, report, type WithDatabase } from './foundation/command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './foundation/command-line/terminal.ts'
 import { openDatabase } from './foundation/database/open.ts'
-import type { SubmitServices } from './remote/submissions.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
 import { indexMemoryOf, listSettings, readSettings } from './settings.ts'
 import { completeEnvironment, readSettingsFile, sayDatabase } from './settings-file.ts'
@@ -76,15 +75,12 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
         (database) => openSealer(database, readSettings(environment())),
         () => recordErasuresIn(readSettings(environment()).ERASURE_LOG),
       )
-      addExplanationCommands(submissions, await remoteServices())
+      addExplanationCommands(submissions, apiKey())
     },
   ],
   [
     'submit',
-    async (program) => {
-      const { addSubmitCommand } = await import('./remote/submissions.ts')
-      addSubmitCommand(program, await remoteServices())
-    },
+    async (program) => (await import('./remote/submissions.ts')).addSubmitCommand(program, apiKey()),
   ],
   [
     'returns',
@@ -155,11 +151,6 @@ export async function addCommands(program: Command, name: string | undefined): P
 
 function apiKey(): string | undefined {
   return process.env.MAHI_API_KEY || undefined
-}
-
-async function remoteServices(): Promise<SubmitServices> {
-  const { askService, openClient } = await import('./remote/service.ts')
-  return { open: (url, eid, scope) => openClient(url, eid, apiKey(), scope), askService }
 }
 
 function addDemoCommand(program: Command): void {
