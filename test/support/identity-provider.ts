@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
 import { onTestFinished } from 'vitest'
+import { SCOPES } from '../../src/api/access/principal.ts'
 
 export interface IdentityProvider {
   readonly issuer: string
@@ -11,7 +12,7 @@ export interface IdentityProvider {
 
 /**
  * Starts a real identity provider on loopback, for one test: a user who signs in as `reader` may act for
- * organisation 1001, everybody else for none.
+ * organisation 1001, everybody else for none; `everything` has every scope.
  */
 export async function startIdentityProvider(
   redirectUri: (issuer: string) => string,
@@ -35,7 +36,12 @@ export async function startIdentityProvider(
     claims: { openid: ['sub', 'eid', 'mahi_scopes'], profile: ['name'] },
     findAccount: (_context, sub) => ({
       accountId: sub,
-      claims: () => ({ sub, name: 'A Person', ...(sub === 'reader' ? { eid: ['1001'] } : {}) }),
+      claims: () => ({
+        sub,
+        name: 'A Person',
+        ...(sub === 'reader' && { eid: ['1001'] }),
+        ...(sub === 'everything' && { mahi_scopes: SCOPES }),
+      }),
     }),
   })
   server.on('request', provider.callback())
