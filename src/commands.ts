@@ -14,7 +14,7 @@ const environment = () => completeEnvironment(process.env)
 const withDatabase: WithDatabase = async (work, options) => {
   const { DATABASE_URL: url } = readSettings(environment())
   sayDatabase(process.env, url)
-  const database = await openDatabase(url, options)
+  const database = await openDatabase(url, { existing: options?.create !== true })
   try {
     return await work(database)
   } finally {
@@ -204,7 +204,7 @@ function addMigrateCommand(program: Command): void {
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const address = await withDatabase(async (database) => database.address)
+        const address = await withDatabase(async (database) => database.address, { create: true })
         await report(flags, { database: address, current: true }, `${address} is up to date.`)
       }),
     )

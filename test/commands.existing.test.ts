@@ -13,6 +13,17 @@ describe('a command that needs a database which is in use', () => {
     [['keys', 'revoke', 'mahi_0123456789ab']],
     [['keys', 'rotate', 'mahi_0123456789ab']],
     [['occupations', 'export']],
+    [['occupations', 'history']],
+    [['occupations', 'diff', '1', '2']],
+    [['occupations', 'show', 'A1']],
+    [['occupations', 'rollback', '1']],
+    [['occupations', 'replace', 'A1', '--by', 'A2']],
+    [['submissions', 'list']],
+    [['submissions', 'show', 'token']],
+    [['submissions', 'delete', 'token']],
+    [['submissions', 'purge']],
+    [['console']],
+    [['console', '--end-sessions']],
   ])('%j fails at a wrong path, and creates nothing', async (parameters) => {
     const folder = temporaryFolder()
     const path = join(folder, 'absent', 'mahi.db')

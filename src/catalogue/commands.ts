@@ -130,18 +130,15 @@ export function addOccupationCommands(
         // On a terminal that shows the records, a count would appear among them.
         const shown = output === undefined && process.stdout.isTTY
         const progress = shown ? undefined : new Progress('records')
-        const { count, address } = await withDatabase(
-          async (database) => {
-            const { address } = database
-            if (format === 'tables')
-              return { count: await exportTables(database, output ?? '', progress?.onRecords), address }
-            const write = (append: (text: string) => Promise<void>) =>
-              exportOccupations(database, format, append, progress?.onRecords)
-            const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
-            return { count, address }
-          },
-          { existing: true },
-        ).finally(() => progress?.stop())
+        const { count, address } = await withDatabase(async (database) => {
+          const { address } = database
+          if (format === 'tables')
+            return { count: await exportTables(database, output ?? '', progress?.onRecords), address }
+          const write = (append: (text: string) => Promise<void>) =>
+            exportOccupations(database, format, append, progress?.onRecords)
+          const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
+          return { count, address }
+        }).finally(() => progress?.stop())
         say(`Exported ${formatCount(count, 'record')} from ${address}.`)
       }),
     )

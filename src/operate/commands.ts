@@ -58,7 +58,7 @@ export function addUpkeepCommands(program: Command, options: UpkeepOptions): voi
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const status = await options.withDatabase(readStatus, { existing: true })
+        const status = await options.withDatabase(readStatus)
         await writeOut(flags.json ? `${JSON.stringify(status)}\n` : describeStatus(status))
       }),
     )

@@ -359,9 +359,8 @@ export function addSubmissionCommands(
     .action(
       action(async (flags: { json?: true }) => {
         const { reencrypt } = await import('../submissions/encryption/reencrypt.ts')
-        const summary = await withDatabase(
-          async (database) => reencrypt(database, await openSealer(database)),
-          { existing: true },
+        const summary = await withDatabase(async (database) =>
+          reencrypt(database, await openSealer(database)),
         )
         const { key, files, runs, left } = summary
         const done = `Encrypted ${count(files, 'file')} and ${count(runs, 'run')} again. The key "${key}" encrypts `

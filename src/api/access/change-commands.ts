@@ -35,9 +35,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           fail({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
         if (flags.fromAudit !== undefined) return await revokeFromAudit(withDatabase, flags.fromAudit, flags)
         const id = readKeyId(given ?? '')
-        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()), {
-          existing: true,
-        })
+        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()))
         if (key === undefined) refuseUnknown()
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
         reportChange({
@@ -64,10 +62,8 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
       action(async (given: string, { overlap, expires, json }: RotateFlags) => {
         const id = readKeyId(given)
         const until = Date.now() + overlap * DAY
-        const rotated = await withDatabase(
-          (database) =>
-            rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
-          { existing: true },
+        const rotated = await withDatabase((database) =>
+          rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
         )
         if (rotated === undefined)
           fail({ field: '<id>', message: 'names no valid key: "mahi keys list" lists them' })
@@ -103,9 +99,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
       action(async (given: string, flags: { client: string; json?: true }) => {
         const id = readKeyId(given)
         const client = readClientName(flags.client)
-        const key = await withDatabase((database) => renameKey(database, id, client, waitingNotice()), {
-          existing: true,
-        })
+        const key = await withDatabase((database) => renameKey(database, id, client, waitingNotice()))
         if (key === undefined) refuseUnknown()
         await report(flags, { id, clientId: client }, `Key ${id} is for ${client}.`)
         reportChange({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
@@ -137,19 +131,16 @@ function readDays(text: string): number {
 /** Revokes the keys again that a restored backup has revived. */
 async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: RevokeFlags): Promise<void> {
   const named = await readRevoked(file)
-  const ids = await withDatabase(
-    async (database) => {
-      if (flags.dryRun) {
-        const keys = await listKeys(database)
-        return keys.filter(({ id, revoked }) => revoked === null && named.has(id)).map(({ id }) => id)
-      }
-      const keys = await revokeKeys(database, [...named], waitingNotice())
-      for (const { id, client, expires } of keys)
-        reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
-      return keys.map(({ id }) => id)
-    },
-    { existing: true },
-  )
+  const ids = await withDatabase(async (database) => {
+    if (flags.dryRun) {
+      const keys = await listKeys(database)
+      return keys.filter(({ id, revoked }) => revoked === null && named.has(id)).map(({ id }) => id)
+    }
+    const keys = await revokeKeys(database, [...named], waitingNotice())
+    for (const { id, client, expires } of keys)
+      reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+    return keys.map(({ id }) => id)
+  })
   if (flags.json)
     return writeOut(`${JSON.stringify({ named: named.size, [flags.dryRun ? 'valid' : 'revoked']: ids })}\n`)
   for (const id of ids) await writeOut(`${id}\n`)

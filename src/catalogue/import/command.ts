@@ -43,20 +43,22 @@ export async function runImport(
 ): Promise<ImportResult> {
   keepHeapSmall()
   let preview: ChangePreview | undefined
-  const summary = await withDatabase((database) =>
-    importOccupations(database, records, {
-      ...history,
-      ...(dryRun === true && {
-        onPreview: (found: ChangePreview) => {
-          preview = found
-        },
+  const summary = await withDatabase(
+    (database) =>
+      importOccupations(database, records, {
+        ...history,
+        ...(dryRun === true && {
+          onPreview: (found: ChangePreview) => {
+            preview = found
+          },
+        }),
+        replace: replace === true,
+        dryRun: dryRun === true,
+        keepDates: keepDates === true,
+        onProgress: progress.onRecords,
+        onWait: waitingNotice(),
       }),
-      replace: replace === true,
-      dryRun: dryRun === true,
-      keepDates: keepDates === true,
-      onProgress: progress.onRecords,
-      onWait: waitingNotice(),
-    }),
+    { create: true },
   ).finally(() => progress.stop())
   return {
     summary: preview === undefined ? summary : { ...summary, changes: preview.records },

@@ -51,9 +51,7 @@ export function addSearchCommands(
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const { bytes } = await withDatabase((database) => loadIndex(database, readOptions()), {
-          existing: true,
-        })
+        const { bytes } = await withDatabase((database) => loadIndex(database, readOptions()))
         await report(flags, { bytes }, `The catalogue is indexed (${formatBytes(bytes)}).`)
       }),
     )
@@ -87,13 +85,10 @@ export async function openSearch(
   withDatabase: WithDatabase,
   readOptions: ReadIndexOptions,
 ): Promise<OccupationSearch> {
-  return await withDatabase(
-    async (database) => {
-      const { index } = await loadIndex(database, readOptions())
-      return new OccupationSearch(index)
-    },
-    { existing: true },
-  )
+  return await withDatabase(async (database) => {
+    const { index } = await loadIndex(database, readOptions())
+    return new OccupationSearch(index)
+  })
 }
 
 /** How often an index is read that is replaced meanwhile, or was damaged. */

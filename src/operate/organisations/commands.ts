@@ -16,7 +16,6 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
   const organisations = program
     .command('organisations')
     .description('list, suspend and resume organisations, and show what each uses')
-  const open = { existing: true } as const
 
   organisations
     .command('list')
@@ -24,9 +23,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const all = (await withDatabase((database) => listOrganisations(database), open)).map(
-          renderOrganisation,
-        )
+        const all = (await withDatabase((database) => listOrganisations(database))).map(renderOrganisation)
         if (flags.json) return writeOut(`${JSON.stringify({ organisations: all })}\n`)
         if (all.length === 0) say('There are no organisations yet: a key or a submission makes one known.')
         for (const { eid = '', state = '', suspended, keys, submissions, reason } of all) {
@@ -47,9 +44,8 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
     .addOption(jsonOption)
     .action(
       action(async (eid: string, { reason, unknown, ...flags }: SuspendFlags) => {
-        const suspended = await withDatabase(
-          (database) => suspend(database, { eid, reason, unknown: unknown === true }),
-          open,
+        const suspended = await withDatabase((database) =>
+          suspend(database, { eid, reason, unknown: unknown === true }),
         )
         if (suspended === undefined)
           failUnknown(
@@ -70,7 +66,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
     .addOption(jsonOption)
     .action(
       action(async (eid: string, flags: { json?: true }) => {
-        if (!(await withDatabase((database) => resume(database, eid), open)))
+        if (!(await withDatabase((database) => resume(database, eid))))
           fail({
             field: '<eid>',
             message: `the organisation ${quote(eid)} is not suspended. Nothing was changed. "mahi organisations list" shows which are`,
@@ -98,7 +94,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
           const requests = await readRequests(database, since, eid)
           const known = await listOrganisations(database, eid)
           return known.map((each) => renderUsage(each, since, requests.get(each.eid)))
-        }, open)
+        })
         if (eid !== undefined && all.length === 0) failUnknown(eid, '')
         if (flags.json)
           return writeOut(`${JSON.stringify({ since: formatTimestamp(since), organisations: all })}\n`)

@@ -25,13 +25,10 @@ export function addAuditCommands(program: Command, withDatabase: WithDatabase): 
     .option('--token <token>', 'only accesses to this submission')
     .action(
       action(async (flags: ExportFlags) => {
-        await withDatabase(
-          async (database) => {
-            for await (const row of readAccesses(database, flags))
-              await writeOut(`${JSON.stringify(describe(row))}\n`)
-          },
-          { existing: true },
-        )
+        await withDatabase(async (database) => {
+          for await (const row of readAccesses(database, flags))
+            await writeOut(`${JSON.stringify(describe(row))}\n`)
+        })
       }),
     )
   audit
@@ -42,7 +39,7 @@ export function addAuditCommands(program: Command, withDatabase: WithDatabase): 
     .action(
       action(async ({ olderThan, ...flags }: { olderThan: number; json?: true }) => {
         const before = Date.now() - olderThan * DAY
-        const deleted = await withDatabase((database) => pruneAccesses(database, before), { existing: true })
+        const deleted = await withDatabase((database) => pruneAccesses(database, before))
         const text = `Deleted ${deleted} ${deleted === 1 ? 'access' : 'accesses'} from before ${formatTimestamp(before)}.`
         await report(flags, { deleted, before: formatTimestamp(before) }, text)
       }),
