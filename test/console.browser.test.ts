@@ -199,8 +199,13 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.getByRole('link', { name: 'Education' }).click()
     const chart = page.getByRole('img', { name: /Typical pay of 2 occupations in Education/ })
     expect(await chart.getAttribute('aria-label')).toContain('from $60,000 to $80,000 a year')
+    const table = page.locator('figure tbody')
+    expect(await table.isVisible()).toBe(false)
+    await page.emulateMedia({ media: 'print' })
+    expect(await table.isVisible()).toBe(true)
+    await page.emulateMedia({ media: null })
     await page.getByText('Distribution as a table').click()
-    expect(await page.locator('figure tbody').textContent()).toBe('$60,000$70,0001$70,000$80,0001')
+    expect(await table.textContent()).toBe('$60,000$70,0001$70,000$80,0001')
   })
 
   test('a removed occupation leads to its successors, as its revision does', async () => {

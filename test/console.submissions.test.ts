@@ -80,6 +80,9 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
           .evaluate((cell) => getComputedStyle(cell, '::before').whiteSpace)
         expect(wrapping).toBe('normal')
       }
+      await page.emulateMedia({ media: 'print' })
+      expect(await page.locator('table.grid dd').first().isVisible()).toBe(false)
+      await page.emulateMedia({ media: null })
       await page.locator('table.grid summary').first().click()
       expect(await page.locator('details[open] dd').count()).toBeGreaterThan(5)
       expect(await shown.findBarriers()).toEqual([])
