@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -361,6 +363,18 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
         .map((entry) => (entry as PerformanceResourceTiming).transferSize),
     )
     expect(new Set(sent)).toEqual(new Set([0]))
+  })
+
+  test('every class that a page names has a style', () => {
+    const folder = fileURLToPath(new URL('../src/console/', import.meta.url))
+    const pages = globSync('**/*.ts', { cwd: folder }).map((name) => readFileSync(join(folder, name), 'utf8'))
+    const named = pages
+      .flatMap((page) => [...page.matchAll(/class="([^"]+)"/g)])
+      .flatMap(([, names = '']) => names.split(' '))
+    const styles = readFileSync(join(folder, 'public/console.css'), 'utf8')
+    const styled = new Set(Array.from(styles.matchAll(/\.([a-z][\w-]*)/g), ([, name]) => name))
+    expect(named.length).toBeGreaterThan(100)
+    expect(named.filter((name) => !styled.has(name))).toEqual([])
   })
 
   test('all scripts together are at most 15 KB, compressed', () => {

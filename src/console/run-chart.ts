@@ -43,8 +43,8 @@ export function RunChart({ runs }: RunChartProperties): VNode {
     .join('; ')
   return html`<figure class="run-chart">
     <figcaption>
-      <span><svg class="key" width="10" height="10" aria-hidden="true"><rect class="errors" width="10" height="10" /></svg> Errors</span>
-      <span><svg class="key" width="10" height="10" aria-hidden="true"><rect class="warnings" width="10" height="10" /></svg> Warnings</span>
+      <span><svg width="10" height="10" aria-hidden="true"><rect class="errors" width="10" height="10" /></svg> Errors</span>
+      <span><svg width="10" height="10" aria-hidden="true"><rect class="warnings" width="10" height="10" /></svg> Warnings</span>
     </figcaption>
     <svg class="chart" viewBox=${`0 0 ${width} 118`} width=${width} height="118" role="img"
       aria-label=${`Errors and warnings of each check: ${described}`}>

@@ -191,7 +191,7 @@ function showPartial({ codes = [] }: Summary): VNode | false {
   const partial = codes.filter(({ stored }) => stored !== undefined)
   if (partial.length === 0) return false
   const codesOf = count(partial.length, 'code')
-  return html`<details class="partial">
+  return html`<details>
     <summary>The records of ${codesOf} are partial: they are too many to store. The counts are complete.</summary>
     <ul>${partial.map(
       ({ errorCode, stored = 0, count: found }) =>
