@@ -210,6 +210,21 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     expect(await table.textContent()).toBe('$60,000$70,0001$70,000$80,0001')
   })
 
+  test('rows of a comparison that differ come first, and pay is no exception', async () => {
+    const console = await start()
+    const shown = await console.open(browser)
+    await console.service.import(RECORDS.map((record) => ({ ...record, renumeration: pay(50_000) })))
+    const rows = shown.page.locator('table.comparison tbody tr')
+    await shown.goto('/console/compare?code=A1,A2')
+    expect(await rows.first().locator('th').textContent()).toBe('Title in te reo Māori')
+    const pays = rows.filter({ hasText: 'Pay' })
+    expect(await pays.getAttribute('class')).toBe(null)
+    await console.service.import(RECORDS)
+    await shown.goto('/console/compare?code=A1,A2')
+    expect(await rows.first().locator('th').textContent()).toBe('Pay')
+    expect(await pays.getAttribute('class')).toBe('differs')
+  })
+
   test('a removed occupation leads to its successors, as its revision does', async () => {
     const console = await start()
     await console.service.import([...RECORDS.slice(0, 2), { occupationCode: 'A3', replacedBy: ['A1', 'A2'] }])
