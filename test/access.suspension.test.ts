@@ -335,6 +335,11 @@ describe('an operator', () => {
     expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
       /^1001 +Suspended +since \S+ +1 valid key, 0 submissions +Asked for by the agency$/m,
     )
+    // A note that came over HTTP can have any characters.
+    await withDatabase(mahi.databaseUrl, (database) =>
+      storeSuspension(database, { eid: '1001', reason: 'Asked\u001b[2J for' }),
+    )
+    expect((await mahi.run(['organisations', 'list'])).stdout).toContain('Asked\\u001b[2J for\n')
     expect(await mahi.runJson(['organisations', 'suspend', '9', '--unknown'])).toMatchObject({ eid: '9' })
     expect((await mahi.run(['organisations', 'resume', '9'])).code).toBe(0)
     expect((await mahi.run(['organisations', 'usage'])).stdout).toMatch(/^EID +Submissions.*\n1001 +0 /)

@@ -4,7 +4,7 @@ import { action, jsonOption, report, type WithDatabase } from '../../foundation/
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import { quote } from '../../foundation/text/quote.ts'
+import { escapeControls, quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
 import { renderOrganisation, renderUsage } from './contract.ts'
 import { listOrganisations, readRequests, resume, suspend } from './organisations.ts'
@@ -26,10 +26,10 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
         const all = (await withDatabase((database) => listOrganisations(database))).map(renderOrganisation)
         if (flags.json) return writeOut(`${JSON.stringify({ organisations: all })}\n`)
         if (all.length === 0) say('There are no organisations yet: a key or a submission makes one known.')
-        for (const { eid = '', state = '', suspended, keys, submissions, reason } of all) {
+        for (const { eid = '', state = '', suspended, keys, submissions, reason = '' } of all) {
           const when = suspended === undefined ? '' : `since ${suspended.slice(0, 10)}`
           const counts = `${count(keys ?? 0, 'valid key')}, ${count(submissions ?? 0, 'submission')}`
-          const columns = [eid.padEnd(16), state.padEnd(9), when.padEnd(16), counts, reason ?? '']
+          const columns = [eid.padEnd(16), state.padEnd(9), when.padEnd(16), counts, escapeControls(reason)]
           await writeOut(`${columns.join('  ').trimEnd()}\n`)
         }
       }),
