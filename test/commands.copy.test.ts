@@ -37,6 +37,7 @@ async function addOddities(database: Database): Promise<void> {
       ['😀', 2, Buffer.alloc(200_000, 7), 'é'],
     ] as const)
       await writer.run('insert into oddity (a, b, data, note) values ($1, $2, $3, $4)', [a, b, data, note])
+    for (let b = 1; b <= 1_000; b++) await writer.run('insert into oddity (a, b) values ($1, $2)', ['', b])
   })
 }
 
@@ -80,10 +81,11 @@ describe('copy', () => {
       database.write('schema', (writer) => writer.run('delete from oddity')),
     )
     // An empty database of this version has no such table: it counts as having no rows.
-    await new Installation().runJson(['copy', '--from', from, '--to', to])
+    const { stderr } = await new Installation().run(['copy', '--from', from, '--to', to])
+    expect(stderr).toContain('oddity: 1,004 rows\n')
     const copied = await describeAll(to)
     expect(copied).toEqual(await describeAll(from))
-    expect(copied.oddity?.[0]).toBe(4)
+    expect(copied.oddity?.[0]).toBe(1_004)
   })
 
   test('a copy that was interrupted is continued, and not served before it has ended', async () => {
