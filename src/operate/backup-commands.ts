@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
 import { openDatabase } from '../foundation/database/open.ts'
-import { createSealer } from '../foundation/database/seal-keys.ts'
+import { Sealer } from '../foundation/database/seal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
 import { count, formatBytes } from '../foundation/text/format-number.ts'
 import { keepAccesses } from '../submissions/accesses/access-log.ts'
@@ -63,7 +63,7 @@ export function addBackupCommands(
         await restore(settings.DATABASE_URL, file, {
           replace: flags.replace === true,
           prepare: async (restored, replaced) => {
-            await findUnchecked(restored, createSealer(settings))
+            await findUnchecked(restored, new Sealer(settings.ENCRYPTION_KEYS))
             await keepAccesses(restored, replaced)
             await keepBackups(restored, replaced)
             erased = await eraseAgain(restored, replaced, settings.ERASURE_LOG)
