@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { reportChange } from '../../api/access/key-options.ts'
+import { removeSuspension } from '../../api/access/suspensions.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
@@ -7,7 +8,7 @@ import { count } from '../../foundation/text/format-number.ts'
 import { escapeControls, quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
 import { renderOrganisation, renderUsage } from './contract.ts'
-import { listOrganisations, readRequests, resume, suspend } from './organisations.ts'
+import { listOrganisations, readRequests, suspend } from './organisations.ts'
 
 const DAY = 86_400_000
 
@@ -66,7 +67,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
     .addOption(jsonOption)
     .action(
       action(async (eid: string, flags: { json?: true }) => {
-        if (!(await withDatabase((database) => resume(database, eid))))
+        if (!(await withDatabase((database) => removeSuspension(database, eid))))
           fail({
             field: '<eid>',
             message: `the organisation ${quote(eid)} is not suspended. Nothing was changed. "mahi organisations list" shows which are`,
