@@ -19,7 +19,7 @@ declare module 'vitest' {
 const onBothEngines = [
   'test/{occupations,results,submissions,jobs}.*.test.ts',
   'test/access.{accesses,audit,credentials,keys,organisations,submissions,suspension}.test.ts',
-  'test/commands.{backup,backups,concurrency,copy,crashes,existing,export,import,locks,memory,operations,publish,serve,upgrade,upkeep}.test.ts',
+  'test/commands.{backup,backups,concurrency,copy,crashes,export,import,locks,memory,operations,publish,restore-older,serve,upgrade,upkeep}.test.ts',
   'test/console.sessions.test.ts',
   'test/faults.{attacks,cuts,disk,overload,soak}.test.ts',
   'test/http.{deliveries,fuzz,health,min-revision,streams}.test.ts',

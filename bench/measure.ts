@@ -168,11 +168,26 @@ export const peakMemory = (pid: number): number => readStatus(pid, 'VmHWM') / 10
 /** Memory of the process without the pages of files that are mapped into it, in MB. */
 export const ownMemory = (pid: number): number => readStatus(pid, 'RssAnon') / 1024
 
-/** A number in KB (Linux: proc(5), status). */
+/** A number in KB (Linux: proc(5), status); 0 of a process that has ended. */
 export function readStatus(pid: number, field: string): number {
-  return Number(
-    new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1],
-  )
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+/** The processes that a process has started and that still run, and those that they have started. */
+export function childrenOf(pid: number): number[] {
+  try {
+    const own = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    )
+    return own.flatMap((child) => [child, ...childrenOf(child)])
+  } catch {
+    return []
+  }
 }
 
 /** The middle of some figures. */

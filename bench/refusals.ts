@@ -6,19 +6,19 @@
  */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import pg from 'pg'
-import { createKey, revokeKey } from '../src/api/access/keys.ts'
+import { revokeKeys } from '../src/api/access/key-changes.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
+import { Random } from '../test/support/random.ts'
 import { generateFindings } from './data.ts'
+import { type Engine, makePlace } from './empty-database.ts'
 import { ENVIRONMENT, MAHI } from './mahi.ts'
 import { median, startContender } from './measure.ts'
 
@@ -32,6 +32,7 @@ const { values: flags } = parseArgs({
   },
 })
 const SAMPLES = Number(flags.samples)
+const random = new Random(Date.now())
 /** Rounds before the first that counts: compilers, caches, connections. */
 const WARM_UP = 500
 /** How far the medians of one group may lie apart. */
@@ -116,7 +117,7 @@ async function fill(database: Database) {
   const withoutScope = await list(KEYS, async () => (await make({ scopes: ['occupations:read'] })).key)
   const revoked = await list(KEYS, async () => {
     const { id, key } = await make()
-    await revokeKey(database, id)
+    await revokeKeys(database, [id])
     return key
   })
   return { own, foreign, valid, expired, revoked, withoutScope }
@@ -228,13 +229,6 @@ function render({ token, headers }: Request): Buffer {
   )
 }
 
-function shuffle<T>(list: readonly T[]): T[] {
-  return list
-    .map((each) => ({ each, place: Math.random() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ each }) => each)
-}
-
 async function measure(kinds: readonly Kind[], url: string): Promise<Map<Kind, number[]>> {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -243,7 +237,7 @@ async function measure(kinds: readonly Kind[], url: string): Promise<Map<Kind, n
   const times = new Map(kinds.map((kind) => [kind, [] as number[]]))
   // Written beforehand: to make a request at random costs this process time that would count as the service's.
   const rounds = Array.from({ length: WARM_UP + SAMPLES }, () =>
-    shuffle(kinds).map((kind) => ({ kind, bytes: render(kind.make()) })),
+    random.shuffle(kinds).map((kind) => ({ kind, bytes: render(kind.make()) })),
   )
   for (const [index, round] of rounds.entries()) {
     for (const { kind, bytes } of round) {
@@ -299,27 +293,13 @@ async function run(name: string, url: string): Promise<boolean> {
 }
 
 process.stdout.write(`${cpus().length} x ${cpus()[0]?.model}, Node ${process.version}\n`)
-const folder = mkdtempSync(join(tmpdir(), 'mahi-refusals-'))
+const engines: [Engine, string][] = [['sqlite', 'SQLite']]
+if (flags.postgres !== undefined)
+  engines.push(['postgres', flags.standby ? 'PostgreSQL with DATABASE_READ_URL' : 'PostgreSQL'])
 let alike = true
-try {
-  alike = await run('SQLite', `sqlite:${join(folder, 'refusals.db')}`)
-} finally {
-  rmSync(folder, { recursive: true })
-}
-if (flags.postgres !== undefined) {
-  const schema = `mahi_refusals_${randomBytes(6).toString('hex')}`
-  const client = new pg.Client({ connectionString: flags.postgres })
-  await client.connect()
-  await client.query(`create schema ${schema}`)
-  try {
-    const address = new URL(flags.postgres)
-    address.searchParams.set('options', `-c search_path=${schema}`)
-    const name = flags.standby ? 'PostgreSQL with DATABASE_READ_URL' : 'PostgreSQL'
-    alike = (await run(name, address.toString().replaceAll('+', '%20'))) && alike
-  } finally {
-    await client.query('set client_min_messages = error')
-    await client.query(`drop schema ${schema} cascade`)
-    await client.end()
-  }
+for (const [engine, name] of engines) {
+  const place = await makePlace(engine, flags.postgres)
+  const isAlike = await run(name, place.commandUrl).finally(() => place.remove())
+  alike &&= isAlike
 }
 process.exitCode = alike ? 0 : 1

@@ -3,28 +3,27 @@ import { addCommands } from './commands.ts'
 import { writeOut } from './foundation/command-line/terminal.ts'
 import { VERSION } from './foundation/package/root.ts'
 
-const json = process.argv.includes('--json')
-
-const program = new Command('mahi')
-  .description('An occupation catalogue and the validation of data submissions, over HTTP.')
-  .version(VERSION)
-  .showSuggestionAfterError()
-  .exitOverride()
-  .configureHelp({ optionDescription: describeOption })
-  .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(text)) })
-
-await addCommands(program, process.argv[2])
-
-nameHelp(program, 'mahi')
-
-try {
-  await program.parseAsync([...process.argv.slice(0, 2), ...refuseUnknown(process.argv.slice(2))])
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error
-  process.exitCode = error.exitCode
-  if (json && error.exitCode !== 0) {
-    const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-    await writeOut(`${JSON.stringify({ faults: [{ message }] })}\n`)
+/** Runs the program with the arguments of a command line. `process.exitCode` then says whether it failed. */
+export async function runProgram(given: readonly string[]): Promise<void> {
+  const json = given.includes('--json')
+  const program = new Command('mahi')
+    .description('An occupation catalogue and the validation of data submissions, over HTTP.')
+    .version(VERSION)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureHelp({ optionDescription: describeOption })
+    .configureOutput({ writeErr: (text) => (json ? undefined : process.stderr.write(text)) })
+  await addCommands(program, given[0])
+  nameHelp(program, 'mahi')
+  try {
+    await program.parseAsync(refuseUnknown(program, given), { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    process.exitCode = error.exitCode
+    if (json && error.exitCode !== 0) {
+      const message = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
+      await writeOut(`${JSON.stringify({ faults: [{ message }] })}\n`)
+    }
   }
 }
 
@@ -39,10 +38,10 @@ function nameHelp(command: Command, name: string): void {
  * Only the names up to that of a command that does not exist, of which `help` and `--help` would be silent, of all
  * commands and in every group.
  */
-function refuseUnknown(given: string[]): string[] {
+function refuseUnknown(program: Command, given: readonly string[]): readonly string[] {
   if (!given.some((each) => ['help', '--help', '-h'].includes(each))) return given
   const names: string[] = []
-  let command: Command = program
+  let command = program
   for (const each of given) {
     if (each === 'help') continue
     if (each.startsWith('-') || command.commands.length === 0) break

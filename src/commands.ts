@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { action, jsonOption, report, type WithDatabase } from './foundation/command-line/command.ts'
 import { describeFailure, reportFailure, writeOut } from './foundation/command-line/terminal.ts'
 import { openDatabase } from './foundation/database/open.ts'
-import type { SubmitServices } from './remote/submissions.ts'
 import { addServeCommand, addWorkCommand } from './service-commands.ts'
 import { indexMemoryOf, listSettings, readSettings } from './settings.ts'
 import { completeEnvironment, readSettingsFile, sayDatabase } from './settings-file.ts'
@@ -14,7 +13,7 @@ const environment = () => completeEnvironment(process.env)
 const withDatabase: WithDatabase = async (work, options) => {
   const { DATABASE_URL: url } = readSettings(environment())
   sayDatabase(process.env, url)
-  const database = await openDatabase(url, options)
+  const database = await openDatabase(url, { existing: options?.create !== true })
   try {
     return await work(database)
   } finally {
@@ -76,15 +75,12 @@ const GROUPS: readonly (readonly [names: string, add: Add])[] = [
         (database) => openSealer(database, readSettings(environment())),
         () => recordErasuresIn(readSettings(environment()).ERASURE_LOG),
       )
-      addExplanationCommands(submissions, await remoteServices())
+      addExplanationCommands(submissions, apiKey())
     },
   ],
   [
     'submit',
-    async (program) => {
-      const { addSubmitCommand } = await import('./remote/submissions.ts')
-      addSubmitCommand(program, await remoteServices())
-    },
+    async (program) => (await import('./remote/submissions.ts')).addSubmitCommand(program, apiKey()),
   ],
   [
     'returns',
@@ -157,11 +153,6 @@ function apiKey(): string | undefined {
   return process.env.MAHI_API_KEY || undefined
 }
 
-async function remoteServices(): Promise<SubmitServices> {
-  const { askService, openClient } = await import('./remote/service.ts')
-  return { open: (url, eid, scope) => openClient(url, eid, apiKey(), scope), askService }
-}
-
 function addDemoCommand(program: Command): void {
   program
     .command('demo')
@@ -204,7 +195,7 @@ function addMigrateCommand(program: Command): void {
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const address = await withDatabase(async (database) => database.address)
+        const address = await withDatabase(async (database) => database.address, { create: true })
         await report(flags, { database: address, current: true }, `${address} is up to date.`)
       }),
     )

@@ -37,7 +37,7 @@ export interface RunningServer {
 /**
  * Opens the database, migrates it and serves until stopped.
  *
- * @throws {DatabaseUnusable | CannotListen}
+ * @throws {UserError} if the database cannot be used, or no port can be listened on
  */
 export async function startServer(
   settings: Settings,

@@ -4,7 +4,7 @@ import type { RateLimit } from './api/access/rate-limit.ts'
 import type { Rate } from './api/request/body.ts'
 import { MOST_RECORDS } from './catalogue/records/limits.ts'
 import { readContainerLimit } from './foundation/command-line/memory.ts'
-import { readSealKeyFile, readSealKeys } from './foundation/database/seal-keys.ts'
+import { readSealKeys } from './foundation/database/seal-keys.ts'
 import { UserError } from './foundation/faults/user-error.ts'
 import { joinOr } from './foundation/text/join-or.ts'
 import { isTimeZone } from './foundation/text/zoned-time.ts'
@@ -244,14 +244,10 @@ export const SETTINGS = {
   }),
   ENCRYPTION_KEYS: define({
     default: undefined,
-    meaning: 'keys that encrypt files and findings, such as k1:BASE64, comma-separated; the first encrypts',
+    meaning:
+      'keys that encrypt files and findings, such as k1:BASE64, comma-separated or, in the file of ENCRYPTION_KEYS_FILE, one on each line; the first encrypts',
     read: readSealKeys,
     secret: 'whole',
-  }),
-  ENCRYPTION_KEYS_FILE: define({
-    default: undefined,
-    meaning: 'file with the encryption keys, one on each line',
-    read: readSealKeyFile,
   }),
   ERASURE_LOG: define({
     default: undefined,
@@ -383,8 +379,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 function readSecretFiles(environment: Environment, faults: string[]): Environment {
   const read: Record<string, string> = {}
   for (const [name, { secret }] of Object.entries<Definition<unknown>>(SETTINGS)) {
-    // Some settings already have a file variant.
-    const file = secret && !(`${name}_FILE` in SETTINGS) ? environment[`${name}_FILE`]?.trim() : undefined
+    const file = secret ? environment[`${name}_FILE`]?.trim() : undefined
     if (!file) continue
     if (environment[name]?.trim()) {
       faults.push(`${name} and ${name}_FILE are both set. Set one of them.`)
@@ -431,8 +426,6 @@ export function readSettings(given: Environment): Settings {
     if (settings[name] > settings[most])
       faults.push(`${name} must be at most ${most} (${settings[most]}), not ${settings[name]}`)
   }
-  if (settings.ENCRYPTION_KEYS !== undefined && settings.ENCRYPTION_KEYS_FILE !== undefined)
-    faults.push('ENCRYPTION_KEYS and ENCRYPTION_KEYS_FILE are both set. Set one of them.')
   if (settings.METRICS_PORT > 0 && settings.METRICS_PORT === settings.PORT) {
     faults.push(`METRICS_PORT and PORT must be different, not both ${settings.PORT}`)
   }

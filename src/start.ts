@@ -5,4 +5,5 @@ const LONG: ReadonlySet<string | undefined> = new Set(['demo', 'serve', 'work'])
 
 // Before the program is loaded, because this may load it again.
 if (LONG.has(process.argv[2])) limitMemory()
-await import('./cli.ts')
+const { runProgram } = await import('./cli.ts')
+await runProgram(process.argv.slice(2))

@@ -3,11 +3,13 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import {
   AccessLog,
   type AccessRow,
+  keepAccesses,
   nameSubmission,
   pruneAccesses,
   readAccesses,
 } from '../src/submissions/accesses/access-log.ts'
-import { Installation, until } from './support/command.ts'
+import { until } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { Service } from './support/service.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
 
@@ -97,6 +99,25 @@ test('while the database fails, a change is refused and reads are kept', async (
   expect(log.dropped).toBe(0)
 })
 
+test('a restored database gets each row that was stored after its backup, whatever its time', async () => {
+  const replaced = await openLogDatabase()
+  const restored = await openLogDatabase()
+  const log = new AccessLog(replaced)
+  log.record(read)
+  await log.store()
+  // Stored after the backup, which has a row of a later time.
+  log.record({ ...read, request: 'counted' })
+  await log.record({ ...read, change: true })
+  await keepAccesses(restored, replaced)
+  await log.stop()
+  const rows = await rowsOf(replaced)
+  expect(rows).toHaveLength(3)
+  for (let restore = 1; restore <= 2; restore++) {
+    await keepAccesses(restored, replaced)
+    expect(await rowsOf(restored)).toEqual(rows)
+  }
+})
+
 test('nothing changes or deletes a row of a SQLite file, except pruning old ones', async () => {
   const database = await openLogDatabase()
   if (database.dialect.name !== 'sqlite') return
@@ -116,7 +137,7 @@ test('nothing changes or deletes a row of a SQLite file, except pruning old ones
 })
 
 test('mahi audit exports the accesses from a time on, of one organisation or submission', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const database = await openDatabase(mahi.databaseUrl)
   const log = new AccessLog(database)
   await log.record({ ...read, change: true, operation: 'put-file' })

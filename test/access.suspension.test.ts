@@ -1,7 +1,8 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { storeSuspension } from '../src/api/access/suspensions.ts'
-import { Installation, until } from './support/command.ts'
+import { until } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { ConsoleService, describeForm } from './support/console.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { Service } from './support/service.ts'
@@ -12,13 +13,12 @@ import { engine } from './support/temporary.ts'
 const GROUPS = 'localId,code,title\n1,G1,One\n'
 
 /** A service with a vendor's key for two organisations, and a key of its operator. */
-async function start(environment: Record<string, string> = {}) {
+async function start(environment: Record<string, string> = {}, url?: string) {
   const definition = makeSmallDefinition()
-  const service = await Service.start({
-    RATE_LIMIT_SUBMISSIONS: 'off',
-    DEFINITIONS: definition,
-    ...environment,
-  })
+  const service = await Service.start(
+    { RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition, ...environment },
+    url,
+  )
   const vendor = await service.createKey({
     client: 'vendor',
     scopes: ['validation-results:read', 'submissions:write', 'occupations:read'],
@@ -57,17 +57,20 @@ async function start(environment: Record<string, string> = {}) {
       })
     return response
   }
-  const submit = async (eid: string, people = makePeople('p', 2, 1).csv) => {
+  const create = async (eid: string) => {
     const { body } = await ask('POST', '/submissions', { eid, body: { returnId: '202512' } })
-    const path = `/submissions/${body.submissionToken}`
-    for (const [file, content] of [
-      ['people', people],
+    return `/submissions/${body.submissionToken}`
+  }
+  const submit = async (eid: string) => {
+    const path = await create(eid)
+    for (const [file, body] of [
+      ['people', makePeople('p', 2, 1).csv],
       ['groups', GROUPS],
     ])
-      await ask('PUT', `${path}/files/${file}`, { eid, body: content, type: 'text/csv' })
+      await ask('PUT', `${path}/files/${file}`, { eid, body, type: 'text/csv' })
     return path
   }
-  return { service, definition, vendor, operator, ask, operate, submit }
+  return { service, definition, vendor, operator, ask, operate, create, submit }
 }
 
 describe('a suspended organisation', () => {
@@ -160,13 +163,16 @@ describe('a suspended organisation', () => {
   })
 
   test('also loses a run that a worker has begun: it stores nothing', async () => {
-    const mahi = new Installation()
-    const { definition, path, key } = await prepare(mahi)
+    const mahi = new InstallationHere()
+    const { definition, vendor, create } = await start({}, mahi.databaseUrl)
+    const { key } = vendor
+    const path = await create('1001')
     const environment = { DEFINITIONS: definition, LOG_LEVEL: 'info' }
     const { url } = await mahi.serve(environment)
     const call = (method: string, rest: string) =>
       fetch(`${url}/v1${path}${rest}`, { method, headers: { 'x-api-key': key, eid: '1001' } })
-    mahi.write('return/people.csv', makePeople('p', 300_000, 0).csv)
+    // Their check takes some seconds.
+    mahi.write('return/people.csv', makePeople('p', 150_000, 0).csv)
     mahi.write('return/groups.csv', GROUPS)
     const options = [
       '--url',
@@ -212,38 +218,6 @@ describe('a suspended organisation', () => {
     expect(entries?.count).toBe(0)
   })
 })
-
-/** A submission whose check takes some seconds. */
-async function prepare(mahi: Installation) {
-  const definition = makeSmallDefinition()
-  const service = await Service.start(
-    { RATE_LIMIT_SUBMISSIONS: 'off', DEFINITIONS: definition },
-    mahi.databaseUrl,
-  )
-  const { key } = await service.createKey({
-    scopes: ['validation-results:read', 'submissions:write'],
-    eids: ['1001'],
-  })
-  const headers = { 'x-api-key': key, eid: '1001' }
-  const created = await service.request({
-    method: 'POST',
-    url: '/v1/submissions',
-    headers: { ...headers, 'content-type': 'application/json' },
-    payload: JSON.stringify({ returnId: '202512' }),
-  })
-  const path = `/submissions/${created.json().submissionToken}`
-  for (const [file, payload] of [
-    ['people', makePeople('p', 300_000, 0).csv],
-    ['groups', GROUPS],
-  ] as const)
-    await service.request({
-      method: 'PUT',
-      url: `/v1${path}/files/${file}`,
-      headers: { ...headers, 'content-type': 'text/csv' },
-      payload,
-    })
-  return { definition, path, key }
-}
 
 describe('an operator', () => {
   test('lists organisations and their usage; other credentials may not', async () => {
@@ -307,7 +281,7 @@ describe('an operator', () => {
   })
 
   test('does the same with commands, which say what was done and what to do', async () => {
-    const mahi = await new Installation().migrate()
+    const mahi = await new InstallationHere().migrate()
     await mahi.runJson(['keys', 'create', '--client', 'docs', '--eid', '1001'])
     const unknown = await mahi.run(['organisations', 'suspend', '9'])
     expect(unknown.code).toBe(1)
@@ -335,6 +309,11 @@ describe('an operator', () => {
     expect((await mahi.run(['organisations', 'list'])).stdout).toMatch(
       /^1001 +Suspended +since \S+ +1 valid key, 0 submissions +Asked for by the agency$/m,
     )
+    // A note that came over HTTP can have any characters.
+    await withDatabase(mahi.databaseUrl, (database) =>
+      storeSuspension(database, { eid: '1001', reason: 'Asked\u001b[2J for' }),
+    )
+    expect((await mahi.run(['organisations', 'list'])).stdout).toContain('Asked\\u001b[2J for\n')
     expect(await mahi.runJson(['organisations', 'suspend', '9', '--unknown'])).toMatchObject({ eid: '9' })
     expect((await mahi.run(['organisations', 'resume', '9'])).code).toBe(0)
     expect((await mahi.run(['organisations', 'usage'])).stdout).toMatch(/^EID +Submissions.*\n1001 +0 /)
@@ -413,13 +392,12 @@ describe('limits count by organisation', () => {
 })
 
 test(`the suspension survives a restart on ${engine}`, async () => {
-  const mahi = await new Installation().migrate()
+  const mahi = await new InstallationHere().migrate()
   const { key } = (await mahi.runJson(['keys', 'create', '--client', 'docs', '--eid', '1001'])) as {
     key: string
   }
   await mahi.runJson(['organisations', 'suspend', '1001'])
-  const { command, url } = await mahi.serve()
-  onTestFinished(() => command.kill('SIGTERM'))
+  const { url } = await mahi.serve()
   const response = await fetch(`${url}${RESULTS_PATH}`, { headers: { 'x-api-key': key, eid: '1001' } })
   expect([response.status, ((await response.json()) as { detail: string }).detail]).toEqual([
     401,

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { describeCause } from '../src/engines/checking/report/causes.ts'
-import { checkFolder } from './support/check-folder.ts'
+import { checkFolder } from './support/checking.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 const CLEAN = new URL('../samples/sdr/clean/', import.meta.url).pathname

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -8,6 +7,7 @@ import { findTextFault } from '../src/foundation/text/normalise.ts'
 import { check, places } from './support/checking.ts'
 import { LIBRARY, writeDefinition } from './support/definition.ts'
 import { temporaryFolder } from './support/temporary.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const HEADER = 'memberId,born,kind'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\nL2,M1,x,,\n'
@@ -279,6 +279,24 @@ test('no text of a finding has a character that a publish refuses', async () => 
   ).toEqual(Array(findings.flatMap((finding) => Object.values(finding)).length).fill(undefined))
 })
 
+/** Its last character has two UTF-16 units, the first of which is the last one that a sentence shows. */
+const LONG = `${'x'.repeat(59)}😀`
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['a long value in a message', { 'members.csv': `${HEADER}\n${LONG},,\n` }],
+  ['a long name of a column', { 'members.csv': `${HEADER},${LONG}\nM1,,,\n` }],
+  ['an unpaired surrogate of JSON', { 'members.ndjson': '{"memberId":"M1","born":"\\ud800"}\n' }],
+])('%s leaves no half of a character in a finding', async (_case, files) => {
+  const library = structuredClone(LIBRARY)
+  Object.assign(library.resources[0]?.schema.fields[0] ?? {}, {
+    'mahi:checks': { length: { message: '{memberId} is too long.' } },
+  })
+  const { findings } = await check(files, { definition: writeDefinition(library) })
+  expect(findings).toHaveLength(1)
+  const texts = findings.flatMap((finding) => Object.values(finding)).map(String)
+  expect(texts.filter((text) => findTextFault(text) !== undefined)).toEqual([])
+})
+
 test.each([
   ['{"memberId":"M1"', 'The line is not valid JSON.'],
   ['["M1"]', 'The line is not a JSON object.'],
@@ -401,18 +419,31 @@ test('a packed file that needs more disk than is allowed is reported', async () 
   )
 })
 
+test('all copies of packed and converted files share the disk that is allowed', async () => {
+  const members = gzipSync(`${HEADER}\n${',,\n'.repeat(30_000)}`)
+  const loans = gzipSync(`loanId,memberId,lent,returned,fee\n${',,,,\n'.repeat(10_000)}`)
+  const { findings, summary } = await check(
+    { 'members.csv': members, 'book-loans.csv': loans },
+    { diskBytes: 120_000, cap: 1 },
+  )
+  expect(summary.files.map(({ file, state }) => [file, state])).toEqual([
+    ['members.csv', 'checked'],
+    ['book-loans.csv', 'unreadable'],
+  ])
+  expect(findings.find(({ errorCode }) => errorCode === 'LOA-00-file')?.errorDescription).toBe(
+    'Unpacking or converting the file needs more disk space than is allowed.',
+  )
+  // One that does not fit takes no room from the others.
+  const large = gzipSync(`${HEADER}\n${',,\n'.repeat(60_000)}`)
+  const others = await check(
+    { 'members.csv': large, 'book-loans.csv': loans },
+    { diskBytes: 120_000, cap: 1 },
+  )
+  expect(others.summary.files.map(({ state }) => state)).toEqual(['unreadable', 'checked'])
+})
+
 test('a real workbook that is named CSV is recognised', async () => {
-  const folder = temporaryFolder()
-  const script =
-    'import zipfile,sys; z=zipfile.ZipFile(sys.argv[1],"w"); z.writestr("[Content_Types].xml","<x/>"); z.writestr("xl/workbook.xml","<x/>"); z.close()'
-  try {
-    execFileSync('python3', ['-c', script, join(folder, 'book.xlsx')])
-  } catch {
-    process.stderr.write('SKIPPED: a workbook made by another program: there is no python3\n')
-    return
-  }
-  const { readFileSync } = await import('node:fs')
-  const { found } = await checkMembers(readFileSync(join(folder, 'book.xlsx')))
+  const { found } = await checkMembers(makeXlsx({ members: [['memberId']] }))
   expect(found[0]?.[2]).toMatch(/Excel workbook \(XLSX\)/)
 })
 

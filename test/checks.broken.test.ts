@@ -1,29 +1,24 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { renderRecord, splitRecord } from '../src/engines/records/index.ts'
-import { checkFolder } from './support/check-folder.ts'
-import { check } from './support/checking.ts'
+import { check, checkFolder } from './support/checking.ts'
 import { makeTables, writeReturn } from './support/sdr/small.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'mahi-broken-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-let number = 0
 /** Checks a clean return after some rows of a file have been written in another form. */
 async function checkRows(
   file: string,
   isChanged: (record: number) => boolean,
   write: (cells: string[]) => string,
 ) {
-  const place = join(folder, String(++number))
-  writeReturn(place, makeTables())
-  const path = join(place, `${file}.csv`)
+  const folder = temporaryFolder()
+  writeReturn(folder, makeTables())
+  const path = join(folder, `${file}.csv`)
   const [header, ...rows] = readFileSync(path, 'utf8').trimEnd().split('\n')
   const lines = rows.map((row, index) => (isChanged(index + 1) ? write(splitRecord(row, ',') ?? []) : row))
   writeFileSync(path, `${[header, ...lines].join('\n')}\n`)
-  const result = await checkFolder(place, 'sdr')
+  const result = await checkFolder(folder, 'sdr')
   return { ...result, changed: rows.flatMap((_, index) => (isChanged(index + 1) ? [index + 2] : [])) }
 }
 

@@ -1,27 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
-import { checkFolder } from './support/check-folder.ts'
-import { check } from './support/checking.ts'
+import { describe, expect, test } from 'vitest'
+import { check, checkFolder } from './support/checking.ts'
 import { writeDefinition } from './support/definition.ts'
 import { SCALE } from './support/properties.ts'
 import { FAULTS, inject } from './support/sdr/causes.ts'
 import { makeTables, type Tables, writeReturn } from './support/sdr/small.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'mahi-causes-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-let number = 0
 async function checkTables(tables: Partial<Tables>) {
-  const place = join(folder, String(++number))
-  writeReturn(place, tables)
-  return await checkFolder(place, 'sdr')
+  const folder = temporaryFolder()
+  writeReturn(folder, tables)
+  return await checkFolder(folder, 'sdr')
 }
 
 const RETURNS = Array.from({ length: SCALE > 1 ? 10 : 4 }, (_, index) => index + 1)
 
-describe('ten returns of 10 to 15 injected causes', () => {
+describe('returns of 10 to 15 injected causes', () => {
   test.each(RETURNS)('return %i: few causes, each of one injected cause', async (seed) => {
     const { tables, injected, explain } = inject(
       makeTables({ seed, learners: 200, courses: 40, enrolments: 800 }),

@@ -12,9 +12,10 @@ import {
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,x,01\nM2,,9\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
@@ -22,7 +23,7 @@ const CLEAN = 'memberId,born,kind\nM1,,01\n'
 const WARNING = { 'members.csv': CLEAN, 'book-loans.csv': LOANS }
 
 async function checkFolder(files: Readonly<Record<string, string>>, ...options: string[]) {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles(files)
   const { code, stdout, stderr } = await mahi.run([
     'check',
@@ -53,7 +54,7 @@ test('a terminal shows the causes, and the verdict as the last line', async () =
 })
 
 test('a terminal shows at most 15 causes, and fits on one screen', async () => {
-  const { stdout } = await new Installation().run([
+  const { stdout } = await new InstallationHere().run([
     'check',
     join(import.meta.dirname, '../samples/sdr/faulty'),
   ])
@@ -62,20 +63,6 @@ test('a terminal shows at most 15 causes, and fits on one screen', async () => {
   expect(lines.filter((line) => /^(?:Error|Warning) /.test(line))).toHaveLength(15)
   expect(stdout).toMatch(/\nAnd \d+ more causes with \d+ findings\.\n/)
   expect(lines.every((line) => line.length < 250)).toBe(true)
-})
-
-test('docs/checks.md shows what the command prints', async () => {
-  const root = join(import.meta.dirname, '..')
-  const [, shown = ''] =
-    /\$ mahi check samples\/sdr\/as-exported\n(.*?)\n```/s.exec(
-      readFileSync(join(root, 'docs/checks.md'), 'utf8'),
-    ) ?? []
-  const { stdout } = await new Installation().run(['check', join(root, 'samples/sdr/as-exported')])
-  const printed = stdout.split('\n')
-  // Lines are left out, and shown as an ellipsis.
-  const lines = shown.split('\n').filter((line) => line !== '…')
-  expect(lines.length).toBeGreaterThan(10)
-  expect(lines.filter((line) => !printed.includes(line))).toEqual([])
 })
 
 test('--all prints one line for each code, most frequent first, and the verdict last', async () => {
@@ -139,7 +126,7 @@ test.each([
     'members.csv:1: is not a finding of an earlier run',
   ],
 ])('%s exits 2 and is explained', async (_case, parameters, message) => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   for (const name of ['member.csv', 'members.csv', 'members.ndjson']) {
     if (parameters.includes(name)) mahi.write(name, MEMBERS)
   }
@@ -173,7 +160,7 @@ test.skipIf(process.platform === 'win32')(
 )
 
 test('a faulty definition exits 2, with every fault', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles({ 'members.csv': MEMBERS, 'definition/datapackage.json': '{"name": 1}' })
   const { code, stderr } = await mahi.run(['check', folder, '--definition', join(folder, 'definition')])
   expect(code).toBe(2)
@@ -188,14 +175,14 @@ test.each([
   const definition = writeDefinition(LIBRARY, {
     'rules/LOA-201.sql': LONG_LOAN.replace('from book_loans', `from ${changed}`),
   })
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
   const { code, stdout, stderr } = await mahi.run(['check', folder, '--definition', definition])
   expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(message)])
 })
 
 test('named files are checked alone; what needs the others is listed as not run', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   mahi.write('book-loans.csv', LOANS)
   const { code, stdout } = await mahi.run(['check', 'book-loans.csv', '--definition', writeDefinition()])
   expect(code).toBe(0)
@@ -212,7 +199,7 @@ test('NDJSON is the findings, which a publish accepts, and the same on every run
   expect(stderr).toBe('2 errors and 1 warning in the 2 files that were checked.\n')
   const again = await checkFolder({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS }, '--format', 'ndjson')
   expect(again.stdout).toBe(stdout)
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const published = await mahi.run(
     ['results', 'publish', '--eid', '1001', '--return', '202512', '--token', 'submission-1', '-'],
     { input: stdout },
@@ -300,7 +287,7 @@ test('a report replaces its file only when it is complete', async () => {
 test('a report never takes the place of a file to check', async () => {
   const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
   const place = join(folder, 'members.csv')
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const run = (...args: string[]) => mahi.run(['check', ...args, '--definition', writeDefinition()])
   for (const args of [[folder], [place], [join(folder, 'book-loans.csv'), '--file', `members=${place}`]]) {
     const { code, stderr } = await run(...args, '--format', 'csv', '--output', place)
@@ -331,7 +318,7 @@ test('--json prints the summary', async () => {
 })
 
 test('a code is explained, also by the official number', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { stdout, code } = await mahi.run([
     'check',
     '--explain',
@@ -352,7 +339,7 @@ test('a code is explained, also by the official number', async () => {
 })
 
 test('the sample files are as a spreadsheet program left them, and are not written over others', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { stdout, code } = await mahi.run(['check', '--sample', 'mine'])
   expect([code, stdout]).toEqual([0, 'mahi check mine\n'])
   expect(readdirSync(join(mahi.folder, 'mine'))).toEqual([
@@ -370,7 +357,7 @@ test('the sample files are as a spreadsheet program left them, and are not writt
 })
 
 test('the surest of several files for one is read, and the others are listed with what to do', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const copy = (name: string, as: string) => {
     mkdirSync(join(mahi.folder, 'mine'), { recursive: true })
     copyFileSync(join(import.meta.dirname, '../samples/sdr/clean', name), join(mahi.folder, 'mine', as))
@@ -392,16 +379,23 @@ test('the surest of several files for one is read, and the others are listed wit
   )
 })
 
-test('the README shows what a check of the sample files prints, on one screen', async () => {
-  const mahi = new Installation()
-  const { stdout } = await mahi.run(['check', join(import.meta.dirname, '../samples/sdr/as-exported')])
-  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
+test('the README shows what a check of the sample files prints, on one screen, and docs/checks.md parts of it', async () => {
+  const root = join(import.meta.dirname, '..')
+  const { stdout } = await new InstallationHere().run(['check', join(root, 'samples/sdr/as-exported')])
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
   expect(readme).toContain(`mahi check my-files\n\`\`\`\n\n\`\`\`text\n${stdout}\`\`\`\n`)
-  expect(stdout.split('\n').length).toBeLessThanOrEqual(30)
+  const printed = stdout.split('\n')
+  expect(printed.length).toBeLessThanOrEqual(30)
+  const page = readFileSync(join(root, 'docs/checks.md'), 'utf8')
+  const [, shown = ''] = /\$ mahi check samples\/sdr\/as-exported\n(.*?)\n```/s.exec(page) ?? []
+  // Lines are left out, and shown as an ellipsis.
+  const lines = shown.split('\n').filter((line) => line !== '…')
+  expect(lines.length).toBeGreaterThan(10)
+  expect(lines.filter((line) => !printed.includes(line))).toEqual([])
 })
 
 test('the sample files with faults of every kind are written by --sample with --all', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   expect((await mahi.run(['check', '--sample', 'mine', '--all'])).code).toBe(0)
   expect(readdirSync(join(mahi.folder, 'mine'))).toContain('qualification-completions.csv')
   const { stdout } = await mahi.run(['check', 'mine', '--all'])

@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { Containers } from '../src/engines/checking/unpack.ts'
-import { Installation } from './support/command.ts'
+import { splitRecord } from '../src/engines/records/index.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { pack } from './support/pack.ts'
+import { temporaryFolder } from './support/temporary.ts'
 import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
@@ -17,26 +18,22 @@ interface Report {
   fixed?: { files: string[] }
 }
 
-async function check(mahi: Installation, ...args: string[]): Promise<Report> {
+async function check(mahi: InstallationHere, ...args: string[]): Promise<Report> {
   const { stdout, stderr, code } = await mahi.run(['check', ...args, '--json'])
   expect(code, stderr).toBeLessThan(2)
   return JSON.parse(stdout) as Report
 }
 
-/** The rows of a CSV file without quotes, as text cells. */
+/** The rows of a CSV file whose cells have no line breaks, as text cells. */
 function toRows(folder: string, file: string): string[][] {
   const lines = read(folder, `${file}.csv`).toString('utf8').trim().split('\n')
-  return lines.map((line) =>
-    [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)]
-      .slice(0, line.replace(/"(?:[^"]|"")*"/g, '').split(',').length)
-      .map(([, cell = '']) => cell.replace(/^"(.*)"$/, '$1').replaceAll('""', '"')),
-  )
+  return lines.map((line) => splitRecord(line, ',') ?? [])
 }
 
 const SMALL = { learners: 61, courses: 41, enrolments: 201 }
 
 test('a ZIP archive is checked like its files, in one folder or none, whatever a system added', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   for (const prefix of ['', 'my return/']) {
     const names = readdirSync(join(SAMPLES, 'as-exported'))
     const files = names.map((name) => [`${prefix}${name}`, read('as-exported', name)] as const)
@@ -54,7 +51,7 @@ test('a ZIP archive is checked like its files, in one folder or none, whatever a
 })
 
 test('a Data Package in a ZIP archive is checked against its own descriptor', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const descriptor = {
     name: 'towns',
     resources: [
@@ -90,7 +87,7 @@ test.each([
   ['no file of a return', async () => await pack({ 'a.csv': 'x' }), /^return\.zip: has none of the files/],
   ['nothing', async () => await pack({}), /empty ZIP|is not a ZIP/],
 ] as const)('an archive with %s is refused in a sentence, and nothing is left', async (_, make, reason) => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   writeFileSync(join(mahi.folder, 'return.zip'), await make())
   const { code, stderr } = await mahi.run(['check', 'return.zip'])
   expect(code).toBe(2)
@@ -99,22 +96,17 @@ test.each([
 })
 
 test('an archive that unpacks to too much is refused before the disk is full', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mahi-bomb-'))
   const containers = new Containers({ unpackedBytes: 1e6, files: 3 })
-  try {
-    const bomb = join(folder, 'bomb.zip')
-    writeFileSync(bomb, await pack({ 'learners.csv': new Uint8Array(5e7) }))
-    await expect(containers.openArchives([bomb])).rejects.toThrow(/unpacks to more than 1000000 bytes/)
-    writeFileSync(bomb, await pack({ a: 'a', b: 'b', c: 'c', d: 'd' }))
-    await expect(containers.openArchives([bomb])).rejects.toThrow(/more than 3 files/)
-  } finally {
-    await containers.remove()
-    rmSync(folder, { recursive: true })
-  }
+  onTestFinished(() => containers.remove())
+  const bomb = join(temporaryFolder(), 'bomb.zip')
+  writeFileSync(bomb, await pack({ 'learners.csv': new Uint8Array(5e7) }))
+  await expect(containers.openArchives([bomb])).rejects.toThrow(/unpacks to more than 1000000 bytes/)
+  writeFileSync(bomb, await pack({ a: 'a', b: 'b', c: 'c', d: 'd' }))
+  await expect(containers.openArchives([bomb])).rejects.toThrow(/more than 3 files/)
 })
 
 test('a workbook with a sheet for each file is checked like the files', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   writeFileSync(
     join(mahi.folder, 'Return 2025.xlsx'),
     makeXlsx({
@@ -132,7 +124,7 @@ test('a workbook with a sheet for each file is checked like the files', async ()
 })
 
 test('a sheet is recognised by a title of the definition, or named with --file', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const sheets = Object.fromEntries(FILES.map((file) => [file, toRows('clean', file)]))
   const { courses = [], learners = [], ...others } = sheets
   writeFileSync(
@@ -156,7 +148,7 @@ test('a sheet is recognised by a title of the definition, or named with --file',
 })
 
 test('workbooks may be one for each file, in a folder beside other files', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   mkdirSync(join(mahi.folder, 'mine'))
   for (const file of FILES) {
     const rows = toRows('clean', file)
@@ -180,7 +172,7 @@ function makeEnrolments(change: (name: string, value: string, row: number) => Xl
 }
 
 test('cells are read as a person would type them: codes, numbers, and dates in whatever form', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const serial = (date: string) => Math.round(Date.parse(date) / 86_400_000) + 25_569
   const book = (change: Parameters<typeof makeEnrolments>[0]) =>
     makeXlsx({ enrolments: makeEnrolments(change) })
@@ -213,7 +205,7 @@ test('cells are read as a person would type them: codes, numbers, and dates in w
 })
 
 test('findings name the row of the sheet, below blank rows and line ends within cells', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const [header = [], first = [], ...rows] = makeEnrolments((name, value, row) =>
     name === 'attendance' && row === 9 ? '1' : value,
   )
@@ -229,7 +221,7 @@ test('findings name the row of the sheet, below blank rows and line ends within 
 })
 
 test('--fix and --mark write the sheets of a workbook as CSV, named like the files', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const rows = makeEnrolments((name, value) =>
     name === 'courseStartDate' ? value.replace(/^(\d+)-(\d+)-(\d+)$/, '$3/$2/$1') : value,
   )
@@ -247,7 +239,7 @@ test('--fix and --mark write the sheets of a workbook as CSV, named like the fil
 })
 
 test('SARIF names the workbook in which a finding is', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   writeFileSync(
     join(mahi.folder, 'return.xlsx'),
     makeXlsx({ enrolments: toRows('faulty', 'enrolments').slice(0, 60) }),
@@ -261,7 +253,7 @@ test('SARIF names the workbook in which a finding is', async () => {
 })
 
 test('a marked workbook can be corrected and checked again', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await mahi.run(['check', join(SAMPLES, 'clean'), '--mark', 'marked', '--format', 'xlsx'])
   const { stdout, code } = await mahi.run(['check', 'marked/marked.xlsx'])
   expect([code, stdout.trim().split('\n').at(-1)]).toEqual([
@@ -271,7 +263,7 @@ test('a marked workbook can be corrected and checked again', async () => {
 })
 
 test('a workbook that is too large or damaged is refused in a sentence', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const path = join(mahi.folder, 'return.xlsx')
   writeFileSync(path, Buffer.from('PK\u0003\u0004 and no more'))
   expect(await mahi.run(['check', 'return.xlsx'])).toMatchObject({

@@ -10,8 +10,9 @@ import {
 import { DefinitionRefused } from '../src/engines/checking/definition/node.ts'
 import { testRules } from '../src/engines/checking/definition/test-rules.ts'
 import { describeCheck, summariseMessage } from '../src/engines/checking/explain.ts'
-import { check, writeFiles } from './support/checking.ts'
+import { check } from './support/checking.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 function faultsOf(folder: string): readonly string[] {
   try {
@@ -229,6 +230,20 @@ test('braces with a number in a message are a part of it', async () => {
   expect(findings[0]?.errorDescription).toBe('memberId is "M1", but must have the form [A-Z][0-9]{4}.')
 })
 
+test('the message of a rule may use every parameter of the run', async () => {
+  const rule = LONG_LOAN.replace(
+    'The loan lasted {days} days, until {returned}.',
+    'It took {days} days in {returnId}, {returnMonth} of {returnYear}, {returnStart} to {returnEnd}, on {asOf}.',
+  )
+  const { findings } = await check(
+    { 'book-loans.csv': 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n' },
+    { definition: writeDefinition(LIBRARY, { 'rules/LOA-201.sql': rule }) },
+  )
+  expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([
+    'It took 59 days in 202512, 12 of 2025, 2025-01-01 to 2025-12-31, on 2025-12-31.',
+  ])
+})
+
 const GROUP_RULE = LONG_LOAN.replaceAll('book-loans', 'group').replace('from book_loans', 'from "group"')
 
 test('a resource may have a name that SQL reserves', async () => {
@@ -273,7 +288,7 @@ test('only a definition names the system in which values are entered', () => {
     for (const { resource, check } of listChecks(definition)) {
       if (check.kind !== 'required') continue
       if (name === 'sdr') expect(check.fix, check.code).toBeDefined()
-      else expect(describeCheck(definition, resource, check).fix).toBe('Enter the value.')
+      else expect(describeCheck(resource, check).fix).toBe('Enter the value.')
     }
   }
 })

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
-import { check, writeFiles } from './support/checking.ts'
+import { check } from './support/checking.ts'
 import { Installation } from './support/command.ts'
 import { writeDefinition } from './support/definition.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 /** A definition of one file in an encoding, whose only permitted name is given. */
 function define(encoding: string | undefined, name: string): string {

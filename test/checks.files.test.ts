@@ -1,18 +1,17 @@
 import { cpSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { writeFiles } from './support/checking.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,,01\nM2,,02\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,,,\n'
 const CLEAN = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
 
 async function checkPath(path: string, ...options: string[]) {
-  const { code, stdout, stderr } = await new Installation().run([
+  const { code, stdout, stderr } = await new InstallationHere().run([
     ...['check', path, '--definition', writeDefinition(), ...options],
   ])
   return { code, stdout, stderr, lines: stdout.split('\n') }
@@ -122,7 +121,7 @@ test('a resource in a format that is not read is reported by name', async () => 
   })
   const obstacle =
     'The resource places is in places.geojson, which is not CSV, NDJSON or XLSX, so it is not checked. Export it as CSV.'
-  const run = () => new Installation().run(['check', folder])
+  const run = () => new InstallationHere().run(['check', folder])
   expect(await run()).toMatchObject({ code: 0, stderr: `Note: ${obstacle}\n` })
   const only = readFileSync(join(folder, 'datapackage.json'), 'utf8').replace(/\{"name":"things".*?\}\},/, '')
   writeFileSync(join(folder, 'datapackage.json'), only)

@@ -20,14 +20,13 @@ import { CHANGES } from '../src/engines/checking/repair/changes-name.ts'
 import { ColumnEvidence, compileTester } from '../src/engines/checking/repair/column-evidence.ts'
 import { chooseFixFolder, fixFiles } from '../src/engines/checking/repair/fix.ts'
 import { splitRecord } from '../src/engines/records/index.ts'
-import { writeFiles } from './support/checking.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { type Cell, corrupt, makeReturn, renderTable, type Table } from './support/corruptions.ts'
 import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 import { Random } from './support/random.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 const SDR = loadDefinition(findDefinition('sdr'), { examples: false })
 
@@ -127,7 +126,7 @@ L4,M4,2025-04-07,2025-04-20,
 const CLEAN = { 'members.csv': MEMBERS, 'book-loans.csv': LOANS }
 
 async function fix(files: Readonly<Record<string, string | Uint8Array>>, ...options: string[]) {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles(files)
   const to = join(folder, 'fixed')
   const command = ['check', folder, '--definition', writeDefinition(), '--fix', to, ...options]
@@ -367,7 +366,7 @@ test('the folder of an input, existing files and one folder for two purposes are
 test.skipIf(!existsSync('/proc/self'))(
   'a folder in which nothing can be created is refused, and never tried for ever',
   async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const from = writeFiles(CLEAN)
     for (const to of ['/proc/xx', '/proc/xx/yy'])
       expect(await mahi.run(['check', from, '--definition', writeDefinition(), '--fix', to])).toMatchObject({
@@ -378,7 +377,7 @@ test.skipIf(!existsSync('/proc/self'))(
 )
 
 test('files behind links are never replaced', async () => {
-  const [mahi, real, folder] = [new Installation(), writeFiles(CLEAN), temporaryFolder()]
+  const [mahi, real, folder] = [new InstallationHere(), writeFiles(CLEAN), temporaryFolder()]
   for (const name of Object.keys(CLEAN)) symlinkSync(join(real, name), join(folder, name))
   const link = join(temporaryFolder(), 'link')
   symlinkSync(real, link)
@@ -391,8 +390,8 @@ test('files behind links are never replaced', async () => {
 })
 
 test('a killed command leaves no copy that is not complete', async () => {
-  const mahi = new Installation()
-  const from = writeFiles({ ...CLEAN, 'book-loans.csv': LOANS + 'L9,M1,,,1.00 \n'.repeat(60_000) })
+  const mahi = new InstallationHere()
+  const from = writeFiles({ ...CLEAN, 'book-loans.csv': LOANS + 'L9,M1,,,1.00 \n'.repeat(20_000) })
   const to = join(temporaryFolder(), 'fixed')
   const command = ['check', from, '--definition', writeDefinition(), '--fix', to, '--overwrite']
   const running = mahi.start(command)

@@ -6,17 +6,17 @@ import readXlsx from 'read-excel-file/node'
 import { expect, test } from 'vitest'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { chooseMarkFolder, type MarkFormat, markFiles } from '../src/engines/checking/repair/mark.ts'
-import { check, writeFiles } from './support/checking.ts'
-import { Installation } from './support/command.ts'
+import { check } from './support/checking.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { writeDefinition } from './support/definition.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,x,01\nM2,,9\n'
 const LOANS = 'loanId,memberId,lent,returned,fee\nL1,M1,2025-01-01,2025-03-01,\n'
 
 async function mark(files: Readonly<Record<string, string | Uint8Array>>, ...options: string[]) {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles(files)
   const to = join(folder, 'marked')
   const command = ['check', folder, '--definition', writeDefinition(), '--mark', to, ...options]
@@ -164,7 +164,7 @@ test('a workbook has a sheet for each file, with coloured cells, comments, and e
 })
 
 test('a workbook without a folder for it is refused', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { code, stderr } = await mahi.run(['check', '.', '--format', 'xlsx'])
   expect([code, stderr]).toEqual([2, '--format xlsx needs --mark: the folder for the marked workbook.\n'])
 })
@@ -183,7 +183,7 @@ test('existing files are kept, unless they may be replaced', async () => {
 })
 
 test('the folder of an input, and a file, are refused before the check', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const folder = writeFiles({ 'members.csv': MEMBERS, 'book-loans.csv': LOANS })
   const refusal = async (to: string) => {
     const { code, stdout, stderr } = await mahi.run([
@@ -208,7 +208,7 @@ test('the folder of an input, and a file, are refused before the check', async (
 
 async function markHere(folder: string, format: MarkFormat = 'csv', signal?: AbortSignal) {
   const definition = loadDefinition(writeDefinition())
-  const inputs = writeFiles({ 'members.csv': MEMBERS + 'M9,x,01\n'.repeat(50_000) })
+  const inputs = writeFiles({ 'members.csv': MEMBERS + 'M9,x,01\n'.repeat(20_000) })
   const files = [{ resource: 'members', name: 'members.csv', path: join(inputs, 'members.csv') }]
   const { summary, findings } = await check({ 'members.csv': MEMBERS })
   const all = async function* () {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { check, writeFiles } from './support/checking.ts'
+import { check } from './support/checking.ts'
 import { Installation } from './support/command.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 
 type Values = readonly string[]
 

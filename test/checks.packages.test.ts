@@ -2,17 +2,15 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Finding } from '../src/engines/checking/check-files.ts'
-import { writeFiles } from './support/checking.ts'
-import { Installation } from './support/command.ts'
+import { places } from './support/checking.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { writeDefinition } from './support/definition.ts'
+import { parseLines } from './support/lines.ts'
+import { writeFiles } from './support/temporary.ts'
 
 async function run(...args: string[]) {
-  const { code, stdout, stderr } = await new Installation().run(['check', ...args, '--format', 'ndjson'])
-  const findings = stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Finding)
-  return { code, stderr, found: findings.map(({ errorCode, file, line }) => `${errorCode} ${file}:${line}`) }
+  const { code, stdout, stderr } = await new InstallationHere().run(['check', ...args, '--format', 'ndjson'])
+  return { code, stderr, found: places(parseLines<Finding>(stdout)) }
 }
 
 const SCHEMA = {

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { CheckFailed, checkFiles } from '../src/engines/checking/check-files.ts'
-import { checkApart, places, writeFiles } from './support/checking.ts'
+import { checkApart, places } from './support/checking.ts'
+import { until } from './support/command.ts'
 import { LIBRARY, LONG_LOAN, writeDefinition } from './support/definition.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const MEMBERS = 'memberId,born,kind\nM1,x,01\n'
@@ -29,14 +29,6 @@ function listChildren(): number[] {
     .split('\n')
     .filter((line) => line.includes('checking/process/child'))
     .map((line) => Number.parseInt(line, 10))
-}
-
-async function until<T>(find: () => T | undefined): Promise<T> {
-  for (;;) {
-    const found = find()
-    if (found !== undefined) return found
-    await wait(20)
-  }
 }
 
 test('a check in a process of its own finds the same as one in this process, and leaves nothing behind', async () => {

@@ -10,10 +10,10 @@ import { loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { propose } from '../src/engines/checking/proposal/propose.ts'
 import { selectFiles } from '../src/engines/checking/select-files.ts'
 import { Containers } from '../src/engines/checking/unpack.ts'
-import { writeFiles } from './support/checking.ts'
 import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { cases } from './support/properties.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
@@ -326,14 +326,14 @@ describe('a refusal leaves the folder as it is', () => {
     ['no file can be read', { 'a.csv': '' }, 'has no file that can be read'],
   ])('%s', async (_, files, message) => {
     const folder = writeFiles(files)
-    const { code, stderr } = await new Installation().run(['definitions', 'init', folder])
+    const { code, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
     expect(readdirSync(folder).sort()).toEqual(Object.keys(files).sort())
   })
 
   test('it does not exist', async () => {
     const folder = join(temporaryFolder(), 'none')
-    const { code, stderr } = await new Installation().run(['definitions', 'init', folder])
+    const { code, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
     expect([code, stderr]).toEqual([1, expect.stringContaining('is not a folder')])
     expect(existsSync(folder)).toBe(false)
   })
@@ -357,7 +357,7 @@ test('a stopped proposal leaves nothing behind', async () => {
 
 test('the command says what it wrote, and what is left', async () => {
   const folder = writeFiles({ 'a.csv': 'id,name\n1,a\n2,b,c\n', 'b.csv': '' })
-  const { code, stdout, stderr } = await new Installation().run(['definitions', 'init', folder])
+  const { code, stdout, stderr } = await new InstallationHere().run(['definitions', 'init', folder])
   expect([code, stdout]).toEqual([0, `mahi check ${folder}\n`])
   expect(stderr).toContain('Left out: b.csv: The file is empty: it has no header.')
   expect(stderr).toContain(
@@ -366,7 +366,7 @@ test('the command says what it wrote, and what is left', async () => {
   // It may repeat values of records.
   if (process.platform !== 'win32') expect(statSync(join(folder, DESCRIPTOR)).mode & 0o777).toBe(0o600)
   const other = writeFiles({ 'a.csv': 'id\n1\n' })
-  const json = await new Installation().run(['definitions', 'init', other, '--json'])
+  const json = await new InstallationHere().run(['definitions', 'init', other, '--json'])
   expect(JSON.parse(json.stdout)).toEqual({
     descriptor: join(other, DESCRIPTOR),
     files: [{ path: 'a.csv', name: 'a', records: 1 }],

@@ -5,7 +5,7 @@ import { Offsets } from '../src/engines/checking/engine/offsets.ts'
 import { SeenTexts } from '../src/engines/checking/engine/seen-texts.ts'
 import { SeenTuples } from '../src/engines/checking/engine/seen-tuples.ts'
 import { hashLatin1, hashPair, hashText } from '../src/foundation/text/seeded-hash.ts'
-import { placesOf, readFaults } from './support/check-folder.ts'
+import { places, readFaults } from './support/checking.ts'
 import { collide, fnv } from './support/colliding.ts'
 import { cases } from './support/properties.ts'
 
@@ -82,9 +82,9 @@ test('records whose keys have the same hash are no repeats of each other', async
     vi.doUnmock('../src/foundation/text/seeded-hash.ts')
     vi.resetModules()
   })
-  const { checkFolder } = await import('./support/check-folder.ts')
+  const { checkFolder } = await import('./support/checking.ts')
   const { findings } = await checkFolder(FAULTY, 'sdr')
-  expect(placesOf(findings)).toEqual(readFaults(FAULTY))
+  expect(places(findings).sort()).toEqual(readFaults(FAULTY))
 })
 
 test('the offset of each record is the one that was stored, also beyond 4 GiB and of very long records', () => {

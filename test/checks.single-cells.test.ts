@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import type { Finding } from '../src/engines/checking/engine/summary.ts'
-import { checkInputs } from './support/check-folder.ts'
+import { checkInputs } from './support/checking.ts'
 import { SCALE, SEED } from './support/properties.ts'
 import { type FileName, type Row, readFiles } from './support/sdr/columns.ts'
 import { makeTables, renderTable } from './support/sdr/small.ts'
@@ -97,7 +97,7 @@ async function checkChange({ file, field, index, after }: Change) {
     name: `${name}.csv`,
     path: name === file ? changed : (paths.get(name) ?? ''),
   }))
-  const { findings } = await checkInputs(definition, inputs)
+  const { findings } = await checkInputs(inputs, { definition, complete: true })
   return { findings, contents: { ...CLEAN, [file]: rows } }
 }
 

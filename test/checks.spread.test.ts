@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { findDefinition, loadDefinition } from '../src/engines/checking/definition/load.ts'
 import { compileSpread, type Spread } from '../src/engines/checking/engine/spread.ts'
-import { checkFolder, placesOf } from './support/check-folder.ts'
+import { check, places } from './support/checking.ts'
+import { writeDefinition } from './support/definition.ts'
 import { cases } from './support/properties.ts'
 
 const enrolments = loadDefinition(findDefinition('sdr')).resources.find(({ name }) => name === 'enrolments')
@@ -106,7 +104,6 @@ test('nothing is compared without both dates, or if the period ends before it st
 })
 
 test('a definition of any field can use it; without a return it is listed as not run', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mahi-spread-'))
   const parts = Array.from({ length: 12 }, (_, index) => `month${index + 1}`)
   const number = (name: string) => ({ name, type: 'number' })
   const date = (name: string) => ({ name, type: 'date', format: '%d.%m.%Y' })
@@ -122,20 +119,14 @@ test('a definition of any field can use it; without a return it is listed as not
       'mahi:recordChecks': [{ ...spread, code: 'PRO-101', message }],
     },
   }
-  try {
-    writeFileSync(
-      join(folder, 'datapackage.json'),
-      JSON.stringify({ name: 'budgets', version: '1', 'mahi:return': {}, resources: [resource] }),
-    )
-    const months = [0, 0, 33, 33, 34, 0, 0, 0, 0, 0, 0, 0]
-    const header = ['budget', 'from', 'to', ...parts].join(',')
-    writeFileSync(join(folder, 'projects.csv'), `${header}\n100,03.03.2025,02.05.2025,${months.join(',')}\n`)
-    const { findings } = await checkFolder(folder, folder, { returnId: '2025' })
-    expect(placesOf(findings)).toEqual(['PRO-101 projects.csv:2'])
-    expect(findings[0]?.errorDescription).toBe('Month 5 has 34 instead of 33.')
-    const { summary } = await checkFolder(folder, folder)
-    expect(summary.notRun).toEqual([{ code: 'PRO-101', reason: 'The return has no year.' }])
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const descriptor = { name: 'budgets', version: '1', 'mahi:return': {}, resources: [resource] }
+  const options = { definition: writeDefinition(descriptor, {}) }
+  const months = [0, 0, 33, 33, 34, 0, 0, 0, 0, 0, 0, 0]
+  const header = ['budget', 'from', 'to', ...parts].join(',')
+  const files = { 'projects.csv': `${header}\n100,03.03.2025,02.05.2025,${months.join(',')}\n` }
+  const { findings } = await check(files, { ...options, returnId: '2025' })
+  expect(places(findings)).toEqual(['PRO-101 projects.csv:2'])
+  expect(findings[0]?.errorDescription).toBe('Month 5 has 34 instead of 33.')
+  const { summary } = await check(files, options)
+  expect(summary.notRun).toEqual([{ code: 'PRO-101', reason: 'The return has no year.' }])
 })

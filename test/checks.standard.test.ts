@@ -1,9 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { listChecks } from '../src/engines/checking/definition/definition.ts'
 import { loadDefinition } from '../src/engines/checking/definition/load.ts'
-import { check, writeFiles } from './support/checking.ts'
+import { describeCheck } from '../src/engines/checking/explain.ts'
+import { check } from './support/checking.ts'
 import { writeDefinition } from './support/definition.ts'
+import { writeFiles } from './support/temporary.ts'
 
 /** A definition of one file of the given fields; `more` are properties of its resource. */
 function define(fields: readonly object[], { schema = {}, ...more }: Record<string, unknown> = {}): string {
@@ -121,6 +124,42 @@ describe('values in the forms of the standard', () => {
     [{ type: 'object', constraints: { unique: true } }, ['{"a":1,"b":2}', '{"a":1}'], ['{"b":2, "a":1}']],
   ])('%j', async (field, accepted, refused) => {
     expect(await refusedOf(field, [...accepted, ...refused])).toEqual(refused)
+  })
+
+  test.each<[object, string, string, string]>([
+    [
+      { type: 'array', constraints: { minLength: 2 } },
+      '["a long text"]',
+      'has 1 value, but must have at least 2',
+      'at least 2 values',
+    ],
+    [
+      { type: 'object', constraints: { maxLength: 1 } },
+      '{"a":1,"b":2}',
+      'has 2 properties, but must have at most 1',
+      'at most 1 property',
+    ],
+    [
+      { type: 'list', constraints: { minLength: 3 } },
+      'a,b',
+      'has 2 values, but must have at least 3',
+      'at least 3 values',
+    ],
+    [
+      { constraints: { minLength: 3 }, 'mahi:checks': { spaces: { status: 'retired' } } },
+      ' 😀b ',
+      'has 2 characters, but must have at least 3',
+      'at least 3 characters',
+    ],
+  ])('the message of a length counts what %j counts', async (field, value, message, described) => {
+    const definition = define([{ name: 'id' }, { name: 'value', ...field }])
+    const cell = value.replaceAll('"', '""')
+    const { findings } = await check({ 'things.csv': `id,value\n1,"${cell}"\n` }, { definition })
+    expect(findings.map(({ errorDescription }) => errorDescription)).toEqual([`value ${message}.`])
+    const checks = [...listChecks(loadDefinition(definition))].map(({ resource, check }) =>
+      describeCheck(resource, check),
+    )
+    expect(checks.find(({ kind }) => kind === 'length')?.message).toBe(`value must have ${described}.`)
   })
 
   test('keys, sums and rules use the value of a number, whatever its form', async () => {

@@ -1,21 +1,17 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findDefinition } from '../src/engines/checking/definition/load.ts'
 import { describeVerdict, listGaps } from '../src/engines/checking/report/report.ts'
 import { splitRecord } from '../src/engines/records/index.ts'
-import { checkFolder, checkInputs } from './support/check-folder.ts'
-import { Installation } from './support/command.ts'
+import { checkFolder, checkInputs } from './support/checking.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { makeTables, type Tables, writeReturn } from './support/sdr/small.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'mahi-unknown-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-let number = 0
 /** Checks a small clean return after a change of its files. */
 async function checkAfter(change: (tables: Tables) => void, options = {}) {
-  const place = join(folder, String(++number))
+  const place = temporaryFolder()
   const tables = makeTables()
   change(tables)
   writeReturn(place, tables)
@@ -112,7 +108,7 @@ describe('an unknown value', () => {
         path: join(place, name),
         name,
       }))
-      const { findings } = await checkInputs(findDefinition('sdr'), files)
+      const { findings } = await checkInputs(files, { definition: findDefinition('sdr'), complete: true })
       expect(findings.map(({ errorCode, line }) => [errorCode.slice(3), line])).toEqual([
         ['-00-record', 2],
         ['-00-record', 5],
@@ -202,7 +198,7 @@ describe('a file', () => {
       const { place } = await checkAfter(() => undefined)
       renameSync(join(place, 'course-completions.csv'), join(place, name))
       writeFileSync(join(place, '~$courses.xlsx'), 'the lock of a spreadsheet program')
-      const result = await new Installation().run(['check', place, '--json'])
+      const result = await new InstallationHere().run(['check', place, '--json'])
       expect(result.code).toBe(1)
       expect(result.stdout).toContain(
         `${name} looks like course-completions.csv: rename it, or use --file course-completions=`,

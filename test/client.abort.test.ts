@@ -39,24 +39,58 @@ const PHASES: Record<string, Fault> = {
   'in a pause': { status: 503, headers: { 'retry-after': '900' } },
 }
 
-for (const [name, call] of Object.entries(CALLS)) {
-  test(`${name} ends with the signal's reason when it is aborted before it starts, and sends nothing`, async () => {
-    const { client, front, token } = await startClient()
-    await expect(call(client, token, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    expect(front.received).toEqual([])
-  })
-
-  test.for(Object.entries(PHASES))(`${name} ends with the signal's reason %s`, async ([, fault]) => {
+test.for(Object.entries(CALLS))(
+  "%s ends with the signal's reason, and sends nothing more",
+  async ([, call]) => {
     const { client, front, token, arrived } = await startClient()
-    const controller = new AbortController()
-    front.meet(fault)
-    const ended = expect(call(client, token, { signal: controller.signal })).rejects.toBe(reason)
-    await expect.poll(() => (fault === 'hang' ? front.received : arrived).length).toBe(1)
-    controller.abort(reason)
-    await ended
-    expect(front.received).toHaveLength(1)
-  })
+    const aborted = { signal: AbortSignal.abort(reason) }
+    await expect(call(client, token, aborted), 'before it starts').rejects.toBe(reason)
+    expect(front.received).toEqual([])
+
+    for (const [phase, fault] of Object.entries(PHASES)) {
+      const controller = new AbortController()
+      front.meet(fault)
+      front.received.length = 0
+      arrived.length = 0
+      const ended = expect(call(client, token, { signal: controller.signal }), phase).rejects.toBe(reason)
+      await expect.poll(() => (fault === 'hang' ? front.received : arrived).length).toBe(1)
+      controller.abort(reason)
+      await ended
+      expect(front.received, phase).toHaveLength(1)
+    }
+  },
+)
+
+const STREAMS: Record<
+  string,
+  (client: Client, token: string, options: CallOptions) => Promise<AsyncGenerator<unknown> | undefined>
+> = {
+  'the lines of a snapshot': async ({ occupations }, _, options) =>
+    (await occupations.snapshot(options)).lines(),
+  'the records of a snapshot': async ({ occupations }, _, options) =>
+    (await occupations.snapshot(options)).records(),
+  'an export of findings': ({ validationResults }, token, options) =>
+    validationResults.export(token, options),
 }
+
+test.for(Object.entries(STREAMS))(
+  'the signal ends %s with its reason, whatever has arrived',
+  async ([, open]) => {
+    const { client, front, token } = await startClient()
+    const controller = new AbortController()
+    const items = await open(client, token, { signal: controller.signal })
+    await items?.next()
+    controller.abort(reason)
+    await expect(items?.next()).rejects.toBe(reason)
+
+    const second = new AbortController()
+    front.meet('stall')
+    const stalled = await open(client, token, { signal: second.signal })
+    const reading = expect(Array.fromAsync(stalled ?? [])).rejects.toBe(reason)
+    second.abort(reason)
+    await reading
+  },
+)
 
 test('an abort while the token is being asked for ends the call', async () => {
   const { front } = await startClient()

@@ -9,17 +9,8 @@ async function startClient(options: { cachedPages?: number } = {}) {
   const { submissionToken } = await service.publish(['a', 'b', 'c'].map((localId) => ({ localId })))
   const front = await Front.start(service)
   const client = createClient({ baseUrl: front.baseUrl, apiKey: service.key, eid: '1001', ...options })
-  const readOccupations = async () => {
-    const records: unknown[] = []
-    for await (const record of client.occupations.all({ limit: 1 })) records.push(record)
-    return records
-  }
-  const readResults = async () => {
-    const entries: unknown[] = []
-    for await (const entry of client.validationResults.all(submissionToken, { pageSize: 1 }))
-      entries.push(entry)
-    return entries
-  }
+  const readOccupations = () => Array.fromAsync(client.occupations.all({ limit: 1 }))
+  const readResults = () => Array.fromAsync(client.validationResults.all(submissionToken, { pageSize: 1 }))
   return { service, front, client, token: submissionToken, readOccupations, readResults }
 }
 

@@ -15,20 +15,18 @@ const run = promisify(execFile)
 const CLIENT = fileURLToPath(new URL('../client/', import.meta.url))
 const TSC = fileURLToPath(new URL('../node_modules/typescript/bin/tsc', import.meta.url))
 
+const { outputFiles } = await build({
+  entryPoints: [`${CLIENT}src/index.ts`],
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  platform: 'neutral',
+  charset: 'utf8',
+  write: false,
+})
 /** The whole client in one minified file, as a browser would load it. */
-async function bundle(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [`${CLIENT}src/index.ts`],
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    target: 'es2022',
-    platform: 'neutral',
-    charset: 'utf8',
-    write: false,
-  })
-  return outputFiles[0]?.text ?? ''
-}
+const code = outputFiles[0]?.text ?? ''
 
 /** What surrounds the examples of the README in the program of a reader. */
 const AROUND_EXAMPLES = `export {}
@@ -61,14 +59,12 @@ const NODES = [
 ] as const
 
 test('the client is below 8 KB, minified and gzipped', async () => {
-  const code = await bundle()
   const size = gzipSync(code, { level: constants.Z_BEST_COMPRESSION }).length
   expect(code).toContain('createClient')
   expect(size).toBeLessThan(8192)
 })
 
 test('the client uses only APIs that every runtime has', async () => {
-  const code = await bundle()
   expect(code).not.toMatch(/\bimport\b|\brequire\(|\bprocess\.|\bBuffer\b/)
   const description = JSON.parse(readFileSync(`${CLIENT}package.json`, 'utf8'))
   expect(description).not.toHaveProperty('dependencies')
@@ -87,7 +83,7 @@ test.for(NODES)('the bundle runs on %s', async ([, node]) => {
   front.meet('reset', { status: 503, headers: { 'retry-after': '1' } })
 
   const folder = temporaryFolder()
-  writeFileSync(join(folder, 'client.mjs'), await bundle())
+  writeFileSync(join(folder, 'client.mjs'), code)
   writeFileSync(
     join(folder, 'program.mjs'),
     `import { createClient, MahiError } from './client.mjs'
@@ -127,7 +123,7 @@ test.for(NODES)('an abort in a pause leaves nothing that keeps %s running', asyn
   front.befall = () => ({ status: 503, headers: { 'retry-after': '900' } })
 
   const folder = temporaryFolder()
-  writeFileSync(join(folder, 'client.mjs'), await bundle())
+  writeFileSync(join(folder, 'client.mjs'), code)
   writeFileSync(
     join(folder, 'program.mjs'),
     `import { createClient } from './client.mjs'
@@ -197,15 +193,16 @@ createClient({ baseUrl: 'https://example.org', apiKey: 'a', token: 'b' })
     join(folder, 'node_modules', 'undici-types'),
   )
   const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--exactOptionalPropertyTypes']
-  for (const environment of [
+  const environments = [
     // The first example is for every runtime, and needs no types but those of the web.
     ['--lib', 'es2022,dom', '--types', '', 'program.ts', 'example-1.ts'],
     ['--lib', 'es2022', '--types', 'node', 'program.ts', 'around.d.ts', ...exampleFiles],
-  ]) {
-    await run(process.execPath, [TSC, ...strict, ...environment], { cwd: folder }).catch((error) =>
+  ]
+  const compile = (environment: readonly string[]) =>
+    run(process.execPath, [TSC, ...strict, ...environment], { cwd: folder }).catch((error) =>
       expect.unreachable(error.stdout),
     )
-  }
+  await Promise.all(environments.map(compile))
   const { stdout } = await run(
     process.execPath,
     ['--input-type=module', '-e', "console.log(Object.keys(await import('mahi-client')).join())"],

@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { generateModule } from '../clients/python/generate.ts'
 import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { listenOn } from './support/connection.ts'
 import { testWhere } from './support/test-where.ts'
 
 const CLIENT = fileURLToPath(new URL('../clients/python/', import.meta.url))
@@ -54,7 +55,7 @@ print(sorted(used - set(getattr(sys, 'stdlib_module_names', used))))`
 testPython(
   'the program of the README submits a clean return, and prints the findings of a faulty one',
   async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { key } = (await mahi.runJson(
       'keys create --client python --eid 9999 --scope submissions:write --scope validation-results:read'.split(
         ' ',
@@ -144,14 +145,13 @@ testPython(
       } else {
         response.writeHead(200, { etag: 'W/"c7.abc-1"' }).end('{"data":[]}')
       }
-    }).listen(0, '127.0.0.1')
-    await new Promise((resolve) => server.once('listening', resolve))
-    onTestFinished(() => void server.close())
+    })
+    const port = await listenOn(server)
     const outcome = await python(
       new Installation(),
       `
 from mahi import Client, MahiError
-client = Client("http://127.0.0.1:${(server.address() as AddressInfo).port}", api_key="k")
+client = Client("http://127.0.0.1:${port}", api_key="k")
 assert list(client.occupations()) == []
 assert list(client.occupations()) == []
 try:

@@ -67,7 +67,7 @@ test('export reads every entry with where it is, in one response', async () => {
   const whole = await client.validationResults.export(token)
   expect(await Array.fromAsync(whole ?? [])).toEqual(findings)
   expect(front.received.length - before).toBe(1)
-  await expect(client.validationResults.export('..')).rejects.toThrow('is not a valid submission token')
+  await expect(client.validationResults.export('..')).rejects.toThrow('is not a valid token, code or name')
 })
 
 test('a service that has pages only has no export', async () => {

@@ -56,12 +56,19 @@ test('the queries have every parameter of openapi.json, and no other', () => {
         return [name, allowed?.join(' | ') ?? (type === 'integer' ? 'number' : type)]
       })
 
-  const occupations = Object.entries(readTypes('occupations.ts').OccupationsQuery?.fields ?? {})
-  expect(occupations.map(([, { doc, type }]) => [/^`(.+?)`: /.exec(doc)?.[1], type])).toEqual(
-    parametersOf('/v1/occupations'),
-  )
-  for (const [name, { doc }] of occupations) {
-    expect(doc.toLowerCase()).toMatch(new RegExp(`^\`(filter\\.)?${name.toLowerCase()}\`: `))
+  const types = readTypes('occupations.ts')
+  for (const [query, path] of [
+    ['OccupationsQuery', '/v1/occupations'],
+    ['SearchQuery', '/v1/occupations/search'],
+    ['SuggestionsQuery', '/v1/occupations/suggestions'],
+    ['ConfirmedCodingsQuery', '/v1/confirmed-codings'],
+  ] as const) {
+    const fields = Object.entries(types[query]?.fields ?? {})
+    const named = fields.map(([, { doc, type }]) => [/^`(.+?)`: /.exec(doc)?.[1], type])
+    expect(named, query).toEqual(parametersOf(path))
+    for (const [name, { doc }] of fields) {
+      expect(doc.toLowerCase()).toMatch(new RegExp(`^\`(filter\\.)?${name.toLowerCase()}\`: `))
+    }
   }
   const results = Object.entries(readTypes('validation-results.ts').ResultsQuery?.fields ?? {})
   expect(results.map(([name, { doc, type }]) => [/^`(.+?)`: /.exec(doc)?.[1] ?? name, type])).toEqual(

@@ -7,31 +7,19 @@ import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { backUp } from '../src/operate/backup.ts'
 import { backUpSeries, type SeriesBackup } from '../src/operate/backup-series.ts'
-import { digest } from '../src/operate/copy.ts'
 import { moveDump } from '../src/operate/move-dump.ts'
 import { pipePrograms } from '../src/operate/postgres-programs.ts'
 import { restore } from '../src/operate/restore.ts'
-import { listTables } from '../src/operate/tables.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { Installation, until } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
 import { ask, Load } from './support/load.ts'
 import { cases } from './support/properties.ts'
 import { sourceOf } from './support/service.ts'
+import { describeTables, NOT_RESTORED } from './support/state.ts'
 import { readStored } from './support/stored-findings.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
-
-/** Every table with its count and digest, but for the record of backups and those that a process which serves makes of the others. */
-async function describeAll(url: string) {
-  return await withDatabase(url, async (database) => {
-    const described: Record<string, unknown> = {}
-    const tables = (await listTables(database)).filter(
-      ({ name }) => !/^(?:search_index|job|worker|backup)/.test(name),
-    )
-    for (const table of tables) described[table.name] = await digest(database, table)
-    return described
-  })
-}
 
 /** A caller that uploads a file to a submission of its own again and again. */
 class Writing {
@@ -132,13 +120,13 @@ describe('backup and restore, while the service runs', () => {
   })
 
   test('a restored database is what it was, and the service shows it at once', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { headers, keyId } = await fillDatabase(mahi.databaseUrl)
     const { url } = await mahi.serve()
     const count = async () =>
       JSON.parse((await ask(`${url}/v1/occupations`, headers)).body).totalCount as number
     expect(await count()).toBe(60)
-    const before = await describeAll(mahi.databaseUrl)
+    const before = await describeTables(mahi.databaseUrl, NOT_RESTORED)
     const file = join(temporaryFolder(), 'mahi.backup')
     const backup = (await mahi.runJson(['backup', file])) as { file: string; bytes: number }
     expect(backup).toEqual({ file, bytes: statSync(file).size })
@@ -152,15 +140,15 @@ describe('backup and restore, while the service runs', () => {
     const refused = await mahi.run(['restore', file])
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('holds data: give --replace')])
     await mahi.runJson(['restore', file, '--replace'])
-    expect(await describeAll(mahi.databaseUrl)).toEqual(before)
+    expect(await describeTables(mahi.databaseUrl, NOT_RESTORED)).toEqual(before)
     await until(async () => ((await ask(`${url}/v1/occupations`, headers)).status === 200 ? true : undefined))
     await until(async () => ((await count()) === 60 ? true : undefined))
   })
 
   test('a file that is not a backup is refused, and changes nothing', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await fillDatabase(mahi.databaseUrl)
-    const before = await describeAll(mahi.databaseUrl)
+    const before = await describeTables(mahi.databaseUrl, NOT_RESTORED)
     const file = join(temporaryFolder(), 'other')
     const whole = join(temporaryFolder(), 'whole.backup')
     await mahi.runJson(['backup', whole])
@@ -182,13 +170,13 @@ describe('backup and restore, while the service runs', () => {
     expect((await mahi.run(['backup', join(folder, 'none', 'x')])).stderr).toContain(
       `cannot be written: the folder ${folder}/none does not exist. No backup was written`,
     )
-    expect(await describeAll(mahi.databaseUrl)).toEqual(before)
+    expect(await describeTables(mahi.databaseUrl, NOT_RESTORED)).toEqual(before)
   })
 })
 
 describe('a restore', () => {
   async function makeBackup() {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await fillDatabase(mahi.databaseUrl)
     const file = join(temporaryFolder(), 'mahi.backup')
     await backUp(mahi.databaseUrl, file)
@@ -238,12 +226,12 @@ describe('a restore', () => {
 
   test('that fails changes nothing and leaves nothing behind', async () => {
     const { url, file } = await makeBackup()
-    const before = await describeAll(url)
+    const before = await describeTables(url, NOT_RESTORED)
     const prepare = async () => {
       throw new Error('not this one')
     }
     await expect(restore(url, file, { replace: true, prepare })).rejects.toThrow('not this one')
-    expect(await describeAll(url)).toEqual(before)
+    expect(await describeTables(url, NOT_RESTORED)).toEqual(before)
     if (engine === 'sqlite') {
       const path = url.slice('sqlite:'.length)
       expect(readdirSync(dirname(path)).filter((name) => name.includes('.restore'))).toEqual([])
@@ -298,7 +286,7 @@ describe('a restore', () => {
 })
 
 test.skipIf(engine === 'sqlite')('no command line of a backup or a restore has the password', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await fillDatabase(mahi.databaseUrl)
   const address = new URL(mahi.databaseUrl)
   // A server that trusts its users asks for none.
@@ -369,7 +357,7 @@ describe('moveDump', () => {
 
 describe('backup --keep', () => {
   test('keeps the newest of a series, and touches no other file', async () => {
-    const mahi = await new Installation().migrate()
+    const mahi = await new InstallationHere().migrate()
     const folder = join(temporaryFolder(), 'backups')
     const first = await backUpSeries(mahi.databaseUrl, folder, 2, new Date('2026-01-01T02:30:00.123Z'))
     expect(first).toMatchObject({ file: join(folder, 'mahi-20260101T023000Z.backup'), removed: [] })
@@ -386,8 +374,8 @@ describe('backup --keep', () => {
   })
 
   test('refuses an invalid number', async () => {
-    const { code, stderr } = await new Installation().run(['backup', '--keep', '0', 'x'])
-    expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999999, not "0"')])
+    const { code, stderr } = await new InstallationHere().run(['backup', '--keep', '0', 'x'])
+    expect([code, stderr]).toEqual([1, expect.stringContaining('whole number from 1 to 999,999.')])
   })
 })
 
@@ -400,7 +388,7 @@ describe('what was erased after a backup', () => {
     ).submissionToken
 
   test('stays erased after a restore, also when the database was lost', { timeout: 300_000 }, async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const [kept, known, logged] = [
       await publish(mahi, 'a'),
       await publish(mahi, 'b'),
@@ -442,7 +430,7 @@ describe('what was erased after a backup', () => {
   })
 
   test('is not acknowledged unless it is recorded', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const token = await publish(mahi, 'a')
     const environment = { ERASURE_LOG: join(temporaryFolder(), 'absent', 'erased.ndjson') }
     const { code, stderr } = await mahi.run(['submissions', 'delete', token], { environment })
@@ -454,7 +442,7 @@ describe('what was erased after a backup', () => {
 })
 
 test('a file that cannot be read is reported in one sentence', async () => {
-  const { code, stderr } = await new Installation().run(['restore', temporaryFolder()])
+  const { code, stderr } = await new InstallationHere().run(['restore', temporaryFolder()])
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(

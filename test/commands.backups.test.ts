@@ -8,12 +8,13 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { backUp } from '../src/operate/backup.ts'
 import { restore } from '../src/operate/restore.ts'
 import { AccessLog, readAccesses } from '../src/submissions/accesses/access-log.ts'
-import { Installation, until } from './support/command.ts'
+import { until } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { canPlaceDatabase, placeDatabase } from './support/database-on-disk.ts'
-import { readYaml } from './support/deploy.ts'
+import { alerts } from './support/deploy.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
-import { findFreePort } from './support/free-port.ts'
 import { ask } from './support/load.ts'
+import { serveWithMetrics } from './support/runbook.ts'
 import { sourceOf } from './support/service.ts'
 import { hasSmallDisk, SmallDisk } from './support/small-disk.ts'
 import { engine, temporaryFolder } from './support/temporary.ts'
@@ -21,32 +22,15 @@ import { testOnSqlite, testWhere } from './support/test-where.ts'
 
 const DAY = 86_400_000
 
-interface Rules {
-  groups: { rules: { alert: string; expr: string }[] }[]
-}
-
 /** The seconds that an alert compares a metric with. */
 function limitOf(alert: string): number {
-  const rules = readYaml<Rules>('deploy/monitoring/alerts.yaml').groups.flatMap((group) => group.rules)
-  const [, hours] = / > (\d+) \* 3600$/.exec(rules.find((rule) => rule.alert === alert)?.expr ?? '') ?? []
+  const [, hours] = / > (\d+) \* 3600$/.exec(alerts.find((each) => each.alert === alert)?.expr ?? '') ?? []
   return Number(hours) * 3600
-}
-
-/** A service, and how old its newest backup is by its metrics. */
-async function serveWithMetrics(mahi: Installation, environment: Record<string, string> = {}) {
-  const port = await findFreePort()
-  const { url, command } = await mahi.serve({ METRICS_PORT: `${port}`, ...environment })
-  onTestFinished(() => command.kill('SIGTERM'))
-  const read = async (name: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
-  }
-  return { url, read }
 }
 
 describe('the age of the newest backup', () => {
   test('is a metric, from the creation of the database on, and mahi status shows it', async () => {
-    const mahi = await new Installation().migrate()
+    const mahi = await new InstallationHere().migrate()
     const { read } = await serveWithMetrics(mahi)
     const unprotected = await read('mahi_backup_age_seconds')
     expect(unprotected).toBeGreaterThanOrEqual(0)
@@ -76,7 +60,7 @@ describe('the age of the newest backup', () => {
   })
 
   test('grows while a schedule fails for a week, each failure says so, and the service continues', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { headers } = await fillDatabase(mahi.databaseUrl)
     const { url, read } = await serveWithMetrics(mahi)
     const folder = join(temporaryFolder(), 'backups')
@@ -114,7 +98,7 @@ describe('the age of the newest backup', () => {
 
 /** A backup in a folder, of a database that was changed since. */
 async function makeBackup(environment: Record<string, string> = {}) {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { headers } = await fillDatabase(mahi.databaseUrl)
   const folder = temporaryFolder()
   const file = join(folder, 'mahi.backup')
@@ -164,7 +148,7 @@ describe('a backup that cannot be restored ends in a sentence, and the service i
 
   test('because a newer version made it', async () => {
     const made = await makeBackup()
-    const newer = new Installation()
+    const newer = new InstallationHere()
     await newer.migrate()
     await withDatabase(newer.databaseUrl, (database) =>
       database.write('schema', (writer) =>
@@ -276,7 +260,7 @@ testOnSqlite('the files that it makes')(
 
 /** A database that is larger than SQLite's cache for a file, and a backup of it that was made before a change. */
 async function makeLargeBackup(url: string) {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const environment = { DATABASE_URL: url }
   const records = Array.from({ length: 6000 }, (_, index) => ({
     occupationCode: `X${index}`,
@@ -359,7 +343,7 @@ testDisk(
   'an archive without room: no backup is written, earlier ones stay, and a restore changes nothing',
   async () => {
     const disk = SmallDisk.create(48)
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const environment = { DATABASE_URL: await placeDatabase(disk) }
     const records = Array.from({ length: 3000 }, (_, index) => ({
       occupationCode: `X${index}`,

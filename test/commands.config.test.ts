@@ -12,13 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { SETTINGS } from '../src/settings.ts'
 import { Installation, MAHI } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { testOnSqlite, testWhere } from './support/test-where.ts'
-
-const test = testOnSqlite('the settings and the command line, which know of no database')
+import { testWhere } from './support/test-where.ts'
 
 describe('compiled code', () => {
   const start = (home: string, temporary: string) =>
@@ -74,7 +73,7 @@ describe('compiled code', () => {
 describe('config', () => {
   test('lists every setting, one a line, with its value, where that comes from and what it means', async () => {
     const environment = { LOG_LEVEL: 'warn', DATABASE_URL: 'postgres://mahi:secret@db/mahi' }
-    const { code, stdout, stderr } = await new Installation().run(['config'], { environment })
+    const { code, stdout, stderr } = await new InstallationHere().run(['config'], { environment })
     expect([code, stderr]).toEqual([0, ''])
     const lines = stdout.trimEnd().split('\n')
     expect(lines.map((line) => line.split(' ')[0])).toEqual(Object.keys(SETTINGS))
@@ -85,7 +84,9 @@ describe('config', () => {
   })
 
   test('with --json is one object', async () => {
-    const { settings } = (await new Installation().runJson(['config'])) as { settings: { name: string }[] }
+    const { settings } = (await new InstallationHere().runJson(['config'])) as {
+      settings: { name: string }[]
+    }
     expect(settings.map(({ name }) => name)).toEqual(Object.keys(SETTINGS))
     for (const setting of settings) {
       expect(setting).toEqual({
@@ -105,12 +106,12 @@ describe('config', () => {
   ]
 
   test('lists faulty settings as well, and then names every fault', async () => {
-    const { code, stdout, stderr } = await new Installation().run(['config'], { environment })
+    const { code, stdout, stderr } = await new InstallationHere().run(['config'], { environment })
     expect(code).toBe(1)
     expect(stdout.trimEnd().split('\n')).toHaveLength(Object.keys(SETTINGS).length)
     expect(stderr.trimEnd().split('\n')).toEqual(faults)
 
-    const json = await new Installation().run(['config', '--json'], { environment })
+    const json = await new InstallationHere().run(['config', '--json'], { environment })
     expect([json.code, json.stderr]).toEqual([1, ''])
     expect(JSON.parse(json.stdout)).toMatchObject({ faults: faults.map((message) => ({ message })) })
   })
@@ -148,7 +149,7 @@ describe('the command line', () => {
     ],
     [['migrate', 'now'], "error: too many arguments for 'migrate'", describes('migrate')],
   ])('%j is refused with what would be right', async (parameters, message, help) => {
-    const { code, stdout, stderr } = await new Installation().run(parameters)
+    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
     expect(stderr).toContain(help)
@@ -168,7 +169,7 @@ describe('the command line', () => {
     ['help', 'keys', 'nope'],
     ['keys', 'nope', '--help'],
   ])('%s %s %s is refused like the command that it asks about', async (...parameters) => {
-    const { code, stdout, stderr } = await new Installation().run(parameters)
+    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
     const [group] = parameters.filter((each) => each !== 'help')
     const help = `(mahi ${group} --help lists the commands)`
     expect([code, stdout]).toEqual([1, ''])
@@ -182,7 +183,7 @@ describe('the command line', () => {
       ['help', 'keys', 'create'],
       ['keys', 'create', '--help'],
     ]) {
-      const { code, stdout } = await new Installation().run(parameters)
+      const { code, stdout } = await new InstallationHere().run(parameters)
       expect([parameters, code, stdout]).toEqual([
         parameters,
         0,

@@ -1,27 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
-import { copyDatabase, count, digest } from '../src/operate/copy.ts'
+import { copyDatabase, count } from '../src/operate/copy.ts'
 import { listTables } from '../src/operate/tables.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { ask } from './support/load.ts'
+import { describeTables } from './support/state.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
-
-/** Every table with its count and digest. */
-async function describeAll(url: string) {
-  return await withDatabase(url, async (database) => {
-    const tables = await listTables(database)
-    return Object.fromEntries(
-      await Promise.all(
-        tables.map(async (table) => {
-          const { rows, digest: hash } = await digest(database, table)
-          return [table.name, [rows, hash]] as const
-        }),
-      ),
-    )
-  })
-}
 
 /** Bytes, nulls, an empty text and characters outside ASCII, in whichever tables have room for them. */
 async function addOddities(database: Database): Promise<void> {
@@ -37,6 +23,7 @@ async function addOddities(database: Database): Promise<void> {
       ['😀', 2, Buffer.alloc(200_000, 7), 'é'],
     ] as const)
       await writer.run('insert into oddity (a, b, data, note) values ($1, $2, $3, $4)', [a, b, data, note])
+    for (let b = 1; b <= 1_000; b++) await writer.run('insert into oddity (a, b) values ($1, $2)', ['', b])
   })
 }
 
@@ -45,14 +32,14 @@ describe('copy', () => {
     const from = `sqlite:${temporaryFolder()}/from.db`
     const to = temporaryDatabaseUrl()
     const { questions, keyId } = await fillDatabase(from)
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { tables, rows } = (await mahi.runJson(['copy', '--from', from, '--to', to])) as {
-      tables: { name: string; rows: number; digest: string }[]
+      tables: { name: string }[]
       rows: number
     }
-    const copied = await describeAll(to)
-    expect(copied).toEqual(await describeAll(from))
-    for (const { name, rows, digest } of tables) expect([name, copied[name]]).toEqual([name, [rows, digest]])
+    const copied = await describeTables(to)
+    expect(copied).toEqual(await describeTables(from))
+    for (const table of tables) expect(copied[table.name]).toEqual(table)
     expect(rows).toBeGreaterThan(140)
 
     const environment = {
@@ -80,19 +67,20 @@ describe('copy', () => {
       database.write('schema', (writer) => writer.run('delete from oddity')),
     )
     // An empty database of this version has no such table: it counts as having no rows.
-    await new Installation().runJson(['copy', '--from', from, '--to', to])
-    const copied = await describeAll(to)
-    expect(copied).toEqual(await describeAll(from))
-    expect(copied.oddity?.[0]).toBe(4)
+    const { stderr } = await new InstallationHere().run(['copy', '--from', from, '--to', to])
+    expect(stderr).toContain('oddity: 1,004 rows\n')
+    const copied = await describeTables(to)
+    expect(copied).toEqual(await describeTables(from))
+    expect(copied.oddity?.rows).toBe(1_004)
   })
 
   test('a copy that was interrupted is continued, and not served before it has ended', async () => {
     const from = `sqlite:${temporaryFolder()}/from.db`
     const to = temporaryDatabaseUrl()
     await fillDatabase(from, 300)
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await mahi.runJson(['copy', '--from', from, '--to', to])
-    const whole = await describeAll(to)
+    const whole = await describeTables(to)
     // As a kill leaves it: the mark is there, tables are missing, one ends early, and one holds what is not the source's.
     const source = await openDatabase(from)
     const identity = await source.get<{ value: string }>(`select value from instance where name = 'hash-key'`)
@@ -107,10 +95,10 @@ describe('copy', () => {
         await writer.run(`update occupation set document = '{}' where code = 'C100'`)
       }),
     )
-    const { code, stderr } = await mahi.run(['serve'], { environment: { DATABASE_URL: to } })
+    const { code, stderr } = await mahi.start(['serve'], { environment: { DATABASE_URL: to } }).ended
     expect([code, stderr]).toEqual([1, expect.stringContaining('is incomplete. Run "mahi copy" again first')])
     await mahi.runJson(['copy', '--from', from, '--to', to])
-    expect(await describeAll(to)).toEqual(whole)
+    expect(await describeTables(to)).toEqual(whole)
   })
 
   test('refuses a target into which something is being written', async () => {
@@ -140,11 +128,11 @@ describe('copy', () => {
     const to = temporaryDatabaseUrl()
     await fillDatabase(from)
     await fillDatabase(to)
-    const before = await describeAll(to)
-    const mahi = new Installation()
+    const before = await describeTables(to)
+    const mahi = new InstallationHere()
     const full = await mahi.run(['copy', '--from', from, '--to', to])
     expect([full.code, full.stderr]).toEqual([1, expect.stringContaining('is not empty')])
-    expect(await describeAll(to)).toEqual(before)
+    expect(await describeTables(to)).toEqual(before)
     const absent = await mahi.run(['copy', '--from', `${from}.absent`, '--to', to])
     expect([absent.code, absent.stderr]).toEqual([1, expect.stringContaining('does not exist')])
     const same = await mahi.run(['copy', '--from', from, '--to', from])

@@ -1,12 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { ask, Installation, type RunningCommand, toLines } from './support/command.ts'
-import { engine } from './support/temporary.ts'
-import { testOnSqlite, testWhere } from './support/test-where.ts'
+import { testWhere } from './support/test-where.ts'
 
-const testDemo = testOnSqlite('the demo, which has a SQLite file of its own whatever the settings say')
 const DEMO = { environment: { DATABASE_URL: 'sqlite:var/demo.db' } }
 
 /** Starts the demo and waits for the two commands that it prints. */
@@ -26,10 +24,7 @@ async function stop(demo: RunningCommand): Promise<void> {
 }
 
 const hasCurl = spawnSync('bash', ['--norc', '-c', 'curl --version']).status === 0
-const testCurl =
-  engine === 'sqlite'
-    ? testWhere(hasCurl, 'the commands that the demo prints: there is no bash or no curl')
-    : testDemo
+const testCurl = testWhere(hasCurl, 'the commands that the demo prints: there is no bash or no curl')
 testCurl('the demo prints commands that can be pasted as they are', async () => {
   const mahi = new Installation()
   const { demo, commands } = await startDemo(mahi)
@@ -51,7 +46,7 @@ testCurl('the demo prints commands that can be pasted as they are', async () => 
   await stop(demo)
 })
 
-testDemo('a second start keeps the data and the key', async () => {
+test('a second start keeps the data and the key', async () => {
   const mahi = new Installation()
   const first = await startDemo(mahi)
   const input = toLines([{ occupationCode: 'OWN', titleEnglish: 'My own' }])
@@ -71,7 +66,7 @@ testDemo('a second start keeps the data and the key', async () => {
   expect(after.stdout).toBe(before.stdout)
 })
 
-testDemo('a key that was revoked is replaced by a new one; only its owner can read it', async () => {
+test('a key that was revoked is replaced by a new one; only its owner can read it', async () => {
   const mahi = new Installation()
   const first = await startDemo(mahi)
   await stop(first.demo)

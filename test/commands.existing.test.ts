@@ -1,11 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, expect } from 'vitest'
-import { Installation } from './support/command.ts'
+import { describe, expect, test } from 'vitest'
+import { InstallationHere } from './support/command-here.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { testOnSqlite } from './support/test-where.ts'
-
-const test = testOnSqlite('what is done to files')
 
 describe('a command that needs a database which is in use', () => {
   test.each([
@@ -13,10 +10,21 @@ describe('a command that needs a database which is in use', () => {
     [['keys', 'revoke', 'mahi_0123456789ab']],
     [['keys', 'rotate', 'mahi_0123456789ab']],
     [['occupations', 'export']],
+    [['occupations', 'history']],
+    [['occupations', 'diff', '1', '2']],
+    [['occupations', 'show', 'A1']],
+    [['occupations', 'rollback', '1']],
+    [['occupations', 'replace', 'A1', '--by', 'A2']],
+    [['submissions', 'list']],
+    [['submissions', 'show', 'token']],
+    [['submissions', 'delete', 'token']],
+    [['submissions', 'purge']],
+    [['console']],
+    [['console', '--end-sessions']],
   ])('%j fails at a wrong path, and creates nothing', async (parameters) => {
     const folder = temporaryFolder()
     const path = join(folder, 'absent', 'mahi.db')
-    const { code, stdout, stderr } = await new Installation().run(parameters, {
+    const { code, stdout, stderr } = await new InstallationHere().run(parameters, {
       environment: { DATABASE_URL: `sqlite:${path}` },
     })
     expect([code, stdout]).toEqual([1, ''])
@@ -27,9 +35,8 @@ describe('a command that needs a database which is in use', () => {
   test('fails on a database without tables', async () => {
     const folder = temporaryFolder()
     const path = join(folder, 'empty.db')
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const environment = { DATABASE_URL: `sqlite:${path}` }
-    await mahi.run(['config'], { environment })
     const { openSqlite } = await import('../src/foundation/database/sqlite.ts')
     await (await openSqlite(path)).close()
     const { code, stderr } = await mahi.run(['keys', 'list'], { environment })
@@ -41,7 +48,7 @@ test('only their owner may read a SQLite database and the files beside it', asyn
   const folder = join(temporaryFolder(), 'data')
   mkdirSync(folder)
   const environment = { DATABASE_URL: `sqlite:${join(folder, 'mahi.db')}` }
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await mahi.serve(environment)
   await mahi.run(['keys', 'create', '--client', 'sms'], { environment })
   const modes = readdirSync(folder).map((name) => [name, statSync(join(folder, name)).mode & 0o777])

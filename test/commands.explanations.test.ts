@@ -1,13 +1,11 @@
-import { once } from 'node:events'
 import { createServer, request as makeRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { Sessions } from '../src/console/sessions.ts'
 import { EMPTY_RETURN } from '../src/foundation/text/empty-return.ts'
 import { count } from '../src/foundation/text/format-number.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
 import { Installation } from './support/command.ts'
-import { listen } from './support/connection.ts'
+import { listen, listenOn } from './support/connection.ts'
 import { startWorker } from './support/submission-worker.ts'
 
 test('warnings are explained, and a submission is submitted, at the command line', async () => {
@@ -276,10 +274,8 @@ async function startProxy(target: string, before: (call: Forwarded) => Promise<v
       received.pipe(response)
     })
     request.pipe(forwarded)
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  return `http://127.0.0.1:${await listenOn(server)}`
 }
 
 test('a command that lacks its key names the scope that the key needs', async () => {

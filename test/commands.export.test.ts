@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { Installation, MAHI, toLines } from './support/command.ts'
+import { MAHI, toLines } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { testWhere } from './support/test-where.ts'
 
 const SAMPLE = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
@@ -19,8 +20,8 @@ const AWKWARD = [
 
 describe.each(['ndjson', 'csv'])('%s', (format) => {
   test('the sample catalogue goes out and into another database without change', async () => {
-    const mahi = new Installation()
-    const other = new Installation()
+    const mahi = new InstallationHere()
+    const other = new InstallationHere()
     await mahi.run(['occupations', 'import', '-'], { input: SAMPLE + toLines(AWKWARD) })
     const count = SAMPLE.trimEnd().split('\n').length + AWKWARD.length
 
@@ -50,7 +51,7 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
   })
 
   test('an empty catalogue is no record', async () => {
-    const { code, stdout, stderr } = await (await new Installation().migrate()).run([
+    const { code, stdout, stderr } = await (await new InstallationHere().migrate()).run([
       'occupations',
       'export',
       '--format',
@@ -59,7 +60,7 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
     expect(code).toBe(0)
     expect(stdout.split('\n').filter((line) => line.startsWith('{'))).toEqual([])
     expect(stderr).toMatch(/^Exported 0 records from /)
-    const imported = new Installation()
+    const imported = new InstallationHere()
     expect(await imported.runJson(['occupations', 'import', '-'], { input: stdout })).toMatchObject({
       created: 0,
     })
@@ -67,7 +68,7 @@ describe.each(['ndjson', 'csv'])('%s', (format) => {
 })
 
 test('NDJSON is one record a line, in the order of the codes', async () => {
-  const mahi = await new Installation().fill(AWKWARD)
+  const mahi = await new InstallationHere().fill(AWKWARD)
   const { stdout } = await mahi.run(['occupations', 'export'])
   expect(stdout.endsWith('}\n')).toBe(true)
   const records = stdout
@@ -94,7 +95,7 @@ function withoutBlanks(record: (typeof AWKWARD)[number] | undefined): object {
 }
 
 test('CSV names its columns by the fields of the interface', async () => {
-  const { stdout } = await (await new Installation().migrate()).run([
+  const { stdout } = await (await new InstallationHere().migrate()).run([
     'occupations',
     'export',
     '--format',
@@ -113,7 +114,7 @@ test('reading only the beginning causes no error', async () => {
     occupationCode: `A${index}`,
     descriptionEnglish: 'x'.repeat(500),
   }))
-  const mahi = await new Installation().fill(records)
+  const mahi = await new InstallationHere().fill(records)
   const pipe = `set -o pipefail; "${process.execPath}" "$0" occupations export | head -n 1`
   const { code, stdout, stderr } = await mahi.spawn('bash', ['--norc', '-c', pipe, MAHI]).ended
   expect([code, stderr]).toEqual([0, ''])
@@ -123,7 +124,7 @@ test('reading only the beginning causes no error', async () => {
 testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev/full')(
   'a failed write to standard output is reported',
   async () => {
-    const mahi = await new Installation().fill(AWKWARD)
+    const mahi = await new InstallationHere().fill(AWKWARD)
     const script = `"${process.execPath}" "$0" occupations export > /dev/full`
     const { code, stderr } = await mahi.spawn('bash', ['--norc', '-c', script, MAHI]).ended
     expect(code).toBe(1)
@@ -132,7 +133,7 @@ testWhere(existsSync('/dev/full'), 'a full disk can be tried where there is /dev
 )
 
 test('a file that is named is replaced by the whole catalogue, and nothing is left beside it', async () => {
-  const mahi = await new Installation().fill(AWKWARD)
+  const mahi = await new InstallationHere().fill(AWKWARD)
   mahi.write('out/catalogue.csv', 'an older and longer one\n'.repeat(1000))
   mahi.write('out/catalogue.csv.new', 'left by a run that was killed')
   const parameters = ['occupations', 'export', '--format', 'csv']
@@ -153,20 +154,25 @@ test.each([
     'out/file/out cannot be written: a part of its path is a file, not a folder',
   ],
 ])('a file that is %s is refused', async (_, path, message) => {
-  const mahi = await new Installation().fill(AWKWARD)
+  const mahi = await new InstallationHere().fill(AWKWARD)
   mahi.write('out/file', '')
   const { code, stdout, stderr } = await mahi.run(['occupations', 'export', '--output', path])
   expect([code, stdout, stderr]).toEqual([1, '', `${message}\n`])
 })
 
 test('an unknown format is refused, and the available ones are listed', async () => {
-  const { code, stdout, stderr } = await new Installation().run(['occupations', 'export', '--format', 'xml'])
+  const { code, stdout, stderr } = await new InstallationHere().run([
+    'occupations',
+    'export',
+    '--format',
+    'xml',
+  ])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('Allowed choices are ndjson, csv, flat-csv, tables.')
 })
 
 test('long tables have every value once, and a Data Package that mahi check accepts', async () => {
-  const mahi = await new Installation().fill([
+  const mahi = await new InstallationHere().fill([
     ...AWKWARD,
     {
       occupationCode: '0110',

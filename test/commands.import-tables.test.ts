@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { constants, deflateRawSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { Installation, toLines } from './support/command.ts'
+import { type Installation, toLines } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const IMPORT = ['occupations', 'import']
@@ -67,7 +68,7 @@ const MAPPED = [
 
 describe('--map', () => {
   test('makes records of an unfamiliar table', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     mahi.write('map.yaml', MAPPING)
     const file = mahi.write('jobs.txt', TABLE)
     await mahi.runJson([...IMPORT, '--map', 'map.yaml', file])
@@ -75,7 +76,7 @@ describe('--map', () => {
   })
 
   test('names unknown fields, columns and keys, each with the nearest that exists', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     mahi.write(
       'map.json',
       JSON.stringify({
@@ -96,7 +97,7 @@ describe('--map', () => {
   })
 
   test('must name every column of the table, and only those', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     mahi.write('map.yaml', 'columns: { Code: occupationCode, Titel: titleEnglish }\n')
     mahi.write('jobs.csv', 'Code,Title,Notes\nA,a,n\n')
     expect(await complain(mahi, '--map', 'map.yaml', 'jobs.csv')).toEqual([
@@ -120,7 +121,7 @@ describe('--map', () => {
 })
 
 test('--ignore-unknown ignores unknown columns and fields, and names them', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const csv = mahi.write('a.csv', 'occupationCode,Notes\nA,n\n')
   const ndjson = mahi.write(
     'b.ndjson',
@@ -137,7 +138,7 @@ test('--ignore-unknown ignores unknown columns and fields, and names them', asyn
 describe('a spreadsheet', () => {
   const header = ['occupationCode', 'titleEnglish', 'renumeration.payLowerBound', 'lastUpdatedDate']
   const run = async (sheets: Parameters<typeof makeXlsx>[0], merged: string[] = [], ...more: string[]) => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const file = mahi.write('jobs.xlsx', makeXlsx(sheets, merged))
     const outcome = await mahi.run([...IMPORT, ...more, file])
     return { mahi, ...outcome, lines: outcome.stderr.trimEnd().split('\n') }
@@ -198,7 +199,7 @@ describe('a spreadsheet', () => {
   })
 
   test('that is none, or is damaged, is rejected', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     for (const content of ['occupationCode\nA1\n', makeXlsx({ Jobs: [header] }).subarray(0, 300)]) {
       mahi.write('jobs.xlsx', content)
       expect((await complain(mahi, 'jobs.xlsx'))[0]).toBe(
@@ -208,7 +209,7 @@ describe('a spreadsheet', () => {
   })
 
   test('that unpacks to far more than its size is rejected', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     // Blocks of a compressed stream that can be repeated: a mebibyte of spaces each.
     const block = deflateRawSync(Buffer.alloc(2 ** 20, ' '), { finishFlush: constants.Z_FULL_FLUSH })
     const name = Buffer.from('xl/worksheets/sheet1.xml')
@@ -227,7 +228,7 @@ describe('a spreadsheet', () => {
 })
 
 test('flat CSV has a column for each item of each list, and comes back without a change', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const group = (code: string) => ({ minorGroup: { code, tasks: [`${code}, "one"`, 'two\nlines'] } })
   const records = [
     { occupationCode: 'A', altJobTitlesEnglish: ['x', '["y"]', 'z'], minorGroups: [group('1'), group('2')] },
@@ -246,7 +247,7 @@ test('flat CSV has a column for each item of each list, and comes back without a
 
 describe('occupations schema', () => {
   test('prints the JSON Schema of a record', async () => {
-    const { stdout } = await new Installation().run(['occupations', 'schema'])
+    const { stdout } = await new InstallationHere().run(['occupations', 'schema'])
     expect(JSON.parse(stdout)).toMatchObject({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       required: ['occupationCode'],
@@ -255,7 +256,7 @@ describe('occupations schema', () => {
   })
 
   test('prints a CSV template whose columns an import accepts', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { stdout } = await mahi.run(['occupations', 'schema', '--csv-template'])
     expect(stdout).toContain('minorGroups.1.minorGroup.majorGroups.1.majorGroup.code')
     expect(await mahi.runJson([...IMPORT, '-'], { input: stdout })).toMatchObject({ created: 0 })
@@ -267,7 +268,7 @@ const ONET = join(process.env.MAHI_TEST_DATA ?? join(import.meta.dirname, '../..
 test.skipIf(!existsSync(ONET))(
   'the occupations of O*NET can be imported as an unfamiliar spreadsheet',
   async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     mahi.write(
       'onet.yaml',
       'separator: "\\t"\nquote: false\ncolumns:\n  O*NET-SOC Code: occupationCode\n  Title: titlePluralEnglish\n  Description: descriptionEnglish\n',

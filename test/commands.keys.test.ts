@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ask, Installation } from './support/command.ts'
-import { testOnSqlite } from './support/test-where.ts'
-
-const testCommandLine = testOnSqlite('options that are refused before a database is opened')
+import { ask, type Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 
 interface NewKey {
   id: string
@@ -19,7 +17,7 @@ async function create(mahi: Installation, ...parameters: string[]): Promise<NewK
 
 describe('keys create', () => {
   test('prints the key alone on standard output, and what it is on standard error', async () => {
-    const { code, stdout, stderr } = await new Installation().run(['keys', 'create', '--client', 'sms'])
+    const { code, stdout, stderr } = await new InstallationHere().run(['keys', 'create', '--client', 'sms'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^mahi_[0-9a-f]{12}_[\w-]{43}\n$/)
     expect(stderr).toMatch(
@@ -29,7 +27,7 @@ describe('keys create', () => {
 
   test('says if a key for submissions covers no organisation', async () => {
     const parameters = ['keys', 'create', '--client', 'sms', '--scope', 'submissions:write']
-    const { code, stderr } = await new Installation().run(parameters)
+    const { code, stderr } = await new InstallationHere().run(parameters)
     expect([code, stderr]).toEqual([
       0,
       expect.stringContaining('This key covers no organisation, so it cannot submit: add --eid.\n'),
@@ -37,7 +35,7 @@ describe('keys create', () => {
   })
 
   test('with --json prints one object; without more it is for everything, no organisation and twelve months', async () => {
-    const key = await create(new Installation())
+    const key = await create(new InstallationHere())
     expect(Object.keys(key)).toEqual(['id', 'clientId', 'key', 'scopes', 'eids', 'expires'])
     expect(key).toMatchObject({
       clientId: 'sms',
@@ -52,7 +50,15 @@ describe('keys create', () => {
 
   test('accepts scopes, organisations and an expiry date', async () => {
     const scope = ['--scope', 'validation-results:read', '--scope', 'validation-results:read']
-    const key = await create(new Installation(), ...scope, '--eid', '1001', '1002', '--expires', '2999-06-30')
+    const key = await create(
+      new InstallationHere(),
+      ...scope,
+      '--eid',
+      '1001',
+      '1002',
+      '--expires',
+      '2999-06-30',
+    )
     expect(key).toMatchObject({
       scopes: ['validation-results:read'],
       eids: ['1001', '1002'],
@@ -61,21 +67,21 @@ describe('keys create', () => {
   })
 
   test('accepts comma-separated organisations, and names in any language', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const parameters = ['--client', 'Te Pu\u0304kenga', '--eid', '1001,1002', '1003, 1001']
     const key = (await mahi.runJson(['keys', 'create', ...parameters])) as NewKey
     expect([key.clientId, key.eids]).toEqual(['Te Pūkenga', ['1001', '1002', '1003']])
   })
 
   test('accepts a date-time, and never', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     expect((await create(mahi, '--expires', '2999-06-30T12:00:00+12:00')).expires).toBe(
       '2999-06-30T00:00:00.000Z',
     )
     expect((await create(mahi, '--expires', 'never')).expires).toBe('9999-12-31T23:59:59.999Z')
   })
 
-  testCommandLine.each([
+  test.each([
     ['no client', ['keys', 'create'], "required option '--client <name>' not specified"],
     [
       'a day in the past',
@@ -85,7 +91,7 @@ describe('keys create', () => {
     [
       'an invalid date',
       ['keys', 'create', '--client', 'a', '--expires', 'soon'],
-      'It must be a date such as',
+      'It must be a date such as 2027-06-30, a date-time, or never.',
     ],
     [
       'an unknown scope',
@@ -93,22 +99,22 @@ describe('keys create', () => {
       'Allowed choices are occupations:read',
     ],
   ])('refuses %s', async (_, parameters, message) => {
-    const { code, stdout, stderr } = await new Installation().run(parameters)
+    const { code, stdout, stderr } = await new InstallationHere().run(parameters)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
   })
 
-  testCommandLine('with --json refuses in one object as well', async () => {
-    const { code, stdout, stderr } = await new Installation().run(['keys', 'create', '--json'])
+  test('with --json refuses in one object as well', async () => {
+    const { code, stdout, stderr } = await new InstallationHere().run(['keys', 'create', '--json'])
     expect([code, stderr]).toEqual([1, ''])
     expect(JSON.parse(stdout)).toEqual({
       faults: [{ message: "required option '--client <name>' not specified" }],
     })
   })
 
-  testCommandLine('refuses names that no header could carry, all at once', async () => {
+  test('refuses names that no header could carry, all at once', async () => {
     const parameters = ['keys', 'create', '--client', 'two  spaces', '--eid', '1001', 'ā,', '--json']
-    const { code, stdout } = await new Installation().run(parameters)
+    const { code, stdout } = await new InstallationHere().run(parameters)
     expect(code).toBe(1)
     const eids = 'must be identifiers of 1 to 64 visible ASCII characters, comma-separated, not'
     const client = 'must be 1 to 64 letters, digits, punctuation marks or single spaces between words, not'
@@ -124,7 +130,7 @@ describe('keys create', () => {
 
 describe('keys list', () => {
   test('shows everything except secrets', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { key: _, ...first } = await create(mahi, '--eid', '1001')
     const { key, ...second } = await create(mahi, '--scope', 'occupations:read')
     await mahi.run(['keys', 'revoke', second.id])
@@ -155,7 +161,7 @@ describe('keys list', () => {
   })
 
   test('says how to create one if there are none', async () => {
-    const mahi = await new Installation().migrate()
+    const mahi = await new InstallationHere().migrate()
     const { code, stdout, stderr } = await mahi.run(['keys', 'list'])
     expect([code, stdout]).toEqual([0, ''])
     expect(stderr).toBe('There are no keys. Create one with: mahi keys create --client NAME\n')
@@ -163,7 +169,7 @@ describe('keys list', () => {
 })
 
 test('a key works on a running server within a second of its making, and no longer once it is revoked', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { command, url } = await mahi.serve()
   const { id, key } = await create(mahi)
   const status = async () => (await ask(`${url}/v1/occupations`, { 'x-api-key': key })).status
@@ -178,13 +184,13 @@ test('a key works on a running server within a second of its making, and no long
 })
 
 test('the help says which options are required', async () => {
-  const { stdout } = await new Installation().run(['keys', 'create', '--help'])
+  const { stdout } = await new InstallationHere().run(['keys', 'create', '--help'])
   expect(stdout).toMatch(/--client <\w+> .*\(required\)/s)
   expect(stdout).not.toMatch(/--scope[^\n]*\(required\)/)
 })
 
 test('an unknown key cannot be revoked', async () => {
-  const mahi = await new Installation().migrate()
+  const mahi = await new InstallationHere().migrate()
   const { code, stdout, stderr } = await mahi.run(['keys', 'revoke', 'mahi_000000000000'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toContain('<id>: names no key: "mahi keys list" lists them\n')
@@ -192,7 +198,7 @@ test('an unknown key cannot be revoked', async () => {
 
 describe('keys revoke --from-audit', () => {
   test('revokes what a log says was revoked, and what a restored backup has revived', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const [revived, valid, revoked] = [await create(mahi), await create(mahi), await create(mahi)]
     await mahi.run(['keys', 'revoke', revoked.id])
     const line = (key: string) => `{"level":"warn","audit":"revoked","key":"${key}","client":"sms"}`
@@ -214,8 +220,8 @@ describe('keys revoke --from-audit', () => {
     expect(await mahi.runJson(revoke, { input })).toEqual({ named: 3, revoked: [] })
   })
 
-  testCommandLine('wants either a key or a file that can be read', async () => {
-    const mahi = new Installation()
+  test('wants either a key or a file that can be read', async () => {
+    const mahi = new InstallationHere()
     expect((await mahi.run(['keys', 'revoke'])).stderr).toContain('the id of one key, or --from-audit FILE')
     const { stderr, code } = await mahi.run(['keys', 'revoke', '--from-audit', 'absent.log'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('"absent.log" does not exist')])
@@ -224,7 +230,7 @@ describe('keys revoke --from-audit', () => {
 
 describe('keys rotate and rename', () => {
   test('a rotated key and its successor are valid at once, until the older one ends', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const old = await create(mahi, '--eid', '1001', '--scope', 'occupations:read')
     const made = (await mahi.runJson(['keys', 'rotate', old.id, '--overlap', '3'])) as NewKey & {
       replaces: { id: string; expires: string }
@@ -252,7 +258,7 @@ describe('keys rotate and rename', () => {
   })
 
   test('a key that expires sooner is not extended', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const soon = new Date(Date.now() + 3_600_000).toISOString()
     const old = await create(mahi, '--expires', soon)
     const { replaces } = (await mahi.runJson(['keys', 'rotate', old.id])) as { replaces: { expires: string } }
@@ -260,7 +266,7 @@ describe('keys rotate and rename', () => {
   })
 
   test('a renamed key is for the other client', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { id } = await create(mahi)
     await mahi.runJson(['keys', 'rename', id, '--client', 'Te Pūkenga'])
     const { keys } = (await mahi.runJson(['keys', 'list'])) as { keys: { clientId: string }[] }
@@ -270,7 +276,7 @@ describe('keys rotate and rename', () => {
 })
 
 test('keys list shows when a key was last used, once the service has stored it', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const [used, unused] = [await create(mahi), await create(mahi)]
   const { url, command } = await mahi.serve()
   expect((await ask(`${url}/v1/occupations`, { 'x-api-key': used.key })).status).toBe(200)

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { ask, Installation, type RunningCommand, toLines } from './support/command.ts'
 
-const WAITING = 'Waiting for another import or publish to finish…\n'
+const WAITING = 'Waiting for another change to finish…\n'
 const LOCKED = /locked|busy|SQLITE_|deadlock|could not obtain/
 
 const IMPORT = ['occupations', 'import', '--json', '-']

@@ -1,11 +1,10 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { digest } from '../src/operate/copy.ts'
-import { listTables } from '../src/operate/tables.ts'
 import { Installation, MAHI, type Outcome, until } from './support/command.ts'
-import { fillDatabase, withDatabase } from './support/filled-database.ts'
+import { fillDatabase } from './support/filled-database.ts'
 import { ask } from './support/load.ts'
+import { describeTables, NOT_RESTORED } from './support/state.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 /** The procedures of docs/operations.md, run as an operator would: the commands are read from the document. */
@@ -51,17 +50,6 @@ async function runShell(mahi: Installation, commands: string, environment = {}):
   return outcome
 }
 
-/** Every table with its count and digest, but for those that a serving process makes of the others, and the record of backups, which a restore keeps. */
-async function describeAll(url: string) {
-  return await withDatabase(url, async (database) => {
-    const described: Record<string, unknown> = {}
-    for (const table of await listTables(database))
-      if (!/^(?:search_index|job|worker|backup$)/.test(table.name))
-        described[table.name] = await digest(database, table)
-    return described
-  })
-}
-
 const statusOf = async (url: string, headers: Readonly<Record<string, string>> = {}) =>
   (await ask(url, headers)).status
 
@@ -70,7 +58,7 @@ describe('docs/operations.md, step by step', () => {
     const mahi = new Installation()
     const { headers, keyId } = await fillDatabase(mahi.databaseUrl)
     const service = await mahi.serve()
-    const before = await describeAll(mahi.databaseUrl)
+    const before = await describeTables(mahi.databaseUrl, NOT_RESTORED)
     const catalogue = await mahi.catalogue()
 
     await runShell(mahi, blockOf('Backups'))
@@ -107,7 +95,7 @@ describe('docs/operations.md, step by step', () => {
     )
 
     await runShell(mahi, commandFor('Restoring', 'a file of `mahi backup`'))
-    expect(await describeAll(mahi.databaseUrl)).toEqual(before)
+    expect(await describeTables(mahi.databaseUrl, NOT_RESTORED)).toEqual(before)
     await until(async () =>
       (await statusOf(`${service.url}/v1/occupations`, headers)) === 200 ? true : undefined,
     )
@@ -129,7 +117,7 @@ describe('docs/operations.md, step by step', () => {
       const database = `sqlite:${folder}/mahi.db`
       const environment = { DATABASE_URL: database }
       const { headers } = await fillDatabase(database)
-      const before = await describeAll(database)
+      const before = await describeTables(database, NOT_RESTORED)
       await runShell(mahi, 'mahi backup mahi.backup', environment)
       await runShell(mahi, `echo '{"occupationCode":"LATER"}' | mahi occupations import -`, environment)
 
@@ -161,7 +149,7 @@ describe('docs/operations.md, step by step', () => {
         mahi,
         `cd ${folder}; rm -f ${files.slice(0, 3).join(' ')}; cp ${mahi.folder}/mahi.backup mahi.db`,
       )
-      expect(await describeAll(database)).toEqual(before)
+      expect(await describeTables(database, NOT_RESTORED)).toEqual(before)
     },
   )
 

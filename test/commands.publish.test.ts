@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { ask, Installation, toLines } from './support/command.ts'
+import { ask, toLines } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { withDatabase } from './support/filled-database.ts'
 
 const ENTRIES = [
@@ -16,7 +17,7 @@ const publish = (...parameters: string[]) => [
 ]
 
 test('a publish prints the token on standard output, and the rest on standard error', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { code, stdout, stderr } = await mahi.run(publish('-'), { input: toLines(ENTRIES) })
   expect(code).toBe(0)
   expect(stdout).toMatch(/^[\w-]{32}\n$/)
@@ -25,7 +26,7 @@ test('a publish prints the token on standard output, and the rest on standard er
 })
 
 test('with --json it prints one object', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { code, stdout, stderr } = await mahi.run(publish('--json', '--token', TOKEN, '-'), {
     input: toLines(ENTRIES),
   })
@@ -40,7 +41,7 @@ test('with --json it prints one object', async () => {
 })
 
 test('every form of input is the same run, in its order', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const files = [
     mahi.write(
       'a.csv',
@@ -56,7 +57,7 @@ test('every form of input is the same run, in its order', async () => {
 })
 
 test('a second run takes the place of the first; one without entries is a submission without findings', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const again = publish('--token', TOKEN, '-')
   const first = (await mahi.runJson(again, { input: toLines(ENTRIES) })) as { runId: number }
   const second = (await mahi.runJson(again, { input: '[]' })) as { runId: number }
@@ -66,7 +67,7 @@ test('a second run takes the place of the first; one without entries is a submis
 })
 
 test('a run without entries says what the file was: empty, or of blank lines, however many', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const nothing = (what: string) => `${what}, so the run reports that nothing was found.`
   const advice = ' If that is wrong, publish the right file with --token and this token.'
   for (const [input, sentence] of [
@@ -82,7 +83,7 @@ test('a run without entries says what the file was: empty, or of blank lines, ho
 })
 
 test('a faulty run is refused completely, and the previous run stays', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
   const file = mahi.write(
     'bad.ndjson',
@@ -104,7 +105,7 @@ test('a faulty run is refused completely, and the previous run stays', async () 
 })
 
 test('a pipeline that found nothing publishes a run without entries', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
   const empty = mahi.write('empty.ndjson', '')
   expect(await mahi.runJson(publish('--token', TOKEN, empty))).toMatchObject({ totalCount: 0 })
@@ -113,7 +114,7 @@ test('a pipeline that found nothing publishes a run without entries', async () =
 })
 
 test('a submission stays with its organisation and its return', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await mahi.runJson(publish('--token', TOKEN, '-'), { input: toLines(ENTRIES) })
   const others = ['results', 'publish', '--eid', '1002', '--return', 'R1', '--token', TOKEN, '--json', '-']
   const { code, stdout } = await mahi.run(others, { input: '[]' })
@@ -130,13 +131,13 @@ test('a submission stays with its organisation and its return', async () => {
   expect(await mahi.results(TOKEN)).toEqual(ENTRIES)
 })
 
-test('what names a submission is checked, all at once', async () => {
-  const parameters = ['results', 'publish', '--eid', 'a b', '--return', 'ā', '--token', 'short', '-']
-  const { code, stderr } = await new Installation().run(parameters, { input: '[]' })
+test.each(['a b', '1,2'])('what names a submission is checked, all at once: --eid %j', async (eid) => {
+  const parameters = ['results', 'publish', '--eid', eid, '--return', 'ā', '--token', 'short', '-']
+  const { code, stderr } = await new InstallationHere().run(parameters, { input: '[]' })
   expect(code).toBe(1)
   expect(stderr).toBe(
     [
-      '--eid: must be at most 64 visible ASCII characters without spaces, not "a b"',
+      `--eid: must be 1 to 64 visible ASCII characters without a comma, not "${eid}"`,
       '--return: must be at most 64 visible ASCII characters without spaces, not "ā"',
       '--token: must be 8 to 128 letters, digits, dots, hyphens, underscores or tildes; it has 5 characters',
       'Nothing was stored: 3 faults.',
@@ -146,7 +147,7 @@ test('what names a submission is checked, all at once', async () => {
 })
 
 test('a run shows at once on a server that is running', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { url } = await mahi.serve()
   const { key } = (await mahi.runJson(['keys', 'create', '--client', 'sms', '--eid', '1001'])) as {
     key: string
@@ -169,7 +170,7 @@ function toEntries(lines: string): unknown[] {
 }
 
 test('the findings of mahi check are published as they are; what the operation does not send is stored beside', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const finding = {
     ...ENTRIES[0],
     file: 'courses.csv',
@@ -184,7 +185,7 @@ test('the findings of mahi check are published as they are; what the operation d
 })
 
 test('published findings are encrypted and pruned as those of a validation run are', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const secret = 'Kereru7391'
   const environment = {
     ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, readFileSync, truncateSync } from 'node:fs'
-import { createConnection, createServer, type Server } from 'node:net'
+import { createConnection, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ask, Installation, MAHI, toLines } from './support/command.ts'
+import { listenOn } from './support/connection.ts'
 import { engine } from './support/temporary.ts'
 import { testOnSqlite, testWhere } from './support/test-where.ts'
 
@@ -18,16 +19,7 @@ const nobody = ((): { user?: number } | undefined => {
 })()
 
 /** A port that somebody else listens on. */
-async function takePort(): Promise<number> {
-  const server: Server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
+const takePort = () => listenOn(createServer())
 
 describe('an unavailable port is reported in one line', () => {
   test('in use, for requests', async () => {

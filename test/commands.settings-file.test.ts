@@ -1,12 +1,9 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { makeCollectionDefinition } from './support/collection.ts'
 import { Installation } from './support/command.ts'
 import { temporaryDatabaseUrl } from './support/temporary.ts'
-import { testOnSqlite } from './support/test-where.ts'
-
-const test = testOnSqlite('the settings file of an installation, which knows of no database')
 
 /** No setting of the database in the environment, as in the shell of an operator. */
 const SHELL = { DATABASE_URL: '' }

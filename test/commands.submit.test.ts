@@ -1,16 +1,15 @@
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { MahiError } from '../client/src/errors.ts'
 import { readServiceUrl } from '../src/foundation/command-line/service-url.ts'
 import { findConsolePage } from '../src/remote/console-page.ts'
 import { followRun } from '../src/remote/run-progress.ts'
 import { askService, openClient } from '../src/remote/service.ts'
-import { Installation } from './support/command.ts'
-import { listen } from './support/connection.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { listen, listenOn } from './support/connection.ts'
 import { writeDefinition } from './support/definition.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
@@ -46,7 +45,7 @@ test('a refusal says what is wrong with the key, or with the rest', async () => 
 })
 
 test('a URL that is not one is named as the user wrote it, by every command', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const message =
     '--url: must be a URL such as https://careers.example, not "127.0.0.1:8080". Is it http://127.0.0.1:8080?\n'
   mahi.write('learners.csv', 'localId\n1\n')
@@ -87,12 +86,11 @@ test('another service, or what speaks no HTTP, is refused at once', async () => 
     asked++
     request.resume()
     response.writeHead(status, { 'content-type': 'text/html' }).end('<!doctype html>')
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
+  })
+  const port = await listenOn(server)
   const submit = async (url: string) =>
     await askService(url, () => openClient(url, '1001', 'key').submissions.create({ returnId: '202512' }))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${port}`
   const advice = 'so the response is not from Mahi. Check the URL, and the proxy in front of the service'
   for (status of [401, 404, 405, 501])
     await expect(submit(url)).rejects.toThrow(`HTTP ${status} without a problem body, ${advice}`)
@@ -106,11 +104,10 @@ test('another service, or what speaks no HTTP, is refused at once', async () => 
   const other = createTcpServer((socket) => {
     asked++
     socket.end('SSH-2.0-OpenSSH\r\n')
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void other.close())
-  await once(other, 'listening')
+  })
+  const otherPort = await listenOn(other)
   asked = 0
-  await expect(submit(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)).rejects.toThrow(
+  await expect(submit(`http://127.0.0.1:${otherPort}`)).rejects.toThrow(
     'does not speak HTTP (HTTPParserError)',
   )
   expect(asked).toBe(1)
@@ -123,11 +120,10 @@ test('a server that closes its connections is named at the first failure, and tr
     // Then it is another service, so the command ends.
     if (++connections <= 2) socket.end()
     else socket.once('data', () => socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n'))
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const mahi = new Installation()
+  })
+  const port = await listenOn(server)
+  const url = `http://127.0.0.1:${port}`
+  const mahi = new InstallationHere()
   mahi.write('learners.csv', 'localId\n1\n')
   const { code, stderr } = await mahi.run(
     ['submit', 'learners.csv', '--url', url, '--eid', '1001', '--return', '202512'],
@@ -153,11 +149,10 @@ test('an upload that breaks off says which files were received, and what to do',
     if (file !== undefined && !left.delete(file)) return request.socket.destroy()
     request.resume()
     return response.end('{"submissionToken":"T","records":1}')
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const mahi = new Installation()
+  })
+  const port = await listenOn(server)
+  const url = `http://127.0.0.1:${port}`
+  const mahi = new InstallationHere()
   mahi.write('learners.csv', 'localId\n1\n')
   mahi.write('courses.csv', 'localId\n1\n')
   const submit = [
@@ -180,10 +175,8 @@ test('an upload that breaks off says which files were received, and what to do',
 
 test('the page of the console is named only if the start page says so', async () => {
   let body = '{"home":"/console"}'
-  const server = createServer((_, response) => response.end(body)).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await new Promise((resolve) => server.once('listening', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const server = createServer((_, response) => response.end(body))
+  const url = `http://127.0.0.1:${await listenOn(server)}/`
   expect(await findConsolePage(url, 'a/b', 'x&y')).toBe(`${url}console/submissions/a%2Fb?eid=x%26y`)
   const long = `{"home":"/console","more":"${'x'.repeat(100_000)}"}`
   for (const other of ['{"home":"/docs"}', '{"home":"https://other.example"}', '<html>', 'null', '', long]) {
@@ -197,9 +190,9 @@ test('the page of the console is named only if the start page says so', async ()
 })
 
 test('the examples of a definition are counted in a sentence', async () => {
-  const { stderr } = await new Installation().run(['definitions', 'test', 'sdr'])
+  const { stderr } = await new InstallationHere().run(['definitions', 'test', 'sdr'])
   expect(stderr).toMatch(/^sdr: \d+ rules pass their \d+ examples\.$/m)
-  const one = await new Installation().run(['definitions', 'test', writeDefinition()])
+  const one = await new InstallationHere().run(['definitions', 'test', writeDefinition()])
   expect(one.stderr).toMatch(/: 1 rule passes its 2 examples\.$/m)
 })
 
@@ -240,7 +233,7 @@ test('archives and workbooks are sent as the files that mahi check reads in them
     scopes: ['submissions:write', 'validation-results:read'],
     eids: ['1001'],
   })
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const workbook = makeXlsx({ Courses: COURSES, Notes: [['Made on Monday']] })
   const inner = makeXlsx({ Sheet1: COURSES })
   writeFileSync(join(mahi.folder, 'return.xlsx'), workbook)

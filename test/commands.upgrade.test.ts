@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Reader } from '../src/foundation/database/database.ts'
 import { connectDatabase, openDatabase } from '../src/foundation/database/open.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import {
   createFirstRelease,
   FIRST_RELEASE_KEY,
@@ -21,7 +21,7 @@ const documentsOf = (table: string) => rowsOf(table).map(({ document }) => JSON.
 const headers = { 'x-api-key': FIRST_RELEASE_KEY, eid: '1001' }
 
 test('a database of version 0.1.0 opens, and everything in it is served as it was', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await createFirstRelease(mahi.databaseUrl)
   const { url } = await mahi.serve()
   const read = async (path: string) => JSON.parse((await ask(`${url}${path}`, headers)).body)
@@ -48,7 +48,7 @@ test('a database of version 0.1.0 opens, and everything in it is served as it wa
 })
 
 test('new features work on it: Primary groups, the history, the search', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await createFirstRelease(mahi.databaseUrl)
   const { url } = await mahi.serve()
   const read = async (path: string) => JSON.parse((await ask(`${url}${path}`, headers)).body)
@@ -102,7 +102,7 @@ const OLD_READS: readonly [string, readonly (string | number)[]][] = [
 ]
 
 test('a process of version 0.1.0 that still runs reads and writes the new tables', async () => {
-  const { databaseUrl } = new Installation()
+  const { databaseUrl } = new InstallationHere()
   await createFirstRelease(databaseUrl)
   const readAll = async (reader: Reader) => {
     const found: unknown[][] = []
@@ -159,7 +159,7 @@ async function readEverything(url: string): Promise<Record<string, unknown[]>> {
 
 /** A database of version 0.1.0, backed up and upgraded, in which this version has then written. */
 async function upgradeFirstRelease() {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await createFirstRelease(mahi.databaseUrl)
   const before = await readEverything(mahi.databaseUrl)
   const backup = join(temporaryFolder(), 'mahi.backup')
@@ -211,7 +211,7 @@ test('mahi restore brings a backup of version 0.1.0 to this version, without wha
   const { mahi, backup } = await upgradeFirstRelease()
   await mahi.runJson(['restore', '--replace', backup])
   const restored = await readEverything(mahi.databaseUrl)
-  const upgraded = new Installation()
+  const upgraded = new InstallationHere()
   await createFirstRelease(upgraded.databaseUrl)
   await upgraded.run(['migrate'])
   expect(Object.keys(restored)).toEqual(Object.keys(await readEverything(upgraded.databaseUrl)))

@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { basename, join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
 import { enqueue } from '../src/foundation/jobs/queue.ts'
@@ -11,22 +10,17 @@ import { findHidden } from '../src/operate/init.ts'
 import { describeServer } from '../src/operate/status.ts'
 import { SETTINGS } from '../src/settings.ts'
 import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { listenOn } from './support/connection.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { engine } from './support/temporary.ts'
 import { testOnSqlite, testWhere } from './support/test-where.ts'
 
 const testCommandLine = testOnSqlite('files that are written without a database')
 
-async function occupyPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close())
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
-}
-
 describe('status', () => {
   test('shows what the database holds', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await fillDatabase(mahi.databaseUrl)
     const expires = new Date(Date.now() + 5 * 86_400_000).toISOString()
     const create = ['keys', 'create', '--client', 'Te Pūkenga', '--expires', expires]
@@ -57,7 +51,7 @@ describe('status', () => {
     })
     const rotated = (await mahi.runJson(['keys', 'rotate', id])) as { id: string }
     expect((await mahi.run(['status'])).stdout).toContain(`; ${rotated.id} replaces it\n`)
-    const port = await occupyPort()
+    const port = await listenOn(createServer())
     const doctor = await mahi.run(['doctor'], { environment: { PORT: String(port) } })
     // The other key expires too, and nothing replaces it.
     expect(doctor.stdout).toMatch(
@@ -74,7 +68,7 @@ describe('status', () => {
   })
 
   test('shows whether the catalogue is indexed, and why it is not', async () => {
-    const mahi = await new Installation().fill([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
+    const mahi = await new InstallationHere().fill([{ occupationCode: 'A', titleEnglish: 'Nurse' }])
     expect(await mahi.runJson(['status'])).toMatchObject({ searchIndex: { state: 'waiting', bytes: null } })
     await withDatabase(mahi.databaseUrl, async (database) => {
       const { catalogue } = await readRevisions(database)
@@ -92,7 +86,7 @@ describe('status', () => {
   })
 
   test('counts a job as waiting once it is due', async () => {
-    const mahi = await new Installation().migrate()
+    const mahi = await new InstallationHere().migrate()
     await withDatabase(mahi.databaseUrl, (database) =>
       database.write('schema', async (writer) => {
         await enqueue(writer, { kind: 'run', subject: '1', eid: '1001', due: Date.now() - 1000 })
@@ -106,7 +100,7 @@ describe('status', () => {
   })
 
   test('a server started in a terminal prints its URL, and what is missing', async () => {
-    const mahi = await new Installation().migrate()
+    const mahi = await new InstallationHere().migrate()
     const describe = () =>
       withDatabase(mahi.databaseUrl, (database) => describeServer('http://h:1', database))
     expect(await describe()).toBe(
@@ -125,7 +119,7 @@ describe('status', () => {
 })
 
 test('doctor reports what is wrong, says what to do, and fails', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const environment = {
     REDIS_URL: 'redis://127.0.0.1:1',
     JWT_JWKS_URL: 'http://127.0.0.1:1/keys',

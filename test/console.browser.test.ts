@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -199,8 +201,28 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     await page.getByRole('link', { name: 'Education' }).click()
     const chart = page.getByRole('img', { name: /Typical pay of 2 occupations in Education/ })
     expect(await chart.getAttribute('aria-label')).toContain('from $60,000 to $80,000 a year')
+    const table = page.locator('figure tbody')
+    expect(await table.isVisible()).toBe(false)
+    await page.emulateMedia({ media: 'print' })
+    expect(await table.isVisible()).toBe(true)
+    await page.emulateMedia({ media: null })
     await page.getByText('Distribution as a table').click()
-    expect(await page.locator('figure tbody').textContent()).toBe('$60,000$70,0001$70,000$80,0001')
+    expect(await table.textContent()).toBe('$60,000$70,0001$70,000$80,0001')
+  })
+
+  test('rows of a comparison that differ come first, and pay is no exception', async () => {
+    const console = await start()
+    const shown = await console.open(browser)
+    await console.service.import(RECORDS.map((record) => ({ ...record, renumeration: pay(50_000) })))
+    const rows = shown.page.locator('table.comparison tbody tr')
+    await shown.goto('/console/compare?code=A1,A2')
+    expect(await rows.first().locator('th').textContent()).toBe('Title in te reo Māori')
+    const pays = rows.filter({ hasText: 'Pay' })
+    expect(await pays.getAttribute('class')).toBe(null)
+    await console.service.import(RECORDS)
+    await shown.goto('/console/compare?code=A1,A2')
+    expect(await rows.first().locator('th').textContent()).toBe('Pay')
+    expect(await pays.getAttribute('class')).toBe('differs')
   })
 
   test('a removed occupation leads to its successors, as its revision does', async () => {
@@ -356,6 +378,18 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
         .map((entry) => (entry as PerformanceResourceTiming).transferSize),
     )
     expect(new Set(sent)).toEqual(new Set([0]))
+  })
+
+  test('every class that a page names has a style', () => {
+    const folder = fileURLToPath(new URL('../src/console/', import.meta.url))
+    const pages = globSync('**/*.ts', { cwd: folder }).map((name) => readFileSync(join(folder, name), 'utf8'))
+    const named = pages
+      .flatMap((page) => [...page.matchAll(/class="([^"]+)"/g)])
+      .flatMap(([, names = '']) => names.split(' '))
+    const styles = readFileSync(join(folder, 'public/console.css'), 'utf8')
+    const styled = new Set(Array.from(styles.matchAll(/\.([a-z][\w-]*)/g), ([, name]) => name))
+    expect(named.length).toBeGreaterThan(100)
+    expect(named.filter((name) => !styled.has(name))).toEqual([])
   })
 
   test('all scripts together are at most 15 KB, compressed', () => {

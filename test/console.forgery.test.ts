@@ -1,13 +1,12 @@
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import type { Browser, Page, Request } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { Sessions } from '../src/console/sessions.ts'
 import { chromiumPath, startBrowser } from './support/browser.ts'
+import { listenOn } from './support/connection.ts'
 import { ConsoleService, describeForm, listRoutes, tokenOf } from './support/console.ts'
 
 const routes = (await listRoutes()).map((route) => {
@@ -122,10 +121,8 @@ describe.skipIf(chromiumPath === undefined)('a page of another origin', () => {
     let content = ''
     const server = createServer((_, response) => {
       response.setHeader('content-type', 'text/html; charset=utf-8').end(content)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    onTestFinished(() => void server.close())
-    const { port } = server.address() as AddressInfo
+    })
+    const port = await listenOn(server)
     return {
       origins: [`http://127.0.0.1:${port}`, `http://localhost:${port}`],
       serve: (html: string) => {

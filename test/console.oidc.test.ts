@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DEFAULT_SCOPES, SCOPES } from '../src/api/access/principal.ts'
 import { chromiumPath, startBrowser } from './support/browser.ts'
 import { findFreePort } from './support/free-port.ts'
 import { startIdentityProvider } from './support/identity-provider.ts'
@@ -25,7 +26,14 @@ describe.skipIf(chromiumPath === undefined)('signing in with an identity provide
     })
     await service.app.listen({ host: '127.0.0.1', port })
     const page = await (await browser.newContext()).newPage()
-    return { service, publicUrl, page }
+    const signIn = async (login: string) => {
+      await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
+      await page.locator('input[name="login"]').fill(login)
+      await page.locator('input[name="password"]').fill('any')
+      await page.locator('button[type="submit"]').click()
+      await page.locator('button[type="submit"]').click()
+    }
+    return { service, publicUrl, page, signIn }
   }
 
   test("returns to the requested page, signed in as the provider's user", async () => {
@@ -50,6 +58,18 @@ describe.skipIf(chromiumPath === undefined)('signing in with an identity provide
     // Who a person is stays out of the log.
     expect(service.log.join('')).not.toContain('A Person')
     expect(service.log.join('')).not.toContain('reader')
+  })
+
+  test.each([
+    ['reader', DEFAULT_SCOPES],
+    ['everything', SCOPES],
+  ])('gives %s the scopes that the provider lists, by default those to read', async (login, scopes) => {
+    const { service, publicUrl, page, signIn } = await start()
+    await page.goto(`${publicUrl}/console/changes`)
+    await signIn(login)
+    await page.waitForURL(`${publicUrl}/console/changes`)
+    const session = await service.database.get<{ principal: string }>('select principal from console_session')
+    expect(JSON.parse(session?.principal ?? '{}')).toMatchObject({ scopes })
   })
 
   test('does not begin because another site leads to it, and ends the session before', async () => {

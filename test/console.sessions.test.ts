@@ -1,21 +1,25 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { describe, expect, test } from 'vitest'
-import { createKey, revokeKey } from '../src/api/access/keys.ts'
+import { revokeKeys } from '../src/api/access/key-changes.ts'
+import { createKey } from '../src/api/access/keys.ts'
 import { SCOPES } from '../src/api/access/principal.ts'
 import { TOKEN_FIELD } from '../src/console/form-token.ts'
 import { IDLE, LINK_LIFETIME, LONGEST, Sessions } from '../src/console/sessions.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { enqueue } from '../src/foundation/jobs/queue.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { tokenOf } from './support/console.ts'
 import { fillDatabase } from './support/filled-database.ts'
+import { findFreePort } from './support/free-port.ts'
+import { PausableProxy } from './support/pausable-proxy.ts'
 import { Service } from './support/service.ts'
+import { engine, temporaryDatabaseUrl } from './support/temporary.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const OWN = { 'sec-fetch-site': 'same-origin' }
 
-async function startConsole(settings: Record<string, string> = {}) {
-  const service = await Service.start({ CONSOLE: 'on', ...settings })
+async function startConsole(settings: Record<string, string> = {}, url?: string) {
+  const service = await Service.start({ CONSOLE: 'on', ...settings }, url)
   const send = (options: InjectOptions): Promise<LightMyRequestResponse> =>
     service.app.inject({ ...options, headers: { host: 'localhost', ...options.headers } })
   const post = (url: string, fields: Record<string, string>, headers: Record<string, string> = OWN) =>
@@ -88,7 +92,7 @@ describe('a session', () => {
     const { key, id } = await service.createKey({ client: 'another' })
     const cookie = await signIn(key)
     expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(200)
-    await revokeKey(service.database, id)
+    await revokeKeys(service.database, [id])
     expect((await send({ url: '/console/changes', headers: { cookie } })).statusCode).toBe(401)
   })
 
@@ -106,7 +110,7 @@ describe('a session', () => {
   })
 
   test('begins with the link of mahi console, which opens the page that is named', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await fillDatabase(mahi.databaseUrl)
     const { url } = await mahi.serve({ CONSOLE: 'on' })
     const open = async (...page: string[]) => {
@@ -140,7 +144,7 @@ describe('a session', () => {
   })
 
   test('begins with the key of an earlier call for the same organisations', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     await fillDatabase(mahi.databaseUrl)
     const keyOf = async (...given: string[]) =>
       ((await mahi.runJson(['console', ...given])) as { key: string }).key
@@ -166,7 +170,7 @@ describe('a session', () => {
   })
 
   test('ends with all others at the command of the operator', async () => {
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { headers } = await fillDatabase(mahi.databaseUrl)
     const { stdout: link } = await mahi.run(['console', '--json'])
     const { stdout } = await mahi.run(['console', '--end-sessions', '--json'])
@@ -458,7 +462,7 @@ test('a page that does not exist says so, and a failure of the API is shown in i
 })
 
 test('a session continues at another replica when the replica that served it is killed', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { headers } = await fillDatabase(mahi.databaseUrl)
   const settings = { CONSOLE: 'on' }
   const [one, other] = [await mahi.serve(settings), await mahi.serve(settings)]
@@ -475,3 +479,33 @@ test('a session continues at another replica when the replica that served it is 
   expect(page.status).toBe(200)
   expect(await page.text()).toContain('Title of C100')
 })
+
+test.skipIf(engine === 'sqlite')(
+  'while the database is unavailable, a page says so and how to go on',
+  async () => {
+    const url = new URL(temporaryDatabaseUrl())
+    const port = Number(url.port || '5432')
+    const proxy = await PausableProxy.start(port)
+    url.hostname = '127.0.0.1'
+    url.port = String(proxy.port)
+    const { send, post, signIn } = await startConsole({}, url.href)
+    const cookie = await signIn()
+    const show = (page: string) => send({ url: `/console${page}`, headers: { cookie } })
+    expect((await show('/changes')).statusCode).toBe(200)
+
+    proxy.redirect(await findFreePort())
+    const page = await show('/changes?since=1')
+    expect([page.statusCode, page.headers['content-type'], page.headers['retry-after']]).toEqual([
+      503,
+      'text/html; charset=utf-8',
+      '1',
+    ])
+    expect(page.body).toContain('The database does not respond. Try again in a moment.')
+    expect(page.body).toContain('<a href="/console/changes?since=1">Try again</a>')
+    const sent = await post('/console/submissions', { returnId: '202512' }, { ...OWN, cookie })
+    expect(sent.statusCode).toBe(503)
+
+    proxy.redirect(port)
+    await expect.poll(async () => (await show('/changes')).statusCode, { timeout: 20_000 }).toBe(200)
+  },
+)

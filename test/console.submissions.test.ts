@@ -80,6 +80,9 @@ describe.skipIf(chromiumPath === undefined).each(JOURNEY_SCREENS)(
           .evaluate((cell) => getComputedStyle(cell, '::before').whiteSpace)
         expect(wrapping).toBe('normal')
       }
+      await page.emulateMedia({ media: 'print' })
+      expect(await page.locator('table.grid dd').first().isVisible()).toBe(false)
+      await page.emulateMedia({ media: null })
       await page.locator('table.grid summary').first().click()
       expect(await page.locator('details[open] dd').count()).toBeGreaterThan(5)
       expect(await shown.findBarriers()).toEqual([])
@@ -203,6 +206,8 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
     const shown = await console.open(browser, { javaScriptEnabled: false })
     const { page } = shown
     await startSubmission(shown)
+    // The switch is for the script that follows it.
+    expect(await page.getByText('Check them when all have arrived').isVisible()).toBe(false)
     for (const file of SDR_FILES)
       await page.locator(`input[name="${file}"]`).setInputFiles(sample('clean', file))
     await page.getByRole('button', { name: 'Send the files' }).click()
@@ -240,6 +245,7 @@ describe.skipIf(chromiumPath === undefined)('submissions in the console', () => 
       return transfer
     }, files)
     const form = page.locator('form[data-upload]')
+    await form.getByLabel('Check them when all have arrived').waitFor()
     await form.dispatchEvent('dragover', { dataTransfer: dropped })
     expect(await form.getAttribute('class')).toBe('drop over')
     await form.dispatchEvent('drop', { dataTransfer: dropped })

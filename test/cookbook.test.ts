@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 import { createKey } from '../src/api/access/keys.ts'
+import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -42,10 +43,7 @@ if (missing.length > 0) {
 async function serveSamples() {
   const service = await Service.start()
   const read = (name: string) =>
-    readFileSync(new URL(`../samples/${name}.ndjson`, import.meta.url), 'utf8')
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown)
+    parseLines(readFileSync(new URL(`../samples/${name}.ndjson`, import.meta.url), 'utf8'))
   await service.import(read('occupations'))
   await service.index()
   await service.publish(read('validation-results'), { eid: '9999', token: 'sample-submission' })

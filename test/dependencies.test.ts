@@ -1,12 +1,12 @@
 import { exec, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { describeDependencies, readDirect, readDocument, readLock } from './support/dependencies.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -90,7 +90,7 @@ test('the bill of materials has every package in production, with its licence', 
 test('an audit fails on what the registry knows, and is skipped, with a line, where it does not answer', {
   timeout: 120_000,
 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mahi-audit-'))
+  const folder = temporaryFolder()
   const version = readLock().find(({ name }) => name === 'fastify')?.version ?? ''
   let away = true
   // A registry of one package, with an advisory about it.
@@ -107,31 +107,27 @@ test('an audit fails on what the registry knows, and is skipped, with a line, wh
     const body = request.method === 'POST' ? { fastify: [advisory] } : packument
     response.writeHead(away ? 405 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }).listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
   await once(server, 'listening')
-  try {
-    const { port } = server.address() as { port: number }
-    for (const file of ['package.json', 'package-lock.json']) writeFileSync(join(folder, file), read(file))
-    const env = {
-      ...process.env,
-      npm_config_registry: `http://127.0.0.1:${port}/`,
-      npm_config_cache: folder,
-      npm_config_fetch_retries: '0',
-    }
-    const audit = async () =>
-      await new Promise<{ code: number; stderr: string }>((resolve) => {
-        exec(`node ${join(ROOT, '.ci/audit.js')}`, { cwd: folder, env }, (error, _, stderr) =>
-          resolve({ code: error?.code ?? 0, stderr }),
-        )
-      })
-
-    expect(await audit()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^SKIPPED: the audit/m) })
-    away = false
-    expect(await audit()).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('FAILS: fastify: low, production'),
-    })
-  } finally {
-    server.close()
-    rmSync(folder, { recursive: true, force: true })
+  const { port } = server.address() as { port: number }
+  for (const file of ['package.json', 'package-lock.json']) writeFileSync(join(folder, file), read(file))
+  const env = {
+    ...process.env,
+    npm_config_registry: `http://127.0.0.1:${port}/`,
+    npm_config_cache: folder,
+    npm_config_fetch_retries: '0',
   }
+  const audit = async () =>
+    await new Promise<{ code: number; stderr: string }>((resolve) => {
+      exec(`node ${join(ROOT, '.ci/audit.js')}`, { cwd: folder, env }, (error, _, stderr) =>
+        resolve({ code: error?.code ?? 0, stderr }),
+      )
+    })
+
+  expect(await audit()).toMatchObject({ code: 0, stderr: expect.stringMatching(/^SKIPPED: the audit/m) })
+  away = false
+  expect(await audit()).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('FAILS: fastify: low, production'),
+  })
 })

@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { BlockList } from 'node:net'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { DCLinter } from 'dclint'
 import { describe, expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
+import { InstallationHere } from './support/command-here.ts'
 import {
   isSetting,
   ROOT,
@@ -16,8 +15,6 @@ import {
   withoutNodeOptions,
 } from './support/deploy.ts'
 import { temporaryFolder } from './support/temporary.ts'
-
-const run = promisify(execFile)
 
 interface Service {
   image: string
@@ -150,7 +147,7 @@ describe.each(ours)('%s', (_, { image, build, command = [], environment = {}, en
   })
 
   test('runs a command that exists', async () => {
-    const { stdout } = await run(process.execPath, [`${ROOT}bin/mahi.js`, ...command, '--help'])
+    const { stdout } = await new InstallationHere().run([...command, '--help'])
     expect(stdout).toMatch(command[0] === '--help' ? /^Usage: mahi / : `Usage: mahi ${command[0]} `)
   })
 })

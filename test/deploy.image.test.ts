@@ -4,9 +4,9 @@ import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
+import { Installation } from './support/command.ts'
 import { isSetting, PACKAGE, ROOT, readDockerfile, readRepositoryFile, type Stage } from './support/deploy.ts'
-import { Served } from './support/served.ts'
-import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 const run = promisify(execFile)
 const stages = readDockerfile('deploy/Dockerfile')
@@ -163,14 +163,14 @@ test('the command of the image serves, through a file that is there', async () =
 test('the health check of the image distinguishes a ready service from one that is gone', async () => {
   const [cmd, node, ...given] = wordsOf(image, 'HEALTHCHECK')
   expect([cmd, node]).toEqual(['CMD', '/nodejs/bin/node'])
-  const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl() })
+  const { command, url } = await new Installation().serve()
   const check = () =>
-    run(process.execPath, given, { env: { PORT: new URL(served.url).port } }).then(
+    run(process.execPath, given, { env: { PORT: new URL(url).port } }).then(
       () => 0,
       (error: { code: number }) => error.code,
     )
 
   expect(await check()).toBe(0)
-  await served.stop()
+  await command.stop()
   expect(await check()).toBe(1)
 })

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { readSettings } from '../src/settings.ts'
 import { ask, Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import {
   isSetting,
   ROOT,
@@ -205,7 +206,7 @@ describe.each([
   })
 
   test('runs a command that exists, with the settings', async () => {
-    const { stdout } = await run(process.execPath, [`${ROOT}bin/mahi.js`, ...container.args, '--help'])
+    const { stdout } = await new InstallationHere().run([...container.args, '--help'])
     expect(stdout).toMatch(`Usage: mahi ${container.args[0]} `)
     // Only what changes tables, or deletes what the service may not, has their owner, and nothing but it.
     expect(container.envFrom).toEqual(

@@ -3,8 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { parse } from 'yaml'
-import { ROOT, readRepositoryFile } from './support/deploy.ts'
+import { alerts, ROOT, readRepositoryFile } from './support/deploy.ts'
 import { testWhere } from './support/test-where.ts'
 
 const testPromtool = testWhere(
@@ -12,13 +11,6 @@ const testPromtool = testWhere(
   'promtool is not installed (Debian has it in the package prometheus): the alert rules',
 )
 
-interface Rules {
-  groups: { rules: { alert: string; expr: string }[] }[]
-}
-
-const rules = (parse(readRepositoryFile('deploy/monitoring/alerts.yaml')) as Rules).groups.flatMap(
-  (group) => group.rules,
-)
 const dashboard = JSON.parse(readRepositoryFile('deploy/monitoring/dashboard.json')) as {
   panels: { title: string; targets: { expr: string }[] }[]
 }
@@ -48,7 +40,7 @@ test('alerts and dashboard name only metrics that the service has', () => {
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => [...readRepositoryFile(join('src', file)).matchAll(/'(mahi_[a-z_]+)'/g)])
     .map(([, name]) => name)
-  const named = [...rules, ...dashboard.panels.flatMap(({ targets }) => targets)].flatMap(({ expr }) => [
+  const named = [...alerts, ...dashboard.panels.flatMap(({ targets }) => targets)].flatMap(({ expr }) => [
     ...expr.matchAll(/mahi_[a-z_]+/g),
   ])
   expect(named.length).toBeGreaterThan(20)

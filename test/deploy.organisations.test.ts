@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createKey } from '../src/api/access/keys.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
-import { ask, hasCaddy, runCaddy, startCaddy } from './support/caddy.ts'
+import { hasCaddy, runCaddy, startCaddy } from './support/caddy.ts'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { Installation, until } from './support/command.ts'
 import { ROOT, readRepositoryFile } from './support/deploy.ts'
 import { UNLIMITED, withDatabase } from './support/filled-database.ts'
+import { ask } from './support/load.ts'
 import { sourceOf } from './support/service.ts'
 
 const CADDYFILE = `${ROOT}deploy/Caddyfile.organisations`
@@ -51,17 +52,17 @@ describe.skipIf(!hasCaddy || !hasCluster)(
         SECOND_REPLICAS: second.host,
       })
       for (const { path, headers } of [first, second]) {
-        const { status, body } = await ask(proxy, path, headers)
+        const { status, body } = await ask(proxy + path, headers)
         expect([status, JSON.parse(body).results]).toEqual([200, [{ localId: `of ${headers.EID}` }]])
       }
       // A key of one home says nothing at the other.
-      expect((await ask(proxy, second.path, { ...first.headers, EID: '2001' })).status).toBe(401)
+      expect((await ask(proxy + second.path, { ...first.headers, EID: '2001' })).status).toBe(401)
 
       await one.kill()
       await until(async () =>
-        (await ask(proxy, first.path, first.headers)).status === 503 ? true : undefined,
+        (await ask(proxy + first.path, first.headers)).status === 503 ? true : undefined,
       )
-      expect((await ask(proxy, second.path, second.headers)).status).toBe(200)
+      expect((await ask(proxy + second.path, second.headers)).status).toBe(200)
     })
   },
 )

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { PROBLEMS } from '../src/api/contract/problems.ts'
-import { ask, CADDYFILE, hasCaddy, runCaddy, startCaddy } from './support/caddy.ts'
+import { CADDYFILE, hasCaddy, runCaddy, startCaddy } from './support/caddy.ts'
+import { Installation } from './support/command.ts'
 import { readRepositoryFile } from './support/deploy.ts'
 import { findFreePort } from './support/free-port.ts'
-import { Served } from './support/served.ts'
+import { ask } from './support/load.ts'
 import { Service } from './support/service.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const caddyfile = readRepositoryFile('deploy/Caddyfile')
 
@@ -33,11 +33,11 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
   })
 
   test('passes responses through unchanged', async () => {
-    const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl(), OCCUPATIONS_ACCESS: 'public' })
-    const proxy = await startCaddy([new URL(served.url).host])
+    const { url } = await new Installation().serve({ OCCUPATIONS_ACCESS: 'public' })
+    const proxy = await startCaddy([new URL(url).host])
     const headers = { 'accept-encoding': 'br' }
-    const direct = await ask(served.url, '/v1/occupations?Limit=1', headers)
-    const through = await ask(proxy, '/v1/occupations?Limit=1', headers)
+    const direct = await ask(`${url}/v1/occupations?Limit=1`, headers)
+    const through = await ask(`${proxy}/v1/occupations?Limit=1`, headers)
 
     expect(through.status).toBe(200)
     expect(through.body).toBe(direct.body)
@@ -46,16 +46,16 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
     }
     for (const name of ['content-security-policy', 'x-content-type-options', 'referrer-policy'])
       expect(through.headers[name]).toBe(direct.headers[name])
-    const none = await ask(proxy, '/v1/occupations?Limit=0')
+    const none = await ask(`${proxy}/v1/occupations?Limit=0`)
     expect(none.status).toBe(400)
     expect(JSON.parse(none.body)).toMatchObject({ type: '/problems/invalid-parameters' })
   })
 
   test('adds nothing that identifies it', async () => {
-    const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl() })
+    const { url } = await new Installation().serve()
     const answers = [
-      await ask(await startCaddy([new URL(served.url).host]), '/livez'),
-      await ask(await startCaddy(['127.0.0.1:1']), '/livez'),
+      await ask(`${await startCaddy([new URL(url).host])}/livez`),
+      await ask(`${await startCaddy(['127.0.0.1:1'])}/livez`),
     ]
     expect(answers.map(({ status }) => status)).toEqual([200, 503])
     for (const { headers } of answers) {
@@ -77,22 +77,21 @@ describe.skipIf(!hasCaddy)('the proxy itself', () => {
   })
 
   test("passes the callers' real addresses to the service, whatever they claim", async () => {
-    const served = await Served.start({
-      DATABASE_URL: temporaryDatabaseUrl(),
+    const { url } = await new Installation().serve({
       TRUST_PROXY: '127.0.0.1',
       RATE_LIMIT_FAILED_CREDENTIALS: '1/3600',
     })
-    const proxy = await startCaddy([new URL(served.url).host])
-    const askAs = async (url: string, address: string) =>
-      (await ask(url, '/v1/occupations', { 'x-forwarded-for': address })).status
+    const proxy = await startCaddy([new URL(url).host])
+    const askAs = async (at: string, address: string) =>
+      (await ask(`${at}/v1/occupations`, { 'x-forwarded-for': address })).status
 
-    expect([await askAs(served.url, '192.0.2.1'), await askAs(served.url, '192.0.2.2')]).toEqual([401, 401])
+    expect([await askAs(url, '192.0.2.1'), await askAs(url, '192.0.2.2')]).toEqual([401, 401])
     expect([await askAs(proxy, '192.0.2.3'), await askAs(proxy, '192.0.2.4')]).toEqual([401, 429])
   })
 
   test("reports that no replica is available in the service's own format", async () => {
     const proxy = await startCaddy([`127.0.0.1:${await findFreePort()}`])
-    const { status, headers, body } = await ask(proxy, '/v1/occupations')
+    const { status, headers, body } = await ask(`${proxy}/v1/occupations`)
     expect(status).toBe(503)
     expect(headers).toMatchObject({
       'content-type': 'application/problem+json; charset=utf-8',

@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { InstallationHere } from './support/command-here.ts'
 import { ROOT, readRepositoryFile, readYaml } from './support/deploy.ts'
 
-const run = promisify(execFile)
 const readme = readRepositoryFile('deploy/README.md')
 const commands = [...readme.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].flatMap(([, block = '']) =>
   block.split('\n').map((line) => line.trim()),
@@ -32,7 +30,7 @@ test('every command of Mahi that the guide shows exists', async () => {
   const shown = commands.flatMap((line) => MAHI.exec(line)?.[1]?.trim() ?? [])
   expect(shown.length).toBeGreaterThan(4)
   for (const words of new Set(shown)) {
-    const { stdout } = await run(process.execPath, [`${ROOT}bin/mahi.js`, ...words.split(' '), '--help'])
+    const { stdout } = await new InstallationHere().run([...words.split(' '), '--help'])
     const name = words.split(' ').filter((word) => /^[a-z]+$/.test(word))
     expect(stdout).toMatch(`Usage: mahi ${name.join(' ')} `)
   }

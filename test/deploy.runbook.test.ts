@@ -1,19 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { createKey } from '../src/api/access/keys.ts'
 import { Installation, until } from './support/command.ts'
-import { readRepositoryFile, readYaml } from './support/deploy.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { alerts, readRepositoryFile } from './support/deploy.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { commandsIn, LASTING, Operator, procedures, runbook, serveWithMetrics } from './support/runbook.ts'
 
-interface Rules {
-  groups: { rules: { alert: string; annotations: Record<string, string> }[] }[]
-}
-
-const rules = readYaml<Rules>('deploy/monitoring/alerts.yaml').groups.flatMap((group) => group.rules)
-
 test('each alert links to its procedure, whose steps are numbered, and no procedure is without an alert', () => {
-  expect([...procedures.keys()]).toEqual(rules.map(({ alert }) => alert))
-  for (const { alert, annotations } of rules) {
+  expect([...procedures.keys()]).toEqual(alerts.map(({ alert }) => alert))
+  for (const { alert, annotations } of alerts) {
     expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`)
     const steps = [...(procedures.get(alert) ?? '').matchAll(/^(\d+)\. /gm)].map(([, step]) => Number(step))
     expect(steps, alert).toEqual(Array.from({ length: steps.length }, (_, index) => index + 1))
@@ -30,7 +25,7 @@ test('each alert links to its procedure, whose steps are numbered, and no proced
 const REMOTE = ['mahi submit']
 
 test('every command of the procedures exists, and works on a service in trouble', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await fillDatabase(mahi.databaseUrl)
   const created = await withDatabase(mahi.databaseUrl, (database) =>
     createKey(database, { client: 'soon', expires: Date.now() + 86_400_000 }),

@@ -5,20 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createClient } from '../client/src/index.ts'
 import { createKey } from '../src/api/access/keys.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
-import { Served } from './support/served.ts'
+import { Installation } from './support/command.ts'
+import { withDatabase } from './support/filled-database.ts'
+import { ask } from './support/load.ts'
 import { sourceOf } from './support/service.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 
 const ENTRIES = 1000
 
 test('a process that is told to stop lets a slow reader finish, and ends though the reader keeps its connection', async () => {
-  const url = temporaryDatabaseUrl()
-  const { key, token } = await publishLargePage(url)
-  const served = await Served.start({ DATABASE_URL: url, LOG_LEVEL: 'info' })
+  const mahi = new Installation()
+  const { key, token } = await publishLargePage(mahi.databaseUrl)
+  const { command, url } = await mahi.serve()
   const path = `/v1/submissions/${token}/validation-results?pageSize=${ENTRIES}`
-  const asked = request(served.url + path, {
+  const asked = request(url + path, {
     headers: { 'x-api-key': key, eid: '1001', connection: 'keep-alive' },
   })
   const response = await new Promise<AsyncIterable<Buffer>>((resolve, reject) => {
@@ -26,7 +26,7 @@ test('a process that is told to stop lets a slow reader finish, and ends though 
   })
 
   // The page is larger than what the sockets hold, so its answer has begun and can't end before it is read.
-  const exit = served.stop()
+  const exit = command.stop()
   let body = ''
   for await (const part of response) body += part.toString('latin1')
 
@@ -36,26 +36,26 @@ test('a process that is told to stop lets a slow reader finish, and ends though 
 })
 
 test('idle connections, which browsers open in advance, do not delay it', async () => {
-  const served = await Served.start({ DATABASE_URL: temporaryDatabaseUrl(), LOG_LEVEL: 'info' })
-  const { hostname, port } = new URL(served.url)
+  const { command, url } = await new Installation().serve()
+  const { hostname, port } = new URL(url)
   const silent = connect(Number(port), hostname)
   await once(silent, 'connect')
   const ended = once(silent.resume(), 'close')
   // Connections are taken in their order: after this answer the silent one is there too.
-  expect((await served.get('/livez')).status).toBe(200)
+  expect((await ask(`${url}/livez`)).status).toBe(200)
 
-  expect(await served.stop()).toBe(0)
+  expect(await command.stop()).toBe(0)
   await ended
 })
 
 test('an upload of 20 seconds survives it, while everything else is cut off after nine, and uploads after SHUTDOWN_GRACE', async () => {
   const start = async (settings: Record<string, string>) => {
-    const url = temporaryDatabaseUrl()
-    const { key } = await publishLargePage(url, 1)
-    const served = await Served.start({ DATABASE_URL: url, LOG_LEVEL: 'info', ...settings })
-    const client = createClient({ baseUrl: served.url, apiKey: key, eid: '1001' })
+    const mahi = new Installation()
+    const { key } = await publishLargePage(mahi.databaseUrl, 1)
+    const { command, url } = await mahi.serve(settings)
+    const client = createClient({ baseUrl: url, apiKey: key, eid: '1001' })
     const { submissionToken } = await client.submissions.create({ returnId: '202512' })
-    const upload = request(`${served.url}/v1/submissions/${submissionToken}/files/courses`, {
+    const upload = request(`${url}/v1/submissions/${submissionToken}/files/courses`, {
       method: 'PUT',
       headers: { 'x-api-key': key, eid: '1001', 'content-type': 'text/csv' },
     })
@@ -65,18 +65,18 @@ test('an upload of 20 seconds survives it, while everything else is cut off afte
     })
     upload.write('localId,courseCode\n')
     // As keep-alive clients do, this one keeps its connection.
-    expect((await served.get('/livez')).status).toBe(200)
-    return { served, upload, answered }
+    expect((await ask(`${url}/livez`)).status).toBe(200)
+    return { command, url, upload, answered }
   }
   const [patient, limited] = await Promise.all([start({}), start({ SHUTDOWN_GRACE: '12' })])
-  const { hostname, port } = new URL(patient.served.url)
+  const { hostname, port } = new URL(patient.url)
   const stuck = connect(Number(port), hostname)
   stuck.write('GET /livez HTTP/1.1\r\nHost: a\r\n')
-  expect((await patient.served.get('/livez')).status).toBe(200)
+  expect((await ask(`${patient.url}/livez`)).status).toBe(200)
   const cutAfter = once(stuck.resume(), 'close').then(() => performance.now())
 
   const begun = performance.now()
-  const [exit, other] = [patient.served.stop(), limited.served.stop()]
+  const [exit, other] = [patient.command.stop(), limited.command.stop()]
   for (let second = 1; second < 20; second++) {
     await sleep(1000)
     patient.upload.write(`c${second},C${second}\n`)
@@ -96,8 +96,7 @@ test('an upload of 20 seconds survives it, while everything else is cut off afte
 
 /** A submission whose entries fill a page of some 20 MB. */
 async function publishLargePage(url: string, count = ENTRIES): Promise<{ key: string; token: string }> {
-  const database = await openDatabase(url)
-  try {
+  return await withDatabase(url, async (database) => {
     const recordText = 'x'.repeat(20_000)
     const entries = Array.from({ length: count }, (_, index) => ({ localId: String(index), recordText }))
     const { submissionToken } = await publishResults(database, sourceOf(entries), {
@@ -111,7 +110,5 @@ async function publishLargePage(url: string, count = ENTRIES): Promise<{ key: st
       expires: Date.now() + 86_400_000,
     })
     return { key, token: submissionToken }
-  } finally {
-    await database.close()
-  }
+  })
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { Installation } from './support/command.ts'
+import { parseLines } from './support/lines.ts'
 import { testWhere } from './support/test-where.ts'
 
 const PACKAGE = new URL('../tools/duckdb/', import.meta.url).pathname
@@ -46,10 +47,7 @@ testWhere(
 )('the recipe of the cookbook reads the tables with DuckDB, and writes Parquet', async () => {
   const { DuckDBInstance } = createRequire(join(PACKAGE, 'package.json'))('@duckdb/node-api') as DuckDb
   const sample = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
-  const records = sample
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as SampleRecord)
+  const records = parseLines<SampleRecord>(sample)
   const mahi = await new Installation().fill(records)
   const tables = join(mahi.folder, 'tables')
   mkdirSync(tables)

@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { Cluster, hasCluster } from './support/cluster.ts'
 import { Installation, until } from './support/command.ts'
 import { fillDatabase, UNLIMITED } from './support/filled-database.ts'
-import { findFreePort } from './support/free-port.ts'
 import { ask } from './support/load.ts'
 import { PausableProxy } from './support/pausable-proxy.ts'
 
@@ -26,19 +25,16 @@ async function serve(primary: Cluster, environment: (name: string) => Record<str
   const name = 'mahi'
   const filled = await fillDatabase(await primary.createDatabase(name))
   const mahi = new Installation()
-  const metricsPort = await findFreePort()
-  const { url, command } = await mahi.serve({
+  const { url, command, readMetrics } = await mahi.serveWithMetrics({
     ...UNLIMITED,
     LOG_LEVEL: 'info',
-    METRICS_PORT: `${metricsPort}`,
     DATABASE_URL: primary.url(name),
     ...environment(name),
   })
   const get = (path: string, headers: Record<string, string> = {}) =>
     ask(url + path, { ...filled.headers, ...headers })
   const metric = async (series: string) => {
-    const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-    const value = text.split('\n').find((line) => line.startsWith(`${series} `))
+    const value = (await readMetrics()).split('\n').find((line) => line.startsWith(`${series} `))
     return Number(value?.slice(series.length + 1))
   }
   return { ...filled, mahi, url, command, get, metric }
@@ -79,8 +75,8 @@ describe.skipIf(!hasCluster)('where the primary goes', () => {
 
   test('when no more connections are allowed, changes are still followed over the open ones', async () => {
     const primary = await startCluster()
-    const { command, mahi } = await serve(primary, () => ({ DATABASE_URL: 'sqlite:unused.db' }))
-    command.kill('SIGTERM')
+    await fillDatabase(await primary.createDatabase('mahi'))
+    const mahi = new Installation()
     await primary.query('create role limited login')
     await primary.query('grant all on all tables in schema public to limited', 'mahi')
     const DATABASE_URL = primary.url('mahi').replace('mahi@', 'limited@')

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { expect, test } from 'vitest'
 import { publishResults } from '../src/submissions/findings/publish.ts'
 import { Installation, type RunningCommand, until } from './support/command.ts'
+import { openSocket } from './support/connection.ts'
 import { fillDatabase, UNLIMITED, withDatabase } from './support/filled-database.ts'
 import { ask, Load, type Question } from './support/load.ts'
 import { sourceOf } from './support/service.ts'
@@ -27,13 +28,7 @@ async function serve(environment: Record<string, string>) {
 
 /** Sends a request on a separate connection and reads only the head of the response. */
 async function beginReading(url: string, path: string, headers: Record<string, string>) {
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  socket.on('error', () => undefined)
-  onTestFinished(() => {
-    socket.destroy()
-  })
-  await once(socket, 'connect')
+  const socket = (await openSocket(url)).resume()
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${lines.join('')}\r\n`)
   const [begin] = (await once(socket, 'data')) as [Buffer]

@@ -7,14 +7,14 @@ import { type Attempt, Attempts, type Left } from './support/cut-commands.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
 import { Random } from './support/random.ts'
 import { readState, type State } from './support/state.ts'
-import { engine, temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const CUTS = Number(process.env.MAHI_TEST_KILLS ?? '6')
 const SEED = Number(process.env.MAHI_TEST_SEED ?? '1')
 const SIZES = CUTS < 50 ? { records: 400, entries: 2000 } : { records: 2500, entries: 15_000 }
 const LONG = { timeout: 120_000 + CUTS * 15_000 }
-if (CUTS < 200 && engine === 'sqlite') {
+if (CUTS < 200) {
   process.stderr.write(
     `REDUCED: ${CUTS} torn copies of a database instead of 200: npm run cuts makes them all\n`,
   )
@@ -27,8 +27,8 @@ const SECTOR = 512
 const TEARS = 4
 
 const testTorn = testWhere(
-  engine === 'sqlite' && process.platform === 'linux',
-  'torn files: what PostgreSQL makes of them is its own matter, and /proc tells when a process stands still',
+  process.platform === 'linux',
+  'torn files: only /proc shows when a process stands still',
 )
 
 /** The files of a database at one moment. */
@@ -72,9 +72,27 @@ function loseSectors(bytes: Buffer, before: Buffer | undefined, random: Random):
   return torn
 }
 
-/** Stops a process, and waits until it stands still. */
+/** Stops a command and the process that builds its index, and waits until they stand still; answers which they are. */
+async function stopAll(pid: number): Promise<readonly number[]> {
+  await stop(pid)
+  // It starts no more of them while it stands still.
+  const list = `/proc/${pid}/task/${pid}/children`
+  const children = existsSync(list) ? readFileSync(list, 'utf8').split(' ').filter(Boolean).map(Number) : []
+  for (const child of children) await stop(child)
+  return [pid, ...children]
+}
+
+/** Sends a signal to a process, which may have ended meanwhile. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
 async function stop(pid: number): Promise<void> {
-  process.kill(pid, 'SIGSTOP')
+  signal(pid, 'SIGSTOP')
   const state = () => {
     try {
       return /\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? 'Z'
@@ -127,10 +145,11 @@ testTorn(
         // The first half of the time goes by before anything is written.
         await sleep((0.4 + random.fraction() * 0.7) * duration)
       }
-      if (running.child.pid !== undefined && running.child.exitCode === null) await stop(running.child.pid)
+      const { pid, exitCode } = running.child
+      const stopped = pid === undefined || exitCode !== null ? [] : await stopAll(pid)
       const files = copyFiles(path)
       const shared = existsSync(`${path}-shm`) && random.chance(0.5) ? readFileSync(`${path}-shm`) : undefined
-      running.kill('SIGKILL')
+      for (const each of stopped) signal(each, 'SIGKILL')
       const outcome = await running.ended
       if (files.log === undefined) continue
       for (let copy = 0; copy < TEARS && made < CUTS; copy++, made++) {

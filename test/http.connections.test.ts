@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
 import { Connections } from '../src/api/serving/connections.ts'
 import { beginResponse, endResponse } from '../src/api/serving/last-response.ts'
 import { Pipelines } from '../src/api/serving/requests.ts'
+import { listenOn } from './support/connection.ts'
 
 /** A server that answers every path but /wait, and at most so many connections. */
 async function serve(most: number) {
@@ -16,14 +17,9 @@ async function serve(most: number) {
     else response.end('done')
   })
   new Connections(server, most)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const port = await listenOn(server)
   const open = async (path?: string): Promise<Socket> => {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').resume()
+    const socket = connect(port, '127.0.0.1').resume()
     socket.on('error', () => undefined)
     await once(socket, 'connect')
     if (path !== undefined) {
@@ -83,14 +79,9 @@ async function serveInTurn(most: number) {
   const server = createServer((request, response) => {
     if (!request.socket.destroyed) pipelines.enter(request, response, () => handled.push(response))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const port = await listenOn(server)
   const send = async (requests: number) => {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').resume()
+    const socket = connect(port, '127.0.0.1').resume()
     socket.on('error', () => undefined)
     await once(socket, 'connect')
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(requests))

@@ -81,6 +81,21 @@ test('every error of an operation is described where it belongs, and those of an
   expect(components.responses.Error.description).toContain('- 405: ')
 })
 
+test('a status with several problems describes each of them', async () => {
+  const service = await Service.start()
+  const { paths } = (await service.request({ url: '/openapi.json' })).json()
+  const { description, content } = paths['/v1/confirmed-codings'].post.responses['400']
+  expect(description.split(' Or: ')).toEqual([
+    'A parameter is invalid, or the version is not supported.',
+    'The body has a field that is wrong, too many items, or a title twice.',
+    'The body is not one JSON object.',
+  ])
+  expect(Object.keys(content['application/problem+json'].examples)).toEqual([
+    'invalid-parameters',
+    'unsupported-version',
+  ])
+})
+
 test('the document has an enum for each set of constants, and a name for each object of a record', async () => {
   const service = await Service.start()
   const document = (await service.request({ url: '/openapi.json' })).json()

@@ -11,8 +11,8 @@ const POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 /** What would tell which programs and versions answer. */
 const BANNERS = ['server', 'x-powered-by', 'via', 'x-aspnet-version', 'x-runtime', 'x-version']
 
-test('every response restricts browsers, and does not identify the server', async () => {
-  const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '4/60' })
+test('every response restricts browsers, says which versions are supported, and does not identify the server', async () => {
+  const service = await Service.start({ RATE_LIMIT_OCCUPATIONS: '5/60' })
   await service.publish([{ localId: 'a' }], { token: 'submission-0001' })
   const port = await listen(service)
   const raw = async (bytes: string) => await exchange(service, bytes)
@@ -30,6 +30,7 @@ test('every response restricts browsers, and does not identify the server', asyn
     await get('/v1/occupations', { 'if-none-match': etag }),
     await get('/v1/occupations', {}, 'HEAD'),
     await get('/v1/occupations?Limit=0'),
+    await get('/v1/occupations', { accept: 'image/png' }),
     await get('/v1/occupations'),
     await get(RESULTS),
     await get(`${RESULTS}?page=9`),
@@ -37,6 +38,7 @@ test('every response restricts browsers, and does not identify the server', asyn
     await get('/v1/occupations', { 'x-api-key': 'wrong' }),
     await get('/v9/occupations'),
     await get('/nowhere'),
+    await get('/v1/occupations%zz'),
     await get('/livez'),
     await get('/readyz'),
     await get('/openapi.json'),
@@ -49,15 +51,18 @@ test('every response restricts browsers, and does not identify the server', asyn
       'OPTIONS',
     ),
     await raw('nonsense\r\n\r\n'),
+    await raw('GET /livez HTTP/1.1\r\n\r\n'),
     await raw(`GET /livez HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`),
     await raw('CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'),
   ]
   await service.database.write('schema', (writer) => writer.run('drop table result_block'))
   await service.database.write('schema', (writer) => writer.run('drop table submission'))
   answers.push(await get(RESULTS))
+  await service.database.write('schema', (writer) => writer.run('drop table migration'))
+  answers.push(await get('/readyz'))
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(
-    new Set([200, 204, 304, 400, 401, 404, 405, 414, 429, 431, 500]),
+    new Set([200, 204, 304, 400, 401, 404, 405, 406, 414, 429, 431, 500, 503]),
   )
   for (const { status, headers } of answers) {
     expect([status, headers]).toEqual([
@@ -67,8 +72,11 @@ test('every response restricts browsers, and does not identify the server', asyn
         'content-security-policy': POLICY,
         'referrer-policy': 'no-referrer',
         'cross-origin-resource-policy': 'same-origin',
+        'api-supported-versions': '1.0',
       }),
     ])
+    // There is none yet.
+    expect(headers).not.toHaveProperty('api-deprecated-versions')
     for (const banner of BANNERS)
       expect([status, headers]).not.toEqual([
         status,
@@ -91,7 +99,11 @@ test('an HTML page loads content from this service only, and may not be framed',
     expect(policy).toContain("base-uri 'none'")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).not.toMatch(/https?:|unsafe-eval|\*/)
-    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'api-supported-versions': '1.0',
+    })
   }
 })
 

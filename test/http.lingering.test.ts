@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { beforeEach, expect, test } from 'vitest'
 import { LINGERING_TIME, MOST_LINGERING } from '../src/api/serving/connections.ts'
-import { listen } from './support/connection.ts'
+import { listen, openSocket } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
 const MB = 2 ** 20
@@ -15,15 +15,7 @@ beforeEach(async () => {
   port = await listen(service)
 })
 
-async function open(): Promise<Socket> {
-  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true }).pause()
-  socket.on('error', () => undefined)
-  onTestFinished(() => {
-    socket.destroy()
-  })
-  await once(socket, 'connect')
-  return socket
-}
+const open = () => openSocket(`http://127.0.0.1:${port}`, { allowHalfOpen: true })
 
 /** Sends bytes until all were accepted or the connection has closed, and returns how many were sent. */
 async function send(socket: Socket, bytes: number, chunk = Buffer.alloc(MB / 4, 'x')): Promise<number> {

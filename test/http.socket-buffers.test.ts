@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { expect, test } from 'vitest'
 import { beginResponse, endResponse } from '../src/api/serving/last-response.ts'
 import {
   mayHoldMuch,
@@ -14,6 +14,7 @@ import {
 } from '../src/api/serving/socket-buffers.ts'
 import { Budget } from '../src/foundation/budget/budget.ts'
 import { Installation, until } from './support/command.ts'
+import { listenOn, openSocket } from './support/connection.ts'
 import { testWhere } from './support/test-where.ts'
 
 const MB = 2 ** 20
@@ -23,17 +24,6 @@ const CAPACITY = 64 * MB
 
 const BUNDLE = '/openapi.json'
 const GET = `GET ${BUNDLE} HTTP/1.1\r\nHost: a\r\n`
-
-async function open(url: string, localAddress = '127.0.0.1'): Promise<Socket> {
-  const { hostname, port } = new URL(url)
-  const socket = connect({ port: Number(port), host: hostname, localAddress })
-  socket.on('error', () => undefined)
-  onTestFinished(() => {
-    socket.destroy()
-  })
-  await once(socket, 'connect')
-  return socket.pause()
-}
 
 /** What the system holds for the connections to a port, in bytes, connections that were closed included. */
 function readQueued(url: string): number {
@@ -65,7 +55,7 @@ onLinux(
   '300 connections that do not read a large static file leave the system with at most 64 MiB',
   async () => {
     const { url } = await new Installation().serve()
-    const sockets = await Promise.all(Array.from({ length: 300 }, () => open(url)))
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => openSocket(url)))
     // They read the beginning only, or are reset.
     const responses = sockets.map(
       (socket) =>
@@ -82,7 +72,7 @@ onLinux(
     expect(queued).toBeLessThanOrEqual(CAPACITY / 2)
 
     // Another address has its own share.
-    const other = await open(url, '127.0.0.2')
+    const other = await openSocket(url, { localAddress: '127.0.0.2' })
     other.write(`${GET}\r\n`)
     const { status, bytes } = await readResponse(other)
     expect(status).toBe(200)
@@ -93,12 +83,12 @@ onLinux(
 test('responses that are read do not count, and the last one of a connection arrives completely', async () => {
   const { url } = await new Installation().serve()
   for (let count = 0; count < 60; count++) {
-    const socket = await open(url)
+    const socket = await openSocket(url)
     socket.write(`${GET}\r\n`)
     expect((await readResponse(socket)).status).toBe(200)
   }
   for (const request of [`${GET}Connection: close\r\n\r\n`, `GET ${BUNDLE} HTTP/1.0\r\n\r\n`]) {
-    const socket = await open(url)
+    const socket = await openSocket(url)
     socket.write(request)
     expect((await readResponse(socket)).status).toBe(200)
     socket.resume()
@@ -125,13 +115,9 @@ async function serve({
   buffers.watch(server)
   const accepted: Socket[] = []
   server.on('connection', (socket: Socket) => accepted.push(socket))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  const port = await listenOn(server)
   const connectOne = async () => {
-    const client = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const client = await openSocket(`http://127.0.0.1:${port}`)
     await until(() => accepted.find(({ remotePort }) => remotePort === client.localPort))
     const socket = accepted.find(({ remotePort }) => remotePort === client.localPort) as Socket
     return { client, socket, queue: (bytes: number) => queues.set(nameOf(socket), bytes) }
@@ -174,13 +160,7 @@ test('the list is not read for what was believed while all connections of the ma
 
 onLinux('the memory of all connections contains what a client has not read', async () => {
   const server = createServer((_, response) => response.end(Buffer.alloc(8 * MB)))
-  server.listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  await once(server, 'listening')
-  const client = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const client = await openSocket(`http://127.0.0.1:${await listenOn(server)}`)
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   // Other connections can only add to it.
   await until(() => (readSystemMemory() > 2 * MB ? true : undefined))
@@ -245,15 +225,10 @@ test('connections are named as in the list of the system', () => {
 })
 
 onLinux('the list of thousands of connections is read in a few turns of the event loop', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  onTestFinished(() => {
-    server.close()
-  })
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listenOn(createServer())}`
   // Each has two ends in the list.
   for (let count = 0; count < 1_500; count += 100)
-    await Promise.all(Array.from({ length: 100 }, () => open(url)))
+    await Promise.all(Array.from({ length: 100 }, () => openSocket(url)))
   let turns = 0
   let immediate: NodeJS.Immediate | undefined
   const count = () => {

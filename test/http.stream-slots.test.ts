@@ -1,12 +1,12 @@
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openStream } from '../src/api/serving/unread-responses.ts'
 import { Budget } from '../src/foundation/budget/budget.ts'
 import { until } from './support/command.ts'
+import { listenOn } from './support/connection.ts'
 
 const PIECE = Buffer.alloc(64 * 1024)
 
@@ -39,13 +39,8 @@ async function start(share = 2) {
       state.refused = error
       response.writeHead(503).end()
     }
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
+  const port = await listenOn(server)
   const ask = async (caller = 'a'): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => undefined).pause()

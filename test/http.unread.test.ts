@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import type { Socket } from 'node:net'
+import { expect, test } from 'vitest'
 import { Body } from '../src/api/serving/page.ts'
 import { OVERHEAD, UnreadResponses } from '../src/api/serving/unread-responses.ts'
 import { Budget } from '../src/foundation/budget/budget.ts'
 import { Installation, until } from './support/command.ts'
+import { openSocket } from './support/connection.ts'
 import { UNLIMITED } from './support/filled-database.ts'
-import { findFreePort } from './support/free-port.ts'
 import { testWhere } from './support/test-where.ts'
 
 const MB = 2 ** 20
@@ -22,17 +21,6 @@ function records() {
     occupationCode: `C${1000 + index}`,
     descriptionEnglish: randomBytes(3150).toString('base64'),
   }))
-}
-
-async function open(url: string): Promise<Socket> {
-  const { hostname, port } = new URL(url)
-  const socket = connect(Number(port), hostname)
-  socket.on('error', () => undefined)
-  onTestFinished(() => {
-    socket.destroy()
-  })
-  await once(socket, 'connect')
-  return socket.pause()
 }
 
 /** The statuses of all responses on a connection, in their order. */
@@ -66,9 +54,8 @@ function peakOf(pid: number | undefined): number {
 }
 
 /** What a service counts as unread, in bytes. */
-async function readUnread(metricsPort: number): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-  return Number(/^mahi_backlog_bytes (\d+)/m.exec(text)?.[1])
+async function readUnread(readMetrics: () => Promise<string>): Promise<number> {
+  return Number(/^mahi_backlog_bytes (\d+)/m.exec(await readMetrics())?.[1])
 }
 
 const BURSTS = [
@@ -97,13 +84,11 @@ for (const { burst, outcome, connections, requests, responses, statuses: expecte
       { timeout: 120_000 },
       async () => {
         const mahi = await new Installation().fill(records())
-        const metricsPort = await findFreePort()
-        const { url, command } = await mahi.serve({
+        const { url, command, readMetrics } = await mahi.serveWithMetrics({
           ...UNLIMITED,
           OCCUPATIONS_ACCESS: 'public',
-          METRICS_PORT: String(metricsPort),
         })
-        const sockets = await Promise.all(Array.from({ length: connections }, () => open(url)))
+        const sockets = await Promise.all(Array.from({ length: connections }, () => openSocket(url)))
         expect((await fetch(`${url}/livez`)).status).toBe(200)
 
         const before = peakOf(command.child.pid)
@@ -122,7 +107,7 @@ for (const { burst, outcome, connections, requests, responses, statuses: expecte
         command.kill('SIGCONT')
 
         expect((await fetch(`${url}/livez`)).status).toBe(200)
-        expect(await readUnread(metricsPort)).toBeLessThanOrEqual(CAPACITY)
+        expect(await readUnread(readMetrics)).toBeLessThanOrEqual(CAPACITY)
 
         const statuses = (await Promise.all(sockets.map((socket) => readStatuses(socket, responses)))).flat()
         const peak = peakOf(command.child.pid)
@@ -136,7 +121,7 @@ for (const { burst, outcome, connections, requests, responses, statuses: expecte
         // 32 MB less than deploy/ gives, and 24 MB that the sources need more than a build.
         expect(peak).toBeLessThan((480 + 24) * MB)
         // Everything has been read, so nothing counts any more.
-        await until(async () => ((await readUnread(metricsPort)) === 0 ? true : undefined))
+        await until(async () => ((await readUnread(readMetrics)) === 0 ? true : undefined))
       },
     )
   }
@@ -202,16 +187,11 @@ test('a page larger than the capacity is sent if it is the only one', () => {
 
 test('a client that leaves with an unread response, and requests behind it, releases all of them', async () => {
   const mahi = await new Installation().fill(records())
-  const metricsPort = await findFreePort()
-  const { url } = await mahi.serve({
-    ...UNLIMITED,
-    OCCUPATIONS_ACCESS: 'public',
-    METRICS_PORT: String(metricsPort),
-  })
-  const socket = await open(url)
+  const { url, readMetrics } = await mahi.serveWithMetrics({ ...UNLIMITED, OCCUPATIONS_ACCESS: 'public' })
+  const socket = await openSocket(url)
   for (let index = 0; index < 100; index++)
     socket.write(`GET /v1/occupations?Limit=100&Cursor=A${index} HTTP/1.1\r\nHost: a\r\n\r\n`)
-  await until(async () => ((await readUnread(metricsPort)) > 0 ? true : undefined))
+  await until(async () => ((await readUnread(readMetrics)) > 0 ? true : undefined))
   socket.destroy()
-  await until(async () => ((await readUnread(metricsPort)) === 0 ? true : undefined))
+  await until(async () => ((await readUnread(readMetrics)) === 0 ? true : undefined))
 })

@@ -1,8 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { exchange } from './support/connection.ts'
 import { Service } from './support/service.ts'
 
-const SUPPORTED = '1.0'
 const RESULTS = '/submissions/submission-0001/validation-results'
 
 let service: Service
@@ -48,17 +47,15 @@ const IN_HEADER = {
   '1.1': false,
 }
 
-describe('the header overrides the address, and either is refused when it is not supported', () => {
+test('the header overrides the address, and either is refused when it is not supported', async () => {
   for (const [prefix, known] of Object.entries(IN_URL)) {
-    test(`addresses that begin with ${prefix === '' ? 'no version' : prefix}`, async () => {
-      for (const path of ['/occupations', RESULTS]) {
-        expect([path, (await ask(prefix + path)).statusCode]).toEqual([path, known ? 200 : 400])
-        for (const [version, supported] of Object.entries(IN_HEADER)) {
-          const { statusCode } = await ask(prefix + path, version)
-          expect([path, version, statusCode]).toEqual([path, version, supported ? 200 : 400])
-        }
+    for (const path of [`${prefix}/occupations`, prefix + RESULTS]) {
+      expect([path, (await ask(path)).statusCode]).toEqual([path, known ? 200 : 400])
+      for (const [version, supported] of Object.entries(IN_HEADER)) {
+        const { statusCode } = await ask(path, version)
+        expect([path, version, statusCode]).toEqual([path, version, supported ? 200 : 400])
       }
-    })
+    }
   }
 })
 
@@ -152,63 +149,6 @@ test('an address that names the host, as proxies send it, has its version read t
   expect((await askWithVersions(`${origin}/v9/occupations`)).status).toBe(400)
   expect((await askWithVersions(`${origin}/v9/occupations`, '1')).status).toBe(200)
   expect((await askWithVersions(`${origin}/v1/occupations`, '9')).status).toBe(400)
-})
-
-test('every response says which versions are supported', async () => {
-  const limited = await Service.start({ RATE_LIMIT_OCCUPATIONS: '1/60' })
-  await limited.get('/v1/occupations')
-  const { etag } = (await ask(`/v1${RESULTS}`)).headers
-  const key = { 'x-api-key': service.key }
-  const url = '/v1/occupations'
-  const responses = [
-    await service.get(url),
-    await service.get(`/v1${RESULTS}`, { eid: '1001', 'if-none-match': String(etag) }),
-    await ask('/v9/occupations'),
-    await ask(`/v1${RESULTS}?page=0`),
-    await service.request({ url }),
-    await service.get('/nowhere'),
-    await service.request({ method: 'POST', url, headers: key }),
-    await service.get(url, { accept: 'image/png' }),
-    await service.get(`/v1/occupations?Cursor=${'x'.repeat(9000)}`),
-    await service.get('/v1/occupations%zz'),
-    await limited.get(url),
-    await service.request({ method: 'HEAD', url, headers: key }),
-    await service.request({ method: 'OPTIONS', url }),
-    ...(await Promise.all(
-      [
-        '/livez',
-        '/readyz',
-        '/openapi.json',
-        '/docs',
-        '/docs/static/reference.css',
-        '/problems/not-found',
-      ].map((path) => service.request({ url: path })),
-    )),
-  ]
-  await service.database.write('schema', (writer) => writer.run('drop table submission'))
-  responses.push(await service.get(`/v1${RESULTS}`, { eid: '1001' }))
-  await service.database.write('schema', (writer) => writer.run('drop table migration'))
-  responses.push(await service.request({ url: '/readyz' }))
-
-  expect(responses.map(({ statusCode }) => statusCode)).toEqual([
-    ...[200, 304, 400, 400, 401, 404, 405, 406, 414, 400, 429, 200, 204, 200, 200, 200, 200, 200, 200],
-    ...[500, 503],
-  ])
-  for (const { headers } of responses) {
-    expect(headers['api-supported-versions']).toBe(SUPPORTED)
-    // There is none yet.
-    expect(headers).not.toHaveProperty('api-deprecated-versions')
-  }
-})
-
-test('so does the response to a malformed request', async () => {
-  for (const bytes of [
-    'nonsense\r\n\r\n',
-    'GET /livez HTTP/1.1\r\n\r\n',
-    `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n\r\n`,
-  ]) {
-    expect((await exchange(service, bytes)).headers['api-supported-versions']).toBe(SUPPORTED)
-  }
 })
 
 test('an address with escaped letters is the same address', async () => {

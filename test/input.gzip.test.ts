@@ -2,10 +2,11 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { readBytes } from '../src/engines/records/read-bytes.ts'
 import { readRecords } from '../src/engines/records/read-records.ts'
 import { PUBLISHED_COLUMNS } from '../src/submissions/findings/publish.ts'
 import { type Read, readAll } from './support/reading.ts'
-import { temporaryFolder } from './support/temporary.ts'
+import { temporaryFolder, writeFiles } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
 
 const FORMS = {
@@ -86,18 +87,18 @@ test.each([
   ])
 })
 
-test('the bytes of a packed file count as they are unpacked, not as they are read', async () => {
-  const path = join(temporaryFolder(), 'results.ndjson.gz')
+test('the bytes of files count as they lie on the disk, and those of a packed file as they are unpacked', async () => {
   const packed = gzipSync(FORMS.ndjson.repeat(20_000))
-  writeFileSync(path, packed)
+  const folder = writeFiles({ 'results.ndjson.gz': packed, 'more.ndjson': FORMS.ndjson })
+  const paths = ['results.ndjson.gz', 'more.ndjson'].map((name) => join(folder, name))
   let bytes = 0
   const onBytes = (count: number) => {
     bytes += count
   }
   let atFirst: number | undefined
-  for await (const _ of readRecords([path], { columns: PUBLISHED_COLUMNS, onBytes })) atFirst ??= bytes
+  for await (const _ of readRecords(paths, { columns: PUBLISHED_COLUMNS, onBytes })) atFirst ??= bytes
   expect(atFirst).toBeLessThan(packed.length / 2)
-  expect(bytes).toBe(packed.length)
+  expect(bytes).toBe(packed.length + FORMS.ndjson.length)
 })
 
 test('UTF-16 is refused by its mark, whichever end comes first', async () => {
@@ -122,6 +123,30 @@ test('a gzip that was cut off anywhere, or damaged, is refused', async () => {
     })
   }
 })
+
+test('a gzip is refused as damaged even if its reader is busy when the damage is found', async () => {
+  const unhandled: unknown[] = []
+  const keep = (reason: unknown) => unhandled.push(reason)
+  process.on('unhandledRejection', keep)
+  onTestFinished(() => {
+    process.off('unhandledRejection', keep)
+  })
+  const path = join(temporaryFolder(), 'results.ndjson.gz')
+  const packed = gzipSync(Array.from({ length: 20_000 }, (_, index) => `L${index * 7919}`).join('\n'))
+  writeFileSync(path, packed.fill(0xff, packed.length - 1000, packed.length - 500))
+  const reading = async () => {
+    for await (const _ of readBytes(path)) await waitForTurns(1000)
+  }
+  // The damage is found by another thread, which may be late.
+  for (let round = 0; round < 5; round++)
+    await expect(reading()).rejects.toThrow('The gzip file is damaged or truncated')
+  await waitForTurns(1000)
+  expect(unhandled).toEqual([])
+})
+
+async function waitForTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
 
 test('a long gzip is read without a warning of Node', async () => {
   const warnings: Error[] = []
@@ -180,17 +205,3 @@ testWhere(existsSync('/proc/self/fd'), 'open files can be counted where there is
     await expect.poll(open, { timeout: 5_000 }).toBeLessThanOrEqual(before)
   },
 )
-
-test('the bytes of the files are counted as they lie on the disk', async () => {
-  const folder = temporaryFolder()
-  const packed = gzipSync(FORMS.ndjson.repeat(1000))
-  writeFileSync(join(folder, 'a.ndjson.gz'), packed)
-  writeFileSync(join(folder, 'b.ndjson'), FORMS.ndjson)
-  let count = 0
-  const files = ['a.ndjson.gz', 'b.ndjson'].map((name) => join(folder, name))
-  const onBytes = (bytes: number) => {
-    count += bytes
-  }
-  await readAll(readRecords(files, { columns: PUBLISHED_COLUMNS, onBytes }))
-  expect(count).toBe(packed.length + FORMS.ndjson.length)
-})

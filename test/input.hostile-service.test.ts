@@ -8,7 +8,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { MahiError } from '../client/src/errors.ts'
 import { checkMirror, mirrorOccupations } from '../src/remote/mirror.ts'
 import { createSource } from '../src/remote/source.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { packed, repeated } from './support/hostile.ts'
 import { runMeasured } from './support/measured.ts'
 
@@ -84,7 +84,7 @@ afterAll(() => {
 
 /** A folder with a copy of a good service. */
 async function makeCopy() {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   /** What the service answers about changes, as soon as there is a copy. */
   let hostile: ((response: ServerResponse, path: string) => void) | undefined
   const url = await serve((response, path) => {
@@ -286,7 +286,7 @@ test('a service without a change feed gets a specific message', async () => {
     response.statusCode = 404
     response.end('{"title":"Nothing here"}')
   })
-  const { code, stderr } = await new Installation().run(['mirror', url, 'copy'])
+  const { code, stderr } = await new InstallationHere().run(['mirror', url, 'copy'])
   expect(code).toBe(1)
   expect(stderr).toContain('The service has no snapshot of its catalogue: it is an older version of Mahi')
 })
@@ -302,7 +302,7 @@ test('what a service says of itself does nothing to a terminal, and is not endle
 })
 
 test('names that every object has are mirrored as they are, and refused by an import', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const text = `{"occupationCode":"A","__proto__":{"titleEnglish":"polluted"},"constructor":1,"lastUpdatedDate":"2026-01-01T00:00:00.000Z"}`
   const url = await serve((response, path) => {
     if (path.includes('changes'))
@@ -353,7 +353,7 @@ test('a copy that was damaged is fetched again, and what a first run left behind
     await mirror(url, folder)
     expect(copy()).toBe(whole)
 
-    const other = new Installation()
+    const other = new InstallationHere()
     other.write('copy/occupations.ndjson.part', damaged)
     other.write('copy/mirror.part.json', JSON.stringify({ url, revision: '1' }))
     other.write('copy/mirror.lock', '')
@@ -375,7 +375,7 @@ test('a copy that was damaged is fetched again, and what a first run left behind
 describe('findings from something other than a service', () => {
   const fetchFrom = async (body: string) => {
     const url = await serve((response) => send(response, body))
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const command = ['results', 'fetch', url, 'a-token', '--eid', '1001', '--format', 'ndjson']
     const outcome = await mahi.run(command, { environment: { MAHI_API_KEY: 'key' } })
     return { ...outcome, stderr: outcome.stderr.replace(url, 'URL') }

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { formatNumber } from '../src/foundation/text/format-number.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { packed, repeated, streamOf } from './support/hostile.ts'
 import { runMeasured } from './support/measured.ts'
@@ -34,7 +34,7 @@ const COMMANDS = {
 
 /** An installation that holds something, and what it holds. */
 async function install() {
-  const mahi = await new Installation().fill([{ occupationCode: 'OLD', titleEnglish: 'Old' }])
+  const mahi = await new InstallationHere().fill([{ occupationCode: 'OLD', titleEnglish: 'Old' }])
   await mahi.run([...COMMANDS.publish.parameters, '-'], { input: '{"localId":"OLD"}\n' })
   const read = async () => {
     const { revisions, ...state } = await withDatabase(mahi.databaseUrl, readState)

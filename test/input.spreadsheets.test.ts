@@ -1,71 +1,21 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
-import { type ImportOptions, importOccupations } from '../src/catalogue/import/import.ts'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
 import { hasLostMarks } from '../src/catalogue/import/lost-marks.ts'
-import { findItemColumn, IMPORT_COLUMNS, OCCUPATION_COLUMNS } from '../src/catalogue/records/record-schema.ts'
-import { OccupationRecord } from '../src/catalogue/records/schema.ts'
-import { listMappable, readMapping, readRecords } from '../src/engines/records/index.ts'
 import type { Database } from '../src/foundation/database/database.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
-import { InputRefused } from '../src/foundation/faults/faults.ts'
-import { type Fault, formatFault } from '../src/foundation/faults/user-error.ts'
+import type { InputRefused } from '../src/foundation/faults/faults.ts'
+import { formatFault } from '../src/foundation/faults/user-error.ts'
 import { findLostCharacters, repairMojibake } from '../src/foundation/text/mojibake.ts'
-import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
+import { importFile } from './support/import-file.ts'
+import { parseLines } from './support/lines.ts'
+import { exportText } from './support/opened.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const SAMPLES = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
 
-async function open(): Promise<Database> {
-  const database = await openDatabase(temporaryDatabaseUrl())
-  onTestFinished(() => database.close())
-  return database
-}
-
-/** Writes a file and imports it; the faults, if it was refused. */
-async function importFile(
-  database: Database,
-  name: string,
-  content: string | Buffer,
-  options: ImportOptions & { mapping?: string } = {},
-) {
-  const folder = temporaryFolder()
-  const file = join(folder, name)
-  writeFileSync(file, content)
-  let mapping: Awaited<ReturnType<typeof readMapping>> | undefined
-  if (options.mapping !== undefined) {
-    const path = join(folder, 'map.yaml')
-    writeFileSync(path, options.mapping)
-    mapping = await readMapping(path, OccupationRecord, listMappable(OCCUPATION_COLUMNS))
-  }
-  const shown: string[] = []
-  const records = readRecords([file], {
-    columns: IMPORT_COLUMNS,
-    findColumn: findItemColumn,
-    mapping,
-    onShown: ({ cell, shown: text, stored }) => shown.push(`${cell} ${stored} ${text}`),
-  })
-  try {
-    const summary = await importOccupations(database, records, { keepMarks: true, ...options })
-    return { summary, shown, faults: [] as readonly Fault[] }
-  } catch (error) {
-    if (!(error instanceof InputRefused)) throw error
-    return { summary: undefined, shown, faults: error.faults }
-  }
-}
-
-async function exportAs(database: Database, format: 'ndjson' | 'flat-csv'): Promise<string> {
-  let text = ''
-  await exportOccupations(database, format, async (part) => {
-    text += part
-  })
-  return text
-}
-
 /** The catalogue without dates. */
 const contents = async (database: Database) =>
-  (await exportAs(database, 'ndjson')).replaceAll(/,"lastUpdatedDate":"[^"]*"/g, '')
+  (await exportText(database)).replaceAll(/,"lastUpdatedDate":"[^"]*"/g, '')
 
 const decode = (bytes: Buffer, encoding: string) => new TextDecoder(encoding).decode(bytes)
 
@@ -96,10 +46,7 @@ const SPREADSHEETS: readonly (readonly [name: string, save: (text: string) => Bu
 
 /** A catalogue like ANZSCO with the texts of the sample: six digits, some with a leading zero, and punctuation. */
 function makeNumbered(): string {
-  const records = SAMPLES.trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-  return records
+  return parseLines(SAMPLES)
     .map((record, index) => ({
       ...record,
       occupationCode: String(11_000 + index * 7919).padStart(6, '0'),
@@ -114,10 +61,10 @@ test.each([
   ['the sample', SAMPLES],
   ['a catalogue like ANZSCO', makeNumbered()],
 ])('%s survives every spreadsheet unchanged, or is refused by cell', async (_, records) => {
-  const database = await open()
+  const database = await openTemporary()
   await importFile(database, 'records.ndjson', records)
   const before = await contents(database)
-  const csv = (await exportAs(database, 'flat-csv')).replace(/^\ufeff/, '')
+  const csv = (await exportText(database, 'flat-csv')).replace(/^\ufeff/, '')
   const outcomes: string[] = []
   for (const [name, save] of SPREADSHEETS) {
     const { summary, faults } = await importFile(database, 'saved.csv', save(csv))
@@ -180,7 +127,7 @@ test('correct text is left, and text in two encodings is refused', () => {
 })
 
 test('a doubtful text is refused once another text of the input was repaired', async () => {
-  const database = await open()
+  const database = await openTemporary()
   const doubtful = 'A,«CAFÉ»\n'
   const header = 'occupationCode,titleEnglish\n'
   const { faults } = await importFile(database, 'jobs.csv', `${header}${doubtful}B,NÄ“hi\n`)
@@ -198,7 +145,7 @@ test('a lost letter is refused: U+FFFD, and a question mark in a word, but not i
 })
 
 test('an update that only loses macrons is refused, and accepted on request', async () => {
-  const database = await open()
+  const database = await openTemporary()
   const header = 'occupationCode,titleMaori,altJobTitlesMaori.1\n'
   await importFile(database, 'a.csv', `${header}A,Kaiako kōhungahunga,Kaiwhakaako Māori\n`)
   const lost = `${header}A,Kaiako kohungahunga,Kaiwhakaako M?ori\n`
@@ -218,7 +165,7 @@ test('an update that only loses macrons is refused, and accepted on request', as
 })
 
 test('a sheet with a title above the header, formats of codes, lists on lines and ranges of pay', async () => {
-  const database = await open()
+  const database = await openTemporary()
   const mapping = `
 headerRow: 3
 columns:
@@ -252,12 +199,7 @@ columns:
     count: 1,
     first: [{ line: 5, occupationCode: 'A007', groups: ['Kitchen'] }],
   })
-  expect(
-    (await contents(database))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line)),
-  ).toMatchObject([
+  expect(parseLines(await contents(database))).toMatchObject([
     {
       occupationCode: '0110',
       altJobTitlesEnglish: ['Bread Maker', 'Pastry Cook', 'Oven Hand', 'Dough Maker'],
@@ -290,7 +232,7 @@ test.each([
   ['[$-4000439]0000', 42, '42'],
   ['00.00.00', 42, '42'],
 ] as const)('the format %s of a code shows %d as %s', async (format, number, code) => {
-  const database = await open()
+  const database = await openTemporary()
   const sheet = makeXlsx({
     Sheet1: [
       ['occupationCode', 'titleEnglish'],
@@ -304,7 +246,7 @@ test.each([
 })
 
 test('faults name the column and the cell of the sheet', async () => {
-  const database = await open()
+  const database = await openTemporary()
   const mapping = `
 columns:
   Code: occupationCode
@@ -340,7 +282,7 @@ test('repeated codes and dates in the future name the column and the cell of the
     ],
   })
   const mapping = 'columns: { Title: titleEnglish, Job code: occupationCode, Changed: lastUpdatedDate }'
-  const { faults } = await importFile(await open(), 'j.xlsx', file, { mapping, keepDates: true })
+  const { faults } = await importFile(await openTemporary(), 'j.xlsx', file, { mapping, keepDates: true })
   const texts = faults.map((fault) => formatFault(fault).replaceAll(/\S*(j\.xlsx)/g, '$1'))
   expect(texts).toEqual([
     expect.stringMatching(/^j\.xlsx:3: Changed \(C3\): lastUpdatedDate: is 2999-01-01/),
@@ -355,7 +297,7 @@ test('a cell that is not UTF-8 is named by the column of the mapped table', asyn
     ['cafe,\u00e9', 'Notes'],
   ]) {
     const text = Buffer.from(`Code,Title,Notes\nA,${cells}\n`, 'latin1')
-    const { faults } = await importFile(await open(), 'j.csv', text, { mapping })
+    const { faults } = await importFile(await openTemporary(), 'j.csv', text, { mapping })
     expect(faults.map(formatFault)).toEqual([
       expect.stringContaining(`j.csv:2: ${column}: is not valid UTF-8.`),
     ])
@@ -374,7 +316,7 @@ test.each([
 ] as const)(
   'a bracket or a quote that is not closed is named with its place: %j',
   async (mapping, line, reason) => {
-    const { faults } = await importFile(await open(), 'a.csv', 'A\n', { mapping }).catch(
+    const { faults } = await importFile(await openTemporary(), 'a.csv', 'A\n', { mapping }).catch(
       (error: InputRefused) => ({
         faults: error.faults,
       }),
@@ -389,7 +331,7 @@ test.each([
   ['columns:\n  Code: @x\n', /must be in quotes/],
   ['columns:\n  Code: *x\n', /must be in quotes/],
 ])('a mapping in bad YAML is explained in words: %j', async (mapping, reason) => {
-  const { faults } = await importFile(await open(), 'a.csv', 'Code\n', { mapping }).catch(
+  const { faults } = await importFile(await openTemporary(), 'a.csv', 'Code\n', { mapping }).catch(
     (error: InputRefused) => ({ faults: error.faults }),
   )
   expect(faults[0]?.message).toMatch(/^is not YAML or JSON/)

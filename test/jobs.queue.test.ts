@@ -1,72 +1,63 @@
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { claim, enqueue, extend, finish, type Job, release } from '../src/foundation/jobs/queue.ts'
 import { Worker } from '../src/foundation/jobs/worker.ts'
 import { Outage } from '../src/foundation/outage.ts'
 import { until } from './support/command.ts'
 import { cases } from './support/properties.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 
 test('no job waits for more than one job of each other organisation', async () => {
-  const database = await openDatabase(temporaryDatabaseUrl())
-  try {
-    const property = async (counts: readonly number[]) => {
-      await database.write('schema', async (writer) => {
-        await writer.run('delete from job')
-        for (const [index, count] of counts.entries())
-          for (let job = 0; job < count; job++)
-            await enqueue(writer, { kind: 'run', subject: `${index}/${job}`, eid: String(index) })
-      })
-      const order: string[] = []
-      for (;;) {
-        const job = await claim(database, String(order.length), ['run'])
-        if (job === undefined) break
-        order.push(job.eid)
-        await database.write('job:test', (writer) => finish(writer, job))
-      }
-      expect(order).toHaveLength(counts.reduce((sum, count) => sum + count, 0))
-      for (const [index, count] of counts.entries()) {
-        // Between two turns of an organisation each other one has one turn at most.
-        const turns = order.flatMap((eid, at) => (eid === String(index) ? [at] : []))
-        const gaps = turns.map((at, turn) => at - (turns[turn - 1] ?? -1) - 1)
-        expect(count === 0 || Math.max(...gaps) <= counts.length).toBe(true)
-      }
+  const database = await openTemporary()
+  const property = async (counts: readonly number[]) => {
+    await database.write('schema', async (writer) => {
+      await writer.run('delete from job')
+      for (const [index, count] of counts.entries())
+        for (let job = 0; job < count; job++)
+          await enqueue(writer, { kind: 'run', subject: `${index}/${job}`, eid: String(index) })
+    })
+    const order: string[] = []
+    for (;;) {
+      const job = await claim(database, String(order.length), ['run'])
+      if (job === undefined) break
+      order.push(job.eid)
+      await database.write('job:test', (writer) => finish(writer, job))
     }
-    const counts = fc.array(fc.nat(12), { minLength: 1, maxLength: 5 })
-    await fc.assert(fc.asyncProperty(counts, property), cases(10))
-  } finally {
-    await database.close()
+    expect(order).toHaveLength(counts.reduce((sum, count) => sum + count, 0))
+    for (const [index, count] of counts.entries()) {
+      // Between two turns of an organisation each other one has one turn at most.
+      const turns = order.flatMap((eid, at) => (eid === String(index) ? [at] : []))
+      const gaps = turns.map((at, turn) => at - (turns[turn - 1] ?? -1) - 1)
+      expect(count === 0 || Math.max(...gaps) <= counts.length).toBe(true)
+    }
   }
+  const counts = fc.array(fc.nat(12), { minLength: 1, maxLength: 5 })
+  await fc.assert(fc.asyncProperty(counts, property), cases(10))
 })
 
 test('a job is held by one worker at a time, and by another once its lease has ended', async () => {
-  const database = await openDatabase(temporaryDatabaseUrl())
-  try {
-    await database.write('schema', (writer) => enqueue(writer, { kind: 'run', subject: '1', eid: 'a' }))
-    const claims = await Promise.all(['w1', 'w2', 'w3'].map((worker) => claim(database, worker, ['run'])))
-    const held = claims.filter((job): job is Job => job !== undefined)
-    expect(held).toHaveLength(1)
-    const [first] = held
-    if (first === undefined) throw new Error('nobody has the job')
-    await database.write('schema', (writer) => writer.run('update job set lease = 1'))
-    const second = await claim(database, 'w4', ['run'])
-    expect(second).toMatchObject({ worker: 'w4', attempts: 2 })
-    if (second === undefined) throw new Error('nobody has the job')
-    await database.write('schema', async (writer) => {
-      // What the first one has done meanwhile is not stored.
-      expect(await extend(writer, first)).toBe(false)
-      expect(await finish(writer, first)).toBe(false)
-      await release(writer, second, { countAttempt: false })
-    })
-    expect(await claim(database, 'w5', ['run'])).toMatchObject({ attempts: 2 })
-  } finally {
-    await database.close()
-  }
+  const database = await openTemporary()
+  await database.write('schema', (writer) => enqueue(writer, { kind: 'run', subject: '1', eid: 'a' }))
+  const claims = await Promise.all(['w1', 'w2', 'w3'].map((worker) => claim(database, worker, ['run'])))
+  const held = claims.filter((job): job is Job => job !== undefined)
+  expect(held).toHaveLength(1)
+  const [first] = held
+  if (first === undefined) throw new Error('nobody has the job')
+  await database.write('schema', (writer) => writer.run('update job set lease = 1'))
+  const second = await claim(database, 'w4', ['run'])
+  expect(second).toMatchObject({ worker: 'w4', attempts: 2 })
+  if (second === undefined) throw new Error('nobody has the job')
+  await database.write('schema', async (writer) => {
+    // What the first one has done meanwhile is not stored.
+    expect(await extend(writer, first)).toBe(false)
+    expect(await finish(writer, first)).toBe(false)
+    await release(writer, second, { countAttempt: false })
+  })
+  expect(await claim(database, 'w5', ['run'])).toMatchObject({ attempts: 2 })
 })
 
 test('a worker without its queue says so once, and once more when it is back', async () => {
-  const database = await openDatabase(temporaryDatabaseUrl())
+  const database = await openTemporary()
   const said: string[] = []
   const outage = new Outage(
     () => said.push('began'),
@@ -83,6 +74,5 @@ test('a worker without its queue says so once, and once more when it is back', a
     expect(said).toEqual(['began', 'ended'])
   } finally {
     await worker.stop()
-    await database.close()
   }
 })

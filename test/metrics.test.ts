@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { createKey } from '../src/api/access/keys.ts'
 import { claim, enqueue } from '../src/foundation/jobs/queue.ts'
 import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { fillDatabase, withDatabase } from './support/filled-database.ts'
-import { findFreePort } from './support/free-port.ts'
 import { testWhere } from './support/test-where.ts'
 
 const testPromtool = testWhere(
@@ -14,9 +14,8 @@ const testPromtool = testWhere(
 
 /** What a fresh service reports, at an address with a query, as some scrapers ask. */
 async function scrape(environment: Readonly<Record<string, string>> = {}): Promise<string> {
-  const port = await findFreePort()
-  await new Installation().serve({ METRICS_PORT: `${port}`, ...environment })
-  const response = await fetch(`http://127.0.0.1:${port}/metrics?x=1`)
+  const { settings } = await new Installation().serveWithMetrics(environment)
+  const response = await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics?x=1`)
   expect(response.status).toBe(200)
   return await response.text()
 }
@@ -35,7 +34,7 @@ testPromtool('promtool has nothing to say against any series of the service', as
 })
 
 test('the queue, the keys and the search index are reported as they are', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   await fillDatabase(mahi.databaseUrl)
   const now = Date.now()
   await withDatabase(mahi.databaseUrl, async (database) => {
@@ -49,11 +48,10 @@ test('the queue, the keys and the search index are reported as they are', async 
     await createKey(database, { client: 'replaced', expires: now + 1000 * 86_400_000 })
   })
   await mahi.runJson(['occupations', 'index'])
-  const port = await findFreePort()
-  const { url } = await mahi.serve({ METRICS_PORT: `${port}`, OCCUPATIONS_ACCESS: 'public' })
+  const { url, readMetrics } = await mahi.serveWithMetrics({ OCCUPATIONS_ACCESS: 'public' })
   // The index is loaded right after the start.
   expect((await fetch(`${url}/v1/occupations/search?q=title`)).status).toBe(200)
-  const lines = (await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).split('\n')
+  const lines = (await readMetrics()).split('\n')
   for (const series of [
     'mahi_jobs_waiting{kind="run"} 2',
     'mahi_jobs_running{kind="run"} 1',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { findFreePort } from './support/free-port.ts'
 
 const record = (number: number, title = 'A title') => ({
@@ -15,7 +15,7 @@ const ndjson = (values: readonly object[]) => values.map((value) => `${JSON.stri
 
 /** A server with so many records, and a key for it. */
 async function serveRecords(count: number) {
-  const installation = new Installation()
+  const installation = new InstallationHere()
   installation.write('first.ndjson', ndjson(Array.from({ length: count }, (_, number) => record(number))))
   await installation.runJson(['occupations', 'import', 'first.ndjson'])
   const { key } = (await installation.runJson(['keys', 'create', '--client', 'mirror', '--eid', '1001'])) as {
@@ -29,7 +29,7 @@ async function serveRecords(count: number) {
     environment,
     mirror: (...flags: string[]) => installation.run(['mirror', url, 'copy', ...flags], { environment }),
     copy: () => installation.read('copy/occupations.ndjson'),
-    truth: async () => (await installation.run(['occupations', 'export'])).stdout,
+    truth: () => installation.catalogue(),
   }
 }
 
@@ -178,7 +178,7 @@ test('results fetch writes CSV that a spreadsheet opens rightly, and a summary',
 })
 
 test('a service that is away or unknown fails soon, with the cause, and so does the fetch of findings', async () => {
-  const installation = new Installation()
+  const installation = new InstallationHere()
   const host = `127.0.0.1:${await findFreePort()}`
   const advice = 'Check the URL, or start the service with "mahi serve".'
   for (const [url, expected] of [
@@ -203,7 +203,7 @@ test('a service that is away or unknown fails soon, with the cause, and so does 
 })
 
 test('a key that does not fit in a header is refused, and not repeated', async () => {
-  const installation = new Installation()
+  const installation = new InstallationHere()
   for (const key of ['secret\nkey', 'secret key', 'sēcretkey']) {
     for (const command of [
       ['mirror', 'http://127.0.0.1:1', 'copy'],
@@ -218,7 +218,7 @@ test('a key that does not fit in a header is refused, and not repeated', async (
 })
 
 test('a fetch of findings replaces a file as a whole, and a failed one writes nothing', async () => {
-  const installation = new Installation()
+  const installation = new InstallationHere()
   const entries = Array.from({ length: 45 }, (_, number) => ({ localId: `L${number}`, errorCode: 'E-1' }))
   installation.write('run.ndjson', ndjson(entries))
   const publish = [
@@ -253,13 +253,14 @@ test('a fetch of findings replaces a file as a whole, and a failed one writes no
   expect(await fetch('no-such-token')).toMatchObject({ code: 1, stdout: '' })
   expect(await fetch('..')).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('".." is not a valid submission token'),
+    stderr: expect.stringContaining('".." is not a valid token, code or name'),
   })
 })
 
 test('two mirrors in one folder do not mix: the second says who is at work', async () => {
   const { installation, url, environment } = await serveRecords(2000)
-  const runs = await Promise.all([1, 2].map(() => installation.run(['mirror', url, 'copy'], { environment })))
+  const started = [1, 2].map(() => installation.start(['mirror', url, 'copy'], { environment }))
+  const runs = await Promise.all(started.map(({ ended }) => ended))
   const failed = runs.filter(({ code }) => code !== 0)
   for (const { stderr } of failed) expect(stderr).toContain('Another process is mirroring into this folder')
   expect(runs.length - failed.length).toBeGreaterThan(0)

@@ -5,11 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { replaceCode } from '../src/catalogue/history/replace.ts'
 import { readKept } from '../src/catalogue/history/revision-log.ts'
 import { rollBack } from '../src/catalogue/history/rollback.ts'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
 import type { Format } from '../src/remote/formats.ts'
 import { checkMirror, mirrorOccupations } from '../src/remote/mirror.ts'
 import { createSource, type Source } from '../src/remote/source.ts'
+import { parseLines } from './support/lines.ts'
 import { importAsOlderVersion } from './support/older-version.ts'
+import { exportText } from './support/opened.ts'
 import { cases, SCALE } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -33,13 +34,7 @@ async function startMirrored(environment: Record<string, string> = {}) {
     copy: () => readFileSync(join(folder, 'occupations.ndjson'), 'utf8'),
     write: (text: string) => writeFileSync(join(folder, 'occupations.ndjson'), text),
     /** The whole catalogue as a full fetch would give it. */
-    truth: async () => {
-      let text = ''
-      await exportOccupations(service.database, 'ndjson', async (part) => {
-        text += part
-      })
-      return text
-    },
+    truth: () => exportText(service.database),
   }
 }
 
@@ -315,11 +310,7 @@ test('another service in the same folder is fetched in its place', async () => {
 test('each other form is that of the current copy, whenever and however that arrived', async () => {
   const { service, folder, mirror, copy } = await startMirrored()
   const json = () => JSON.parse(readFileSync(join(folder, 'occupations.json'), 'utf8')) as object[]
-  const expected = () =>
-    copy()
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as object)
+  const expected = () => parseLines(copy())
   await service.import(range(3))
   await mirror({ format: 'json' })
   expect(json()).toEqual(expected())

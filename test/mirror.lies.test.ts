@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createClient, type OccupationCopy } from '../client/src/index.ts'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
 import { checkMirror, mirrorOccupations } from '../src/remote/mirror.ts'
 import { createSource, type Source } from '../src/remote/source.ts'
+import { listenOn } from './support/connection.ts'
+import { exportText } from './support/opened.ts'
 import { Service } from './support/service.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
@@ -184,22 +184,15 @@ async function startProxy() {
       () => response.destroy(),
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
+  const port = await listenOn(server)
   return {
     service,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     tell: (next: Lie) => {
       lie = next
       seen = []
     },
-    truth: async () => {
-      let text = ''
-      await exportOccupations(service.database, 'ndjson', async (part) => {
-        text += part
-      })
-      return text
-    },
+    truth: () => exportText(service.database),
   }
 }
 

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { readChanges, readLatest, TokenExpired } from '../src/catalogue/history/changes.ts'
 import { replaceCode } from '../src/catalogue/history/replace.ts'
 import { rollBack } from '../src/catalogue/history/rollback.ts'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database, Reader } from '../src/foundation/database/database.ts'
 import { importAsOlderVersion } from './support/older-version.ts'
+import { exportText, mapLines } from './support/opened.ts'
 import { cases } from './support/properties.ts'
 import { Service, sourceOf } from './support/service.ts'
 
@@ -48,13 +48,7 @@ const latest = async (service: Service) => (await read(service, { Since: 'latest
 const brief = ({ changes }: Changes) =>
   changes.map(({ change, occupationCode }) => `${change} ${occupationCode}`)
 
-async function exported(database: Database): Promise<Map<string, string>> {
-  const lines: string[] = []
-  await exportOccupations(database, 'ndjson', async (part) => {
-    lines.push(...part.split('\n').filter((line) => line !== ''))
-  })
-  return new Map(lines.map((line) => [(JSON.parse(line) as { occupationCode: string }).occupationCode, line]))
-}
+const exported = async (database: Database) => mapLines(await exportText(database))
 
 describe('what a token leads to', () => {
   test('created, updated and removed codes, each once and in its newest state', async () => {

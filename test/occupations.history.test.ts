@@ -1,40 +1,25 @@
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readLatest } from '../src/catalogue/history/changes.ts'
 import { listDifferences, readRecordAt } from '../src/catalogue/history/past.ts'
 import { replaceCode } from '../src/catalogue/history/replace.ts'
 import { readRemoved } from '../src/catalogue/history/replacements.ts'
 import { listRevisions, readKept } from '../src/catalogue/history/revision-log.ts'
 import { rollBack } from '../src/catalogue/history/rollback.ts'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
 import { type ImportOptions, importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { migrate } from '../src/foundation/database/migrate.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { importAsOlderVersion } from './support/older-version.ts'
+import { exportText, mapLines } from './support/opened.ts'
 import { cases } from './support/properties.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/service.ts'
 import { readState } from './support/state.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
-
-async function openEmpty(): Promise<Database> {
-  const database = await openDatabase(temporaryDatabaseUrl())
-  onTestFinished(() => database.close())
-  return database
-}
 
 async function load(database: Database, records: readonly unknown[], options: ImportOptions = {}) {
   return await importOccupations(database, sourceOf(records), options)
-}
-
-async function exported(database: Database): Promise<string> {
-  let text = ''
-  await exportOccupations(database, 'ndjson', async (part) => {
-    text += part
-  })
-  return text
 }
 
 const currentRevision = async (database: Database) => (await readRevisions(database)).catalogue.number
@@ -76,12 +61,12 @@ const step = fc.oneof(
 )
 
 test('whatever its history, the catalogue of every revision can be read and returned to', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
       await clear(database)
       const exports = new Map<number, string>()
-      const remember = async () => exports.set(await currentRevision(database), await exported(database))
+      const remember = async () => exports.set(await currentRevision(database), await exportText(database))
       await remember()
       for (const each of steps) {
         if (each.kind === 'import') {
@@ -93,8 +78,8 @@ test('whatever its history, the catalogue of every revision can be read and retu
           const to = revisions[Math.max(0, revisions.length - 1 - each.back)] ?? 0
           const { lastUpdatedDate } = await rollBack(database, to, { newDates: each.newDates })
           // The export of a rollback is the one that was made at that revision, dates included.
-          if (!each.newDates) expect(await exported(database)).toBe(exports.get(to))
-          else expect(undated(await exported(database))).toBe(undated(exports.get(to) ?? ''))
+          if (!each.newDates) expect(await exportText(database)).toBe(exports.get(to))
+          else expect(undated(await exportText(database))).toBe(undated(exports.get(to) ?? ''))
           if (lastUpdatedDate !== undefined) expect(each.newDates).toBe(true)
         } else {
           // Codes that never were, and chains that lead back, are refused.
@@ -106,35 +91,26 @@ test('whatever its history, the catalogue of every revision can be read and retu
         await readState(database)
       }
       for (const [revision, text] of exports) {
-        const documents = new Map<string, string>()
-        for (const line of text.split('\n').filter((each) => each !== ''))
-          documents.set((JSON.parse(line) as { occupationCode: string }).occupationCode, line)
+        const documents = mapLines(text)
         for (let number = 0; number <= 25; number++)
           expect(await readRecordAt(database, `O${number}`, revision)).toBe(documents.get(`O${number}`))
       }
       const [first, last] = [[...exports.keys()][0] ?? 0, await currentRevision(database)]
-      const applied = new Map(linesOf(exports.get(first) ?? ''))
+      const applied = mapLines(exports.get(first) ?? '')
       for await (const { code, after } of listDifferences(database, first, last)) {
         if (after === undefined) applied.delete(code)
         else applied.set(code, after)
       }
-      expect(applied).toEqual(new Map(linesOf(exports.get(last) ?? '')))
+      expect(applied).toEqual(mapLines(exports.get(last) ?? ''))
     }),
     cases(12),
   )
 })
 
-function linesOf(text: string): [string, string][] {
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => [(JSON.parse(line) as { occupationCode: string }).occupationCode, line])
-}
-
 const undated = (text: string) => text.replace(/,"lastUpdatedDate":"[^"]+"/g, '')
 
 test('a revision names its command, its files and what it changed', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   const files = [{ name: 'one.ndjson', sha256: 'ab'.repeat(32) }]
   await load(database, [record(1, 'One'), record(2, 'Two')], {
     origin: () => ({ command: 'import', files }),
@@ -149,7 +125,7 @@ test('a revision names its command, its files and what it changed', async () => 
 })
 
 test('a removed code has its date and its successors until it comes back', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   await load(database, [record(1, 'One'), record(2, 'Two'), record(3, 'Three')])
   await load(database, [record(1, 'One'), record(3, 'Three')], { replace: true })
   expect(await readRemoved(database, 'O2')).toMatchObject({ code: 'O2', replacedBy: [] })
@@ -159,7 +135,7 @@ test('a removed code has its date and its successors until it comes back', async
   expect(await readRemoved(database, 'O2')).toEqual({ code: 'O2', removed, replacedBy: ['O1'] })
   await load(database, [{ occupationCode: 'O3', replacedBy: 'O1, O2' }])
   expect(await readRemoved(database, 'O3')).toMatchObject({ replacedBy: ['O1', 'O2'] })
-  expect(await exported(database)).not.toContain('O3')
+  expect(await exportText(database)).not.toContain('O3')
 
   await load(database, [record(2, 'Two')])
   expect(await readRemoved(database, 'O2')).toBeUndefined()
@@ -167,11 +143,11 @@ test('a removed code has its date and its successors until it comes back', async
 })
 
 test('a replacement that leads back to itself, to nothing or to a described record is refused', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   await load(database, [record(1, 'One'), record(2, 'Two'), record(3, 'Three')])
   await replaceCode(database, 'O1', ['O2'])
   await replaceCode(database, 'O2', ['O3'])
-  const before = await exported(database)
+  const before = await exportText(database)
   await expect(replaceCode(database, 'O3', ['O1'])).rejects.toThrow(
     '--by: leads back to itself: "O3" is replaced by "O1" is replaced by "O2" is replaced by "O3"',
   )
@@ -187,11 +163,11 @@ test('a replacement that leads back to itself, to nothing or to a described reco
   await expect(load(database, [{ occupationCode: 'O3', replacedBy: [7] }])).rejects.toThrow(
     'must be a list of 1 to 100 codes',
   )
-  expect(await exported(database)).toBe(before)
+  expect(await exportText(database)).toBe(before)
 })
 
 test('expired revisions are deleted, except the previous one', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   const day = 86_400_000
   const retention = { historyDays: 2, removedDays: 2 }
   await load(database, [record(1, 'One'), record(2, 'Two')])
@@ -211,11 +187,11 @@ test('expired revisions are deleted, except the previous one', async () => {
   )
   await expect(rollBack(database, 5)).rejects.toThrow('There is no revision 5: the newest is 4')
   await rollBack(database, 3)
-  expect(await exported(database)).toContain('"Eins"')
+  expect(await exportText(database)).toContain('"Eins"')
 })
 
 test('the history begins again after a change by something that keeps none', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   await load(database, [record(1, 'One'), record(2, 'Two')])
   await load(database, [record(1, 'Uni'), record(2, 'Two')])
   await importAsOlderVersion(database, [record(1, 'Uno')], { replace: true })
@@ -237,21 +213,16 @@ test('the history begins again after a change by something that keeps none', asy
 })
 
 test('a dry run of a rollback shows the records and fields, and changes nothing', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   await load(database, [record(1, 'One'), record(2, 'Two')])
   await load(database, [record(1, 'Uno'), record(3, 'Three')], { replace: true })
-  const before = await exported(database)
-  let preview: unknown
-  const summary = await rollBack(database, 1, {
-    dryRun: true,
-    onPreview: (found) => {
-      preview = found
-    },
-  })
-  expect(summary).toEqual({ created: 1, updated: 1, deleted: 1, revision: 3 })
-  expect(preview).toEqual({
-    total: 3,
-    records: [
+  const before = await exportText(database)
+  expect(await rollBack(database, 1, { dryRun: true })).toEqual({
+    created: 1,
+    updated: 1,
+    deleted: 1,
+    revision: 3,
+    changes: [
       {
         occupationCode: 'O1',
         title: 'One',
@@ -262,12 +233,12 @@ test('a dry run of a rollback shows the records and fields, and changes nothing'
       { occupationCode: 'O3', title: 'Three', change: 'deleted' },
     ],
   })
-  expect(await exported(database)).toBe(before)
+  expect(await exportText(database)).toBe(before)
   expect(await currentRevision(database)).toBe(2)
 })
 
 test('a catalogue from before the history is its first revision', async () => {
-  const database = await openEmpty()
+  const database = await openTemporary()
   await load(database, [record(1, 'One'), record(2, 'Two')])
   // The tables as the version before has left them.
   await database.write('schema', async (writer) => {
@@ -277,20 +248,20 @@ test('a catalogue from before the history is its first revision', async () => {
     await writer.run('alter table occupation drop column revision')
     await writer.run("delete from migration where name = '0004-history'")
   })
-  const before = await exported(database)
+  const before = await exportText(database)
   expect(await migrate(database)).toContain('0004-history')
-  expect(await exported(database)).toBe(before)
+  expect(await exportText(database)).toBe(before)
   expect(await listRevisions(database, 9)).toMatchObject([
     { number: 1, command: 'before the history', created: 2, total: 2, kept: true },
   ])
   await load(database, [record(1, 'Uno')], { replace: true })
   await rollBack(database, 1)
-  expect(await exported(database)).toBe(before)
+  expect(await exportText(database)).toBe(before)
   await readState(database)
 })
 
 test('a dry run of a replacement shows the record that goes, and changes nothing', async () => {
-  const mahi = await new Installation().fill([record(1, 'One'), record(2, 'Two')])
+  const mahi = await new InstallationHere().fill([record(1, 'One'), record(2, 'Two')])
   const replace = ['occupations', 'replace', 'O1', '--by', 'O2', '--dry-run']
   expect(await mahi.runJson(replace)).toEqual({
     occupationCode: 'O1',

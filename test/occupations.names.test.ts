@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import { readSynonymLines } from '../src/catalogue/names/files.ts'
 import {
@@ -12,10 +12,9 @@ import {
 } from '../src/catalogue/names/names.ts'
 import { listForms } from '../src/catalogue/onet/titles.ts'
 import { buildIndex, OccupationSearch } from '../src/engines/finding/index.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/source.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
 import { makeXlsx } from './support/xlsx.ts'
 
 const RECORDS = [
@@ -33,8 +32,7 @@ const named = (texts: Readonly<Record<string, readonly string[]>>) =>
   )
 
 async function open() {
-  const database = await openDatabase(temporaryDatabaseUrl())
-  onTestFinished(() => database.close())
+  const database = await openTemporary()
   const write = <T>(work: Parameters<typeof database.write<T>>[1]) => database.write('catalogue', work)
   return { database, write }
 }
@@ -104,7 +102,7 @@ test('the names of an import replace those of their source only', async () => {
 })
 
 test('import-names adds with --add, keeps other sources, and asks for --replace', async () => {
-  const mahi = await new Installation().fill(RECORDS)
+  const mahi = await new InstallationHere().fill(RECORDS)
   mahi.write('one.csv', 'occupationCode,name\nB2,Trucker\n')
   mahi.write('two.csv', 'occupationCode,name\nB2,Teamster\n')
   const add = [...NAMES, '--add', '--source', 'Employers']
@@ -132,7 +130,7 @@ test('import-names adds with --add, keeps other sources, and asks for --replace'
 })
 
 test('a name for an unknown code and one with a line end are refused by file, line and column', async () => {
-  const mahi = await new Installation().fill(RECORDS)
+  const mahi = await new InstallationHere().fill(RECORDS)
   mahi.write('names.csv', 'occupationCode,name\nB2,Trucker\nX9,Wizard\n')
   const unknown = await mahi.run([...NAMES, 'names.csv'])
   expect(unknown.stderr).toBe(
@@ -145,7 +143,7 @@ test('a name for an unknown code and one with a line end are refused by file, li
 })
 
 test('a name for a code that was removed names its successors', async () => {
-  const mahi = await new Installation().fill([...RECORDS, { occupationCode: 'C3' }])
+  const mahi = await new InstallationHere().fill([...RECORDS, { occupationCode: 'C3' }])
   await mahi.run(['occupations', 'replace', 'B2', '--by', 'C3'])
   mahi.write('names.csv', 'occupationCode,name\nB2,Trucker\n')
   expect((await mahi.run([...NAMES, 'names.csv'])).stderr).toContain(
@@ -154,7 +152,7 @@ test('a name for a code that was removed names its successors', async () => {
 })
 
 test('codes of a workbook are read as their cells show them, and the import says so', async () => {
-  const mahi = await new Installation().fill([{ occupationCode: '0110' }])
+  const mahi = await new InstallationHere().fill([{ occupationCode: '0110' }])
   const code = { number: 110, format: '0000' }
   const rows = ['Sister', 'Matron'].map((name) => [code, name])
   mahi.write('names.xlsx', makeXlsx({ Names: [['occupationCode', 'name'], ...rows] }))
@@ -181,7 +179,7 @@ test.each([
   ['of the same code', 'B2,Trucker\n'],
   ['of another code', 'C3,Carpenter\n'],
 ])('the refusal counts exactly what --replace deletes, with a name %s in the file', async (_, row) => {
-  const mahi = await new Installation().fill([...RECORDS, { occupationCode: 'C3' }])
+  const mahi = await new InstallationHere().fill([...RECORDS, { occupationCode: 'C3' }])
   mahi.write('imported.csv', 'occupationCode,name\nA1,Kindy\nB2,Trucker\n')
   mahi.write('trade.csv', 'occupationCode,name\nA1,Preschool Hand\nB2,Teamster\nB2,Haulier\n')
   mahi.write('one.csv', `occupationCode,name\n${row}`)
@@ -197,7 +195,7 @@ test.each([
 })
 
 test('repaired names are counted and listed', async () => {
-  const mahi = await new Installation().fill(RECORDS)
+  const mahi = await new InstallationHere().fill(RECORDS)
   mahi.write('names.csv', 'occupationCode,name,language\nB2,Trucker,en\nA1,NÄ“hi kÅ«kÅ«,mi\n')
   const { code, stderr } = await mahi.run([...NAMES, 'names.csv'])
   expect([code, stderr]).toEqual([
@@ -215,7 +213,7 @@ test('repaired names are counted and listed', async () => {
 })
 
 test('a name that only loses the macrons of the one that it replaces is refused, unless that is accepted', async () => {
-  const mahi = await new Installation().fill(RECORDS)
+  const mahi = await new InstallationHere().fill(RECORDS)
   const importNames = [...NAMES, '--source', 'Mac']
   mahi.write('good.csv', 'occupationCode,name\nA1,Kaiako pēpi\n')
   mahi.write('lost.csv', 'occupationCode,name\nB2,Trucker\nA1,Kaiako pepi\n')

@@ -1,8 +1,7 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { describeSource, type OnetOptions, readOnet } from '../src/catalogue/onet/import.ts'
 import { readReleaseNumber } from '../src/catalogue/onet/release.ts'
 import { alternatePicker, findSingular, isPlural } from '../src/catalogue/onet/titles.ts'
@@ -10,9 +9,10 @@ import { renderRecord } from '../src/catalogue/records/record.ts'
 import type { OccupationRecord } from '../src/catalogue/records/schema.ts'
 import { InputRefused } from '../src/foundation/faults/faults.ts'
 import type { Fault } from '../src/foundation/faults/user-error.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
+import { temporaryFolder } from './support/temporary.ts'
 
 /**
  * A small release in O*NET's form. Its occupations are made up, and so are their codes within real groups.
@@ -92,10 +92,9 @@ const WAGES = [
 ]
 
 let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mahi-onet-'))
+beforeEach(() => {
+  folder = temporaryFolder()
 })
-afterEach(() => rm(folder, { recursive: true }))
 
 async function writeRelease(changes: Partial<Record<FileName, string[] | undefined>> = {}): Promise<void> {
   for (const [name, lines] of Object.entries({ ...RELEASE, ...changes })) {
@@ -330,7 +329,7 @@ describe('import-onet', () => {
 
   test('refuses to import without wages unless requested', async () => {
     await writeRelease()
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { code, stderr } = await mahi.run([...command, folder])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^--wages: is required. .*--without-wages/)
@@ -342,7 +341,7 @@ describe('import-onet', () => {
   test('says how many records have the pay of a combined code', async () => {
     await writeRelease()
     const wages = await writeWages([...WAGES, '99,51-5190,Stampers,detailed,9,10,11,12,13'])
-    const mahi = new Installation()
+    const mahi = new InstallationHere()
     const { stderr } = await mahi.run([...command, folder, '--wages', wages, '--dry-run'])
     expect(stderr).toContain(
       'Records with the pay of a combined wage code, such as 51-5198.00 (51-5190): 1.\n',
@@ -474,7 +473,7 @@ describe('a release that cannot be read is refused', () => {
     await writeRelease({ 'Job Zones.txt': undefined })
     await mkdir(join(folder, 'Job Zones.txt'))
     const file = join(folder, 'Job Zones.txt')
-    expect(await findFaults()).toEqual([{ file, message: 'is a folder. Give a file' }])
+    expect(await findFaults()).toEqual([{ file, message: 'is a folder. Name the files in it' }])
   })
 
   test('with the names of the missing columns and of those found', async () => {
@@ -625,7 +624,7 @@ describe('a wages file that cannot be read is refused', () => {
   test('where it does not exist', async () => {
     await writeRelease()
     const file = join(folder, 'no-wages.csv')
-    expect(await findFaults(file)).toEqual([{ file, message: 'The file does not exist' }])
+    expect(await findFaults(file)).toEqual([{ file, message: 'does not exist' }])
   })
 
   test('with the names of the missing columns and of those found', async () => {
@@ -665,15 +664,19 @@ describe('a wages file that cannot be read is refused', () => {
     await writeRelease()
     const file = await writeWages([...WAGES, `99,91-1012,"${'x,y\n'.repeat(1_000_000)}`])
     const [fault] = await findFaults(file)
-    expect(fault?.message).toMatch(/^A quote that opens in this record, on line 10, is not closed$/)
+    const message = 'A quote that opens in this record, on line 10, is not closed'
+    expect(fault).toMatchObject({ file, message })
   })
 
-  test('where it is not CSV', async () => {
+  test('where it is empty', async () => {
     await writeRelease()
-    const file = await writeWages([...WAGES, '99,91-1012,"Balloon'])
-    const [fault] = await findFaults(file)
-    expect(fault?.file).toBe(file)
-    expect(fault?.message).toMatch(/^A quote that opens in this record, on line \d+, is not closed$/)
+    const file = await writeWages([])
+    expect(await findFaults(file)).toEqual([
+      {
+        file,
+        message: expect.stringMatching(/^The file is empty\. The header row must start with "OCC_CODE", /),
+      },
+    ])
   })
 
   test('where none of its rows is an occupation or a group', async () => {

@@ -1,35 +1,20 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import type { LightMyRequestResponse } from 'fastify'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { SnapshotStore } from '../src/catalogue/history/snapshot-store.ts'
-import { exportOccupations } from '../src/catalogue/import/export.ts'
 import { importOccupations } from '../src/catalogue/import/import.ts'
 import type { Database } from '../src/foundation/database/database.ts'
+import { exportText } from './support/opened.ts'
 import { Service, sourceOf } from './support/service.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 const URL = '/v1/occupations/snapshot'
 
 const record = (number: number, title = 'A title') => ({ occupationCode: `O${number}`, titleEnglish: title })
 const many = Array.from({ length: 350 }, (_, number) => record(number, `Title ${number} `.repeat(9)))
-
-async function exported(service: Service): Promise<string> {
-  let text = ''
-  await exportOccupations(service.database, 'ndjson', async (part) => {
-    text += part
-  })
-  return text
-}
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'mahi-snapshots-'))
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
 
 const sha256 = (bytes: Buffer | string) => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
 
@@ -50,7 +35,7 @@ function unpack({ headers, rawPayload }: LightMyRequestResponse): string {
 test('a snapshot is the export, in every encoding, with digests and the token to continue from', async () => {
   const service = await Service.start()
   await service.import(many)
-  const truth = await exported(service)
+  const truth = await exportText(service.database)
 
   const plain = await service.get(URL)
   expect(plain.statusCode).toBe(200)
@@ -76,7 +61,7 @@ test('a snapshot is the export, in every encoding, with digests and the token to
   const token = String(gzip.headers['delta-token'])
   const { changes } = (await service.get(`/v1/occupations/changes?Since=${token}`)).json()
   expect(changes).toMatchObject([{ change: 'updated', occupationCode: 'O3' }])
-  expect(unpack(await service.get(URL))).toBe(await exported(service))
+  expect(unpack(await service.get(URL))).toBe(await exportText(service.database))
 })
 
 test('a request does not get a snapshot that was begun before the revision that is current', async () => {
@@ -94,7 +79,7 @@ test('a request does not get a snapshot that was begun before the revision that 
   }
   const store = new SnapshotStore(
     Object.assign(Object.create(database) as Database, slow),
-    folder(),
+    temporaryFolder(),
     revisions.current.catalogue,
     () => undefined,
   )
@@ -140,7 +125,7 @@ test('an empty catalogue has an empty snapshot', async () => {
 })
 
 test('each revision has one snapshot, and the previous one is removed', async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
   await service.import(many)
   await Promise.all(Array.from({ length: 9 }, () => service.get(URL, { 'accept-encoding': 'gzip' })))
@@ -163,11 +148,11 @@ test('each revision has one snapshot, and the previous one is removed', async ()
 })
 
 test('the first caller without compression adds the plain file, which others then get', async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const url = temporaryDatabaseUrl()
   const service = await Service.start({ SNAPSHOT_FOLDER: path }, url)
   await service.import(many)
-  const truth = await exported(service)
+  const truth = await exportText(service.database)
   const unpacked = await service.get(URL)
   const plain = () => readdirSync(path).find((file) => file.endsWith('.ndjson')) ?? ''
   await vi.waitFor(() => expect(plain()).not.toBe(''))
@@ -188,7 +173,7 @@ test('the first caller without compression adds the plain file, which others the
 })
 
 test('files that were cut off or lost are made again', async () => {
-  const path = folder()
+  const path = temporaryFolder()
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
   await service.import(many)
   const truth = unpack(await service.get(URL))
@@ -197,11 +182,11 @@ test('files that were cut off or lost are made again', async () => {
   for (const file of readdirSync(path)) if (file.endsWith('.gz')) writeFileSync(join(path, file), 'short')
   const other = await Service.start({ SNAPSHOT_FOLDER: path })
   await other.import([record(1)])
-  expect(unpack(await other.get(URL))).toBe(await exported(other))
+  expect(unpack(await other.get(URL))).toBe(await exportText(other.database))
 })
 
 test('a folder that cannot be used gets 503 and a line in the log', async () => {
-  const path = join(folder(), 'file')
+  const path = join(temporaryFolder(), 'file')
   writeFileSync(path, '')
   const service = await Service.start({ SNAPSHOT_FOLDER: path })
   await service.import([record(1)])

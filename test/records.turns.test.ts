@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findDefinition, judgeFirstLine, loadDefinition } from '../src/engines/checking/index.ts'
 import { EncodingLook, inTurns, LineReader, readInTurns } from '../src/engines/records/index.ts'
 import { createChangesBudget } from '../src/foundation/budget/budgets.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { TimedTurns } from '../src/foundation/timed-turns.ts'
 import { csvToNdjson, ndjsonToCsv } from '../src/submissions/files/convert.ts'
@@ -15,7 +14,7 @@ import { changeSubmission } from '../src/submissions/findings/change-submission.
 import { Refusal } from '../src/submissions/refusal.ts'
 import { countWork } from './support/counted-work.ts'
 import { inChunks } from './support/reading.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 
 const BYTES = 2 ** 19
 const FORM = { localId: 'a', fields: [{ name: 'a', delimiter: ';' }] }
@@ -130,8 +129,7 @@ test.each([
   'a stored file with batches is read in turns too: %s',
   { timeout: 120_000 },
   async (format, contents) => {
-    const database = await openDatabase(temporaryDatabaseUrl())
-    onTestFinished(() => database.close())
+    const database = await openTemporary()
     const sealer = new Sealer()
     for (const [version, content] of contents) {
       const bytes = Buffer.from(content.slice(0, BYTES / 4))
@@ -260,7 +258,6 @@ const FED = {
     'src/api/serving/send.ts',
     'src/catalogue/history/change-token.ts',
     'src/console/console.ts',
-    'src/submissions/files/file-headers.ts',
   ],
   'http.large-bodies': ['src/api/request/parse-body.ts'],
   'http.body-memory and console.forms': [

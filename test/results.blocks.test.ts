@@ -1,13 +1,11 @@
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../src/foundation/database/open.ts'
+import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencryptRuns } from '../src/submissions/encryption/reencrypt-findings.ts'
 import { packTexts, Unpacked } from '../src/submissions/findings/blocks.ts'
-import { readEntries } from '../src/submissions/findings/queries.ts'
 import { readDetails, readJoined } from '../src/submissions/findings/read-findings.ts'
 import { cases } from './support/properties.ts'
-import { takeDatabaseUrl } from './support/reused-schemas.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
 import { storeInRows } from './support/stored-findings.ts'
 
@@ -107,21 +105,43 @@ test('a run in rows, as an older version stores it, and one in blocks read alike
   expect(changes.json()).toMatchObject({ newCount: 0, fixedCount: 0, openCount: 2_000 })
 })
 
+test('a row that lacks the text of its record has that of the row that it names', async () => {
+  const service = await Service.start()
+  const { database } = service
+  await storeInRows(database)
+  const { runId: run } = await service.publish(
+    findings(3).map((entry) => ({ ...entry, recordText: 'one,text' })),
+  )
+  const sealer = new Sealer()
+  const read = async () => [
+    JSON.parse(`[${await readJoined(database, run, [1, 2], sealer)}]`),
+    await readDetails(database, { run }, [1, 2], sealer),
+  ]
+  const before = await read()
+  const changed = await database.write('job:test', (writer) =>
+    writer.run(
+      `update result_entry set document = replace(document, ',"recordText":"one,text"', ''), text_of = 0
+       where ordinal > 0`,
+    ),
+  )
+  expect(changed).toBe(2)
+  expect(await read()).toEqual(before)
+})
+
 test.each(['blocks', 'rows'])(
   'findings in %s are encrypted again, and read alike before and after',
   async (form) => {
-    const database = await openDatabase(await takeDatabaseUrl())
-    onTestFinished(() => database.close())
+    const database = await openTemporary()
     if (form === 'rows') await storeInRows(database)
     const { publishResults } = await import('../src/submissions/findings/publish.ts')
     const { sourceOf } = await import('./support/source.ts')
-    const { runId: run, totalCount } = await publishResults(database, sourceOf(findings(1_050)), {
+    const { runId: run } = await publishResults(database, sourceOf(findings(1_050)), {
       eid: '1001',
       returnId: 'R1',
       token: 'encrypted-again',
     })
-    const read = async (sealer: Sealer) =>
-      (await readEntries(database, { run, totalCount }, { page: 11, pageSize: 100 }, sealer))?.toString()
+    const wanted = Array.from({ length: 50 }, (_, at) => 1_000 + at)
+    const read = async (sealer: Sealer) => (await readJoined(database, run, wanted, sealer))?.toString()
     const before = await read(new Sealer())
     const sealer = new Sealer([KEY])
     expect(await reencryptRuns(database, sealer)).toBe(1)

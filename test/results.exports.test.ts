@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { CSV, NDJSON, streamEntries } from '../src/submissions/findings/export.ts'
 import { findSubmission } from '../src/submissions/findings/queries.ts'
+import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 
 test('an export is read in small pieces, because each stopped reader keeps some of them in memory', async () => {
@@ -52,12 +53,7 @@ test.each([undefined, `k1:${Buffer.alloc(32, 7).toString('base64')}`])(
     const filtered = await service.get(`${path}?pageSize=100&Filter.ErrorCode=B`, { eid: '1001' })
     expect(filtered.json().results).toEqual(entries.filter(({ errorCode }) => errorCode === 'B'))
     const exported = await service.get(path, { eid: '1001', accept: NDJSON })
-    expect(
-      exported.body
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ).toEqual(entries)
+    expect(parseLines(exported.body)).toEqual(entries)
 
     await service.publish(entries.slice(1), { token: submissionToken })
     const changes = await service.get(`${path}/changes?from=1&pageSize=100`, { eid: '1001' })

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Database, Reader, Value } from '../src/foundation/database/database.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
+import type { Reader, Value } from '../src/foundation/database/database.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { compareRuns } from '../src/submissions/findings/compare.ts'
 import { type Filters, selectEntries } from '../src/submissions/findings/filters.ts'
@@ -12,7 +11,7 @@ import { readDetails, readJoined } from '../src/submissions/findings/read-findin
 import { listRuns, readSummary } from '../src/submissions/findings/runs.ts'
 import type { ValidationEntry } from '../src/submissions/findings/schema.ts'
 import { cases } from './support/properties.ts'
-import { takeDatabaseUrl } from './support/reused-schemas.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { sourceOf } from './support/service.ts'
 import { testOnSqlite } from './support/test-where.ts'
 
@@ -30,56 +29,42 @@ const entry = fc.record(
   { requiredKeys: [] },
 )
 
-async function withDatabase(work: (database: Database) => Promise<void>): Promise<void> {
-  const database = await openDatabase(await takeDatabaseUrl())
-  try {
-    await work(database)
-  } finally {
-    await database.close()
-  }
-}
-
 test.each([new Sealer(), new Sealer([KEY])])(
   'a filter finds the entries that a plain search finds, page by page, encrypted or not',
-  (sealer) =>
-    withDatabase(async (database) => {
-      const filters = fc.record(
-        {
-          'Filter.ErrorType': fc.constantFrom('Error', 'Warning'),
-          'Filter.FileType': fc.constantFrom('Learner', 'Course'),
-          'Filter.ErrorCode': fc.constantFrom('A', 'B', 'never'),
-          'Filter.StudentId': fc.constantFrom('S1', 'S2'),
-          'Filter.CourseCode': fc.constantFrom('C1', 'C2'),
-        },
-        { requiredKeys: [] },
+  async (sealer) => {
+    const database = await openTemporary()
+    const filters = fc.record(
+      {
+        'Filter.ErrorType': fc.constantFrom('Error', 'Warning'),
+        'Filter.FileType': fc.constantFrom('Learner', 'Course'),
+        'Filter.ErrorCode': fc.constantFrom('A', 'B', 'never'),
+        'Filter.StudentId': fc.constantFrom('S1', 'S2'),
+        'Filter.CourseCode': fc.constantFrom('C1', 'C2'),
+      },
+      { requiredKeys: [] },
+    )
+    const property = async (entries: ValidationEntry[], given: Filters, size: number) => {
+      const published = { eid: '1', returnId: 'R', token: 'filters-token', sealer }
+      await publishResults(database, sourceOf(entries), published)
+      const submission = await findSubmission(database, 'filters-token')
+      if (submission === undefined) throw new Error('nothing was published')
+      const names = Object.keys(given) as (keyof typeof FILTER_FIELDS)[]
+      const expected = entries.filter((each) =>
+        names.every((name) => each[FILTER_FIELDS[name]] === given[name]),
       )
-      const property = async (entries: ValidationEntry[], given: Filters, size: number) => {
-        const published = { eid: '1', returnId: 'R', token: 'filters-token', sealer }
-        await publishResults(database, sourceOf(entries), published)
-        const submission = await findSubmission(database, 'filters-token')
-        if (submission === undefined) throw new Error('nothing was published')
-        const names = Object.keys(given) as (keyof typeof FILTER_FIELDS)[]
-        const expected = entries.filter((each) =>
-          names.every((name) => each[FILTER_FIELDS[name]] === given[name]),
-        )
-        const selection = await selectEntries(database, submission, given, sealer)
-        const found: unknown[] = []
-        for (let first = 0; first < selection.total; first += size) {
-          const documents = await readJoined(database, submission.run, selection.slice(first, size), sealer)
-          found.push(...JSON.parse(`[${documents?.toString() ?? ''}]`))
-        }
-        if (names.length > 0) expect(found).toEqual(expected)
+      const selection = await selectEntries(database, submission, given, sealer)
+      const found: unknown[] = []
+      for (let first = 0; first < selection.total; first += size) {
+        const documents = await readJoined(database, submission.run, selection.slice(first, size), sealer)
+        found.push(...JSON.parse(`[${documents?.toString() ?? ''}]`))
       }
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(entry, { maxLength: 40 }),
-          filters,
-          fc.integer({ min: 1, max: 9 }),
-          property,
-        ),
-        cases(25),
-      )
-    }),
+      if (names.length > 0) expect(found).toEqual(expected)
+    }
+    await fc.assert(
+      fc.asyncProperty(fc.array(entry, { maxLength: 40 }), filters, fc.integer({ min: 1, max: 9 }), property),
+      cases(25),
+    )
+  },
 )
 
 test('a posting holds any set of ordinals of its block', () => {
@@ -101,38 +86,38 @@ test('a posting holds any set of ordinals of its block', () => {
   )
 })
 
-test('two runs compare as the multisets of their findings do', () =>
-  withDatabase(async (database) => {
-    const sealer = new Sealer()
-    const property = async (before: ValidationEntry[], after: ValidationEntry[]) => {
-      const token = `compare-${Math.random().toString(36).slice(2)}`
-      for (const entries of [before, after])
-        await publishResults(database, sourceOf(entries), { eid: '1', returnId: 'R', token })
-      const [to, from] = await listRuns(database, token)
-      if (to === undefined || from === undefined) throw new Error('two runs were published')
-      const references = [from, to].map((run) => ({ ...run, totalCount: run.total }))
-      const [one, other] = references
-      if (one === undefined || other === undefined) throw new Error('two runs were published')
-      const { added, fixed, open } = await compareRuns(database, one, other, sealer)
-      const left = before.map((each) => JSON.stringify(keyOf(each)))
-      const common = after.filter((each) => {
-        const at = left.indexOf(JSON.stringify(keyOf(each)))
-        if (at >= 0) left.splice(at, 1)
-        return at >= 0
-      })
-      expect([added.total, fixed.total, open.total]).toEqual([
-        after.length - common.length,
-        before.length - common.length,
-        common.length,
-      ])
-      const shown = await readDetails(database, one, fixed.slice(0, 100), sealer)
-      expect(shown.map((each) => JSON.stringify(keyOf(each))).sort()).toEqual(left.sort())
-      const summary = await readSummary(database, to.run, sealer)
-      expect(summary?.codes.reduce((sum, { count }) => sum + count, 0)).toBe(after.length)
-    }
-    const some = fc.array(entry, { maxLength: 30 })
-    await fc.assert(fc.asyncProperty(some, some, property), cases(15))
-  }))
+test('two runs compare as the multisets of their findings do', async () => {
+  const database = await openTemporary()
+  const sealer = new Sealer()
+  const property = async (before: ValidationEntry[], after: ValidationEntry[]) => {
+    const token = `compare-${Math.random().toString(36).slice(2)}`
+    for (const entries of [before, after])
+      await publishResults(database, sourceOf(entries), { eid: '1', returnId: 'R', token })
+    const [to, from] = await listRuns(database, token)
+    if (to === undefined || from === undefined) throw new Error('two runs were published')
+    const references = [from, to].map((run) => ({ ...run, totalCount: run.total }))
+    const [one, other] = references
+    if (one === undefined || other === undefined) throw new Error('two runs were published')
+    const { added, fixed, open } = await compareRuns(database, one, other, sealer)
+    const left = before.map((each) => JSON.stringify(keyOf(each)))
+    const common = after.filter((each) => {
+      const at = left.indexOf(JSON.stringify(keyOf(each)))
+      if (at >= 0) left.splice(at, 1)
+      return at >= 0
+    })
+    expect([added.total, fixed.total, open.total]).toEqual([
+      after.length - common.length,
+      before.length - common.length,
+      common.length,
+    ])
+    const shown = await readDetails(database, one, fixed.slice(0, 100), sealer)
+    expect(shown.map((each) => JSON.stringify(keyOf(each))).sort()).toEqual(left.sort())
+    const summary = await readSummary(database, to.run, sealer)
+    expect(summary?.codes.reduce((sum, { count }) => sum + count, 0)).toBe(after.length)
+  }
+  const some = fc.array(entry, { maxLength: 30 })
+  await fc.assert(fc.asyncProperty(some, some, property), cases(15))
+})
 
 const keyOf = ({ localId, errorCode, fileType, courseCode, studentId }: ValidationEntry) => [
   localId,
@@ -142,60 +127,59 @@ const keyOf = ({ localId, errorCode, fileType, courseCode, studentId }: Validati
   studentId,
 ]
 
-test('nothing of an encrypted finding is stored readably, and another key does not open it', () =>
-  withDatabase(async (database) => {
-    const sealer = new Sealer([KEY])
-    const secret = 'Marama-1999'
-    const entries = [{ localId: '1', courseCode: secret, studentId: secret, recordText: `a,${secret}` }]
-    await publishResults(database, sourceOf(entries), {
-      eid: '1',
-      returnId: 'R',
-      token: 'sealed-token',
-      sealer,
-    })
-    for (const table of ['result_block', 'result_posting', 'submission_run', 'submission']) {
-      const rows = await database.all<Record<string, unknown>>(`select * from ${table}`)
-      const text = rows.flatMap((row) =>
-        Object.values(row).map((value) =>
-          value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
-        ),
-      )
-      expect(text.join('\n')).not.toContain(secret)
-    }
-    const submission = await findSubmission(database, 'sealed-token')
-    if (submission === undefined) throw new Error('nothing was published')
-    const rotated = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(9) }, KEY])
-    expect((await readJoined(database, submission.run, [0], rotated))?.toString()).toBe(
-      JSON.stringify(entries[0]),
+test('nothing of an encrypted finding is stored readably, and another key does not open it', async () => {
+  const database = await openTemporary()
+  const sealer = new Sealer([KEY])
+  const secret = 'Marama-1999'
+  const entries = [{ localId: '1', courseCode: secret, studentId: secret, recordText: `a,${secret}` }]
+  await publishResults(database, sourceOf(entries), {
+    eid: '1',
+    returnId: 'R',
+    token: 'sealed-token',
+    sealer,
+  })
+  for (const table of ['result_block', 'result_posting', 'submission_run', 'submission']) {
+    const rows = await database.all<Record<string, unknown>>(`select * from ${table}`)
+    const text = rows.flatMap((row) =>
+      Object.values(row).map((value) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+      ),
     )
-    const other = new Sealer([{ id: 'k1', key: new Uint8Array(32).fill(1) }])
-    await expect(readJoined(database, submission.run, [0], other)).rejects.toThrow('cannot be decrypted')
-    await expect(readJoined(database, submission.run, [0], new Sealer())).rejects.toThrow('"k1"')
-  }))
+    expect(text.join('\n')).not.toContain(secret)
+  }
+  const submission = await findSubmission(database, 'sealed-token')
+  if (submission === undefined) throw new Error('nothing was published')
+  const rotated = new Sealer([{ id: 'k2', key: new Uint8Array(32).fill(9) }, KEY])
+  expect((await readJoined(database, submission.run, [0], rotated))?.toString()).toBe(
+    JSON.stringify(entries[0]),
+  )
+  const other = new Sealer([{ id: 'k1', key: new Uint8Array(32).fill(1) }])
+  await expect(readJoined(database, submission.run, [0], other)).rejects.toThrow('cannot be decrypted')
+  await expect(readJoined(database, submission.run, [0], new Sealer())).rejects.toThrow('"k1"')
+})
 
 testOnSqlite('the plan of a statement')(
   'entries with given ordinals are looked up by the primary key, whatever the size of the run',
   async () => {
-    await withDatabase(async (database) => {
-      const statements: [string, readonly Value[]][] = []
-      const reader: Reader = {
-        dialect: database.dialect,
-        get: (sql, values) => database.get(sql, values),
-        all: (sql, values = []) => {
-          statements.push([sql, values])
-          return database.all(sql, values)
-        },
-      }
-      const entries = Array.from({ length: 3000 }, (_, index) => ({ localId: String(index) }))
-      const publication = { eid: '1001', returnId: 'R1', token: 'looked-up' }
-      const { runId: run } = await publishResults(database, sourceOf(entries), publication)
-      const documents = await readJoined(reader, run, [7, 2999], new Sealer())
-      expect(documents?.toString()).toBe('{"localId":"7"},{"localId":"2999"}')
-      expect(statements).toHaveLength(1)
-      for (const [sql, values] of statements) {
-        const plan = await database.all<{ detail: string }>(`explain query plan ${sql}`, values)
-        expect(plan.map(({ detail }) => detail).join()).toContain('(run=? AND part=? AND block=?)')
-      }
-    })
+    const database = await openTemporary()
+    const statements: [string, readonly Value[]][] = []
+    const reader: Reader = {
+      dialect: database.dialect,
+      get: (sql, values) => database.get(sql, values),
+      all: (sql, values = []) => {
+        statements.push([sql, values])
+        return database.all(sql, values)
+      },
+    }
+    const entries = Array.from({ length: 3000 }, (_, index) => ({ localId: String(index) }))
+    const publication = { eid: '1001', returnId: 'R1', token: 'looked-up' }
+    const { runId: run } = await publishResults(database, sourceOf(entries), publication)
+    const documents = await readJoined(reader, run, [7, 2999], new Sealer())
+    expect(documents?.toString()).toBe('{"localId":"7"},{"localId":"2999"}')
+    expect(statements).toHaveLength(1)
+    for (const [sql, values] of statements) {
+      const plan = await database.all<{ detail: string }>(`explain query plan ${sql}`, values)
+      expect(plan.map(({ detail }) => detail).join()).toContain('(run=? AND part=? AND block=?)')
+    }
   },
 )

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Database, Reader } from '../src/foundation/database/database.ts'
-import { findSubmission, readEntries } from '../src/submissions/findings/queries.ts'
+import { Sealer } from '../src/foundation/database/seal.ts'
+import { findSubmission } from '../src/submissions/findings/queries.ts'
+import { readJoined } from '../src/submissions/findings/read-findings.ts'
 import { partitionResults } from './support/partition.ts'
 import { Service } from './support/service.ts'
 import { countStored } from './support/stored-findings.ts'
@@ -48,7 +50,7 @@ async function captureStatement(
       return service.database.all(sql, values)
     },
   }
-  await readEntries(reader, submission, { page: 2, pageSize: 7 })
+  await readJoined(reader, submission.run, [7, 8, 9, 10, 11, 12, 13], new Sealer())
   if (captured === undefined) throw new Error('no statement was made')
   return captured
 }

@@ -50,7 +50,17 @@ test('findings have their places, and a cause those of its own', async () => {
     body: { detail: 'The current run has no cause with this key.' },
   })
   expect((await ask('findings?pageSize=2')).link).toContain('findings?page=2&pageSize=2')
-  expect(await ask('findings?page=3&pageSize=2')).toMatchObject({ status: 400 })
+})
+
+test('every list of findings refuses a page past its last one with PR2', async () => {
+  const { publish, ask } = await start()
+  await publish([finding(1)])
+  await publish([finding(1)])
+  for (const path of ['findings?page=2', 'learners?page=2', 'changes?from=1&page=2'])
+    expect([path, await ask(path)]).toMatchObject([
+      path,
+      { status: 400, body: { errorCode: 'PR2', detail: 'page is 2, past the last page, 1.' } },
+    ])
 })
 
 test('only new findings are those that the earlier run did not have', async () => {

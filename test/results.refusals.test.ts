@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeEach, expect, test } from 'vitest'
-import { revokeKey } from '../src/api/access/keys.ts'
+import { revokeKeys } from '../src/api/access/key-changes.ts'
 import type { Database, Value } from '../src/foundation/database/database.ts'
 import { listen } from './support/connection.ts'
 import { cases } from './support/properties.ts'
@@ -207,7 +207,7 @@ test('every invalid key takes the same work: one query without a result', async 
   const expired = await service.createKey({ eids: ['1001'], expires: Date.now() - 1 })
   const revoked = await service.createKey({ eids: ['1001'] })
   await ask(OWN, { 'x-api-key': revoked.key })
-  await revokeKey(service.database, revoked.id)
+  await revokeKeys(service.database, [revoked.id])
   await service.revisions.refresh()
   await ask(OWN)
   const refusals: Record<string, Record<string, string>> = {

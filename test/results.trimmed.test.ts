@@ -1,10 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { openDatabase } from '../src/foundation/database/open.ts'
+import { expect, test } from 'vitest'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencryptRuns } from '../src/submissions/encryption/reencrypt-findings.ts'
 import { compareRuns } from '../src/submissions/findings/compare.ts'
 import { publishResults } from '../src/submissions/findings/publish.ts'
-import { takeDatabaseUrl } from './support/reused-schemas.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 import { Service } from './support/service.ts'
 import { sourceOf } from './support/source.ts'
 
@@ -57,8 +56,7 @@ test('only the last two runs store findings, and every kept run can be compared 
 })
 
 test('the keys of a run without findings are encrypted again, so that it can still be compared', async () => {
-  const database = await openDatabase(await takeDatabaseUrl())
-  onTestFinished(() => database.close())
+  const database = await openTemporary()
   const key = (id: string) => ({ id, key: Buffer.alloc(32, id) })
   const [old, both, latest] = [[key('a')], [key('b'), key('a')], [key('b')]].map(
     (keys) => new Sealer(keys),

@@ -273,9 +273,9 @@ test('the reader handles any value, and accepts what it has accepted before', ()
   fc.assert(
     fc.property(fc.oneof(anything, fc.dictionary(field, anything)), (given) => {
       const { value, faults } = readRecord(given)
+      for (const { field: path } of faults) expect(path).not.toContain('undefined')
       if (faults.length > 0) return
       expect(readRecord(value ?? {}).value).toEqual(value)
-      for (const { field: path } of faults) expect(path).not.toContain('undefined')
     }),
     cases(100),
   )

@@ -9,8 +9,10 @@ import { buildIndex } from '../src/engines/finding/build.ts'
 import { codeTitle } from '../src/engines/finding/coding.ts'
 import { fold } from '../src/engines/finding/fold.ts'
 import { openIndex, packIndex } from '../src/engines/finding/index-file.ts'
+import { RANKED } from '../src/engines/finding/score.ts'
 import { OccupationSearch } from '../src/engines/finding/search.ts'
 import { packVocabulary, Vocabulary } from '../src/engines/finding/vocabulary.ts'
+import { parseLines } from './support/lines.ts'
 import { cases } from './support/properties.ts'
 import { findRealData } from './support/real-data.ts'
 
@@ -31,10 +33,9 @@ function searchIn(
   return new OccupationSearch(index)
 }
 
-const samples = readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line): OccupationRecord => JSON.parse(line))
+const samples = parseLines<OccupationRecord>(
+  readFileSync(new URL('../samples/occupations.ndjson', import.meta.url), 'utf8'),
+)
 const search = searchIn(samples)
 const first = (query: string, engine = search) => engine.search({ query, limit: 1 }).results[0]
 
@@ -159,7 +160,7 @@ describe('the exact title comes first, for every record', () => {
     const english = [...new Set(samples.flatMap(({ titleEnglish }) => parts(titleEnglish)))]
     const maori = [...new Set(samples.flatMap(({ titleMaori }) => parts(titleMaori)))]
     const pick = (list: readonly string[], number: number) => list[number % list.length] ?? ''
-    const records = Array.from({ length: 2000 }, (_, at): OccupationRecord => {
+    const records = Array.from({ length: RANKED + 100 }, (_, at): OccupationRecord => {
       return {
         occupationCode: `X${String(at).padStart(5, '0')}`,
         titleEnglish: `${pick(english, at * 7)} ${pick(english, at * 13 + (at >> 6))} ${pick(english, at * 5)}`,

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { recordIndexFailure } from '../src/catalogue/search/index-store.ts'
 import { bumpRevision } from '../src/foundation/database/revisions.ts'
+import { parseLines } from './support/lines.ts'
 import { Service } from './support/service.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 import { testWhere } from './support/test-where.ts'
@@ -110,22 +111,25 @@ describe('GET /v1/occupations/search', () => {
     expect(new Set(codes).size).toBe(30)
   })
 
-  test.each([
-    ['q=', 200],
-    ['', 200],
-    ['q=of%20the', 200],
-    ['q=!!!', 200],
-    ['q=%F0%9F%98%80', 200],
-    ['q=%D9%85%D9%87%D9%86%D8%AF%D8%B3', 200],
-    [`q=${'x'.repeat(201)}`, 400],
-    ['q=a%00b', 400],
-    ['q=truck&Page=11', 400],
-    ['q=truck&Limit=101', 400],
-    ['q=truck&Lang=fr', 400],
-    ['query=truck', 400],
-  ])('answers ?%s with %i', async (query, status) => {
+  test('answers a query or refuses it, whatever it is', async () => {
     const service = await startWith()
-    expect((await service.get(`/v1/occupations/search?${query}`)).statusCode).toBe(status)
+    for (const [query, status] of [
+      ['q=', 200],
+      ['', 200],
+      ['q=of%20the', 200],
+      ['q=!!!', 200],
+      ['q=%F0%9F%98%80', 200],
+      ['q=%D9%85%D9%87%D9%86%D8%AF%D8%B3', 200],
+      [`q=${'x'.repeat(201)}`, 400],
+      ['q=a%00b', 400],
+      ['q=truck&Page=11', 400],
+      ['q=truck&Limit=101', 400],
+      ['q=truck&Lang=fr', 400],
+      ['query=truck', 400],
+    ]) {
+      const { statusCode } = await service.get(`/v1/occupations/search?${query}`)
+      expect([query, statusCode]).toEqual([query, status])
+    }
   })
 
   test('finds unnormalised macrons', async () => {
@@ -223,10 +227,7 @@ testWhere(engine === 'postgres', 'on SQLite: the same results as on PostgreSQL')
   'SQLite and PostgreSQL give the same results',
   async () => {
     const url = new URL('../samples/occupations.ndjson', import.meta.url)
-    const records = (await readFile(url, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line))
+    const records = parseLines(await readFile(url, 'utf8'))
     const services = [
       await Service.start(),
       await Service.start({}, `sqlite:${join(temporaryFolder(), 'same.db')}`),

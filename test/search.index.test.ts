@@ -11,7 +11,8 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { readRevisions } from '../src/foundation/database/revisions.ts'
 import { MOST_ATTEMPTS } from '../src/foundation/jobs/queue.ts'
 import { Worker } from '../src/foundation/jobs/worker.ts'
-import { Installation, until } from './support/command.ts'
+import { until } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { withDatabase } from './support/filled-database.ts'
 import { Service } from './support/service.ts'
 import { sourceOf } from './support/source.ts'
@@ -205,7 +206,7 @@ test.each(Object.keys(DAMAGES))(
 )
 
 test('a command that finds a damaged index builds it again, and says so', async () => {
-  const mahi = await new Installation().migrate()
+  const mahi = await new InstallationHere().migrate()
   mahi.write('records.ndjson', JSON.stringify(nurse))
   await mahi.run(['occupations', 'import', 'records.ndjson'])
   for (const command of [

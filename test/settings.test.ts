@@ -254,6 +254,14 @@ describe('a secret in a file', () => {
     expect(listed).toMatchObject({ value: 'postgres://mahi:***@db/mahi', source: 'file' })
   })
 
+  test('can be the encryption keys, one on each line', () => {
+    const keys = [1, 2].map((byte) => `k${byte}:${Buffer.alloc(32, byte).toString('base64')}`)
+    const environment = { ENCRYPTION_KEYS_FILE: write(`${keys.join('\n')}\n`) }
+    expect(readSettings(environment)).toEqual(readSettings({ ENCRYPTION_KEYS: keys.join(',') }))
+    const listed = listSettings(environment).find(({ name }) => name === 'ENCRYPTION_KEYS')
+    expect(listed).toMatchObject({ value: '***', source: 'file' })
+  })
+
   test('cannot be given twice, and has to be there', () => {
     expect(complain({ DATABASE_URL: 'sqlite:a.db', DATABASE_URL_FILE: write('sqlite:b.db') })).toEqual([
       'DATABASE_URL and DATABASE_URL_FILE are both set. Set one of them.',

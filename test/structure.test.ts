@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { posix } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { matchesGlob, posix } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = new URL('../', import.meta.url)
@@ -173,4 +173,16 @@ test('numbers for people are formatted by format-number.ts', () => {
   // The script of a report has nothing to import.
   const script = 'src/engines/checking/report/html-assets.ts'
   expect(sources.filter((file) => read(file).includes('.toLocaleString('))).toEqual([script])
+})
+
+test('a test that depends on the engine runs on both', () => {
+  const [, list = ''] = /const onBothEngines = \[([^\]]+)\]/.exec(read('vitest.config.ts')) ?? []
+  const patterns = [...list.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern)
+  expect(patterns.length).toBeGreaterThan(5)
+  const uses = /^import .*\b(?:engine|testOnSqlite)\b.* from '\.\/support\/(?:temporary|test-where)\.ts'/m
+  const dependent = readdirSync(new URL('test/', root))
+    .map((name) => `test/${name}`)
+    .filter((file) => file.endsWith('.test.ts') && uses.test(read(file)))
+  expect(dependent.length).toBeGreaterThan(20)
+  expect(dependent.filter((file) => !patterns.some((pattern) => matchesGlob(file, pattern)))).toEqual([])
 })

@@ -11,7 +11,7 @@ import { storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { RunJob } from '../src/submissions/runs/run-job.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 import { temporaryFolder } from './support/temporary.ts'
 
 const DAY = 86_400_000
@@ -196,13 +196,13 @@ test('the export has what 64 organisations submitted, by digest, while another o
     },
     courses: { primaryKey: ['EID', 'code'] },
   })
-  const { code, stdout, stderr } = await new Installation().run(['check', output])
+  const { code, stdout, stderr } = await new InstallationHere().run(['check', output])
   expect(`${stdout}${stderr}`).toContain('No findings')
   expect(code).toBe(0)
   // A record that refers to a course of another organisation only does not pass.
   const courses = readFileSync(join(output, 'courses.csv'), 'utf8')
   writeFileSync(join(output, 'courses.csv'), courses.replace(/^2001,.*\n/m, ''))
-  const broken = await new Installation().run(['check', output])
+  const broken = await new InstallationHere().run(['check', output])
   expect([broken.code, broken.stdout]).toEqual([1, expect.stringContaining('courses')])
 
   // A folder with files is left as it is, and nothing is left of an export that fails.
@@ -214,7 +214,7 @@ test('the export has what 64 organisations submitted, by digest, while another o
 })
 
 test('mahi returns export writes what was submitted, and leaves no folder behind otherwise', async () => {
-  const mahi = new Installation()
+  const mahi = new InstallationHere()
   const { provider, definition } = await startCollection({}, { url: mahi.databaseUrl })
   const run = (returnId: string, ...more: string[]) =>
     mahi.run(['returns', 'export', returnId, '--output', 'december', ...more], {
@@ -296,7 +296,7 @@ test('the package has no key that an organisation did not have to obey', async (
     learners: { primaryKey: ['EID', 'id'] },
     courses: { primaryKey: ['EID', 'code'] },
   })
-  const { code, stdout, stderr } = await new Installation().run(['check', output])
+  const { code, stdout, stderr } = await new InstallationHere().run(['check', output])
   expect(`${stdout}${stderr}`).toContain('No findings')
   expect(code).toBe(0)
 })

@@ -2,12 +2,15 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { splitRecord } from '../src/engines/records/index.ts'
+import { DatabaseFull } from '../src/foundation/database/database.ts'
+import { parseLines } from './support/lines.ts'
 import { pack } from './support/pack.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { startWorker } from './support/submission-worker.ts'
 import { temporaryFolder } from './support/temporary.ts'
-import { makeXlsx, type XlsxCell } from './support/xlsx.ts'
+import { makeXlsx } from './support/xlsx.ts'
 
 const SAMPLES = join(import.meta.dirname, '../samples/sdr')
 const FILES = ['learners', 'courses', 'enrolments', 'course-completions', 'qualification-completions']
@@ -52,16 +55,9 @@ async function start(settings: Readonly<Record<string, string>> = {}) {
 }
 
 /** The rows of a CSV file whose cells have no line ends. */
-function toRows(name: string): XlsxCell[][] {
-  return read(name, 'clean')
-    .toString()
-    .trim()
-    .split('\n')
-    .map((line) =>
-      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(([, quoted, plain = '']) =>
-        quoted === undefined ? plain : quoted.replaceAll('""', '"'),
-      ),
-    )
+function toRows(name: string): string[][] {
+  const lines = read(name, 'clean').toString().trim().split('\n')
+  return lines.map((line) => splitRecord(line, ',') ?? [])
 }
 
 const workbook = (sheets = FILES) => makeXlsx(Object.fromEntries(sheets.map((name) => [name, toRows(name)])))
@@ -146,6 +142,19 @@ test('one file may arrive as an archive or as a workbook, whatever the name in i
   expect(await stored()).toHaveLength(2)
 })
 
+test('a full database is a failure of the service, not of the archive', async () => {
+  const { service, put, stored } = await start()
+  service.database.assertRoom = async () => {
+    throw new DatabaseFull('/srv/mahi.db has no room left')
+  }
+  const response = await put(await pack({ 'learners.csv': read('learners', 'clean') }))
+  expect([response.statusCode, response.json().detail]).toEqual([
+    503,
+    'The service has no disk space left. Nothing was changed.',
+  ])
+  expect(await stored()).toEqual([])
+})
+
 /** The names of all properties that objects inherit. */
 const INHERITED = Object.getOwnPropertyNames(Object.prototype)
 
@@ -177,13 +186,8 @@ test('columns with the names of inherited properties are those of their records 
     )
     expect(batch.statusCode).toBe(200)
     const read = async (accept: string) => (await ask('GET', `/${token}/files/people`, { accept })).body
-    expect([
-      type,
-      (await read('application/x-ndjson'))
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line)),
-    ]).toEqual([type, [...records, { localId: 'L3', id: 'A3' }]])
+    const written = parseLines(await read('application/x-ndjson'))
+    expect([type, written]).toEqual([type, [...records, { localId: 'L3', id: 'A3' }]])
     expect((await read('text/csv')).split(/\r?\n/)[0]?.split(',').toSorted()).toEqual(names.toSorted())
     const { runId } = (await ask('POST', `/${token}/validation-runs`)).json()
     const run = await ask('GET', `/${token}/validation-runs/${runId}`, { prefer: 'wait=30' })
@@ -192,10 +196,7 @@ test('columns with the names of inherited properties are those of their records 
     // The second record repeats the key of the first.
     expect(found).toContain('"localId":"L2"')
     expect(found).not.toMatch(/native code|\[object/)
-    const shown = found
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as { localId?: string; recordText?: string })
+    const shown = parseLines<{ localId?: string; recordText?: string }>(found)
     for (const { recordText = '' } of shown.filter(({ localId }) => localId === 'L2'))
       for (const name of INHERITED) expect(recordText).not.toContain(`own ${name}`)
   }

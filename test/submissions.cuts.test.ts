@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Client, createClient } from '../client/src/index.ts'
-import { createKey } from '../src/api/access/keys.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { Installation, type RunningCommand, until } from './support/command.ts'
 import type { Left } from './support/cut-commands.ts'
@@ -64,9 +63,7 @@ class Place {
     const mahi = new Installation()
     mkdirSync(join(mahi.folder, 'checks'))
     const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
-    const { key } = await withDatabase(mahi.databaseUrl, (database) =>
-      createKey(database, { client: 'cuts', scopes, eids: ['1001'], expires: Date.now() + 86_400_000 }),
-    )
+    const key = await mahi.createKey({ client: 'cuts', scopes, eids: ['1001'] })
     const place = new Place(await findFreePort(), key, mahi)
     await place.serve()
     place.#uploads = (await place.client.submissions.create({ returnId: '202504' })).submissionToken ?? ''

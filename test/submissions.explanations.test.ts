@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { actorOf } from '../src/api/access/actor.ts'
-import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
 import { type Explanation, mostExplained } from '../src/submissions/explanations/explanation.ts'
@@ -10,7 +9,7 @@ import { readExplanations, storeExplanation } from '../src/submissions/explanati
 import { changeSubmission } from '../src/submissions/findings/change-submission.ts'
 import { createSubmission } from '../src/submissions/submission.ts'
 import { COURSES, makeLearners, startCollection } from './support/collection.ts'
-import { temporaryDatabaseUrl } from './support/temporary.ts'
+import { openTemporary } from './support/reused-schemas.ts'
 
 type Collection = Awaited<ReturnType<typeof startCollection>>
 
@@ -78,6 +77,37 @@ test('a warning that needs an explanation is named until it is explained, and th
   expect((await provider.ask('GET', `/submissions/${token}/receipt`)).body).toEqual(body.receipt)
   const again = await provider.ask('PUT', at(token, 'LEA-note'), { reason: 'Verified' })
   expect(again.status).toBe(409)
+})
+
+test('a file that is replaced and deleted during its submission is a conflict', async () => {
+  const { service, provider } = await startCollection()
+  const { database } = service
+  const token = await provider.create()
+  await provider.put(token, 'courses', COURSES)
+  await provider.put(token, 'learners', makeLearners())
+  // The digest of a file with batches is of its merged content.
+  const content = [{ localId: 'L0', id: 'S0', course: 'K1' }]
+  expect((await provider.ask('POST', `/submissions/${token}/records/learners`, { content })).status).toBe(200)
+  expect(await provider.check(token)).toMatchObject({ status: 'Processed', errorCount: 0 })
+  const { get } = database
+  let isReplaced = false
+  database.get = async <Row>(...[sql, parameters = []]: Parameters<typeof get>) => {
+    if (sql.includes('file_chunk') && !isReplaced) {
+      isReplaced = true
+      const [version = ''] = parameters
+      await provider.put(token, 'learners', makeLearners())
+      await database.write(`submission:${token}`, (writer) =>
+        writer.run('delete from file_chunk where version = $1', [version]),
+      )
+    }
+    return (await get.call(database, sql, parameters)) as Row | undefined
+  }
+  const { status, body } = await provider.ask('POST', `/submissions/${token}/submit`)
+  expect([isReplaced, status, body.detail]).toEqual([
+    true,
+    409,
+    'The files were changed after the current run. Request a new one.',
+  ])
 })
 
 test('an explanation holds until there are more than 10 % or 5 more findings', async () => {
@@ -248,8 +278,7 @@ test('explanations and receipts are encrypted, and encrypted again with a new ke
   const keys = ['k1', 'k2'].map((id, at) => ({ id, key: new Uint8Array(32).fill(at + 1) }))
   const [first, second] = keys
   if (first === undefined || second === undefined) throw new Error('there are two keys')
-  const database = await openDatabase(temporaryDatabaseUrl())
-  onTestFinished(() => database.close())
+  const database = await openTemporary()
   const old = new Sealer([first])
   const { submission } = await createSubmission(database, {
     eid: '1001',

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Database, DatabaseUnusable } from '../src/foundation/database/database.ts'
@@ -108,4 +109,24 @@ test('serve, work and every command that writes or reads encrypted data refuse w
   await withDatabase(mahi.databaseUrl, async (database) => {
     expect(await database.all('select run from submission')).toEqual([{ run: 1 }])
   })
+})
+
+test('commands read the keys from a file too', async () => {
+  const mahi = new Installation()
+  const keys = join(temporaryFolder(), 'keys')
+  writeFileSync(keys, `${K2}\n${K1}\n`)
+  const environment = { ENCRYPTION_KEYS_FILE: keys }
+  const examine = async () => {
+    const { stdout } = await mahi.run(['doctor', '--json'], { environment })
+    const { findings } = JSON.parse(stdout) as { findings: { name: string; message: string }[] }
+    return findings.find(({ name }) => name === 'ENCRYPTION_KEYS')?.message
+  }
+  await withDatabase(mahi.databaseUrl, (database) => publish(database, K1))
+  expect(await examine()).toMatch(/^1 file or run is encrypted with another key/)
+  const backup = join(temporaryFolder(), 'mahi.backup')
+  await mahi.runJson(['backup', backup], { environment })
+  await mahi.runJson(['submissions', 'reencrypt'], { environment })
+  expect(await examine()).toBe('"k2" encrypts everything.')
+  await mahi.runJson(['restore', '--replace', backup], { environment })
+  expect(await examine()).toMatch(/^1 file or run is encrypted with another key/)
 })

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { createClient } from '../client/src/index.ts'
-import { createKey } from '../src/api/access/keys.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { Installation } from './support/command.ts'
 import { temporaryFolder } from './support/temporary.ts'
@@ -14,15 +13,8 @@ const CLEAN = fileURLToPath(new URL('../samples/sdr/clean/', import.meta.url))
 
 async function start(environment: Record<string, string> = {}) {
   const mahi = new Installation()
-  const database = await openDatabase(mahi.databaseUrl)
   const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
-  const { key } = await createKey(database, {
-    client: 'test',
-    scopes,
-    eids: ['9'],
-    expires: Date.now() + 86_400_000,
-  })
-  await database.close()
+  const key = await mahi.createKey({ scopes, eids: ['9'] })
   const { url, command } = await mahi.serve(environment)
   const client = createClient({ baseUrl: url, apiKey: key, eid: '9' })
   return { mahi, url, key, client, command }

@@ -6,6 +6,7 @@ import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import type { JobKind } from '../src/foundation/jobs/queue.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
+import { parseLines } from './support/lines.ts'
 import { SCALE, SEED } from './support/properties.ts'
 import { age, EXPIRY, isSerial, NEW, type Observed, showAll } from './support/races/model.ts'
 import { RacingDatabase } from './support/races/racing-database.ts'
@@ -57,13 +58,6 @@ const NAMES = Object.keys(STEPS) as StepName[]
 
 /** All pairs of steps, those of a step with itself included. */
 const PAIRS = NAMES.flatMap((one, index) => NAMES.slice(index).map((other) => [one, other] as const))
-
-function shuffle<T>(values: readonly T[], random: Random): T[] {
-  return values
-    .map((value) => ({ value, order: random.fraction() }))
-    .sort((one, other) => one.order - other.order)
-    .map(({ value }) => value)
-}
 
 class Arena {
   readonly replicas: readonly Replica[]
@@ -185,13 +179,7 @@ class Arena {
     const shown = showSubmission((await read('')).json())
     if (shown === 'Cancelled') return shown
     const file = await read('/files/people', { accept: 'application/x-ndjson' })
-    const records =
-      file.statusCode === 404
-        ? []
-        : file.body
-            .split('\n')
-            .filter((line) => line !== '')
-            .map((line) => JSON.parse(line) as { localId: string; id: string })
+    const records = file.statusCode === 404 ? [] : parseLines<{ localId: string; id: string }>(file.body)
     const { totalCount } = (await read('/validation-results')).json()
     const listed = records.map(({ localId, id }) => `${localId}=${id}`).sort()
     return `${shown}; ${listed.join(' ')}; ${totalCount} findings`
@@ -272,7 +260,7 @@ test(`whatever changes a submission at once has the effect of some serial order:
   const lane = async (number: number) => {
     while (round < ROUNDS && faults.length < 5) {
       const own = round++
-      if (pairs.length === 0) pairs = shuffle(PAIRS, random)
+      if (pairs.length === 0) pairs = random.shuffle(PAIRS)
       const names: StepName[] = [...(pairs.pop() ?? [])]
       if (random.chance(1 / 3)) names.push(NAMES[random.below(NAMES.length)] as StepName)
       const beginning = BEGINNINGS[random.below(BEGINNINGS.length)] ?? []

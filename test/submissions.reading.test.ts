@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { checkInputs } from './support/check-folder.ts'
+import { check } from './support/checking.ts'
+import { parseLines } from './support/lines.ts'
 import { cases } from './support/properties.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
@@ -52,27 +52,19 @@ async function start(encoding?: string) {
       if (run.json().dateCompleted === undefined) continue
       expect(run.json()).toMatchObject({ status: 'Processed' })
       const found = await ask('GET', `/${token}/validation-results`, { accept: 'application/x-ndjson' })
-      return found.body
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Found)
+      return parseLines<Found>(found.body)
     }
   }
   return { service, definition, ask, create, put, validate }
 }
 
 /** The findings of `mahi check`. */
-async function checkPeople(definition: string, content: Buffer): Promise<Found[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'mahi-people-'))
-  try {
-    const path = join(folder, 'people.csv')
-    writeFileSync(path, content)
-    const files = [{ resource: 'people', name: 'people.csv', path }]
-    const { findings } = await checkInputs(definition, files, { returnId: '202512' })
-    return findings
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+async function checkPeople(definition: string, content: Buffer): Promise<readonly Found[]> {
+  const { findings } = await check(
+    { 'people.csv': content },
+    { definition, complete: true, returnId: '202512' },
+  )
+  return findings
 }
 
 /** What both must say. A file that begins like NDJSON has another name where it is stored. */

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type Client, createClient } from '../client/src/index.ts'
-import { createKey } from '../src/api/access/keys.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
 import { readSealKeys } from '../src/foundation/database/seal-keys.ts'
 import { BLOCK_FINDINGS } from '../src/submissions/findings/blocks.ts'
@@ -31,10 +30,7 @@ class Place {
   static async create(keys?: string): Promise<{ place: Place; client: Client }> {
     const place = new Place()
     const scopes = ['occupations:read', 'validation-results:read', 'submissions:write'] as const
-    const { key } = await withDatabase(place.mahi.databaseUrl, (database) =>
-      createKey(database, { client: 'test', scopes, eids: ['1001'], expires: Date.now() + 86_400_000 }),
-    )
-    place.#key = key
+    place.#key = await place.mahi.createKey({ scopes, eids: ['1001'] })
     const client = await place.serve(keys)
     const { submissionToken = '' } = await client.submissions.create({ returnId: '202512' })
     place.token = submissionToken

@@ -3,7 +3,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { unzip } from '@cj-tech-master/excelts/archive'
 import { expect, test } from 'vitest'
+import { DiskFull } from '../src/engines/checking/index.ts'
 import { readWorkbook } from '../src/engines/records/index.ts'
+import { DatabaseFull, DatabaseUnavailable } from '../src/foundation/database/database.ts'
+import { DecryptionFailed } from '../src/foundation/database/seal.ts'
 import { until } from './support/command.ts'
 import { Service } from './support/service.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
@@ -97,6 +100,52 @@ test('without files, after a cancellation and with an unknown format there is no
   expect((await ask('GET', `/${token}/marked-files?format=pdf`)).statusCode).toBe(400)
   await ask('DELETE', `/${token}`)
   expect((await ask('GET', `/${token}/marked-files`)).statusCode).toBe(410)
+})
+
+test.each([
+  {
+    failure: new DatabaseUnavailable('the database at db.internal:5432 does not respond'),
+    expected: [503, 'The database does not respond.'],
+  },
+  {
+    failure: new DatabaseFull('/srv/mahi.db has no room left'),
+    expected: [503, 'The service has no disk space left. Nothing was changed.'],
+  },
+  {
+    failure: new DecryptionFailed('the data is encrypted with the key k9'),
+    expected: [500, 'The service failed. The log has the cause under this ID.'],
+  },
+  {
+    failure: new DiskFull(),
+    expected: [503, 'The service has no disk space left for this work. Try again later.'],
+  },
+])('$failure.name is a failure of the service, not of the files', async ({ failure, expected }) => {
+  const { service, ask, token, upload } = await start()
+  await upload()
+  const { database } = service
+  const { get } = database
+  database.get = async <Row>(...[sql, parameters]: Parameters<typeof get>) => {
+    if (sql.includes('file_chunk')) throw failure
+    return (await get.call(database, sql, parameters)) as Row | undefined
+  }
+  for (const path of ['marked-files', 'corrected-files']) {
+    const response = await ask('GET', `/${token}/${path}`)
+    expect([response.statusCode, response.json().detail]).toEqual(expected)
+  }
+})
+
+test('a file that is deleted while it is read is a conflict', async () => {
+  const { service, ask, token, upload } = await start()
+  await upload()
+  await service.database.write(`submission:${token}`, (writer) => writer.run('delete from file_chunk'))
+  const response = await ask('GET', `/${token}/marked-files`)
+  expect([response.statusCode, response.json()]).toEqual([
+    409,
+    expect.objectContaining({
+      detail: 'A file was replaced or deleted while it was read. Try again.',
+      errorCode: 'DS1',
+    }),
+  ])
 })
 
 test('other organisations and other scopes get neither', async () => {

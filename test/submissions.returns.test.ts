@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { revokeKey } from '../src/api/access/keys.ts'
+import { revokeKeys } from '../src/api/access/key-changes.ts'
 import { removeSuspension, storeSuspension } from '../src/api/access/suspensions.ts'
 import { readZoned, showInstant } from '../src/foundation/text/zoned-time.ts'
 import { readReturns } from '../src/submissions/returns/read-returns.ts'
 import { type CollectedReturn, listReturns, storeReturns } from '../src/submissions/returns/returns.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { COURSES, makeCollectionDefinition, makeLearners, startCollection } from './support/collection.ts'
-import { Installation } from './support/command.ts'
+import { InstallationHere } from './support/command-here.ts'
 
 const DAY = 86_400_000
 
@@ -241,7 +241,7 @@ test('a return for all expects those whose keys may submit, or who have started,
   expect((await ended.ask('DELETE', `/submissions/${cancelled}`)).status).toBe(200)
   const sent = await suspended.create()
   await suspended.put(sent, 'courses', COURSES)
-  for (const { id } of [revoked, ended]) await revokeKey(service.database, id)
+  await revokeKeys(service.database, [revoked.id, ended.id])
   await service.database.write('keys', async (writer) => {
     await writer.run('update api_key set expires = $2 where id = $1', [expired.id, Date.now() - 1])
   })
@@ -273,13 +273,13 @@ returns:
 `
 
 test('returns are imported from YAML, listed, and changed by another import', async () => {
-  const installation = new Installation()
+  const installation = new InstallationHere()
   const file = join(installation.folder, 'returns.yml')
   writeFileSync(file, FILE)
   const environment = { DEFINITIONS: makeCollectionDefinition(), TIME_ZONE: 'Pacific/Auckland' }
   const mahi = (...args: string[]) => installation.runJson(['returns', ...args], { environment })
   expect(await mahi('import', file)).toEqual({ created: 1, updated: 0, unchanged: 0 })
-  const other = await new Installation().migrate()
+  const other = await new InstallationHere().migrate()
   expect((await other.run(['returns', 'list'])).stderr).toBe(
     'There are no returns. "mahi returns import FILE" adds them.\n',
   )

@@ -9,7 +9,7 @@ import { createChangesBudget } from '../src/foundation/budget/budgets.ts'
 import type { Database } from '../src/foundation/database/database.ts'
 import { openDatabase } from '../src/foundation/database/open.ts'
 import { Sealer } from '../src/foundation/database/seal.ts'
-import { claim, type Job } from '../src/foundation/jobs/queue.ts'
+import { claim, type Job, schedule } from '../src/foundation/jobs/queue.ts'
 import { reencrypt } from '../src/submissions/encryption/reencrypt.ts'
 import { submit } from '../src/submissions/explanations/submit.ts'
 import { applyBatch } from '../src/submissions/files/batch.ts'
@@ -22,14 +22,14 @@ import { readRun } from '../src/submissions/findings/runs.ts'
 import { cancelSubmission } from '../src/submissions/retention/ending.ts'
 import { countOrphans, sweepOrphans } from '../src/submissions/retention/orphans.ts'
 import { purgeNow } from '../src/submissions/retention/purge.ts'
-import { scheduleRetention, sweep } from '../src/submissions/retention/retention.ts'
+import { sweep } from '../src/submissions/retention/retention.ts'
 import { Definitions } from '../src/submissions/rules/definitions.ts'
 import { cancelRun, requestRun } from '../src/submissions/runs/validation.ts'
-import { startSubmissionWorker } from '../src/submissions/runs/worker.ts'
 import { createSubmission, findOwn, listFiles, readState } from '../src/submissions/submission.ts'
 import { cases } from './support/properties.ts'
 import { makeSmallDefinition } from './support/small-definition.ts'
 import { countStored } from './support/stored-findings.ts'
+import { startWorker } from './support/submission-worker.ts'
 import { engine, temporaryDatabaseUrl, temporaryFolder } from './support/temporary.ts'
 
 const EID = '1001'
@@ -39,7 +39,8 @@ const KEY = { id: 'k1', key: new Uint8Array(32).fill(7) }
 class Store {
   readonly database: Database
   readonly url: string
-  readonly definitions = new Definitions([makeSmallDefinition()])
+  readonly #definition = makeSmallDefinition()
+  readonly definitions = new Definitions([this.#definition])
   readonly sealer: Sealer
 
   private constructor(database: Database, url: string, sealer: Sealer) {
@@ -116,23 +117,7 @@ class Store {
   }
 
   async startWorker() {
-    const worker = await startSubmissionWorker({
-      database: this.database,
-      sealer: this.sealer,
-      definitions: this.definitions,
-      runs: 1,
-      keep: 3,
-      limits: {},
-      folder: temporaryFolder(),
-      retention: { files: 'off', results: 'off' },
-      log: {
-        error: (given: unknown) => void process.stderr.write(`${String((given as { err?: unknown }).err)}\n`),
-        warn: () => undefined,
-        info: () => undefined,
-      },
-    })
-    onTestFinished(() => worker.stop())
-    return worker
+    return await startWorker(this.database, [this.#definition], { sealer: this.sealer })
   }
 
   /** Requests a run, and waits for its end. */
@@ -270,7 +255,7 @@ test('an upload that paused until its data was deleted fails, and leaves the fil
   const paused = store.put(token, 'people', PEOPLE, { content })
   await content.started
   await store.database.write('schema', (writer) => writer.run('update submission_file set writer_until = 1'))
-  await scheduleRetention(store.database)
+  await schedule(store.database, 'retention', 'sweep')
   const job = await claim(store.database, 'test', ['retention'])
   if (job === undefined) throw new Error('there is no sweep')
   await sweep(store.database, job, { files: 'off', results: 'off' }, () => undefined)
@@ -471,7 +456,7 @@ test('expired data is deleted, and so are uploads that were never completed', as
     await writer.run('delete from job')
   })
   const purged: object[] = []
-  await scheduleRetention(store.database)
+  await schedule(store.database, 'retention', 'sweep')
   const job = await claim(store.database, 'test', ['retention'])
   if (job === undefined) throw new Error('there is no sweep')
   await sweep(store.database, job, { files: 30, results: 30 }, (each) => void purged.push(each))

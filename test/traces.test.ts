@@ -5,9 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../client/src/index.ts'
-import { createKey } from '../src/api/access/keys.ts'
 import { ask, Installation, until } from './support/command.ts'
-import { withDatabase } from './support/filled-database.ts'
 import { findFreePort } from './support/free-port.ts'
 
 const CLEAN = fileURLToPath(new URL('../samples/sdr/clean/', import.meta.url))
@@ -148,14 +146,8 @@ test('each request has a span under that of its caller, and database calls have 
 test('a job of a worker is a trace that is linked to its request, and is counted and logged', async () => {
   const collector = await startCollector()
   const mahi = new Installation()
-  const { key } = await withDatabase(mahi.databaseUrl, (database) =>
-    createKey(database, {
-      client: 'test',
-      scopes: ['validation-results:read', 'submissions:write'],
-      eids: ['9'],
-      expires: Date.now() + 86_400_000,
-    }),
-  )
+  const scopes = ['validation-results:read', 'submissions:write'] as const
+  const key = await mahi.createKey({ scopes, eids: ['9'] })
   const port = await findFreePort()
   const { url, command } = await mahi.serve({ ...collector.environment, METRICS_PORT: `${port}` })
   const client = createClient({ baseUrl: url, apiKey: key, eid: '9' })

@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
+import { isEngine } from '../bench/empty-database.ts'
 import { findPostgres } from '../test/support/find-postgres.ts'
-import type { Engine } from './soak/place.ts'
 import { soak } from './soak/run.ts'
 import { judgeAlways, judgeTrends, type Window } from './soak/verdict.ts'
 
@@ -60,8 +60,4 @@ function printWindow(seen: Window): void {
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
-}
-
-function isEngine(text: string): text is Engine {
-  return text === 'sqlite' || text === 'postgres'
 }

@@ -1,5 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { childrenOf } from '../measure.ts'
 
 /** The process that started the others of a PostgreSQL server, by one of them. */
 export function findParent(pid: number): number {
@@ -19,12 +20,3 @@ export function processorTime(pid: number, children = false): number {
 }
 
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-
-function childrenOf(pid: number): number[] {
-  const listed = spawnSync('ps', ['--ppid', String(pid), '-o', 'pid='], { encoding: 'utf8' }).stdout
-  // A connection may have ended since.
-  return listed
-    .split('\n')
-    .map(Number)
-    .filter((child) => child > 0 && existsSync(`/proc/${child}`))
-}

@@ -60,7 +60,7 @@ interface MiniSearchClass {
   new (options: object): { addAll(list: object[]): void; search(query: string): { id: string }[] }
 }
 
-/** MiniSearch, tuned: boosts, fuzzy and prefix. `undefined` where `npm ci --prefix bench/peers` has not been run. */
+/** MiniSearch, tuned: boosts, fuzzy and prefix. `undefined` where `npm install --prefix bench/peers` has not been run. */
 export function openMiniSearch(documents: readonly SearchDocument[]): Find | undefined {
   const require = createRequire(new URL('../peers/package.json', import.meta.url))
   let MiniSearch: MiniSearchClass

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readOnet } from '../../src/catalogue/onet/import.ts'
@@ -47,7 +47,9 @@ export async function drawQueries(folder: string, wages: string, count: number, 
     const half = text.slice(0, Math.max(3, Math.ceil(text.length * 0.6)))
     return { text, typo: slip(text, random), half, codes: [...codes] }
   })
-  return { queries, documents: await readCatalogue(rest, wages) }
+  const documents = await readCatalogue(rest, wages)
+  await rm(rest, { recursive: true })
+  return { queries, documents }
 }
 
 /** The whole catalogue with all its names. */

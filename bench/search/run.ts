@@ -47,7 +47,7 @@ function measure(name: string, open: (documents: readonly SearchDocument[]) => F
   const before = process.cpuUsage()
   const find = open(catalogue)
   if (find === undefined) {
-    print(`${name}: skipped, for npm ci --prefix bench/peers has not been run`)
+    print(`${name}: skipped, for npm install --prefix bench/peers has not been run`)
     return
   }
   print(`${name}: built in ${(seconds(before)).toFixed(1)} s of CPU time`)

@@ -107,7 +107,6 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** The index is built or loaded after the start. */
 function ms(value: number): string {
   return `${value.toFixed(2)} ms`
 }

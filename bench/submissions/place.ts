@@ -9,7 +9,7 @@ import { openDatabase } from '../../src/foundation/database/open.ts'
 import { SDR_FILES } from '../../test/support/sdr/file-types.ts'
 import { endWithParent } from '../end-with-parent.ts'
 import { ENVIRONMENT, script, startMahi } from '../mahi.ts'
-import { type Contender, ownMemory } from '../measure.ts'
+import { type Contender, childrenOf, ownMemory } from '../measure.ts'
 
 /** A run that has been requested. */
 export interface Requested {
@@ -93,19 +93,8 @@ export class Place {
 
   /** The memory of the workers and the processes of their checks, in MB. */
   workersMemory(): number {
-    let sum = 0
-    const waiting = this.workers
-    for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
-      try {
-        // A process that has just ended has none.
-        sum += ownMemory(pid) || 0
-        const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-        waiting.push(...children.split(' ').filter(Boolean).map(Number))
-      } catch {
-        // The process has ended.
-      }
-    }
-    return sum
+    const all = this.workers.flatMap((pid) => [pid, ...childrenOf(pid)])
+    return all.reduce((sum, pid) => sum + ownMemory(pid), 0)
   }
 
   async stopWorkers(): Promise<void> {

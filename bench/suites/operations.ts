@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client, OccupationPage } from '../../client/src/index.ts'
 import { PACKAGE_ROOT } from '../../src/foundation/package/root.ts'
+import { whenSearchable } from '../../test/support/when-searchable.ts'
 import { compare, type Entry, type Run } from '../compare.ts'
 import { fetchPage, importOnet, PAGE, prepareDatabase, script, startMahi } from '../mahi.ts'
 import { Place, waitFor } from '../submissions/place.ts'
@@ -31,7 +31,7 @@ export async function startOperations(run: Pick<Run, 'folder' | 'onet'>) {
   await place.startWorkers(1)
   const token = await place.upload(client, SAMPLE)
   for (let count = 0; count < 2; count++) await waitFor(await place.request(client, token))
-  await waitForIndex(place)
+  await whenSearchable(place.server.url, place.key)
   await place.stopWorkers()
 
   const headers = { 'x-api-key': place.key, eid: '7000' }
@@ -86,16 +86,4 @@ export async function startOperations(run: Pick<Run, 'folder' | 'onet'>) {
     loads: { headers, entries },
     stop: async () => void (await Promise.all([cached.stop(), place.stop()])),
   }
-}
-
-/** Waits until the workers have built the search index, and the server has opened it. */
-async function waitForIndex({ server, key }: Place): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
-    const { status } = await fetch(`${server.url}/v1/occupations/search?q=nurse`, {
-      headers: { 'x-api-key': key },
-    })
-    if (status === 200) return
-    await sleep(200)
-  }
-  throw new Error('no search index was built in two minutes')
 }

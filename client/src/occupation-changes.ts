@@ -1,5 +1,5 @@
 import { MahiError } from './errors.ts'
-import { readCount, readLines } from './lines.ts'
+import { readCount, readLines, readObjects } from './lines.ts'
 import { assertChanges, compareCodePoints } from './page.ts'
 import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
 import type {
@@ -78,7 +78,7 @@ export interface OccupationChangeFeed {
 export function createOccupationChanges(send: SendRequest, stream: StreamRequest): OccupationChangeFeed {
   async function changes({ since, limit }: ChangesQuery = {}, options?: CallOptions) {
     const query = { Since: since, Limit: limit }
-    const { body, etag } = await send<OccupationChanges>('/v1/occupations/changes', query, options)
+    const { body, etag } = await send<OccupationChanges>(['occupations', 'changes'], query, options)
     assertChanges(body, etag)
     return body
   }
@@ -110,7 +110,7 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
   }
 
   async function snapshot(options?: CallOptions): Promise<OccupationSnapshot> {
-    const { headers, body } = await stream('/v1/occupations/snapshot', options, {
+    const { headers, body } = await stream(['occupations', 'snapshot'], {}, options, {
       accept: 'application/x-ndjson',
     })
     const type = headers.get('content-type')?.split(';', 1)[0]
@@ -130,17 +130,14 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
       void body?.cancel().catch(() => undefined)
       throw new MahiError('unreadable', { title: 'The response is not a catalogue snapshot' })
     }
-    const lines = () => readLines(body, totalCount, 'snapshot')
     return {
       revision,
       totalCount,
       delta,
       etag,
       digest,
-      lines,
-      async *records() {
-        for await (const line of lines()) yield parseRecord(line)
-      },
+      lines: () => readLines(body, totalCount, 'snapshot', options?.signal),
+      records: () => readObjects<OccupationRecord>(body, totalCount, 'snapshot', options?.signal),
     }
   }
 
@@ -181,11 +178,11 @@ export function createOccupationChanges(send: SendRequest, stream: StreamRequest
   }
 
   async function revisions({ limit }: { limit?: number } = {}, options?: CallOptions) {
-    return (await send<OccupationRevisions>('/v1/occupation-revisions', { Limit: limit }, options)).body
+    return (await send<OccupationRevisions>(['occupation-revisions'], { Limit: limit }, options)).body
   }
 
   async function revision(number: number, { since }: { since?: number } = {}, options?: CallOptions) {
-    const path = `/v1/occupation-revisions/${number}`
+    const path = ['occupation-revisions', number]
     return (await send<OccupationDifferences>(path, { Since: since }, options)).body
   }
 
@@ -204,14 +201,4 @@ async function digestRecords(records: ReadonlyMap<string, OccupationRecord>): Pr
   }
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   return btoa(String.fromCharCode(...digest))
-}
-
-function parseRecord(line: string): OccupationRecord {
-  try {
-    const value: unknown = JSON.parse(line)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch {
-    // Told below.
-  }
-  throw new MahiError('unreadable', { title: 'A line of the snapshot is not a record' })
 }

@@ -1,6 +1,6 @@
 import { MahiError } from './errors.ts'
 import { assertPage, compareCodePoints } from './page.ts'
-import { ANY_REVISION, type CallOptions, type SendChange, type SendRequest } from './request.ts'
+import { ANY_REVISION, type CallOptions, type Path, type SendChange, type SendRequest } from './request.ts'
 
 import type {
   Codings,
@@ -48,6 +48,8 @@ export interface SearchQuery {
   majorGroupCode?: string | undefined
   /** `Filter.MinorGroupCode`: only occupations of this minor group. */
   minorGroupCode?: string | undefined
+  /** `Filter.GroupRelation`: `Primary` counts only Primary relations to the groups. Default `Any`. */
+  groupRelation?: 'Primary' | 'Any' | undefined
   /** `Limit`: number of results per page. */
   limit?: number | undefined
   /** `Page`: number of the page, from 1. */
@@ -110,7 +112,7 @@ export interface Occupations {
   all(query?: OccupationsQuery, options?: CallOptions): AsyncGenerator<OccupationRecord, void, undefined>
   /**
    * The record with a code. A code that was removed is a `MahiError` with status 410, and one that never existed is one
-   * with status 404.
+   * with status 404. The codes `.` and `..` cannot be part of a URL: list them with `codes`.
    */
   get(code: string, options?: CallOptions): Promise<OccupationRecord>
   /** Every major and minor group, with the number of its occupations. */
@@ -134,7 +136,7 @@ export interface Occupations {
 // Search follows an import by seconds, and an older index is better than none: those calls accept any revision.
 export function createOccupations(send: SendRequest, change: SendChange): Occupations {
   async function list(query: OccupationsQuery = {}, options?: CallOptions): Promise<OccupationPage> {
-    const { body, etag } = await send<OccupationPage>('/v1/occupations', nameParameters(query), options)
+    const { body, etag } = await send<OccupationPage>(['occupations'], nameParameters(query), options)
     assertPage(body, etag)
     return body
   }
@@ -161,84 +163,44 @@ export function createOccupations(send: SendRequest, change: SendChange): Occupa
     }
   }
 
-  async function search(query: SearchQuery, options?: CallOptions): Promise<OccupationSearchPage> {
-    const parameters = nameSearchParameters(query)
-    const { body } = await send<OccupationSearchPage>(
-      '/v1/occupations/search',
-      parameters,
-      options,
-      ANY_REVISION,
-    )
-    return body
-  }
-
-  async function suggest(query: SuggestionsQuery, options?: CallOptions): Promise<OccupationSuggestions> {
-    const parameters = nameSearchParameters(query)
-    const { body } = await send<OccupationSuggestions>(
-      '/v1/occupations/suggestions',
-      parameters,
-      options,
-      ANY_REVISION,
-    )
-    return body
-  }
-
-  async function read<Body>(path: string, options: CallOptions | undefined): Promise<Body> {
-    return (await send<Body>(path, {}, options)).body
+  async function read<Body>(
+    path: Path,
+    query: object,
+    options: CallOptions | undefined,
+    headers?: Record<string, string>,
+  ): Promise<Body> {
+    return (await send<Body>(path, nameParameters(query), options, headers)).body
   }
 
   return {
     list,
     pages,
     all,
-    search,
-    suggest,
+    search: async (query, options) => await read(['occupations', 'search'], query, options, ANY_REVISION),
+    suggest: async (query, options) =>
+      await read(['occupations', 'suggestions'], query, options, ANY_REVISION),
     code: (query, options) =>
-      change('/v1/codings', { method: 'POST', body: query, headers: ANY_REVISION }, options),
+      change(['codings'], { method: 'POST', body: query, headers: ANY_REVISION }, options),
     confirmCodings: (decisions, options) =>
-      change('/v1/confirmed-codings', { method: 'POST', body: decisions }, options),
-    confirmedCodings: async (query = {}, options) =>
-      (await send<ReviewedCodingPage>('/v1/confirmed-codings', nameParameters(query), options)).body,
-    withdrawCoding: (id, options) =>
-      change(`/v1/confirmed-codings/${encodeCode(id)}`, { method: 'DELETE' }, options),
-    get: async (code, options) => await read(`/v1/occupations/${encodeCode(code)}`, options),
-    groups: async (options) => await read('/v1/occupation-groups', options),
-    group: async (code, options) => await read(`/v1/occupation-groups/${encodeCode(code)}`, options),
+      change(['confirmed-codings'], { method: 'POST', body: decisions }, options),
+    confirmedCodings: async (query = {}, options) => await read(['confirmed-codings'], query, options),
+    withdrawCoding: (id, options) => change(['confirmed-codings', id], { method: 'DELETE' }, options),
+    get: async (code, options) => await read(['occupations', code], {}, options),
+    groups: async (options) => await read(['occupation-groups'], {}, options),
+    group: async (code, options) => await read(['occupation-groups', code], {}, options),
   }
 }
 
-/**
- * @throws {TypeError} for a code that would make another path: every URL parser resolves `.` and `..`, also encoded
- */
-function encodeCode(code: string): string {
-  if (code === '' || code === '.' || code === '..') {
-    throw new TypeError(
-      `The code ${JSON.stringify(code)} cannot be part of a URL; list it with codes instead`,
-    )
-  }
-  return encodeURIComponent(code)
-}
-
-const UNFILTERED = new Set(['limit', 'cursor', 'fields'])
+/** The parameters whose names do not begin with `Filter.`. */
+const UNFILTERED = new Set(['limit', 'cursor', 'fields', 'lang', 'page'])
 
 /** A name that does not exist is sent too: the service refuses it, where leaving it out would list everything. */
-function nameParameters(query: OccupationsQuery | ConfirmedCodingsQuery): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => {
-      const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
-      return [UNFILTERED.has(name) ? capitalised : `Filter.${capitalised}`, value]
-    }),
-  )
-}
-
-const SEARCH_FILTERS = ['majorGroupCode', 'minorGroupCode']
-
-function nameSearchParameters(query: SearchQuery | SuggestionsQuery): Record<string, unknown> {
+function nameParameters(query: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
       if (name === 'q') return [name, value]
       const capitalised = name.charAt(0).toUpperCase() + name.slice(1)
-      return [SEARCH_FILTERS.includes(name) ? `Filter.${capitalised}` : capitalised, value]
+      return [UNFILTERED.has(name) ? capitalised : `Filter.${capitalised}`, value]
     }),
   )
 }

@@ -71,9 +71,12 @@ interface Answer<Body> {
   readonly etag: string | null
 }
 
-/** Asks for an address below the base; query parameters without a value are left out. */
+/** The segments of a path below `/v1`, not encoded. */
+export type Path = readonly (string | number)[]
+
+/** Asks for a path; query parameters without a value are left out. */
 export type SendRequest = <Body>(
-  path: string,
+  path: Path,
   query: Readonly<Record<string, unknown>>,
   options: CallOptions | undefined,
   headers?: Record<string, string>,
@@ -88,7 +91,8 @@ interface StreamedAnswer {
 
 /** As `SendRequest`, for bodies that are read piece by piece: only the head is subject to the deadline and retries. */
 export type StreamRequest = (
-  path: string,
+  path: Path,
+  query: Readonly<Record<string, unknown>>,
   options: CallOptions | undefined,
   headers?: Record<string, string>,
 ) => Promise<StreamedAnswer>
@@ -102,11 +106,7 @@ interface Change {
 }
 
 /** Sends what changes something. Every such operation of the service may be sent again after a failure. */
-export type SendChange = <Body>(
-  path: string,
-  change: Change,
-  options: CallOptions | undefined,
-) => Promise<Body>
+export type SendChange = <Body>(path: Path, change: Change, options: CallOptions | undefined) => Promise<Body>
 
 /** The ways to ask. */
 export interface Requests {
@@ -264,11 +264,12 @@ export function createRequests(options: ClientOptions): Requests {
   }
 
   return {
-    change: async <Body>(path: string, change: Change, callOptions: CallOptions = {}) => {
+    change: async <Body>(path: Path, change: Change, callOptions: CallOptions = {}) => {
+      const url = base + writePath(path)
       const once = change.body instanceof ReadableStream
       // An upload may take long; a failed one that cannot be repeated is reported at once.
       const deadline = callOptions.deadline ?? (isPlainObject(change.body) ? undefined : LONGEST_TIMER)
-      const attempt = (ended: AbortSignal) => attemptChange(base + path, change, ended)
+      const attempt = (ended: AbortSignal) => attemptChange(url, change, ended)
       return (await retry(
         { ...callOptions, ...((once || change.method === 'PUT') && { deadline }) },
         attempt,
@@ -276,22 +277,23 @@ export function createRequests(options: ClientOptions): Requests {
       )) as Body
     },
     send: async <Body>(
-      path: string,
+      path: Path,
       query: Readonly<Record<string, unknown>>,
       callOptions: CallOptions = {},
       headers: Record<string, string> = {},
     ) => {
-      const url = base + path + writeQuery(query)
+      const url = base + writePath(path) + writeQuery(query)
       return (await retry(callOptions, (ended) => attempt(url, headers, ended))) as Answer<Body>
     },
-    stream: async (path, callOptions = {}, headers = {}) => {
+    stream: async (path, query, callOptions = {}, headers = {}) => {
+      const url = base + writePath(path) + writeQuery(query)
       // The signal of the caller ends the body too, which the deadline does not.
       const { signal } = callOptions
       const body = new AbortController()
       return await retry(callOptions, (ended) => {
         ended.addEventListener('abort', () => body.abort(ended.reason))
         return attemptStream(
-          base + path,
+          url,
           headers,
           signal === undefined ? body.signal : AbortSignal.any([body.signal, signal]),
         )
@@ -422,6 +424,20 @@ async function readText(response: Response): Promise<string> {
   }
 }
 
+/**
+ * @throws {MahiError} `invalid` for a segment that would lead to another path: every URL parser resolves `.` and `..`,
+ *   also encoded
+ */
+function writePath(path: Path): string {
+  const segments = path.map(String)
+  const wrong = segments.find((each) => ['', '.', '..'].includes(each) || /\p{Surrogate}/u.test(each))
+  if (wrong !== undefined) {
+    const title = `${JSON.stringify(wrong)} is not a valid token, code or name: it cannot be part of a URL`
+    throw new MahiError('invalid', { title })
+  }
+  return `/v1/${segments.map(encodeURIComponent).join('/')}`
+}
+
 function writeQuery(query: Readonly<Record<string, unknown>>): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
@@ -438,7 +454,8 @@ function readBody(text: string, status: number): object {
   return body
 }
 
-function readObject(text: string): object | undefined {
+/** A text of JSON that is an object or a list; `undefined` for any other. */
+export function readObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : undefined

@@ -1,5 +1,5 @@
 import { MahiError } from './errors.ts'
-import type { CallOptions, SendChange, SendRequest, StreamRequest } from './request.ts'
+import type { CallOptions, Path, SendChange, SendRequest, StreamRequest } from './request.ts'
 import type {
   ActivityPage,
   BatchResult,
@@ -287,8 +287,6 @@ export interface Submissions {
   resumeOrganisation(eid: string, options?: CallOptions): Promise<Organisation>
 }
 
-const organisationAt = (eid: string) => `/v1/organisations/${encodeURIComponent(eid)}`
-
 /** Seconds that one request waits for a run: the most that the service allows. */
 const WAIT = 30
 
@@ -302,11 +300,11 @@ export function createSubmissions(
   eid: string | undefined,
 ): Submissions {
   const own: Record<string, string> = eid === undefined ? {} : { eid }
-  const read = async <Body>(path: string, query: object, options: CallOptions | undefined, headers = {}) =>
+  const read = async <Body>(path: Path, query: object, options: CallOptions | undefined, headers = {}) =>
     (await send<Body>(path, query as Record<string, unknown>, options, { ...own, ...headers })).body
   const write = <Body>(
     method: 'POST' | 'PUT' | 'DELETE',
-    path: string,
+    path: Path,
     options: CallOptions | undefined,
     body?: object | FileContent,
     headers: Record<string, string> = {},
@@ -317,44 +315,39 @@ export function createSubmissions(
       options,
     )
 
-  const runOf = (token: string, runId: number) => `${at(token)}/validation-runs/${runId}`
+  const at = (token: string, ...rest: Path): Path => ['submissions', token, ...rest]
   return {
     create: async ({ returnId, definition, type }, options) => {
-      const body = {
-        returnId,
-        ...(definition !== undefined && { definition }),
-        ...(type !== undefined && { type }),
-      }
-      return withField(await write<Submission>('POST', '/v1/submissions', options, body), 'submissionToken')
+      const body = { returnId, definition, type }
+      return withField(await write<Submission>('POST', ['submissions'], options, body), 'submissionToken')
     },
-    list: (query = {}, options) => read('/v1/submissions', query, options),
+    list: (query = {}, options) => read(['submissions'], query, options),
     get: (token, options) => read(at(token), {}, options),
     putFile: (token, file, content, { format = 'csv', gzip, sha256, ifMatch, ...options } = {}) =>
-      write('PUT', `${at(token)}/files/${encodeURIComponent(file)}`, options, content, {
+      write('PUT', at(token, 'files', file), options, content, {
         'content-type': format === 'csv' ? 'text/csv' : 'application/x-ndjson',
         ...(gzip === true && { 'content-encoding': 'gzip' }),
         ...(sha256 !== undefined && { 'content-digest': `sha-256=:${sha256}:` }),
         ...(ifMatch !== undefined && { 'if-match': ifMatch }),
       }),
     putFiles: (token, container, { sha256, ...options } = {}) =>
-      write('PUT', `${at(token)}/files`, options, container, {
+      write('PUT', at(token, 'files'), options, container, {
         'content-type': 'application/octet-stream',
         ...(sha256 !== undefined && { 'content-digest': `sha-256=:${sha256}:` }),
       }),
-    getFile: async (token, file, options) =>
-      (await stream(`${at(token)}/files/${encodeURIComponent(file)}`, options, own)).body,
+    getFile: async (token, file, options) => (await stream(at(token, 'files', file), {}, options, own)).body,
     markedFiles: async (token, { format = 'xlsx', ...options } = {}) =>
-      (await stream(`${at(token)}/marked-files?format=${format}`, options, own)).body,
+      (await stream(at(token, 'marked-files'), { format }, options, own)).body,
     correctedFiles: async (token, options) =>
-      (await stream(`${at(token)}/corrected-files`, options, own)).body,
+      (await stream(at(token, 'corrected-files'), {}, options, own)).body,
     putRecords: (token, file, content, options) =>
-      write('POST', `${at(token)}/records/${encodeURIComponent(file)}`, options, { content }),
+      write('POST', at(token, 'records', file), options, { content }),
     deleteRecords: (token, file, content, options) =>
-      write('DELETE', `${at(token)}/records/${encodeURIComponent(file)}`, options, { content }),
+      write('DELETE', at(token, 'records', file), options, { content }),
     validate: async (token, options) =>
-      withField(await write<ValidationRun>('POST', `${at(token)}/validation-runs`, options), 'runId'),
-    runs: (token, options) => read(`${at(token)}/validation-runs`, {}, options),
-    run: (token, runId, options) => read(runOf(token, runId), {}, options),
+      withField(await write<ValidationRun>('POST', at(token, 'validation-runs'), options), 'runId'),
+    runs: (token, options) => read(at(token, 'validation-runs'), {}, options),
+    run: (token, runId, options) => read(at(token, 'validation-runs', runId), {}, options),
     async waitForRun(token, runId, { onProgress, signal, deadline } = {}) {
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : performance.now() + deadline
       for (;;) {
@@ -363,48 +356,49 @@ export function createSubmissions(
         const seconds = Math.max(0, Math.min(most, Math.floor(left / 1000)))
         // Long enough to repeat two waits that are cut off, as in a rolling restart, and for the response to arrive.
         const own = { signal, deadline: Math.min(left, (3 * WAIT + 30) * 1000) }
-        const run = await read<ValidationRun>(runOf(token, runId), {}, own, { prefer: `wait=${seconds}` })
+        const run = await read<ValidationRun>(at(token, 'validation-runs', runId), {}, own, {
+          prefer: `wait=${seconds}`,
+        })
         onProgress?.(run)
         if (run.dateCompleted !== undefined) return run
         if (performance.now() >= end)
           throw new MahiError('deadline', { title: `The run did not end within ${deadline} ms` })
       }
     },
-    cancelRun: (token, runId, options) => write('DELETE', runOf(token, runId), options),
-    summary: (token, options) => read(`${at(token)}/validation-results/summary`, {}, options),
+    cancelRun: (token, runId, options) => write('DELETE', at(token, 'validation-runs', runId), options),
+    summary: (token, options) => read(at(token, 'validation-results', 'summary'), {}, options),
     findings: (token, query = {}, options) =>
-      read(`${at(token)}/validation-results/findings`, query, options),
+      read(at(token, 'validation-results', 'findings'), query, options),
     learners: (token, query = {}, options) =>
-      read(`${at(token)}/validation-results/learners`, query, options),
-    causes: (token, options) => read(`${at(token)}/validation-results/causes`, {}, options),
-    changes: (token, query, options) => read(`${at(token)}/validation-results/changes`, query, options),
-    explanations: (token, options) => read(`${at(token)}/explanations`, {}, options),
-    explanation: (token, target, options) => read(explanationOf(token, target), {}, options),
+      read(at(token, 'validation-results', 'learners'), query, options),
+    causes: (token, options) => read(at(token, 'validation-results', 'causes'), {}, options),
+    changes: (token, query, options) => read(at(token, 'validation-results', 'changes'), query, options),
+    explanations: (token, options) => read(at(token, 'explanations'), {}, options),
+    explanation: (token, target, options) => read(at(token, 'explanations', target), {}, options),
     explain: (token, target, { reason, text }, options) =>
-      write('PUT', explanationOf(token, target), options, { reason, ...(text !== undefined && { text }) }),
-    withdrawExplanation: (token, target, options) => write('DELETE', explanationOf(token, target), options),
-    submit: (token, options) => write('POST', `${at(token)}/submit`, options),
-    receipt: (token, query = {}, options) => read(`${at(token)}/receipt`, query, options),
+      write('PUT', at(token, 'explanations', target), options, { reason, text }),
+    withdrawExplanation: (token, target, options) =>
+      write('DELETE', at(token, 'explanations', target), options),
+    submit: (token, options) => write('POST', at(token, 'submit'), options),
+    receipt: (token, query = {}, options) => read(at(token, 'receipt'), query, options),
     reopen: (token, { reason, until }, options) =>
-      write('POST', `${at(token)}/reopen`, options, { reason, ...(until !== undefined && { until }) }),
+      write('POST', at(token, 'reopen'), options, { reason, until }),
     delete: (token, options) => write('DELETE', at(token), options),
-    activity: (token, query = {}, options) => read(`${at(token)}/activity`, query, options),
-    returns: (query = {}, options) => read('/v1/returns', query, options),
-    describeReturn: (returnId, described, options) =>
-      write('PUT', `/v1/returns/${encodeURIComponent(returnId)}`, options, described),
+    activity: (token, query = {}, options) => read(at(token, 'activity'), query, options),
+    returns: (query = {}, options) => read(['returns'], query, options),
+    describeReturn: (returnId, described, options) => write('PUT', ['returns', returnId], options, described),
     returnOverview: (returnId, query = {}, options) =>
-      read(`/v1/returns/${encodeURIComponent(returnId)}/overview`, query, options),
-    returnCauses: (returnId, options) =>
-      read(`/v1/returns/${encodeURIComponent(returnId)}/causes`, {}, options),
-    rules: (query = {}, options) => read('/v1/rules', query, options),
-    rule: (code, query = {}, options) => read(`/v1/rules/${encodeURIComponent(code)}`, query, options),
-    me: (options) => read('/v1/me', {}, options),
-    overview: (options) => read('/v1/overview', {}, options),
-    organisations: (query = {}, options) => read('/v1/organisations', query, options),
-    organisation: (eid, query = {}, options) => read(organisationAt(eid), query, options),
+      read(['returns', returnId, 'overview'], query, options),
+    returnCauses: (returnId, options) => read(['returns', returnId, 'causes'], {}, options),
+    rules: (query = {}, options) => read(['rules'], query, options),
+    rule: (code, query = {}, options) => read(['rules', code], query, options),
+    me: (options) => read(['me'], {}, options),
+    overview: (options) => read(['overview'], {}, options),
+    organisations: (query = {}, options) => read(['organisations'], query, options),
+    organisation: (eid, query = {}, options) => read(['organisations', eid], query, options),
     suspendOrganisation: (eid, suspension = {}, options) =>
-      write('PUT', `${organisationAt(eid)}/suspension`, options, suspension),
-    resumeOrganisation: (eid, options) => write('DELETE', `${organisationAt(eid)}/suspension`, options),
+      write('PUT', ['organisations', eid, 'suspension'], options, suspension),
+    resumeOrganisation: (eid, options) => write('DELETE', ['organisations', eid, 'suspension'], options),
   }
 }
 
@@ -413,15 +407,4 @@ function withField<Body, Name extends keyof Body>(body: Body, name: Name): Body 
   if (body?.[name] === undefined)
     throw new MahiError('unreadable', { title: `The response lacks ${String(name)}` })
   return body as Body & Required<Pick<Body, Name>>
-}
-
-function explanationOf(token: string, target: string): string {
-  return `${at(token)}/explanations/${encodeURIComponent(target)}`
-}
-
-function at(token: string): string {
-  // As a part of a path these mean another one.
-  if (['', '.', '..'].includes(token))
-    throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a submission token` })
-  return `/v1/submissions/${encodeURIComponent(token)}`
 }

@@ -1519,20 +1519,20 @@ export interface ChangedEntry {
   studentId?: string
   /** Text of the record concerned. */
   recordText?: string
-  /** Whether the earlier run, the later run or both have the finding. */
-  status?: 'new' | 'fixed' | 'open'
-  /** The file of the record. */
+  /** Name of the file that holds the record. */
   file?: string
-  /** The line on which the record starts. */
+  /** Line on which the record starts, from 1. */
   line?: number
-  /** The field concerned. */
+  /** Field concerned. */
   field?: string
   /** Its value. */
   value?: string
-  /** Identifies the same finding in other runs, whatever the order of the records. */
+  /** Identifies the finding in other runs. */
   findingKey?: string
   /** Key of the cause of the finding. */
   cause?: string
+  /** Whether the earlier run, the later run or both have the finding. */
+  status?: 'new' | 'fixed' | 'open'
 }
 
 export interface FindingsPageColumns {

@@ -1,6 +1,6 @@
 import { MahiError } from './errors.ts'
-import { readCount, readLines } from './lines.ts'
-import type { CallOptions, SendRequest, StreamRequest } from './request.ts'
+import { readCount, readObjects } from './lines.ts'
+import type { CallOptions, Path, SendRequest, StreamRequest } from './request.ts'
 import type { ValidationEntry, ValidationResultsPage } from './types.ts'
 
 /** Which page of the validation results to get. */
@@ -159,10 +159,11 @@ export function createValidationResults(
   }
 
   async function exportAll(token: string, options?: CallOptions) {
-    const { headers, body } = await stream(pathOf(token), options, { ...own, accept: `${NDJSON}, */*;q=0.1` })
+    const accept = `${NDJSON}, */*;q=0.1`
+    const { headers, body } = await stream(pathOf(token), {}, options, { ...own, accept })
     const totalCount = readCount(headers.get('total-count'))
     if (headers.get('content-type')?.split(';', 1)[0] === NDJSON && totalCount !== undefined)
-      return readFindings(body, totalCount)
+      return readObjects<ValidationFinding>(body, totalCount, 'export', options?.signal)
     void body?.cancel().catch(() => undefined)
     return undefined
   }
@@ -172,24 +173,6 @@ export function createValidationResults(
 
 const NDJSON = 'application/x-ndjson'
 
-function pathOf(token: string): string {
-  // As a part of a path these mean another one.
-  if (['', '.', '..'].includes(token)) {
-    throw new MahiError('invalid', { title: `${JSON.stringify(token)} is not a valid submission token` })
-  }
-  return `/v1/submissions/${encodeURIComponent(token)}/validation-results`
-}
-
-async function* readFindings(body: ReadableStream<Uint8Array> | null, totalCount: number) {
-  for await (const line of readLines(body, totalCount, 'export')) yield parseFinding(line)
-}
-
-function parseFinding(line: string): ValidationFinding {
-  try {
-    const value: unknown = JSON.parse(line)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch {
-    // Told below.
-  }
-  throw new MahiError('unreadable', { title: 'A line of the export is not an entry' })
+function pathOf(token: string): Path {
+  return ['submissions', token, 'validation-results']
 }

@@ -10,8 +10,6 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: boolean | Schema
-  readonly anyOf?: readonly Schema[]
-  readonly const?: unknown
 }
 
 interface Parameter {
@@ -59,8 +57,6 @@ function toType(schema: Schema): string {
   if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
   if (schema.enum !== undefined)
     return `Literal[${schema.enum.map((each) => JSON.stringify(each)).join(', ')}]`
-  if (schema.const !== undefined) return `Literal[${JSON.stringify(schema.const)}]`
-  if (schema.anyOf !== undefined) return `Union[${schema.anyOf.map(toType).join(', ')}]`
   switch (schema.type) {
     case 'string':
       return 'str'

@@ -77,7 +77,7 @@ export function addOccupationCommands(
         })
         const records = ignoreUnknown ? dropUnknown(all, ImportRecord, onIgnored) : all
         const origin = () => ({ command: 'import', files: read })
-        const result = await runImport(withDatabase, records, flags, progress, {
+        const summary = await runImport(withDatabase, records, flags, progress, {
           origin,
           keepMarks: flags.acceptLostMacrons !== true,
           retention: retention(),
@@ -86,14 +86,14 @@ export function addOccupationCommands(
         await report(
           flags,
           {
-            ...result.summary,
+            ...summary,
             ...(ignored.size > 0 && { ignored: names }),
             ...shown.toMember(),
           },
           [
             ...shown.describe(),
             ...(ignored.size > 0 ? [`Ignored: ${names.join(', ')}.`] : []),
-            describeImport(result, flags),
+            describeImport(summary),
           ].join('\n'),
         )
       }),
@@ -130,18 +130,15 @@ export function addOccupationCommands(
         // On a terminal that shows the records, a count would appear among them.
         const shown = output === undefined && process.stdout.isTTY
         const progress = shown ? undefined : new Progress('records')
-        const { count, address } = await withDatabase(
-          async (database) => {
-            const { address } = database
-            if (format === 'tables')
-              return { count: await exportTables(database, output ?? '', progress?.onRecords), address }
-            const write = (append: (text: string) => Promise<void>) =>
-              exportOccupations(database, format, append, progress?.onRecords)
-            const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
-            return { count, address }
-          },
-          { existing: true },
-        ).finally(() => progress?.stop())
+        const { count, address } = await withDatabase(async (database) => {
+          const { address } = database
+          if (format === 'tables')
+            return { count: await exportTables(database, output ?? '', progress?.onRecords), address }
+          const write = (append: (text: string) => Promise<void>) =>
+            exportOccupations(database, format, append, progress?.onRecords)
+          const count = await (output === undefined ? write(writeOut) : replaceFile(output, write))
+          return { count, address }
+        }).finally(() => progress?.stop())
         say(`Exported ${formatCount(count, 'record')} from ${address}.`)
       }),
     )

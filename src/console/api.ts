@@ -3,6 +3,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import type { Delegations } from '../api/access/delegation.ts'
 import type { Principal } from '../api/access/principal.ts'
 import { Problem } from '../api/contract/problems.ts'
+import { link, type Query } from './links.ts'
 
 /** The problem body of a response (RFC 9457), as far as pages display it. */
 export interface ProblemShown {
@@ -28,8 +29,6 @@ export class ApiProblem extends Error {
     this.problem = problem
   }
 }
-
-type Query = Readonly<Record<string, string | number | undefined>>
 
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -94,17 +93,12 @@ export class Api {
 
   #describe(
     path: string,
-    { method = 'GET', query = {}, headers = {}, body, signal }: Call,
+    { method = 'GET', query, headers = {}, body, signal }: Call,
     credential: string,
   ): InjectOptions {
-    const parameters = new URLSearchParams(
-      Object.entries(query).flatMap(([name, value]) =>
-        value === undefined || value === '' ? [] : [[name, String(value)]],
-      ),
-    )
     return {
       method,
-      url: `/v1${path}${parameters.size === 0 ? '' : `?${parameters}`}`,
+      url: link(`/v1${path}`, query),
       headers: {
         authorization: `Bearer ${credential}`,
         ...(this.#eid !== undefined && { eid: this.#eid }),

@@ -7,12 +7,11 @@ import { Api, ApiProblem, type ProblemShown } from './api.ts'
 import { registerAssets } from './assets.ts'
 import { compressPage } from './compress.ts'
 import type { ConsoleServices, Context, Outcome, Route } from './context.ts'
-import { sendContinue } from './continue.ts'
 import { isLoopback, isSecure, readSession } from './cookies.ts'
 import { hasToken } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
-import { homeOf, renderPage } from './layout.ts'
+import { homeOf } from './layout.ts'
 import { ownPath } from './links.ts'
 import { activityPages } from './pages/activity.ts'
 import { changesPages } from './pages/changes.ts'
@@ -34,6 +33,7 @@ import { rulesPages } from './pages/rules.ts'
 import { runPages } from './pages/runs.ts'
 import { submissionPages } from './pages/submissions.ts'
 import { submitPages } from './pages/submit.ts'
+import { sendContinue, sendJson, sendMessage, sendPage } from './send.ts'
 import type { Session } from './sessions.ts'
 import { registerSignIn, renderSignIn, signOut } from './sign-in.ts'
 
@@ -94,11 +94,11 @@ export async function registerConsole(app: FastifyInstance, services: ConsoleSer
     registerSignIn(scope, services)
     for (const route of ROUTES) registerRoute(scope, services, route)
     scope.get('/console/*', { config: { operation: 'console' } }, (_request, reply) =>
-      sendPage(
+      sendMessage(
         reply,
-        404,
         'No such page',
-        html`<h1>No such page</h1><p>This page does not exist. <a href="/console">Go to the console</a>.</p>`,
+        html`<p>This page does not exist. <a href="/console">Go to the console</a>.</p>`,
+        404,
       ),
     )
   })
@@ -139,24 +139,16 @@ function registerRoute(scope: FastifyInstance, services: ConsoleServices, route:
 
 function sendOutcome({ reply, request, session, services }: Context, outcome: Outcome): FastifyReply {
   if ('redirect' in outcome) return reply.redirect(outcome.redirect, 303)
-  if ('data' in outcome) {
-    return reply
-      .code(outcome.status ?? 200)
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify(outcome.data))
-  }
+  if ('data' in outcome) return sendJson(reply, outcome.data, outcome.status)
   if ('download' in outcome) {
     return reply
       .header('content-disposition', `attachment; filename="${outcome.download}"`)
       .type(outcome.type)
       .send(outcome.body)
   }
-  const { status = 200, content, ...shown } = outcome
+  const { status, content, ...shown } = outcome
   const path = request.url.split('?', 1)[0] ?? ''
-  return reply
-    .code(status)
-    .type(HTML)
-    .send(renderPage({ ...shown, path, session, timeZone: services.timeZone }, content))
+  return sendPage(reply, { ...shown, path, session, timeZone: services.timeZone }, content, status)
 }
 
 /** The first page of somebody, or what is missing for any. */
@@ -188,36 +180,13 @@ function sendUnscoped(
 ): FastifyReply {
   const title = 'This page needs another scope'
   const detail = `Your key lacks the scope ${scope}, which ${PURPOSES[scope] ?? 'this page'} need${scope === 'occupations:read' ? 's' : ''}.`
-  if (request.headers.accept === 'application/json')
-    return reply.code(401).type('application/json; charset=utf-8').send(JSON.stringify({ title, detail }))
-  const frame = { title, path: request.url.split('?', 1)[0] ?? '', session, timeZone }
-  return reply
-    .code(401)
-    .type(HTML)
-    .send(
-      renderPage(
-        frame,
-        html`<h1>${title}</h1>
-          <p class="problem">${detail}</p>
-          <p>Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope}</code>. Then sign
-            out, and sign in with that key.</p>
-          <p><a href="/console">Go to your first page</a></p>`,
-      ),
-    )
-}
-
-const HTML = 'text/html; charset=utf-8'
-
-function sendPage(
-  reply: FastifyReply,
-  status: number,
-  title: string,
-  content: ReturnType<typeof html>,
-): FastifyReply {
-  return reply
-    .code(status)
-    .type(HTML)
-    .send(renderPage({ title, path: '' }, content))
+  if (request.headers.accept === 'application/json') return sendJson(reply, { title, detail }, 401)
+  const content = html`<h1>${title}</h1>
+    <p class="problem">${detail}</p>
+    <p>Ask the operator of this service for a key with it: <code>mahi keys create --scope ${scope}</code>. Then sign
+      out, and sign in with that key.</p>
+    <p><a href="/console">Go to your first page</a></p>`
+  return sendPage(reply, { title, path: request.url.split('?', 1)[0] ?? '', session, timeZone }, content, 401)
 }
 
 /** Displays an error in the words of the API. */
@@ -241,9 +210,7 @@ async function sendError(
   const secret = readSession(request)
   const session =
     secret === undefined ? undefined : await services.sessions.find(secret).catch(() => undefined)
-  if (request.headers.accept === 'application/json') {
-    return reply.code(problem.status).type('application/json; charset=utf-8').send(JSON.stringify(problem))
-  }
+  if (request.headers.accept === 'application/json') return sendJson(reply, problem, problem.status)
   const isTemporary = problem.status === 503
   if (isTemporary && !reply.hasHeader('retry-after')) reply.header('retry-after', '1')
   const content = html`
@@ -251,8 +218,7 @@ async function sendError(
     <p class="problem">${problem.detail}</p>
     <p>${isTemporary && request.method === 'GET' ? html`<a href=${request.url}>Try again</a>` : html`<a href=${back(request)}>Back</a>`}</p>
   `
-  const frame = { title: problem.title, path: request.url, session }
-  return reply.code(problem.status).type(HTML).send(renderPage(frame, content))
+  return sendPage(reply, { title: problem.title, path: request.url, session }, content, problem.status)
 }
 
 /** What somebody sees who may read submissions, but not this one: the same whether it exists or not. */
@@ -319,12 +285,11 @@ function sendBounce(request: FastifyRequest, reply: FastifyReply): FastifyReply 
 }
 
 function sendForeign(reply: FastifyReply): FastifyReply {
-  return sendPage(
+  return sendMessage(
     reply,
-    403,
     'This form came from another site',
-    html`<h1>This form came from another site</h1>
-      <p>The console accepts only its own forms. Nothing was changed. <a href="/console">Go to the console</a>.</p>`,
+    html`<p>The console accepts only its own forms. Nothing was changed. <a href="/console">Go to the console</a>.</p>`,
+    403,
   )
 }
 
@@ -333,25 +298,17 @@ function sendForged(request: FastifyRequest, reply: FastifyReply): FastifyReply 
   const title = 'This form is not from this session'
   const detail =
     'The console accepts only forms that it has sent since you signed in. Nothing was changed. Open the page again and send its form.'
-  if (request.headers.accept === 'application/json') {
-    return reply.code(403).type('application/json; charset=utf-8').send(JSON.stringify({ title, detail }))
-  }
-  return sendPage(
-    reply,
-    403,
-    title,
-    html`<h1>${title}</h1><p>${detail} <a href="/console">Go to the console</a>.</p>`,
-  )
+  if (request.headers.accept === 'application/json') return sendJson(reply, { title, detail }, 403)
+  return sendMessage(reply, title, html`<p>${detail} <a href="/console">Go to the console</a>.</p>`, 403)
 }
 
 function sendInsecure(reply: FastifyReply): FastifyReply {
-  return sendPage(
+  return sendMessage(
     reply,
-    400,
     'The console needs HTTPS',
-    html`<h1>The console needs HTTPS</h1>
-      <p>Over plain HTTP the console works only on this machine, at <code>localhost</code>.</p>
+    html`<p>Over plain HTTP the console works only on this machine, at <code>localhost</code>.</p>
       <p>Open it with an <code>https://</code> URL. Behind a proxy that ends TLS, set <code>TRUST_PROXY</code> to the
         address of the proxy.</p>`,
+    400,
   )
 }

@@ -10,8 +10,6 @@ const MAX_FORM = 1_000_000
 /** The most fields of a form: a list of titles has three for each title. */
 const MAX_FIELDS = 10_000
 
-const AMPERSAND = 38
-
 const forms = new WeakMap<FastifyRequest, Promise<URLSearchParams>>()
 
 /** Reads the fields of a form without files. */
@@ -26,21 +24,15 @@ export function readForm(request: FastifyRequest): Promise<URLSearchParams> {
 
 async function read(request: FastifyRequest): Promise<URLSearchParams> {
   const { bytes } = await readWhole(request, MAX_FORM)
-  if (hasMoreFields(bytes, MAX_FIELDS)) {
+  const text = bytes.toString()
+  // A form of 1 MB can have a million fields: none is decoded if it has too many.
+  if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS) {
     throw new Problem(
       'content-too-large',
       `The form has more than ${formatNumber(MAX_FIELDS)} fields, the most that are allowed.`,
     )
   }
-  return new URLSearchParams(bytes.toString())
-}
-
-/** Counts fields before anything is decoded: a form of 1 MB can have a million. */
-function hasMoreFields(bytes: Buffer, most: number): boolean {
-  let count = 1
-  for (let at = bytes.indexOf(AMPERSAND); at >= 0 && count <= most; at = bytes.indexOf(AMPERSAND, at + 1))
-    count++
-  return count > most
+  return new URLSearchParams(text)
 }
 
 /** Whether the request is a form without files. */

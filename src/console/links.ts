@@ -1,8 +1,8 @@
-/** A path with a query, without empty parameters. */
-export function link(
-  path: string,
-  query: Readonly<Record<string, string | number | undefined>> = {},
-): string {
+/** The parameters of a query; those that are empty or undefined are left out. */
+export type Query = Readonly<Record<string, string | number | undefined>>
+
+/** A path with a query. */
+export function link(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) =>
       value === undefined || value === '' ? [] : [[name, String(value)]],

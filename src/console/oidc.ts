@@ -1,6 +1,7 @@
 import * as openid from 'openid-client'
 import type { KeyedHash } from '../api/access/jwt.ts'
-import type { Principal, Scope } from '../api/access/principal.ts'
+import { SESSION_LIFETIME } from '../api/access/keys.ts'
+import { DEFAULT_SCOPES, type Principal, SCOPES, type Scope } from '../api/access/principal.ts'
 
 export interface OidcOptions {
   readonly issuer: string
@@ -20,9 +21,6 @@ interface SigningIn {
   readonly nonce: string
   readonly to: string
 }
-
-/** The longest OIDC session: the provider may have ended its own. */
-const LONGEST = 12 * 60 * 60 * 1000
 
 /** Sign-in with an identity provider: the authorization code flow of OpenID Connect Core with PKCE (RFC 7636). */
 export class Oidc {
@@ -80,9 +78,10 @@ export class Oidc {
       id: `oidc_${subject}`,
       client: `sub_${subject}`,
       alias: typeof claims.name === 'string' ? claims.name : 'signed in',
-      scopes: new Set<Scope>(readScopes(claims.mahi_scopes)),
+      scopes: new Set(readScopes(claims.mahi_scopes)),
       eids: new Set([eids ?? []].flat().map(String)),
-      expires: Date.now() + LONGEST,
+      // The provider may end its own session earlier.
+      expires: Date.now() + SESSION_LIFETIME,
     }
   }
 
@@ -106,14 +105,8 @@ export class Oidc {
 }
 
 /** The scopes of a user, from the claim `mahi_scopes`, a list or a string; without it, the two read scopes. */
-function readScopes(claim: unknown): Scope[] {
-  const known: readonly Scope[] = [
-    'occupations:read',
-    'validation-results:read',
-    'submissions:write',
-    'operate',
-  ]
-  if (claim === undefined) return ['occupations:read', 'validation-results:read']
+function readScopes(claim: unknown): readonly Scope[] {
+  if (claim === undefined) return DEFAULT_SCOPES
   const given = (Array.isArray(claim) ? claim : String(claim).split(' ')).map(String)
-  return known.filter((scope) => given.includes(scope))
+  return SCOPES.filter((scope) => given.includes(scope))
 }

@@ -1,5 +1,6 @@
 import type * as types from '../../client/src/types.ts'
 import { type Api, ApiProblem, type Complete, type Having } from './api.ts'
+import { html, type VNode } from './html.ts'
 
 /** A check from `/v1/rules`. */
 export type Rule = Having<types.Rule, 'code' | 'severity' | 'file' | 'fields' | 'message'>
@@ -70,3 +71,9 @@ export const summarise = (message: string): string => message.replace(/"?\{[A-Za
 
 export const ruleLink = (definition: string, code: string): string =>
   `/console/rules/${encodeURIComponent(definition)}/${encodeURIComponent(code)}`
+
+/** A code, as a link to its rule if that is known. */
+export function showCode(rules: Catalogue | undefined, code: string): VNode | string {
+  if (rules?.byCode.has(code) !== true) return code
+  return html`<a href=${ruleLink(rules.definition.name, code)}>${code}</a>`
+}

@@ -34,23 +34,22 @@ export function RunChart({ runs }: RunChartProperties): VNode {
   const width = LEFT + Math.max(4, shown.length) * STEP
   const y = (number: number) => TOP + HEIGHT - (number / top) * HEIGHT
   const ticks = top === 1 ? [0, 1] : [0, top / 2, top]
-  const number = (value: number) => formatNumber(value)
   const described = shown
     .map(
       ({ runId, errorCount = 0, warningCount = 0 }) =>
-        `check ${runId}: ${number(errorCount)} and ${number(warningCount)}`,
+        `check ${runId}: ${formatNumber(errorCount)} and ${formatNumber(warningCount)}`,
     )
     .join('; ')
   return html`<figure class="run-chart">
     <figcaption>
-      <span><svg class="key" width="10" height="10" aria-hidden="true"><rect class="errors" width="10" height="10" /></svg> Errors</span>
-      <span><svg class="key" width="10" height="10" aria-hidden="true"><rect class="warnings" width="10" height="10" /></svg> Warnings</span>
+      <span><svg width="10" height="10" aria-hidden="true"><rect class="errors" width="10" height="10" /></svg> Errors</span>
+      <span><svg width="10" height="10" aria-hidden="true"><rect class="warnings" width="10" height="10" /></svg> Warnings</span>
     </figcaption>
     <svg class="chart" viewBox=${`0 0 ${width} 118`} width=${width} height="118" role="img"
       aria-label=${`Errors and warnings of each check: ${described}`}>
       ${ticks.map(
         (tick) => html`<line class="axis" x1=${LEFT - 6} x2=${width} y1=${y(tick)} y2=${y(tick)} />
-          <text x=${LEFT - 10} y=${y(tick) + 4} text-anchor="end">${number(tick)}</text>`,
+          <text x=${LEFT - 10} y=${y(tick) + 4} text-anchor="end">${formatNumber(tick)}</text>`,
       )}
       ${shown.map(({ runId, errorCount = 0, warningCount = 0 }, index) => {
         const x = LEFT + index * STEP + 4
@@ -62,11 +61,8 @@ export function RunChart({ runs }: RunChartProperties): VNode {
   </figure>`
 }
 
-/** The next number that is 1, 2 or 5 times a power of ten, and even where it is halved. */
+/** The next number that is 1, 2, 4, 6, 8 or 10 times a power of ten. Its half is whole too, unless it is 1. */
 function roundUp(number: number): number {
-  if (number <= 1) return 1
   const power = 10 ** Math.floor(Math.log10(number))
-  const factor = [1, 2, 4, 6, 8, 10].find((each) => each * power >= number) ?? 10
-  const rounded = factor * power
-  return rounded === 1 ? 2 : rounded
+  return ([1, 2, 4, 6, 8].find((factor) => factor * power >= number) ?? 10) * power
 }

@@ -166,22 +166,7 @@ function writePrincipal({ id, client, alias, name, scopes, eids, expires }: Prin
 }
 
 function readPrincipal(text: string): Principal {
-  const { id, client, alias, name, scopes, eids, expires } = JSON.parse(text) as {
-    id: string
-    client: string
-    alias?: string
-    name?: string
-    scopes: string[]
-    eids: string[]
-    expires: number
-  }
-  return {
-    id,
-    client,
-    ...(alias !== undefined && { alias }),
-    ...(name !== undefined && { name }),
-    scopes: new Set(scopes),
-    eids: new Set(eids),
-    expires,
-  }
+  const { scopes, eids, ...rest } = JSON.parse(text) as Omit<Principal, 'scopes' | 'eids'> &
+    Record<'scopes' | 'eids', readonly string[]>
+  return { ...rest, scopes: new Set(scopes), eids: new Set(eids) }
 }

@@ -2,16 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { verifyPastedKey } from '../api/access/admit.ts'
 import { isRefused } from '../api/access/principal.ts'
 import type { ConsoleServices, Context, Redirect, Route } from './context.ts'
-import { sendContinue } from './continue.ts'
 import { endSession, readSession, readSigningIn, writeSession, writeSigningIn } from './cookies.ts'
 import { deriveToken, TOKEN_FIELD } from './form-token.ts'
 import { hasForm, readForm } from './forms.ts'
 import { html } from './html.ts'
-import { renderPage } from './layout.ts'
 import { link, ownPath } from './links.ts'
 import { PostForm } from './post-form.ts'
+import { sendContinue, sendPage } from './send.ts'
 
-const HTML = 'text/html; charset=utf-8'
 const config = { operation: 'console' }
 
 /** Prefix of the fields of a form that is resubmitted after signing in again. */
@@ -63,32 +61,30 @@ export function registerSignIn(app: FastifyInstance, services: ConsoleServices):
     const to = ownPath(form.get('to'))
     const kept = [...form].filter(([name]) => name.startsWith(KEPT))
     if (kept.length === 0) return redirectSignedIn(reply, to)
-    return reply.type(HTML).send(
-      renderPage(
-        { title: 'Signed in', path: '', session: { principal, token: deriveToken(secret) } },
-        html`<h1>Signed in</h1>
-          <p>The form that you sent before is still here. Send it now?</p>
-          <${PostForm} action=${to}>
-            ${kept.map(([name, value]) => html`<textarea hidden name=${name.slice(KEPT.length)}>${value}</textarea>`)}
-            <button type="submit">Send the form</button> <a href="/console">No, go to the console</a>
-          <//>`,
-      ),
+    return sendPage(
+      reply,
+      { title: 'Signed in', path: '', session: { principal, token: deriveToken(secret) } },
+      html`<h1>Signed in</h1>
+        <p>The form that you sent before is still here. Send it now?</p>
+        <${PostForm} action=${to}>
+          ${kept.map(([name, value]) => html`<textarea hidden name=${name.slice(KEPT.length)}>${value}</textarea>`)}
+          <button type="submit">Send the form</button> <a href="/console">No, go to the console</a>
+        <//>`,
     )
   })
 
   // A button opens the link, so that link previews in chats do not use it up. A script presses it, but not if another
   // site leads here: a person then sees first that this signs in.
   app.get<{ Params: { secret: string } }>(LINK, { config }, (request, reply) =>
-    reply.type(HTML).send(
-      renderPage(
-        { title: 'Sign in', path: '' },
-        html`<h1>Sign in to Mahi</h1>
-          <${PostForm} action=${link(`/console/link/${encodeURIComponent(request.params.secret)}`, { to: pageAskedFor(request) })}
-            data-submit=${isFromElsewhere(request) ? undefined : 'now'}>
-            <button type="submit">Open the console</button>
-          <//>
-          <p class="soft">This link works once.</p>`,
-      ),
+    sendPage(
+      reply,
+      { title: 'Sign in', path: '' },
+      html`<h1>Sign in to Mahi</h1>
+        <${PostForm} action=${link(`/console/link/${encodeURIComponent(request.params.secret)}`, { to: pageAskedFor(request) })}
+          data-submit=${isFromElsewhere(request) ? undefined : 'now'}>
+          <button type="submit">Open the console</button>
+        <//>
+        <p class="soft">This link works once.</p>`,
     ),
   )
   app.post<{ Params: { secret: string } }>(LINK, { config }, async (request, reply) => {
@@ -188,34 +184,31 @@ export async function renderSignIn(
     return isSignIn || request.method !== 'POST' ? [] : [[KEPT + name, value]]
   })
   const signedOut = query.has('signed-out')
-  return reply
-    .code(isSignIn && fault === undefined ? 200 : 401)
-    .type(HTML)
-    .send(
-      renderPage(
-        { title: 'Sign in', path: '', notice: signedOut ? 'You have signed out.' : undefined },
-        html`<h1>Sign in to Mahi</h1>
-          ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were.</p>`}
-          ${fault !== undefined && html`<p class="problem" id="fault" role="alert">${fault}</p>`}
-          <${PostForm} action="/console/sign-in" class="row">
-            <input type="hidden" name="to" value=${to} />
-            ${kept.map(([name, value]) => html`<textarea hidden name=${name}>${value}</textarea>`)}
-            <label class="grow">API key
-              <input name="key" type="password" autocomplete="off" required spellcheck=${false}
-                aria-describedby=${fault === undefined ? undefined : 'fault'} />
-            </label>
-            <button type="submit">Sign in</button>
-          <//>
-          ${
-            oidc !== undefined &&
-            html`<p>
-              <a class="button quiet" href=${link('/console/sign-in/provider', { to })}>Sign in with your organisation</a>
-            </p>`
-          }
-          <p class="soft">
-            The operator of this service creates keys with <code>mahi keys create</code>. The key is checked once and is
-            not stored in the browser.
-          </p>`,
-      ),
-    )
+  return sendPage(
+    reply,
+    { title: 'Sign in', path: '', notice: signedOut ? 'You have signed out.' : undefined },
+    html`<h1>Sign in to Mahi</h1>
+      ${expired === true && html`<p class="problem">Your session has ended. Sign in again to continue where you were.</p>`}
+      ${fault !== undefined && html`<p class="problem" id="fault" role="alert">${fault}</p>`}
+      <${PostForm} action="/console/sign-in" class="row">
+        <input type="hidden" name="to" value=${to} />
+        ${kept.map(([name, value]) => html`<textarea hidden name=${name}>${value}</textarea>`)}
+        <label class="grow">API key
+          <input name="key" type="password" autocomplete="off" required spellcheck=${false}
+            aria-describedby=${fault === undefined ? undefined : 'fault'} />
+        </label>
+        <button type="submit">Sign in</button>
+      <//>
+      ${
+        oidc !== undefined &&
+        html`<p>
+          <a class="button quiet" href=${link('/console/sign-in/provider', { to })}>Sign in with your organisation</a>
+        </p>`
+      }
+      <p class="soft">
+        The operator of this service creates keys with <code>mahi keys create</code>. The key is checked once and is
+        not stored in the browser.
+      </p>`,
+    isSignIn && fault === undefined ? 200 : 401,
+  )
 }

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
+import { readWhole } from '../foundation/command-line/option-values.ts'
 import { openDatabase } from '../foundation/database/open.ts'
-import { createSealer } from '../foundation/database/seal-keys.ts'
+import { Sealer } from '../foundation/database/seal.ts'
 import { fail } from '../foundation/faults/user-error.ts'
 import { count, formatBytes } from '../foundation/text/format-number.ts'
 import { keepAccesses } from '../submissions/accesses/access-log.ts'
@@ -25,7 +26,7 @@ export function addBackupCommands(
     .option(
       '--keep <count>',
       'write into the folder <file> instead, name the backup after the time, and keep the newest <count>',
-      readKeep,
+      readWhole(1, 999_999),
     )
     .option(
       '--made-by <program>',
@@ -63,7 +64,7 @@ export function addBackupCommands(
         await restore(settings.DATABASE_URL, file, {
           replace: flags.replace === true,
           prepare: async (restored, replaced) => {
-            await findUnchecked(restored, createSealer(settings))
+            await findUnchecked(restored, new Sealer(settings.ENCRYPTION_KEYS))
             await keepAccesses(restored, replaced)
             await keepBackups(restored, replaced)
             erased = await eraseAgain(restored, replaced, settings.ERASURE_LOG)
@@ -103,9 +104,4 @@ async function record(url: string, program: string, flags: BackupFlags): Promise
 function readProgram(text: string): string {
   if (/^[\w.-]{1,32}$/.test(text)) return text
   throw new InvalidArgumentError('It must be a name of 1 to 32 letters, digits, dots and hyphens.')
-}
-
-function readKeep(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError(`It must be a whole number from 1 to 999999, not "${text}".`)
 }

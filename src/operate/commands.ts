@@ -5,19 +5,7 @@ import { say, writeOut } from '../foundation/command-line/terminal.ts'
 import { addBackupCommands } from './backup-commands.ts'
 import { addCopyCommand } from './copy-command.ts'
 import { examine, type TriedSettings } from './doctor.ts'
-import {
-  BACKUP_TIMER_FILE,
-  BACKUP_UNIT_FILE,
-  type DescribedSetting,
-  FAILURE_UNIT_FILE,
-  findHidden,
-  PRUNE_TIMER_FILE,
-  PRUNE_UNIT_FILE,
-  SETTINGS_FILE,
-  UNIT_FILE,
-  WORKER_UNIT_FILE,
-  writeFiles,
-} from './init.ts'
+import { type DescribedSetting, findHidden, SETTINGS_FILE, writeFiles } from './init.ts'
 import { describeStatus, readStatus } from './status.ts'
 
 export interface UpkeepOptions {
@@ -37,10 +25,12 @@ export function addUpkeepCommands(program: Command, options: UpkeepOptions): voi
     .action(
       action(async (flags: { json?: true }) => {
         const files = writeFiles('.', options.listDefaults(), options.program)
+        const units = files.filter((file) => file !== SETTINGS_FILE)
+        const timers = units.filter((file) => file.endsWith('.timer'))
         const next = [
           `sudo install -D -m 600 ${SETTINGS_FILE} /etc/mahi/${SETTINGS_FILE}`,
-          `sudo install -m 644 ${[UNIT_FILE, WORKER_UNIT_FILE, BACKUP_UNIT_FILE, BACKUP_TIMER_FILE, PRUNE_UNIT_FILE, PRUNE_TIMER_FILE, FAILURE_UNIT_FILE].join(' ')} /etc/systemd/system/`,
-          `sudo systemctl enable --now mahi ${BACKUP_TIMER_FILE} ${PRUNE_TIMER_FILE}`,
+          `sudo install -m 644 ${units.join(' ')} /etc/systemd/system/`,
+          `sudo systemctl enable --now mahi ${timers.join(' ')}`,
         ]
         const text = `Wrote ${files.map((file) => resolve(file)).join(', ')}. Read the settings, then run:\n\n${next.join('\n')}\n\nCommands use the same settings: run them with sudo, such as "sudo mahi keys create --client NAME".`
         const hidden = findHidden(options.program)
@@ -58,7 +48,7 @@ export function addUpkeepCommands(program: Command, options: UpkeepOptions): voi
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const status = await options.withDatabase(readStatus, { existing: true })
+        const status = await options.withDatabase(readStatus)
         await writeOut(flags.json ? `${JSON.stringify(status)}\n` : describeStatus(status))
       }),
     )

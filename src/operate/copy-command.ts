@@ -22,7 +22,7 @@ export function addCopyCommand(program: Command): void {
     .action(
       action(async ({ from, to, json }: { from: string; to: string; json?: true }) => {
         const tables = await copyBetween(from, to, ({ name, rows }) => {
-          if (!json) say(`${name}: ${rows} ${rows === 1 ? 'row' : 'rows'}`)
+          if (!json) say(`${name}: ${formatCount(rows, 'row')}`)
         })
         const rows = tables.reduce((sum, table) => sum + table.rows, 0)
         if (json) return writeOut(`${JSON.stringify({ tables, rows })}\n`)

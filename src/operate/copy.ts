@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { type Database, DatabaseUnusable, type Reader, type Value } from '../foundation/database/database.ts'
 import { COPYING, markCopying, readCopied, readHashKey } from '../foundation/database/instance.ts'
 import { isUntouched } from '../foundation/database/revisions.ts'
+import { count as formatCount, formatNumber } from '../foundation/text/format-number.ts'
 import { nameRow, type Range, readRows, type Table } from './tables.ts'
 
 export interface CopiedTable {
@@ -44,7 +45,7 @@ export async function copyDatabase(
       const found = await digest(target, table, { where: table.name === INSTANCE ? OWN_ROWS : 'true' })
       if (written.rows !== found.rows || written.digest !== found.digest) {
         throw new DatabaseUnusable(
-          `the table ${table.name} differs from its source after it was copied (${found.rows} rows instead of ${written.rows}). Nothing may write to the target during the copy. Run the command again`,
+          `the table ${table.name} differs from its source after it was copied (${formatCount(found.rows, 'row')} instead of ${formatNumber(written.rows)}). Nothing may write to the target during the copy. Run the command again`,
         )
       }
       copied.push(written)

@@ -3,8 +3,7 @@ import { connect as connectTcp, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { hasTables, isMigrated } from '../foundation/database/migrate.ts'
 import { connectDatabase } from '../foundation/database/open.ts'
-import type { SealKey } from '../foundation/database/seal.ts'
-import { createSealer } from '../foundation/database/seal-keys.ts'
+import { Sealer, type SealKey } from '../foundation/database/seal.ts'
 import { count, formatBytes, formatNumber } from '../foundation/text/format-number.ts'
 import { showDay } from '../foundation/text/zoned-time.ts'
 import { findUnchecked } from '../submissions/encryption/open-sealer.ts'
@@ -19,7 +18,6 @@ export interface TriedSettings {
   readonly REDIS_URL?: string
   readonly JWT_JWKS_URL?: string
   readonly ENCRYPTION_KEYS?: readonly SealKey[]
-  readonly ENCRYPTION_KEYS_FILE?: readonly SealKey[]
   readonly CHECK_FOLDER?: string | undefined
   readonly CHECK_DISK_MB: number
   readonly HOST: string
@@ -107,7 +105,7 @@ async function examineKeys(url: string): Promise<Outcome> {
 }
 
 async function examineEncryption(settings: TriedSettings): Promise<Outcome> {
-  const sealer = createSealer(settings)
+  const sealer = new Sealer(settings.ENCRYPTION_KEYS)
   const { keyId } = sealer
   const database = await connectDatabase(settings.DATABASE_URL, { existing: true })
   try {

@@ -4,17 +4,16 @@ import { listKeys } from '../api/access/keys.ts'
 import { withScope } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../api/contract/describe.ts'
-import { count, text } from '../api/contract/fields.ts'
+import { count, listOf, strings, text, time } from '../api/contract/fields.ts'
 import { document } from '../api/contract/results.ts'
 import type { Database } from '../foundation/database/database.ts'
 import { countJobs } from '../foundation/jobs/queue.ts'
 import { VERSION } from '../foundation/package/root.ts'
-import { type Static, type TSchema, Type } from '../foundation/schema/type.ts'
+import { type Static, Type } from '../foundation/schema/type.ts'
 import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { countRuns } from '../submissions/findings/runs.ts'
 import { countSubmissions } from '../submissions/submission.ts'
 
-const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
 const counts = (description: string) =>
   Type.Optional(
     Type.Unsafe<Record<string, number>>({
@@ -23,9 +22,6 @@ const counts = (description: string) =>
       additionalProperties: { type: 'integer', minimum: 0 },
     }),
   )
-const listOf = <Item extends TSchema>(_item: Item, name: string, description: string) =>
-  Type.Optional(Type.Array(Type.Unsafe<Static<Item>>(Type.Ref(`${name}#`)), { description }))
-const strings = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 
 const OverviewKey = Type.Object(
   {
@@ -57,12 +53,10 @@ const Overview = Type.Object(
     database: text('The URL of the database, without its password.'),
     submissions: counts('Submissions by status.'),
     runs: counts('Validation runs by status.'),
-    jobs: listOf(OverviewJobs, 'OverviewJobs', 'The queue.'),
-    keys: listOf(OverviewKey, 'OverviewKey', 'All keys.'),
-    expiringKeys: Type.Optional(
-      count(
-        `Valid keys that expire within ${EXPIRING_DAYS} days and that no other key replaces, without those of sessions.`,
-      ),
+    jobs: listOf<Static<typeof OverviewJobs>>('OverviewJobs', 'The queue.'),
+    keys: listOf<Static<typeof OverviewKey>>('OverviewKey', 'All keys.'),
+    expiringKeys: count(
+      `Valid keys that expire within ${EXPIRING_DAYS} days and that no other key replaces, without those of sessions.`,
     ),
     refusals: counts('Refused credentials by reason, since this process started.'),
   },

@@ -10,19 +10,13 @@ export interface DescribedSetting {
 }
 
 export const SETTINGS_FILE = 'mahi.env'
-export const UNIT_FILE = 'mahi.service'
-export const WORKER_UNIT_FILE = 'mahi-worker.service'
-export const FAILURE_UNIT_FILE = 'mahi-failure@.service'
-export const BACKUP_UNIT_FILE = 'mahi-backup.service'
-export const BACKUP_TIMER_FILE = 'mahi-backup.timer'
-export const PRUNE_UNIT_FILE = 'mahi-prune.service'
-export const PRUNE_TIMER_FILE = 'mahi-prune.timer'
 
 /**
  * Writes a commented settings file and systemd units into a folder: the service, a worker, backups and the deletion of old
  * accesses with their timers, and what reports a failure of these. Existing files are not changed.
  *
  * @param program the command line that starts Mahi, with absolute paths
+ * @returns the names of the files
  * @throws {UserError} if one of the files exists or cannot be written
  */
 export function writeFiles(
@@ -32,13 +26,13 @@ export function writeFiles(
 ): string[] {
   const files: [string, string][] = [
     [SETTINGS_FILE, renderSettings(settings)],
-    [UNIT_FILE, renderUnit(program)],
-    [WORKER_UNIT_FILE, renderWorkerUnit(program)],
-    [BACKUP_UNIT_FILE, renderBackupUnit(program)],
-    [BACKUP_TIMER_FILE, renderTimer("Daily backup of Mahi's database", '02:30')],
-    [PRUNE_UNIT_FILE, renderPruneUnit(program)],
-    [PRUNE_TIMER_FILE, renderTimer("Daily deletion of old rows of Mahi's access log", '03:30')],
-    [FAILURE_UNIT_FILE, FAILURE_UNIT],
+    ['mahi.service', renderUnit(program)],
+    ['mahi-worker.service', renderWorkerUnit(program)],
+    ['mahi-backup.service', renderBackupUnit(program)],
+    ['mahi-backup.timer', renderTimer("Daily backup of Mahi's database", '02:30')],
+    ['mahi-prune.service', renderPruneUnit(program)],
+    ['mahi-prune.timer', renderTimer("Daily deletion of old rows of Mahi's access log", '03:30')],
+    ['mahi-failure@.service', FAILURE_UNIT],
   ]
   for (const [name, text] of files) {
     try {

@@ -12,7 +12,6 @@ import { formatTimestamp } from '../foundation/text/timestamp.ts'
 import { countByKey } from '../submissions/encryption/reencrypt.ts'
 import { countRuns } from '../submissions/findings/runs.ts'
 import { type BackupRecord, listBackups } from './backups.ts'
-import { listTables } from './tables.ts'
 
 export interface Status {
   readonly version: string
@@ -57,10 +56,9 @@ interface SearchIndexStatus {
   readonly reason: string | null
 }
 
-/** The state of a database, for its operator. */
+/** The state of a database with the tables of this version, for its operator. */
 export async function readStatus(database: Database, now = Date.now()): Promise<Status> {
   return await database.snapshot(async (reader) => {
-    const tables = new Set((await listTables(reader)).map(({ name }) => name))
     const count = async (table: string) =>
       (await reader.get<{ count: number }>(`select count(*) as count from ${table}`))?.count ?? 0
     const { catalogue, keys, run } = await readRevisions(reader)
@@ -72,14 +70,11 @@ export async function readStatus(database: Database, now = Date.now()): Promise<
       occupations: await count('occupation'),
       lastImport: catalogue.changed === 0 ? null : formatTimestamp(catalogue.changed),
       revisions: { catalogue: catalogue.number, keys: keys.number, run: run.number },
-      searchIndex: tables.has('search_failure') ? await readSearchIndex(reader) : NO_INDEX,
-      submissions: {
-        total: await count('submission'),
-        byState: tables.has('submission_run') ? await countRuns(reader) : {},
-      },
-      ...(tables.has('job') ? await readQueue(reader, now) : NO_QUEUE),
-      encryption: tables.has('file_version') ? await countByKey(reader) : [],
-      backups: tables.has('backup') ? (await listBackups(reader)).map(describeBackup) : [],
+      searchIndex: await readSearchIndex(reader),
+      submissions: { total: await count('submission'), byState: await countRuns(reader) },
+      ...(await readQueue(reader, now)),
+      encryption: await countByKey(reader),
+      backups: (await listBackups(reader)).map(describeBackup),
       keys: await readKeys(reader, now),
     }
   })
@@ -88,16 +83,6 @@ export async function readStatus(database: Database, now = Date.now()): Promise<
 function describeBackup({ program, finished, bytes, failed, reason }: BackupRecord) {
   const show = (time: number | null) => (time === null ? null : formatTimestamp(time))
   return { program, finished: show(finished), bytes, failed: show(failed), reason }
-}
-
-const NO_QUEUE = { queue: { waiting: 0, running: 0, oldest: null }, workers: 0 }
-
-const NO_INDEX: SearchIndexStatus = {
-  state: 'waiting',
-  bytes: null,
-  revision: null,
-  failed: null,
-  reason: null,
 }
 
 async function readSearchIndex(reader: Reader): Promise<SearchIndexStatus> {

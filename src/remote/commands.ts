@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import { MahiError } from '../../client/src/errors.ts'
 import type { Client } from '../../client/src/index.ts'
-import type { ResultsSummary } from '../../client/src/types.ts'
 import type { ValidationFinding } from '../../client/src/validation-results.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
 import { replaceFile } from '../foundation/command-line/output-file.ts'
@@ -11,7 +10,15 @@ import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { FORMATS, type Format } from './formats.ts'
 import { checkMirror, type MirrorOptions, mirrorOccupations } from './mirror.ts'
 import { describeResults, writeResults } from './results.ts'
-import { type Asking, askService, assertKey, createRetryNotice, KEY_VARIABLE, openClient } from './service.ts'
+import {
+  type Asking,
+  askService,
+  assertKey,
+  createRetryNotice,
+  ifOffered,
+  KEY_VARIABLE,
+  openClient,
+} from './service.ts'
 import { createSource, DEADLINE } from './source.ts'
 import { listPartial } from './submissions.ts'
 
@@ -80,8 +87,10 @@ export function addFetchCommand(results: Command, apiKey: string | undefined): v
         const write = (append: (text: string) => Promise<void>) =>
           askService(url, () => writeResults(entries, format, append), asking)
         say(describeResults(await (output === undefined ? write(writeOut) : replaceFile(output, write))))
-        for (const each of listPartial(await askService(url, () => summarise(client, token), asking)))
-          say(each)
+        // A service that has only the specified operations does not say which findings it has not stored.
+        const readSummary = () => ifOffered(() => client.submissions.summary(token))
+        const summary = (await askService(url, readSummary, asking)) ?? {}
+        for (const each of listPartial(summary)) say(each)
       }),
     )
 }
@@ -117,16 +126,6 @@ async function check(options: MirrorOptions, flags: MirrorFlags, ask: Ask): Prom
       ? `The copy is not the same: ${text}${damage}.`
       : `The copy is the same: ${count(total, 'record')}.`,
   )
-}
-
-/** A service that has only the specified operations has no summary, and says nothing about findings that it lacks. */
-async function summarise({ submissions }: Client, token: string): Promise<ResultsSummary> {
-  try {
-    return await submissions.summary(token)
-  } catch (error) {
-    if (error instanceof MahiError && error.status === 404) return {}
-    throw error
-  }
 }
 
 /** Entries per page: the default maximum of a service. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
-import { open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  BufferedWriter,
   explainFileError,
+  fillAndSync,
   replaceFile,
   syncFolder,
 } from '../foundation/command-line/output-file.ts'
@@ -107,28 +107,22 @@ export async function stageCopy(
   lines: AsyncIterable<string> | Iterable<string>,
 ): Promise<StagedCopy> {
   const path = join(folder, PART)
+  const hash = createHash('sha256')
+  let [total, size] = [0, 0]
   try {
-    const file = await open(path, 'w', 0o600)
-    try {
-      const writer = new BufferedWriter(file)
-      const hash = createHash('sha256')
-      let [total, size] = [0, 0]
+    await fillAndSync(path, async (append) => {
       for await (const line of lines) {
         const text = `${line}\n`
         hash.update(text)
         size += Buffer.byteLength(text)
         total++
-        await writer.write(text)
+        await append(text)
       }
-      await writer.flush()
-      await file.sync()
-      return { total, size, digest: hash.digest('base64') }
-    } finally {
-      await file.close()
-    }
+    })
   } catch (error) {
     throw explainFileError(error, path)
   }
+  return { total, size, digest: hash.digest('base64') }
 }
 
 /** Puts the staged copy in place. At every moment, the state describes the file, or both files that it may be. */

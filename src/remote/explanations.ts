@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import type { Client } from '../../client/src/index.ts'
 import type { Explanation, ExplanationList, Receipt } from '../../client/src/types.ts'
 import type { Scope } from '../api/access/principal.ts'
 import { action, jsonOption, report } from '../foundation/command-line/command.ts'
@@ -8,7 +9,7 @@ import { EMPTY_RETURN, isEmptyReturn } from '../foundation/text/empty-return.ts'
 import { count, formatNumber } from '../foundation/text/format-number.ts'
 import { escapeControls } from '../foundation/text/quote.ts'
 import { EXPLANATION_REASONS } from '../submissions/explanations/explanation.ts'
-import type { SubmitServices } from './submissions.ts'
+import { askService, openClient } from './service.ts'
 
 interface Flags {
   url: string
@@ -22,7 +23,7 @@ interface ExplainFlags extends Flags {
 }
 
 /** Adds the commands that explain warnings and submit, over HTTP, to those of `submissions`. */
-export function addExplanationCommands(submissions: Command, { open, askService }: SubmitServices): void {
+export function addExplanationCommands(submissions: Command, apiKey: string | undefined): void {
   const add = (name: string, description: string) =>
     submissions
       .command(name)
@@ -31,11 +32,11 @@ export function addExplanationCommands(submissions: Command, { open, askService 
       .requiredOption('--url <url>', 'the URL of the service, such as https://careers.example')
       .requiredOption('--eid <eid>', 'the identifier of the organisation')
       .addOption(jsonOption)
-  type Work<T> = (client: ReturnType<typeof open>['submissions']) => Promise<T>
+  type Work<T> = (client: Client['submissions']) => Promise<T>
   const withScope =
     (scope: Scope) =>
     <T>({ url, eid }: Flags, work: Work<T>) => {
-      const { submissions: client } = open(url, eid, scope)
+      const { submissions: client } = openClient(url, eid, apiKey, scope)
       return askService(url, () => work(client))
     }
   const read = withScope('validation-results:read')
@@ -59,9 +60,7 @@ export function addExplanationCommands(submissions: Command, { open, askService 
       action(async (token: string, explained: string, { reason, text, ...flags }: ExplainFlags) => {
         if (reason === 'Other' && !text?.trim())
           throw new UserError('The reason Other needs --text, which says why the findings are right.')
-        const stored = await change(flags, (client) =>
-          client.explain(token, explained, { reason, ...(text !== undefined && { text }) }),
-        )
+        const stored = await change(flags, (client) => client.explain(token, explained, { reason, text }))
         await report(flags, stored, escapeControls(describe(stored)))
       }),
     )

@@ -1,9 +1,9 @@
-import { MahiError } from '../../client/src/errors.ts'
 import type { Client } from '../../client/src/index.ts'
-import type { ExplanationList, ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
+import type { ResultsSummary, Submission, ValidationRun } from '../../client/src/types.ts'
 import { EMPTY_RETURN, isEmptyReturn } from '../foundation/text/empty-return.ts'
 import { count } from '../foundation/text/format-number.ts'
 import { quoteForShell } from '../foundation/text/quote.ts'
+import { ifOffered } from './service.ts'
 
 /** Where a submission is, for the commands that continue with it. */
 export interface Place {
@@ -62,7 +62,7 @@ export async function describeNextSteps(
 ): Promise<string[]> {
   // Otherwise somebody has changed, submitted or deleted it meanwhile.
   if (submissionStatus !== 'Validated' || validationRun?.runId !== run.runId) return []
-  const known = await readExplanations(submissions, place.token)
+  const known = await ifOffered(() => submissions.explanations(place.token))
   if (known === undefined) return []
   const commandFor = (name: string, more = '') =>
     `mahi submissions ${name} ${place.token}${more} --url ${quoteForShell(place.url)} --eid ${quoteForShell(place.eid)}`
@@ -88,17 +88,4 @@ export async function describeNextSteps(
 function list(names: readonly string[]): string {
   const others = names.length - MOST_CODES
   return names.slice(0, MOST_CODES).join(', ') + (others > 0 ? ` and ${others} more` : '')
-}
-
-/** `undefined` from a service in which nothing is explained or submitted. */
-async function readExplanations(
-  submissions: Client['submissions'],
-  token: string,
-): Promise<ExplanationList | undefined> {
-  try {
-    return await submissions.explanations(token)
-  } catch (error) {
-    if (error instanceof MahiError && error.status === 404) return undefined
-    throw error
-  }
 }

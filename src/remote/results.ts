@@ -14,14 +14,9 @@ export interface ResultsSummary {
   readonly errorCode: Map<string, number>
 }
 
-const BYTE_ORDER_MARK = '\ufeff'
-
-/** A cell that a spreadsheet would run as a formula (OWASP, "CSV Injection"). */
-const FORMULA = /^[=+\-@\t\r]/
-
 /**
  * Writes entries in a format and counts them. CSV starts with a byte order mark, by which spreadsheets detect UTF-8.
- * A cell that would be a formula gets a leading apostrophe.
+ * A cell that a spreadsheet would run as a formula (OWASP, "CSV Injection") gets a leading apostrophe.
  */
 export async function writeResults(
   entries: AsyncIterable<ValidationFinding>,
@@ -35,8 +30,7 @@ export async function writeResults(
     errorCode: new Map(),
   }
   const begin = async () => {
-    if (format === 'csv')
-      await write(BYTE_ORDER_MARK + stringify([PUBLISHED_COLUMNS.map(({ name }) => name)]))
+    if (format === 'csv') await write(stringify([PUBLISHED_COLUMNS.map(({ name }) => name)], { bom: true }))
     if (format === 'json') await write('[')
   }
   for await (const entry of entries) {
@@ -61,7 +55,7 @@ export async function writeResults(
 
 function toCsv(entry: ValidationFinding): string {
   const cells = PUBLISHED_COLUMNS.map(({ name }) => String(entry[name as keyof ValidationFinding] ?? ''))
-  return stringify([cells.map((cell) => (FORMULA.test(cell) ? `'${cell}` : cell))])
+  return stringify([cells], { escape_formulas: true })
 }
 
 /** The summary as text, most frequent values first. */

@@ -45,6 +45,16 @@ export async function askService<T>(url: string, work: () => Promise<T>, asking:
   }
 }
 
+/** The result of an operation; `undefined` from a service that does not have it, such as an earlier version. */
+export async function ifOffered<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof MahiError && error.status === 404) return undefined
+    throw error
+  }
+}
+
 /**
  * Creates a function that reports that a request has failed and will be sent again. That a service is away is reported
  * once for all attempts of one request.

@@ -1,5 +1,5 @@
 import { MahiError } from '../../client/src/errors.ts'
-import { type CredentialOptions, createClient, type OccupationSnapshot } from '../../client/src/index.ts'
+import { createClient, type OccupationSnapshot } from '../../client/src/index.ts'
 import type { OccupationChanges } from '../../client/src/types.ts'
 
 /** What a mirror reads from a service. */
@@ -21,10 +21,9 @@ export type OnRetry = (failure: MahiError, pause: number) => void
 
 /** Creates a source that uses the client. */
 export function createSource(baseUrl: string, apiKey: string | undefined, onRetry?: OnRetry): Source {
-  const credential: CredentialOptions = { apiKey }
   const { occupations } = createClient({
     baseUrl,
-    ...credential,
+    apiKey,
     deadline: DEADLINE,
     unreachableDeadline: UNREACHABLE_DEADLINE,
     onRetry,

@@ -4,7 +4,6 @@ import type { Command } from 'commander'
 import type { Client } from '../../client/src/index.ts'
 import type { ResultsSummary, Submission, SubmissionFile, ValidationRun } from '../../client/src/types.ts'
 import { COMMAND } from '../api/access/actor.ts'
-import type { Scope } from '../api/access/principal.ts'
 import type { CheckedInput } from '../engines/checking/index.ts'
 import {
   describePartial,
@@ -37,7 +36,7 @@ import {
 import { findConsolePage } from './console-page.ts'
 import { adviseResumption, describeNextSteps, fetchCommand, type Sending } from './next-steps.ts'
 import { followRun } from './run-progress.ts'
-import type { Asking } from './service.ts'
+import { askService, openClient } from './service.ts'
 
 interface SubmitFlags {
   url: string
@@ -49,15 +48,8 @@ interface SubmitFlags {
   json?: true
 }
 
-export interface SubmitServices {
-  /** Creates a client of the service at a URL, with a key that has a scope: by default `submissions:write`. */
-  readonly open: (url: string, eid: string, scope?: Scope) => Client
-  /** Runs work that calls the service, and explains failures to the user. */
-  readonly askService: <T>(url: string, work: () => Promise<T>, asking?: Asking) => Promise<T>
-}
-
 /** Adds `submit`, which uploads files to a service. */
-export function addSubmitCommand(program: Command, { open, askService }: SubmitServices): void {
+export function addSubmitCommand(program: Command, apiKey: string | undefined): void {
   program
     .command('submit')
     .description('upload files to a service for validation; the key comes from MAHI_API_KEY')
@@ -85,7 +77,7 @@ export function addSubmitCommand(program: Command, { open, askService }: SubmitS
               `${name} was not sent: ${resource === undefined ? `it is not a file of ${definition.name}` : `rename it to ${resource}.csv`}.`,
             )
           for (const each of spare) say(describeSpare(each))
-          const client = open(flags.url, flags.eid)
+          const client = openClient(flags.url, flags.eid, apiKey)
           const sending: Sending = { stage: 'creating', received: [] }
           await askService(flags.url, () => submitFiles(client, files, definition.name, flags, sending), {
             onAway: () => adviseResumption(sending, flags),
@@ -359,9 +351,8 @@ export function addSubmissionCommands(
     .action(
       action(async (flags: { json?: true }) => {
         const { reencrypt } = await import('../submissions/encryption/reencrypt.ts')
-        const summary = await withDatabase(
-          async (database) => reencrypt(database, await openSealer(database)),
-          { existing: true },
+        const summary = await withDatabase(async (database) =>
+          reencrypt(database, await openSealer(database)),
         )
         const { key, files, runs, left } = summary
         const done = `Encrypted ${count(files, 'file')} and ${count(runs, 'run')} again. The key "${key}" encrypts `

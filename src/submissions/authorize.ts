@@ -28,7 +28,7 @@ export const REFUSALS = {
   gone: 'The submission was cancelled, and its data was deleted.',
 } as const satisfies Partial<Record<ProblemSlug, string>>
 
-/** Refusals of uploads that have not been read completely. */
+/** The kinds with which uploads are refused before they have been read completely. */
 const ENDING: ReadonlySet<RefusalKind> = new Set(['too-large', 'unsupported', 'invalid', 'too-many', 'busy'])
 
 /** Converts a `Refusal` to its problem. */
@@ -43,7 +43,7 @@ export async function refusing<T>(work: Promise<T>): Promise<T> {
 export function toProblem(refusal: Refusal): Problem {
   const { kind, message, errorCode, retryAfter } = refusal
   const retry = retryAfter ?? (kind === 'too-many' || kind === 'busy' ? 30 : undefined)
-  // The rest of a refused upload is not read.
+  // The rest of a refused upload is not read. Other requests that are refused like this end their connection too.
   const ends = ENDING.has(kind)
   return new Problem(SLUGS[kind], message, {
     headers: {

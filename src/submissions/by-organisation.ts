@@ -15,7 +15,7 @@ export interface Holdings {
   readonly findings: number
 }
 
-const NOTHING: Holdings = { submissions: 0, bytes: 0, runs: 0, active: 0, findings: 0 }
+export const NOTHING: Holdings = { submissions: 0, bytes: 0, runs: 0, active: 0, findings: 0 }
 
 /** Sums what is stored, for each organisation that has a submission or for one. */
 export async function sumHoldings(reader: Reader, eid?: string): Promise<Map<string, Holdings>> {

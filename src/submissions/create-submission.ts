@@ -1,7 +1,7 @@
 import { actorOf } from '../api/access/actor.ts'
 import { forOrganisation } from '../api/contract/access-rules.ts'
 import { type Operation, operation } from '../api/contract/contract.ts'
-import { describeDocument } from '../api/contract/describe.ts'
+import { describeDocument, JSON_BODY_PROBLEMS } from '../api/contract/describe.ts'
 import { Problem } from '../api/contract/problems.ts'
 import { created, document } from '../api/contract/results.ts'
 import { REVISION_HEADER } from '../api/request/min-revision.ts'
@@ -51,9 +51,7 @@ export function createNewSubmission({
     problems: {
       ...SUBMISSION_PROBLEMS,
       'invalid-body': 'A member is invalid.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
       'unprocessable-content':
         'The definition does not exist, the returnId is not a return of it, or the service does not collect this return from the organisation.',
       conflict: 'The return is not open; the detail has its dates.',

@@ -1,13 +1,8 @@
-import { count, oneOf, text } from '../api/contract/fields.ts'
-import { type Static, type TSchema, Type } from '../foundation/schema/type.ts'
+import { count, flag, listOf, oneOf, strings, text, time } from '../api/contract/fields.ts'
+import { type Static, Type } from '../foundation/schema/type.ts'
 import { RUN_STATUSES } from './findings/runs.ts'
 import { FILE_TYPES } from './findings/schema.ts'
 import { SUBMISSION_STATUSES, SUBMISSION_TYPES } from './submission.ts'
-
-const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
-/** A list of a schema that the OpenAPI document describes under its own name. */
-const listOf = <Item extends TSchema>(_item: Item, name: string, description: string) =>
-  Type.Optional(Type.Array(Type.Unsafe<Static<Item>>(Type.Ref(`${name}#`)), { description }))
 
 export const ValidationRun = Type.Object(
   {
@@ -25,9 +20,7 @@ export const ValidationRun = Type.Object(
     errorCount: count('Errors found, whether or not all of them are stored.'),
     warningCount: count('Warnings found.'),
     totalCount: count('Stored findings.'),
-    partial: Type.Optional(
-      Type.Boolean({ description: 'Whether not all findings are stored; the summary says of which codes.' }),
-    ),
+    partial: flag('Whether not all findings are stored; the summary says of which codes.'),
     progress: Type.Optional(
       Type.Object(
         {
@@ -65,9 +58,7 @@ export const ValidationRun = Type.Object(
         },
       ),
     ),
-    current: Type.Optional(
-      Type.Boolean({ description: 'Whether the validation results come from this run.' }),
-    ),
+    current: flag('Whether the validation results come from this run.'),
   },
   { description: 'A validation run of a submission.' },
 )
@@ -83,11 +74,8 @@ export const SubmissionFile = Type.Object(
     ),
     received: time('When the file was last changed.'),
     batches: count('Batches since the upload.'),
-    notes: Type.Optional(
-      Type.Array(Type.String(), {
-        description:
-          'What was guessed about the upload, such as its encoding, and a first line that is not the header of this file.',
-      }),
+    notes: strings(
+      'What was guessed about the upload, such as its encoding, and a first line that is not the header of this file.',
     ),
   },
   { description: 'The current state of a file.' },
@@ -95,8 +83,7 @@ export const SubmissionFile = Type.Object(
 
 export const SubmissionFiles = Type.Object(
   {
-    files: listOf(
-      SubmissionFile,
+    files: listOf<Static<typeof SubmissionFile>>(
       'SubmissionFile',
       'The files that were replaced, in the order of the definition.',
     ),
@@ -124,25 +111,31 @@ export const Submission = Type.Object(
     ),
     maxRecordPerBatch: count('The largest number of records in a batch.'),
     dateCreated: time('When the submission was created.'),
-    files: listOf(SubmissionFile, 'SubmissionFile', 'Its files.'),
+    files: listOf<Static<typeof SubmissionFile>>('SubmissionFile', 'Its files.'),
     validationRun: Type.Optional(Type.Unsafe<Static<typeof ValidationRun>>(Type.Ref('ValidationRun#'))),
   },
   { description: 'A submission.' },
 )
 
-const pageOf = <Item extends TSchema>(item: Item, name: string, description: string) =>
+const pageOf = <Item>(name: string, description: string) =>
   Type.Object(
     {
       page: count('Page number of this page, from 1.'),
       pageSize: count('Page size of this page.'),
-      results: listOf(item, name, 'The entries, newest first.'),
+      results: listOf<Item>(name, 'The entries, newest first.'),
       totalCount: count('All entries.'),
     },
     { description },
   )
 
-export const SubmissionPage = pageOf(Submission, 'Submission', "A page of an organisation's submissions.")
-export const ValidationRunPage = pageOf(ValidationRun, 'ValidationRun', 'The stored runs of a submission.')
+export const SubmissionPage = pageOf<Static<typeof Submission>>(
+  'Submission',
+  "A page of an organisation's submissions.",
+)
+export const ValidationRunPage = pageOf<Static<typeof ValidationRun>>(
+  'ValidationRun',
+  'The stored runs of a submission.',
+)
 
 export const BatchResult = Type.Object(
   {
@@ -151,7 +144,7 @@ export const BatchResult = Type.Object(
       Type.Array(
         Type.Object({
           localId: text('Identifier of the record.'),
-          errors: Type.Optional(Type.Array(Type.String(), { description: 'Why it was not accepted.' })),
+          errors: strings('Why it was not accepted.'),
         }),
         { description: 'The records of the batch, in order.' },
       ),
@@ -167,13 +160,10 @@ export const NewSubmission = Type.Object(
       minLength: 1,
       maxLength: 64,
     }),
-    definition: Type.Optional(
-      Type.String({
-        description: 'The definition to check against; defaults to the first one of the service.',
-        minLength: 1,
-        maxLength: 64,
-      }),
-    ),
+    definition: text('The definition to check against; defaults to the first one of the service.', {
+      minLength: 1,
+      maxLength: 64,
+    }),
     type: oneOf(SUBMISSION_TYPES, 'Defaults to `Full`.'),
   },
   { description: 'A submission to create.' },

@@ -5,7 +5,7 @@ import { showEnd } from '../foundation/text/zoned-time.ts'
 import { recordActivity } from './activity/activity.ts'
 import { carryOver } from './explanations/store.ts'
 import { changeSubmission, lockSubmission, type SubmissionWriter } from './findings/change-submission.ts'
-import { RUN_COLUMNS, type Run, type RunRow, toRun } from './findings/runs.ts'
+import { RUN_COLUMNS, type Run, type RunFile, type RunRow, toRun } from './findings/runs.ts'
 import { createToken } from './findings/token.ts'
 import { Refusal } from './refusal.ts'
 
@@ -51,18 +51,7 @@ export interface SubmissionRow {
 }
 
 /** The current state of a file. */
-export interface FileState {
-  readonly resource: string
-  readonly version: string
-  readonly format: 'csv' | 'ndjson'
-  readonly chunks: number
-  /** Batches added to the file since its upload. */
-  readonly batches: number
-  readonly records: number
-  /** The bytes of the uploaded file and its batches. */
-  readonly bytes: number
-  /** SHA-256 of the uploaded file, in hexadecimal; `''` for a file created by a batch. */
-  readonly sha256: string
+export interface FileState extends RunFile {
   readonly received: number
   /** The id of the key that hashes the `localId`s of batches. */
   readonly sealed: string | null

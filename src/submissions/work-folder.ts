@@ -2,6 +2,9 @@ import { readdirSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DiskFull, isDiskFull } from '../engines/checking/index.ts'
+import { DatabaseUnavailable, DatabaseUnusable } from '../foundation/database/database.ts'
+import { DecryptionFailed } from '../foundation/database/seal.ts'
 import { makeFolder } from '../foundation/make-folder.ts'
 import { Refusal } from './refusal.ts'
 
@@ -25,6 +28,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Whether the database or a key is the cause: the message names it, and the caller cannot fix it. */
+function isOfService(error: unknown): boolean {
+  return (
+    error instanceof DatabaseUnavailable ||
+    error instanceof DatabaseUnusable ||
+    error instanceof DecryptionFailed
+  )
+}
+
 /** How long a request waits for its turn to work, in milliseconds: shorter than the timeouts of common proxies. */
 export const PATIENCE = 20_000
 
@@ -42,8 +54,8 @@ export class WorkFolders {
    * Does work in a folder of its own, which is deleted at its end.
    *
    * @param signal of the request; the work gets one that a stop aborts too
-   * @param explain turns what the work throws into what the caller is to know
-   * @throws {Refusal} `busy` if the signal is aborted
+   * @param explain turns what the work throws into what the caller is to know, except failures of the service
+   * @throws {Refusal} `busy` if the signal is aborted, or the disk is full
    */
   async use<Result>(
     name: string,
@@ -59,7 +71,10 @@ export class WorkFolders {
     try {
       return await work(folder, either)
     } catch (error) {
-      throw either.aborted ? stopped() : explain(error)
+      if (either.aborted) throw stopped()
+      if (error instanceof DiskFull || isDiskFull(error))
+        throw new Refusal('busy', 'The service has no disk space left for this work. Try again later.')
+      throw isOfService(error) ? error : explain(error)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, get } from 'node:http'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished, vi } from 'vitest'
@@ -52,36 +51,8 @@ function caddyEnvironment(environment: Record<string, string>): Record<string, s
 }
 
 /** Ends a process that a test has started. */
-export async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGKILL')
   await once(child, 'exit')
-}
-
-export interface Answer {
-  readonly status: number
-  readonly headers: Record<string, unknown>
-  readonly body: string
-}
-
-/** Asks once, and never again: fails where the answer does not arrive whole. */
-export async function ask(
-  url: string,
-  path: string,
-  headers: Record<string, string> = {},
-  agent: Agent = new Agent(),
-): Promise<Answer> {
-  return await new Promise((resolve, reject) => {
-    get(url + path, { headers, agent }, (response) => {
-      let body = ''
-      response.setEncoding('utf8').on('data', (text: string) => {
-        body += text
-      })
-      response.once('end', () =>
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body }),
-      )
-      response.once('error', reject)
-      response.once('close', () => reject(new Error('the answer was cut off')))
-    }).once('error', reject)
-  })
 }

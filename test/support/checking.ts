@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import {
   type CheckOptions,
@@ -8,9 +8,12 @@ import {
   checkFiles,
   type Finding,
 } from '../../src/engines/checking/check-files.ts'
-import { type EngineInput, runEngine } from '../../src/engines/checking/engine/run.ts'
+import type { Definition } from '../../src/engines/checking/definition/definition.ts'
+import { findDefinition, loadDefinition } from '../../src/engines/checking/definition/load.ts'
+import { type EngineInput, type InputFile, runEngine } from '../../src/engines/checking/engine/run.ts'
 import { writeDefinition } from './definition.ts'
-import { temporaryFolder } from './temporary.ts'
+import { parseLines } from './lines.ts'
+import { temporaryFolder, writeFiles } from './temporary.ts'
 
 export interface Checked {
   readonly summary: CheckSummary
@@ -19,17 +22,7 @@ export interface Checked {
   readonly text: string
 }
 
-/** Writes files to a new folder. */
-export function writeFiles(files: Readonly<Record<string, string | Uint8Array>>): string {
-  const folder = temporaryFolder()
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), content)
-  }
-  return folder
-}
-
-function toInputs(files: Readonly<Record<string, string | Uint8Array>>) {
+function toInputs(files: Readonly<Record<string, string | Uint8Array>>): InputFile[] {
   const folder = writeFiles(files)
   return Object.keys(files).map((name) => ({
     resource: name.replace(/\..*/, ''),
@@ -43,12 +36,37 @@ export async function check(
   files: Readonly<Record<string, string | Uint8Array>>,
   options: Partial<EngineInput> = {},
 ): Promise<Checked> {
+  return await checkInputs(toInputs(files), options)
+}
+
+/** The definitions of `checkFolder` by their names: reading one takes longer than checking a small return. */
+const definitions = new Map<string, Definition>()
+
+/** Checks the files of a folder that have the names of a built-in definition, in this process. */
+export async function checkFolder(
+  folder: string,
+  name: string,
+  options: Partial<EngineInput> = {},
+): Promise<Checked> {
+  const definition = definitions.get(name) ?? loadDefinition(findDefinition(name), { examples: false })
+  definitions.set(name, definition)
+  const files = definition.resources
+    .filter((resource) => existsSync(join(folder, resource.path)))
+    .map(({ name: resource, path }) => ({ resource, path: join(folder, path), name: path }))
+  return await checkInputs(files, { definition, complete: true, ...options })
+}
+
+/** Checks files in this process. */
+export async function checkInputs(
+  files: readonly InputFile[],
+  options: Partial<EngineInput> = {},
+): Promise<Checked> {
   const folder = temporaryFolder()
   const output = join(folder, 'findings.ndjson')
   const summary = await runEngine(
     {
       definition: options.definition ?? writeDefinition(),
-      files: toInputs(files),
+      files,
       complete: false,
       only: [],
       cap: 100_000,
@@ -62,8 +80,7 @@ export async function check(
     () => undefined,
   )
   const text = readFileSync(output, 'utf8')
-  const lines = text.split('\n').slice(0, -1)
-  return { summary, text, findings: lines.map((line) => JSON.parse(line) as Finding) }
+  return { summary, text, findings: parseLines<Finding>(text) }
 }
 
 /** Checks files in a child process. */
@@ -82,4 +99,15 @@ export async function checkApart(
 /** `CODE file:line`, for each finding. */
 export function places(findings: readonly Finding[]): string[] {
   return findings.map(({ errorCode, file, line }) => `${errorCode} ${file}:${line}`)
+}
+
+/** The faults that `faults.csv` of a folder records, in the same form and sorted. */
+export function readFaults(folder: string): string[] {
+  const [, ...lines] = readFileSync(join(folder, 'faults.csv'), 'utf8').trim().split('\n')
+  return lines
+    .map((line) => {
+      const [code, file, number] = line.split(',')
+      return `${code} ${file}:${number}`
+    })
+    .sort()
 }

@@ -5,10 +5,12 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { exportOccupations } from '../../src/catalogue/import/export.ts'
+import { createKey, type NewKey } from '../../src/api/access/keys.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
-import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
+import { findFreePort } from './free-port.ts'
+import { exportText, withDatabase } from './opened.ts'
+import { sourceOf } from './source.ts'
 import { readStored } from './stored-findings.ts'
 import { temporaryDatabaseUrl, temporaryFolder } from './temporary.ts'
 
@@ -63,16 +65,7 @@ export class Installation {
     const child = spawn(program, parameters, {
       cwd: this.folder,
       ...(user !== undefined && { uid: user, gid: user }),
-      env: {
-        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-        DATABASE_URL: this.databaseUrl,
-        METRICS_PORT: '0',
-        WORKERS: '0',
-        OVERLOAD_DELAY_MS: '0',
-        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-        PORT: '0',
-        ...environment,
-      },
+      env: this.environment(environment),
     })
     if (child.stdin !== null) {
       // A command that has found a fault stops reading.
@@ -81,6 +74,20 @@ export class Installation {
       else child.stdin.end(input)
     }
     return new RunningCommand(child)
+  }
+
+  /** The environment of a command. */
+  protected environment(given: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
+    return {
+      PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+      DATABASE_URL: this.databaseUrl,
+      METRICS_PORT: '0',
+      WORKERS: '0',
+      OVERLOAD_DELAY_MS: '0',
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      PORT: '0',
+      ...given,
+    }
   }
 
   /** Starts a server on a free port and waits until it listens. */
@@ -92,34 +99,42 @@ export class Installation {
     return { command, url }
   }
 
+  /** Starts a server whose metrics can be read, as Prometheus does. */
+  async serveWithMetrics(environment: Readonly<Record<string, string>> = {}) {
+    const settings = { ...environment, METRICS_PORT: `${await findFreePort()}` }
+    const served = await this.serve(settings)
+    const readMetrics = async () =>
+      await (await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).text()
+    return { ...served, settings, readMetrics }
+  }
+
   /** Makes the tables, without a command. */
   async migrate(): Promise<this> {
-    await this.#withDatabase(async () => undefined)
+    await withDatabase(this.databaseUrl, async () => undefined)
     return this
   }
 
   /** Brings records into the catalogue, without a command. */
   async fill(records: readonly unknown[]): Promise<this> {
-    const source = (async function* () {
-      for (const value of records) yield { file: 'test', line: 1, value }
-    })()
-    await this.#withDatabase((database) => importOccupations(database, source))
+    await withDatabase(this.databaseUrl, (database) => importOccupations(database, sourceOf(records)))
     return this
+  }
+
+  /** Creates a key, without a command. */
+  async createKey(options: Partial<NewKey>): Promise<string> {
+    const whole = { client: 'test', expires: Date.now() + 86_400_000, ...options }
+    const { key } = await withDatabase(this.databaseUrl, (database) => createKey(database, whole))
+    return key
   }
 
   /** What the catalogue holds, word for word, without a command. */
   async catalogue(): Promise<string> {
-    let text = ''
-    const write = async (part: string) => {
-      text += part
-    }
-    await this.#withDatabase((database) => exportOccupations(database, 'ndjson', write))
-    return text
+    return await withDatabase(this.databaseUrl, exportText)
   }
 
   /** The entries of a submission's current run, in their order, without a command. */
   async results(token: string): Promise<unknown[]> {
-    return await this.#withDatabase(async (database) => {
+    return await withDatabase(this.databaseUrl, async (database) => {
       const row = await database.get<{ run: number }>('select run from submission where token = $1', [token])
       const documents = (await readStored(database)).get(row?.run ?? 0) ?? []
       return documents.map((document) => JSON.parse(document))
@@ -148,15 +163,6 @@ export class Installation {
       })
       return true
     })
-  }
-
-  async #withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    const database = await openDatabase(this.databaseUrl)
-    try {
-      return await work(database)
-    } finally {
-      await database.close()
-    }
   }
 
   /** Writes a file and answers its name. */
@@ -204,6 +210,12 @@ export class RunningCommand {
 
   kill(signal: NodeJS.Signals): void {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal)
+  }
+
+  /** Asks it to stop; resolves to its exit status. */
+  async stop(): Promise<number | null> {
+    this.kill('SIGTERM')
+    return (await this.ended).code
   }
 
   /** Waits until either output matches. Fails once there has been no more output for the usual time. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { Server as HttpServer } from 'node:http'
+import { type AddressInfo, connect, type Server, type Socket, type TcpNetConnectOpts } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Service } from './service.ts'
 
@@ -17,6 +18,27 @@ export interface Answer {
 export async function listen(service: Service): Promise<number> {
   if (!service.app.server.listening) await service.app.listen({ host: '127.0.0.1', port: 0 })
   return (service.app.server.address() as AddressInfo).port
+}
+
+/** Has a server listen on a free port of loopback until the test ends, and answers the port. */
+export async function listenOn(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    if (server instanceof HttpServer) server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A socket that reads nothing until it is resumed, for one test. */
+export async function openSocket(url: string, options: Partial<TcpNetConnectOpts> = {}): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port), ...options })
+  socket.on('error', () => undefined)
+  onTestFinished(() => void socket.destroy())
+  await once(socket, 'connect')
+  return socket.pause()
 }
 
 /** A connection that sends bytes as they are and reads whatever comes back. */

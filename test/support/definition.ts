@@ -1,6 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { temporaryFolder } from './temporary.ts'
+import { writeFiles } from './temporary.ts'
 
 /** A definition of two files that refer to each other, small enough to be read at a glance. */
 export const LIBRARY = {
@@ -74,11 +72,5 @@ export function writeDefinition(
   descriptor: unknown = LIBRARY,
   files: Readonly<Record<string, string>> = { 'rules/LOA-201.sql': LONG_LOAN },
 ): string {
-  const folder = temporaryFolder()
-  const all = { 'datapackage.json': JSON.stringify(descriptor), ...files }
-  for (const [name, text] of Object.entries(all)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
-  }
-  return folder
+  return writeFiles({ 'datapackage.json': JSON.stringify(descriptor), ...files })
 }

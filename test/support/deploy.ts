@@ -27,6 +27,11 @@ export function readYaml<T>(path: string, text: string = readRepositoryFile(path
   return document.toJS() as T
 }
 
+/** The alert rules for Prometheus. */
+export const alerts = readYaml<{
+  groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[]
+}>('deploy/monitoring/alerts.yaml').groups.flatMap(({ rules }) => rules)
+
 export function isSetting(name: string): boolean {
   return Object.hasOwn(SETTINGS, name)
 }

@@ -1,10 +1,11 @@
 import { createKey } from '../../src/api/access/keys.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
-import type { Database } from '../../src/foundation/database/database.ts'
-import { openDatabase } from '../../src/foundation/database/open.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
 import type { Question } from './load.ts'
+import { withDatabase } from './opened.ts'
 import { sourceOf } from './service.ts'
+
+export { withDatabase }
 
 /** Settings of a server that is to be asked more than its limits allow. */
 export const UNLIMITED = {
@@ -50,16 +51,6 @@ export async function fillDatabase(url: string, count = 60): Promise<Filled> {
     ]
     return { headers, keyId: id, token, questions: paths.map((path) => ({ path, headers })) }
   })
-}
-
-/** Opens a database as a command does, for as long as some work takes. */
-export async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = await openDatabase(url)
-  try {
-    return await work(database)
-  } finally {
-    await database.close()
-  }
 }
 
 /** Fails unless a page holds as many items as it says. */

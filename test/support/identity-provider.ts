@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
-import { onTestFinished } from 'vitest'
+import { SCOPES } from '../../src/api/access/principal.ts'
+import { listenOn } from './connection.ts'
 
 export interface IdentityProvider {
   readonly issuer: string
@@ -11,14 +11,13 @@ export interface IdentityProvider {
 
 /**
  * Starts a real identity provider on loopback, for one test: a user who signs in as `reader` may act for
- * organisation 1001, everybody else for none.
+ * organisation 1001, everybody else for none; `everything` has every scope.
  */
 export async function startIdentityProvider(
   redirectUri: (issuer: string) => string,
 ): Promise<IdentityProvider> {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuer = `http://127.0.0.1:${await listenOn(server)}`
   const client = { clientId: 'mahi', clientSecret: 'a-secret-of-the-tests-only' }
   const provider = new Provider(issuer, {
     clients: [
@@ -35,13 +34,14 @@ export async function startIdentityProvider(
     claims: { openid: ['sub', 'eid', 'mahi_scopes'], profile: ['name'] },
     findAccount: (_context, sub) => ({
       accountId: sub,
-      claims: () => ({ sub, name: 'A Person', ...(sub === 'reader' ? { eid: ['1001'] } : {}) }),
+      claims: () => ({
+        sub,
+        name: 'A Person',
+        ...(sub === 'reader' && { eid: ['1001'] }),
+        ...(sub === 'everything' && { mahi_scopes: SCOPES }),
+      }),
     }),
   })
   server.on('request', provider.callback())
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
   return { issuer, ...client }
 }

@@ -140,7 +140,7 @@ export interface Answer {
 }
 
 /** Asks once. Fails where no whole answer comes. */
-export async function ask(url: string, headers: Question['headers'], agent?: Agent): Promise<Answer> {
+export async function ask(url: string, headers: Question['headers'] = {}, agent?: Agent): Promise<Answer> {
   return await new Promise((resolve, reject) => {
     const request = get(url, { headers: { ...headers }, ...(agent && { agent }) }, (response) => {
       let body = ''

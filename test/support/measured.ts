@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url'
 import type { Installation, Outcome, RunOptions } from './command.ts'
 
-/** Runs a command to its end, and returns its peak memory in bytes. */
+/** Runs a command to its end, in a process, and returns its peak memory in bytes. */
 export async function runMeasured(
   mahi: Installation,
   parameters: readonly string[],
@@ -16,7 +16,7 @@ export async function runMeasured(
     ...options.environment,
     NODE_OPTIONS: `--import=${pathToFileURL(`${mahi.folder}/${hook}`)}`,
   }
-  const outcome = await mahi.run(parameters, { ...options, environment })
+  const outcome = await mahi.start(parameters, { ...options, environment }).ended
   // Node reports kilobytes.
   return { ...outcome, peak: Number(mahi.read('peak')) * 1024 }
 }

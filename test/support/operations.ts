@@ -38,7 +38,6 @@ export function serve(...operations: readonly Operation[]) {
     consume: () => undefined,
     limits: {},
     isSuspended: () => false,
-    publicOccupations: false,
   }
   app.setErrorHandler(answerError)
   app.decorateRequest('principal', undefined)

@@ -86,7 +86,7 @@ export type Outcome =
     }
   | { readonly kind: 'problem'; readonly status: number; readonly slug: string; readonly members: object }
 
-/** What DESIGN and the interface say of a request: in the order of its checks. */
+/** The response to a request by docs/api.md, in its order of checks. */
 export function predict(world: World, question: Question, publicOccupations: boolean): Outcome {
   const { operation, credential, clientId } = question
   if (!question.supported) return problem(400, 'unsupported-version')

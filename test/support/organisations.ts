@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateKeyPair } from 'jose'
 import { expect, vi } from 'vitest'
-import { createKey, revokeKey } from '../../src/api/access/keys.ts'
+import { revokeKeys } from '../../src/api/access/key-changes.ts'
+import { createKey } from '../../src/api/access/keys.ts'
 import type { Scope } from '../../src/api/access/principal.ts'
 import { InputRefused } from '../../src/foundation/faults/faults.ts'
 import { listen } from './connection.ts'
@@ -206,7 +207,7 @@ export class Organisations {
     if (key?.id === undefined) return
     const own = this.#world.submissions.find(({ eid }) => key.eids.includes(eid))
     const seen = own !== undefined && !key.wrong && key.scopes.length === 2 && Date.now() < key.expires
-    await revokeKey(this.#first.database, key.id)
+    await revokeKeys(this.#first.database, [key.id])
     key.wrong = true
     this.#count('keys revoked')
     const begun = performance.now()

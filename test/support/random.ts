@@ -24,6 +24,14 @@ export class Random {
     return this.fraction() < probability
   }
 
+  /** The same values in another order. */
+  shuffle<T>(values: readonly T[]): T[] {
+    return values
+      .map((value) => ({ value, place: this.fraction() }))
+      .sort((one, other) => one.place - other.place)
+      .map(({ value }) => value)
+  }
+
   /** One of several, each as often as its weight says. */
   pick<T extends string>(weights: Readonly<Record<T, number>>): T {
     const entries = Object.entries(weights) as [T, number][]

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { FORMATS, type FormatName } from '../../src/engines/checking/report/formats.ts'
-import { type Checked, writeFiles } from './checking.ts'
+import type { Checked } from './checking.ts'
+import { writeFiles } from './temporary.ts'
 
 /** The report of a check, as text. */
 export async function renderReport(

@@ -1,5 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import pg from 'pg'
 import { onTestFinished } from 'vitest'
+import type { Database } from '../../src/foundation/database/database.ts'
 import { openDatabase } from '../../src/foundation/database/open.ts'
 import { partitionResults } from './partition.ts'
 import { engine, temporaryDatabaseUrl } from './temporary.ts'
@@ -19,17 +21,40 @@ const emptied: Migrated[] = []
 /** Whether the results are in partitions. */
 const PARTITIONED = process.env.TEST_PARTITIONED === 'true'
 
+/** A SQLite file with all tables. */
+let file: Promise<Buffer> | undefined
+
 /**
- * The address of a database for one test, in PostgreSQL with its tables: creating them takes longer than most tests, so
- * a later test of the process gets the same schema without the rows. A test that changes tables keeps its schema.
+ * The address of a database for one test, with its tables: creating them takes longer than many tests. In SQLite, it is
+ * a copy of one file. In PostgreSQL, a later test of the process gets the same schema without the rows; a test that
+ * changes tables keeps its schema.
  */
 export async function takeDatabaseUrl(): Promise<string> {
-  if (engine === 'sqlite') return temporaryDatabaseUrl()
+  if (engine === 'sqlite') {
+    const url = temporaryDatabaseUrl()
+    file ??= createFile(temporaryDatabaseUrl())
+    writeFileSync(pathOf(url), await file, { mode: 0o600 })
+    return url
+  }
   const schema = emptied.pop() ?? (await createTables(temporaryDatabaseUrl()))
   onTestFinished(async () => {
     if (await empty(schema)) emptied.push(schema)
   })
   return schema.url
+}
+
+/** An empty database with its tables, for one test. */
+export async function openTemporary(): Promise<Database> {
+  const database = await openDatabase(await takeDatabaseUrl())
+  onTestFinished(() => database.close())
+  return database
+}
+
+const pathOf = (url: string) => url.replace('sqlite:', '')
+
+async function createFile(url: string): Promise<Buffer> {
+  await (await openDatabase(url)).close()
+  return readFileSync(pathOf(url))
 }
 
 async function createTables(url: string): Promise<Migrated> {

@@ -19,7 +19,7 @@ export function renderRulesPage(definition: Definition): string {
     const number = sources.indexOf(source) + 1
     return `[${number}](#source-${number})`
   }
-  const files = definition.resources.map((resource) => renderFile(definition, resource, cite))
+  const files = definition.resources.map((resource) => renderFile(resource, cite))
   const list = sources.map((source, index) => `${index + 1}. <a id="source-${index + 1}"></a><${source}>`)
   return [
     `# Every check of the definition ${definition.name}`,
@@ -32,14 +32,9 @@ export function renderRulesPage(definition: Definition): string {
   ].join('\n')
 }
 
-function renderFile(
-  definition: Definition,
-  resource: Resource,
-  cite: (source: string | undefined) => string,
-): string[] {
+function renderFile(resource: Resource, cite: (source: string | undefined) => string): string[] {
   const rows = resource.checks.map((check) => {
     const { code, replaces, severity, message, why, fix, basis, since, until, source } = describeCheck(
-      definition,
       resource,
       check,
     )

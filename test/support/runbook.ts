@@ -1,7 +1,6 @@
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import type { Installation, Outcome, RunningCommand } from './command.ts'
 import { readRepositoryFile } from './deploy.ts'
-import { findFreePort } from './free-port.ts'
 
 export const runbook = readRepositoryFile('docs/runbook.md')
 
@@ -77,9 +76,7 @@ export class Operator {
 
   /** `mahi work`, until the test ends. */
   work(): RunningCommand {
-    const worker = this.#mahi.start(['work'], { environment: this.#environment })
-    onTestFinished(() => worker.kill('SIGKILL'))
-    return worker
+    return this.#mahi.start(['work'], { environment: this.#environment })
   }
 }
 
@@ -88,17 +85,13 @@ export async function serveWithMetrics(
   mahi: Installation,
   environment: Readonly<Record<string, string>> = {},
 ) {
-  const port = await findFreePort()
-  const settings = { LOG_LEVEL: 'info', ...environment, METRICS_PORT: `${port}` }
-  const { command, url } = await mahi.serve(settings)
-  onTestFinished(() => command.kill('SIGTERM'))
+  const { readMetrics, ...served } = await mahi.serveWithMetrics({ LOG_LEVEL: 'info', ...environment })
   /** The sum of the values of all series of a metric with this label, such as `status="500"`. */
   const read = async (metric: string, label = '') => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-    return text
+    return (await readMetrics())
       .split('\n')
       .filter((line) => /^\w+/.exec(line)?.[0] === metric && line.includes(label))
       .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
   }
-  return { command, url, settings, read }
+  return { ...served, read }
 }

@@ -2,10 +2,26 @@ import { expect } from 'vitest'
 import { type KeyDescription, listKeys } from '../../src/api/access/keys.ts'
 import type { Database, Reader } from '../../src/foundation/database/database.ts'
 import { type Revision, type RevisionName, readRevisions } from '../../src/foundation/database/revisions.ts'
+import { type CopiedTable, digest } from '../../src/operate/copy.ts'
+import { listTables } from '../../src/operate/tables.ts'
+import { withDatabase } from './filled-database.ts'
 import { readStored } from './stored-findings.ts'
 
 /** Width of the spans in which dates are counted, as in docs/data-model.md. */
 const SPAN_BITS = 26n
+
+/** Tables that a serving process makes of the others, and the record of backups, which a restore keeps. */
+export const NOT_RESTORED = /^(?:search_index|job|worker|backup)/
+
+/** Every table with its number of rows and their digest, but for those with these names. */
+export async function describeTables(url: string, except = /^$/): Promise<Record<string, CopiedTable>> {
+  return await withDatabase(url, async (database) => {
+    const described: Record<string, CopiedTable> = {}
+    for (const table of await listTables(database))
+      if (!except.test(table.name)) described[table.name] = await digest(database, table)
+    return described
+  })
+}
 
 interface StoredSubmission {
   readonly eid: string

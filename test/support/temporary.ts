@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
 /** Addresses of empty schemas in PostgreSQL, where the tests run on it: `postgres-setup.ts` makes them. */
@@ -13,6 +13,16 @@ export const engine: 'sqlite' | 'postgres' = process.env.TEST_ENGINE === 'postgr
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'mahi-test-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Writes files to a new folder. */
+export function writeFiles(files: Readonly<Record<string, string | Uint8Array>>): string {
+  const folder = temporaryFolder()
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), content)
+  }
   return folder
 }
 

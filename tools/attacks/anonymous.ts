@@ -1,5 +1,5 @@
 import { type Attack, attack } from './attack.ts'
-import { hold, repeat, request, Wire } from './wire.ts'
+import { exchange, hold, repeat, request, Wire } from './wire.ts'
 
 const ENCODINGS = ['identity', 'gzip', 'br']
 const MB = 2 ** 20
@@ -25,10 +25,7 @@ export const ANONYMOUS: readonly Attack[] = [
     'pages for 200 new connections at a time leave memory and time for others',
     (target, signal) =>
       repeat(signal, 200, async (line, round) => {
-        const wire = new Wire(target)
-        await wire.send(request(target, 'GET', page(line + 200 * round), encoding(line)))
-        await wire.status()
-        wire.close()
+        await exchange(target, request(target, 'GET', page(line + 200 * round), encoding(line)))
       }),
   ),
   attack(
@@ -143,11 +140,8 @@ export const ANONYMOUS: readonly Attack[] = [
   ),
   attack('many-headers', 'anonymous', 'requests with 980 headers leave time for others', (target, signal) =>
     repeat(signal, 50, async (line, round) => {
-      const wire = new Wire(target)
       const headers = Array.from({ length: 980 }, (_, at) => `h${at}-${line}-${round}: ${at}\r\n`).join('')
-      await wire.send(`GET ${page(line)} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`)
-      await wire.status()
-      wire.close()
+      await exchange(target, `GET ${page(line)} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`)
     }),
   ),
   attack(
@@ -205,21 +199,15 @@ export const ANONYMOUS: readonly Attack[] = [
       .join('&')
       .slice(0, 999_000)
     return repeat(signal, 10, async (line) => {
-      const wire = new Wire(target)
       const path = line % 2 === 0 ? '/console/sign-in' : '/console/code'
-      await wire.send(request(target, 'POST', path, FORM, line % 3 === 0 ? 'key=mahi_1_2' : fields))
-      await wire.status()
-      wire.close()
+      await exchange(target, request(target, 'POST', path, FORM, line % 3 === 0 ? 'key=mahi_1_2' : fields))
     })
   }),
   attack('searches', 'anonymous', 'the longest searches leave time for others', (target, signal) =>
     repeat(signal, 20, async (line, round) => {
-      const wire = new Wire(target)
       const q = letters(200, line * 1000 + round)
       const path = round % 2 === 0 ? `search?Limit=100&Page=${1 + (round % 10)}&` : 'suggestions?'
-      await wire.send(request(target, 'GET', `/v1/occupations/${path}q=${encodeURIComponent(q)}`))
-      await wire.status()
-      wire.close()
+      await exchange(target, request(target, 'GET', `/v1/occupations/${path}q=${encodeURIComponent(q)}`))
     }),
   ),
   attack('codings', 'anonymous', 'the largest lists of titles leave time for others', (target, signal) => {
@@ -228,10 +216,7 @@ export const ANONYMOUS: readonly Attack[] = [
       tasks: Array.from({ length: 10 }, (_, task) => letters(400, at * 10 + task)),
     }))
     return repeat(signal, 16, async () => {
-      const wire = new Wire(target)
-      await wire.send(request(target, 'POST', '/v1/codings', JSON_TYPE, JSON.stringify({ items })))
-      await wire.status()
-      wire.close()
+      await exchange(target, request(target, 'POST', '/v1/codings', JSON_TYPE, JSON.stringify({ items })))
     })
   }),
   attack(
@@ -245,10 +230,7 @@ export const ANONYMOUS: readonly Attack[] = [
         `{"items":${'['.repeat(900_000)}${']'.repeat(900_000)}}`,
       ]
       return repeat(signal, 8, async (line, round) => {
-        const wire = new Wire(target)
-        await wire.send(request(target, 'POST', '/v1/codings', JSON_TYPE, bodies[(line + round) % 3]))
-        await wire.status()
-        wire.close()
+        await exchange(target, request(target, 'POST', '/v1/codings', JSON_TYPE, bodies[(line + round) % 3]))
       })
     },
   ),

@@ -3,10 +3,11 @@ import { deriveToken, TOKEN_FIELD } from '../../src/console/form-token.ts'
 import { collide } from '../../test/support/colliding.ts'
 import { SDR_FILES } from '../../test/support/sdr/file-types.ts'
 import { type Attack, attack } from './attack.ts'
-import { call, hold, repeat, request, type Target, Wire } from './wire.ts'
+import { call, exchange, hold, repeat, request, type Target, Wire } from './wire.ts'
 
 const MB = 2 ** 20
 const CSV = { 'content-type': 'text/csv' }
+const GZIP_CSV = { ...CSV, 'content-encoding': 'gzip' }
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -142,11 +143,7 @@ export const KEYED: readonly Attack[] = [
       )
       await repeat(signal, 1, async () => {
         const tokens = await several(target, 3)
-        await Promise.all(
-          tokens.map((token) =>
-            call(target, 'PUT', fileOf(token, 0), file, { ...CSV, 'content-encoding': 'gzip' }),
-          ),
-        )
+        await Promise.all(tokens.map((token) => call(target, 'PUT', fileOf(token, 0), file, GZIP_CSV)))
         const content = JSON.stringify({ content: [{ localId: 'Z', name: 'b' }] })
         const batches = Array.from({ length: 24 }, (_, at) =>
           call(target, 'POST', recordsOf(tokens[at % 3] ?? '', 0), content, JSON_TYPE),
@@ -169,13 +166,11 @@ export const KEYED: readonly Attack[] = [
         gzipSync(Buffer.alloc(200 * MB, '{}\n')),
       ]
       await repeat(signal, 8, async (line, round) => {
-        const wire = new Wire(target)
         const index = line + round
         const type = index % 4 === 3 ? NDJSON : CSV
         const headers = { ...type, 'content-encoding': 'gzip' }
-        await wire.send(request(target, 'PUT', fileOf(tokens[line] ?? '', round), headers, bombs[index % 4]))
-        await wire.status()
-        wire.close()
+        const file = fileOf(tokens[line] ?? '', round)
+        await exchange(target, request(target, 'PUT', file, headers, bombs[index % 4]))
       })
     },
   ),
@@ -249,8 +244,7 @@ export const KEYED: readonly Attack[] = [
             rows = ''
           }
         }
-        const headers = { ...CSV, 'content-encoding': 'gzip' }
-        await call(target, 'PUT', fileOf(token, 0), Buffer.concat(parts), headers)
+        await call(target, 'PUT', fileOf(token, 0), Buffer.concat(parts), GZIP_CSV)
         const content = [{ localId: 'a', name: 'b' }]
         await call(target, 'POST', recordsOf(token, 0), JSON.stringify({ content }), JSON_TYPE)
       })
@@ -260,10 +254,7 @@ export const KEYED: readonly Attack[] = [
     const [wide = '', sparse = ''] = await several(target, 2)
     const names = Array.from({ length: 200 }, (_, at) => `c${at}`.padEnd(1_200, 'x'))
     const rows = `${'1,'.repeat(199)}1\n`.repeat(50_000)
-    await call(target, 'PUT', fileOf(wide, 0), gzipSync(`${names.join()}\n${rows}`), {
-      ...CSV,
-      'content-encoding': 'gzip',
-    })
+    await call(target, 'PUT', fileOf(wide, 0), gzipSync(`${names.join()}\n${rows}`), GZIP_CSV)
     const fields = Array.from({ length: 400_000 }, (_, at) => `{"field_${at}":1}`).join('\n')
     await call(target, 'PUT', fileOf(sparse, 0), gzipSync(fields), { ...NDJSON, 'content-encoding': 'gzip' })
     await repeat(signal, 4, async (line) => {
@@ -332,13 +323,12 @@ export const KEYED: readonly Attack[] = [
       await repeat(signal, 2, async () => {
         const token = await submit(target)
         const rows = Array.from({ length: 400 }, (_, at) => `${at},${long}\n`).join('')
-        const headers = { ...CSV, 'content-encoding': 'gzip' }
         await call(
           target,
           'PUT',
           fileOf(token, 0),
           gzipSync(`learner_id,name\n${rows}`, { level: 1 }),
-          headers,
+          GZIP_CSV,
         )
         await call(target, 'POST', `/v1/submissions/${token}/validation-runs`)
         await call(target, 'GET', `/v1/submissions/${token}/validation-runs/1`, undefined, {
@@ -357,8 +347,7 @@ export const KEYED: readonly Attack[] = [
       const files = headers.map((header) => gzipSync(`localId${header}\nL1\n`, { level: 9 }))
       await repeat(signal, 2, async (line, round) => {
         const token = await submit(target)
-        const content = { ...CSV, 'content-encoding': 'gzip' }
-        await call(target, 'PUT', fileOf(token, 4), files[(line + round) % files.length], content)
+        await call(target, 'PUT', fileOf(token, 4), files[(line + round) % files.length], GZIP_CSV)
         const run = await check(target, token)
         const { totalCount = 0 } = run
         if (totalCount > 100) throw new Error(`a header of ${totalCount} findings`)
@@ -378,8 +367,7 @@ export const KEYED: readonly Attack[] = [
       const tokens = await several(target, 4)
       await repeat(signal, 4, async (line, round) => {
         const token = tokens[line % tokens.length] ?? ''
-        const headers = { ...CSV, 'content-encoding': 'gzip' }
-        await call(target, 'PUT', fileOf(token, line), files[(line + round) % files.length], headers)
+        await call(target, 'PUT', fileOf(token, line), files[(line + round) % files.length], GZIP_CSV)
         const content = JSON.stringify({ content: [{ localId: 'z' }] })
         await call(target, 'POST', recordsOf(token, line), content, JSON_TYPE)
         await Promise.all(
@@ -435,7 +423,7 @@ export const KEYED: readonly Attack[] = [
     await repeat(signal, 2, async () => {
       const token = await submit(target, 'gtfs')
       const path = `/v1/submissions/${token}/files/stops`
-      await call(target, 'PUT', path, file, { ...CSV, 'content-encoding': 'gzip' })
+      await call(target, 'PUT', path, file, GZIP_CSV)
       assertShort(await check(target, token), target)
     })
   }),
@@ -449,10 +437,7 @@ export const KEYED: readonly Attack[] = [
       await repeat(signal, 1, async (_, round) => {
         const names = Array.from({ length: 220_000 }, (_, at) => (round * 220_000 + at).toString(36))
         const file = gzipSync(`${names.join()},localId\n1,2\n`, { level: 1 })
-        await call(target, 'PUT', `/v1/submissions/${token}/files/learners`, file, {
-          ...CSV,
-          'content-encoding': 'gzip',
-        })
+        await call(target, 'PUT', `/v1/submissions/${token}/files/learners`, file, GZIP_CSV)
         await check(target, token)
         const path = `/console/submissions/${token}/findings?file=Learner`
         await call({ ...target, key: '' }, 'GET', path, undefined, { cookie })

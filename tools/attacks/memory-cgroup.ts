@@ -1,12 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const MB = 2 ** 20
-
 /** The files of a memory cgroup in both versions. */
 const FILES = {
-  v1: { root: '/sys/fs/cgroup/memory', limit: 'memory.limit_in_bytes', peak: 'memory.max_usage_in_bytes' },
-  v2: { root: '/sys/fs/cgroup', limit: 'memory.max', peak: 'memory.peak' },
+  v1: { root: '/sys/fs/cgroup/memory', limit: 'memory.limit_in_bytes' },
+  v2: { root: '/sys/fs/cgroup', limit: 'memory.max' },
 } as const
 
 /** In version 1, memory of connections is counted once it has a limit, and apart from the rest. */
@@ -49,11 +47,6 @@ export class MemoryCgroup {
   /** A command that runs another one within it, as the same process. */
   wrap(command: readonly string[]): string[] {
     return ['bash', '-c', `echo $$ > '${this.#path}/cgroup.procs' && exec "$@"`, 'bash', ...command]
-  }
-
-  /** The most memory that the kernel has counted, in MiB. */
-  get peak(): number {
-    return Math.round(Number(readFileSync(`${this.#path}/${this.#files.peak}`, 'utf8')) / MB)
   }
 
   #countSockets(): void {

@@ -1,4 +1,4 @@
-import type { Engine } from '../soak/place.ts'
+import type { Engine } from '../../bench/empty-database.ts'
 import type { Attack } from './attack.ts'
 
 const MB = 2 ** 20

@@ -1,4 +1,4 @@
-import { makePlace } from '../soak/place.ts'
+import { makePlace } from '../../bench/empty-database.ts'
 import { ANONYMOUS } from './anonymous.ts'
 import type { Attack } from './attack.ts'
 import { KEYED } from './keyed.ts'

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { isEngine } from '../../bench/empty-database.ts'
 import { findPostgres } from '../../test/support/find-postgres.ts'
 import { MemoryCgroup } from './memory-cgroup.ts'
 import type { AttackResult } from './result.ts'
@@ -25,7 +26,7 @@ const attacks = ATTACKS.filter(({ name }) => names === undefined || names.includ
 const unknown = names?.filter((name) => !ATTACKS.some((each) => each.name === name)) ?? []
 if (unknown.length > 0) throw new Error(`no attack has the name ${unknown.join(' or ')}`)
 const { engine } = flags
-if (engine !== 'sqlite' && engine !== 'postgres') throw new Error('--engine must be sqlite or postgres')
+if (!isEngine(engine)) throw new Error('--engine must be sqlite or postgres')
 if (!flags.sources) execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
 const root = new URL('../../', import.meta.url)
 const program = fileURLToPath(new URL(flags.sources ? 'bin/mahi.js' : 'dist/src/start.js', root))

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Place } from '../../bench/empty-database.ts'
+import { median } from '../../bench/measure.ts'
 import { createKey } from '../../src/api/access/keys.ts'
 import type { Scope } from '../../src/api/access/principal.ts'
 import { importOccupations } from '../../src/catalogue/import/import.ts'
@@ -8,7 +10,6 @@ import { openDatabase } from '../../src/foundation/database/open.ts'
 import { publishResults } from '../../src/submissions/findings/publish.ts'
 import { sourceOf } from '../../test/support/source.ts'
 import { whenSearchable } from '../../test/support/when-searchable.ts'
-import type { Place } from '../soak/place.ts'
 import type { Attack } from './attack.ts'
 import { Attacker } from './attacker-process.ts'
 import { Bystander } from './bystander.ts'
@@ -239,9 +240,4 @@ export class Service {
     const findings = (page: number) => `${state}/validation-results?pageSize=50&page=${page}`
     return [findings(1), ...paths, findings(2)]
   }
-}
-
-function median(times: readonly number[]): number {
-  const sorted = times.toSorted((one, other) => one - other)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }

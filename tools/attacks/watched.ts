@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { endWithParent } from '../../bench/end-with-parent.ts'
+import { childrenOf, readStatus } from '../../bench/measure.ts'
 import { MemoryCgroup } from './memory-cgroup.ts'
 
 const MB = 2 ** 20
@@ -111,25 +111,5 @@ export class Watched {
  */
 function readTree(pid: number): number {
   const all = [pid, ...childrenOf(pid)]
-  return all.reduce((sum, each) => sum + readStatus(each, 'RssAnon') + readStatus(each, 'RssShmem'), 0)
-}
-
-function childrenOf(pid: number): number[] {
-  try {
-    const own = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    )
-    return own.flatMap((child) => [child, ...childrenOf(child)])
-  } catch {
-    return []
-  }
-}
-
-function readStatus(pid: number, name: string): number {
-  try {
-    const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
-    return Number(found?.[1] ?? 0) * 1024
-  } catch {
-    return 0
-  }
+  return all.reduce((sum, each) => sum + readStatus(each, 'RssAnon') + readStatus(each, 'RssShmem'), 0) * 1024
 }

@@ -73,6 +73,14 @@ export class Wire {
   }
 }
 
+/** Sends bytes on a connection of their own, and waits for the first response. */
+export async function exchange(target: Target, bytes: string | Buffer): Promise<void> {
+  const wire = new Wire(target)
+  await wire.send(bytes)
+  await wire.status()
+  wire.close()
+}
+
 /** A request as bytes; `body` without Content-Length is the caller's matter. */
 export function request(
   target: Target,

@@ -18,7 +18,7 @@ export interface Expected {
   readonly described?: 'PUT' | 'POST' | 'DELETE'
   /** Whether 100 may come first. */
   readonly continues?: boolean
-  /** Whether the answer may be compressed, and so on: what was asked. */
+  /** Throws if the body is not what was asked for. */
   readonly check?: (answer: Answer, body: string) => void
 }
 

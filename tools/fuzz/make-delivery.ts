@@ -5,14 +5,7 @@ import type { Random } from './random.ts'
 import { expect, type Request, setHeader, write } from './request.ts'
 import type { World } from './world.ts'
 
-const KINDS = [
-  'parameter values',
-  'parameter names',
-  'addresses',
-  'headers',
-  'methods',
-  'other addresses',
-] as const
+const KINDS = Object.keys(REQUEST_KINDS) as (keyof typeof REQUEST_KINDS)[]
 
 const malformed = ({ malformed, target }: Request) => malformed !== 'no' || /[^!-~]/.test(target)
 

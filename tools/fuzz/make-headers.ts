@@ -409,20 +409,18 @@ const many: Change = (request, random) => {
 }
 
 export const HEADER_CHANGES: readonly Change[] = [
-  ...[
-    version,
-    version,
-    versionTwice,
-    credential,
-    credential,
-    credential,
-    eid,
-    eid,
-    accept,
-    accept,
-    anyAccept,
-    encoding,
-    encoding,
-  ],
+  version,
+  version,
+  versionTwice,
+  credential,
+  credential,
+  credential,
+  eid,
+  eid,
+  accept,
+  accept,
+  anyAccept,
+  encoding,
+  encoding,
   ...[ifNoneMatch, ignored, ignored, expectation, host, body, connection, oldVersion, many],
 ]

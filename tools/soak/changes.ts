@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { generateFindings, generateOccupations } from '../../bench/data.ts'
+import type { Place } from '../../bench/empty-database.ts'
 import { EID, MAHI } from '../../bench/mahi.ts'
-import type { Place } from './place.ts'
 
 export interface Sizes {
   readonly records: number

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Engine, makePlace, type Place } from '../../bench/empty-database.ts'
 import { median } from '../../bench/measure.ts'
 import { whenSearchable } from '../../test/support/when-searchable.ts'
 import { Callers } from './callers.ts'
 import { Changes, type Sizes } from './changes.ts'
-import { type Engine, makePlace, type Place } from './place.ts'
 import { SoakedServer } from './server.ts'
 import type { Run, Window } from './verdict.ts'
 import { Visits } from './visits.ts'
@@ -106,7 +106,6 @@ async function soakIn(place: Place, options: SoakOptions): Promise<Run> {
   }
 }
 
-/** Waits until the catalogue is indexed: until then, a search gets 503. */
 /** Samples until a time, and returns what it has sampled. */
 async function watch(
   server: SoakedServer,

@@ -1,5 +1,5 @@
+import type { Engine } from '../../bench/empty-database.ts'
 import { median } from '../../bench/measure.ts'
-import type { Engine } from './place.ts'
 
 /** What was seen in one of the windows, all of the same length, into which a run is divided. Sizes are in bytes. */
 export interface Window {
@@ -35,7 +35,7 @@ export interface Run {
   /** Commands, returns and sessions that ended well, and what those said that did not. */
   readonly commands: Readonly<Record<string, number>>
   readonly commandFailures: readonly string[]
-  /** Lines of level 50 and above in the logs of the server and the worker. */
+  /** Lines of level `error` and above in the logs of the server and the worker. */
   readonly logFaults: readonly string[]
   /** Open handles before the first caller, and after the last had gone. */
   readonly handlesBefore: number
@@ -58,7 +58,7 @@ export function judgeAlways(run: Run): Finding[] {
   return [
     finding('every answer has the status that it should have', `${run.answered} answers`, run.unexpected),
     finding('every command, return and session ends well', JSON.stringify(run.commands), run.commandFailures),
-    finding('no log has a line of level 50', `${run.logFaults.length} lines`, run.logFaults),
+    finding('no log has a line of level error or above', `${run.logFaults.length} lines`, run.logFaults),
     ...(run.engine === 'sqlite'
       ? []
       : [

@@ -99,7 +99,8 @@ class RunningDay {
     const readers = new Readers({ url: server.url, key, interval: READ_INTERVAL, cursors })
     const before = await this.#measure()
     const begun = performance.now()
-    const sending = Promise.all(shuffle(this.#organisations).map((each) => this.#send(each, readers)))
+    const order = new Random(28).shuffle(this.#organisations)
+    const sending = Promise.all(order.map((each) => this.#send(each, readers)))
     const worker = await Promise.race([this.#killWorker(), sending.then(() => undefined)])
     const primary = await Promise.race([this.#killPrimary(), sending.then(() => undefined)])
     await sending
@@ -294,13 +295,4 @@ async function waitForRun(client: Client, token: string, runId: number): Promise
       if (!(error instanceof MahiError && error.kind === 'deadline')) throw error
     }
   }
-}
-
-/** In an order that looks random and is the same each time. */
-function shuffle<T>(values: readonly T[]): T[] {
-  const random = new Random(28)
-  return values
-    .map((value) => ({ value, place: random.fraction() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ value }) => value)
 }

@@ -18,8 +18,6 @@ export interface Access {
   readonly limits: CountedLimits
   /** Whether an operator has suspended the organisation. */
   readonly isSuspended: (eid: string) => boolean
-  /** Whether callers without a credential can read the occupations. */
-  readonly publicOccupations: boolean
 }
 
 /** The requirements of an operation for its callers. */

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import {
   action,
   jsonOption,
@@ -8,6 +8,7 @@ import {
   type WithDatabase,
   waitingNotice,
 } from '../../foundation/command-line/command.ts'
+import { readWhole } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { describeReadError } from '../../foundation/faults/read-error.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
@@ -16,7 +17,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { showDay } from '../../foundation/text/zoned-time.ts'
 import { renameKey, revokeKeys, rotateKey } from './key-changes.ts'
 import { inTwelveMonths, readClientName, readExpiry, readKeyId, reportChange } from './key-options.ts'
-import { listKeys, revokeKey } from './keys.ts'
+import { listKeys } from './keys.ts'
 
 const DAY = 86_400_000
 
@@ -35,9 +36,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
           fail({ field: '<id>', message: 'give the id of one key, or --from-audit FILE' })
         if (flags.fromAudit !== undefined) return await revokeFromAudit(withDatabase, flags.fromAudit, flags)
         const id = readKeyId(given ?? '')
-        const key = await withDatabase((database) => revokeKey(database, id, waitingNotice()), {
-          existing: true,
-        })
+        const [key] = await withDatabase((database) => revokeKeys(database, [id], waitingNotice()))
         if (key === undefined) refuseUnknown()
         await report(flags, { id, revoked: true }, `Key ${id} is revoked.`)
         reportChange({
@@ -53,7 +52,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
     .command('rotate')
     .description('create a key that replaces another; both work until the older one expires')
     .argument('<id>', 'id of the older key, such as mahi_0123456789ab')
-    .option('--overlap <days>', 'days until the older key expires', readDays, 7)
+    .option('--overlap <days>', 'days until the older key expires', readWhole(0, 999), 7)
     .option(
       '--expires <when>',
       'expiry of the new key: a date, a date-time or never (default: in 12 months)',
@@ -64,10 +63,8 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
       action(async (given: string, { overlap, expires, json }: RotateFlags) => {
         const id = readKeyId(given)
         const until = Date.now() + overlap * DAY
-        const rotated = await withDatabase(
-          (database) =>
-            rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
-          { existing: true },
+        const rotated = await withDatabase((database) =>
+          rotateKey(database, id, { until, expires: expires ?? inTwelveMonths(), onWait: waitingNotice() }),
         )
         if (rotated === undefined)
           fail({ field: '<id>', message: 'names no valid key: "mahi keys list" lists them' })
@@ -103,9 +100,7 @@ export function addKeyChangeCommands(keys: Command, withDatabase: WithDatabase):
       action(async (given: string, flags: { client: string; json?: true }) => {
         const id = readKeyId(given)
         const client = readClientName(flags.client)
-        const key = await withDatabase((database) => renameKey(database, id, client, waitingNotice()), {
-          existing: true,
-        })
+        const key = await withDatabase((database) => renameKey(database, id, client, waitingNotice()))
         if (key === undefined) refuseUnknown()
         await report(flags, { id, clientId: client }, `Key ${id} is for ${client}.`)
         reportChange({ audit: 'changed', key: id, client, expires: formatTimestamp(key.expires) })
@@ -129,27 +124,16 @@ function refuseUnknown(): never {
   fail({ field: '<id>', message: 'names no key: "mahi keys list" lists them' })
 }
 
-function readDays(text: string): number {
-  if (/^\d{1,3}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('It must be a whole number of days from 0 to 999.')
-}
-
 /** Revokes the keys again that a restored backup has revived. */
 async function revokeFromAudit(withDatabase: WithDatabase, file: string, flags: RevokeFlags): Promise<void> {
   const named = await readRevoked(file)
-  const ids = await withDatabase(
-    async (database) => {
-      if (flags.dryRun) {
-        const keys = await listKeys(database)
-        return keys.filter(({ id, revoked }) => revoked === null && named.has(id)).map(({ id }) => id)
-      }
-      const keys = await revokeKeys(database, [...named], waitingNotice())
-      for (const { id, client, expires } of keys)
-        reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
-      return keys.map(({ id }) => id)
-    },
-    { existing: true },
+  const keys = await withDatabase((database) =>
+    flags.dryRun ? listKeys(database) : revokeKeys(database, [...named], waitingNotice()),
   )
+  const valid = keys.filter(({ id, revoked }) => revoked === null && named.has(id))
+  for (const { id, client, expires } of flags.dryRun ? [] : valid)
+    reportChange({ audit: 'revoked', key: id, client, expires: formatTimestamp(expires) })
+  const ids = valid.map(({ id }) => id)
   if (flags.json)
     return writeOut(`${JSON.stringify({ named: named.size, [flags.dryRun ? 'valid' : 'revoked']: ids })}\n`)
   for (const id of ids) await writeOut(`${id}\n`)

@@ -45,14 +45,16 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .action(
       action(async ({ client: given, scope, eid: listed = [], expires: until, json }: CreateFlags) => {
         const { name, eid } = readNames(given, listed)
-        const { key, id, client, scopes, eids, expires } = await withDatabase((database) =>
-          createKey(database, {
-            client: name,
-            ...(scope === undefined ? {} : { scopes: [...new Set(scope)] }),
-            eids: [...new Set(eid)],
-            expires: until ?? inTwelveMonths(),
-            onWait: waitingNotice(),
-          }),
+        const { key, id, client, scopes, eids, expires } = await withDatabase(
+          (database) =>
+            createKey(database, {
+              client: name,
+              ...(scope === undefined ? {} : { scopes: [...new Set(scope)] }),
+              eids: [...new Set(eid)],
+              expires: until ?? inTwelveMonths(),
+              onWait: waitingNotice(),
+            }),
+          { create: true },
         )
         const date = formatTimestamp(expires)
         reportChange({ audit: 'made', key: id, client, expires: date })
@@ -71,7 +73,7 @@ export function addKeyCommands(program: Command, withDatabase: WithDatabase): vo
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const rows = (await withDatabase(listKeys, { existing: true })).map(describeKey)
+        const rows = (await withDatabase(listKeys)).map(describeKey)
         if (flags.json) return writeOut(`${JSON.stringify({ keys: rows })}\n`)
         if (rows.length === 0) say('There are no keys. Create one with: mahi keys create --client NAME')
         for (const { id, state, expires, clientId, scopes, eids } of rows) {

@@ -3,20 +3,18 @@ import type { Database } from '../../foundation/database/database.ts'
 import { readHashKey } from '../../foundation/database/instance.ts'
 import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
 import type { Part } from '../contract/part.ts'
+import { AccessWatch } from './access-watch.ts'
 import type { Access } from './admit.ts'
 import { Audit } from './audit.ts'
 import { Delegations } from './delegation.ts'
 import { getCaller } from './get-caller.ts'
 import { createJwtVerifier, createKeyedHash, type JwtOptions, type KeyedHash } from './jwt.ts'
 import { KeyUse } from './key-use.ts'
-import { KeyWatch } from './key-watch.ts'
 import { KeyVerifier } from './keys.ts'
 import { type ConsumeLimit, describeLimits, type RateLimitSettings, rateLimitsOf } from './rate-limit.ts'
-import { SuspensionWatch } from './suspensions.ts'
 import { createBearerVerifier } from './verify.ts'
 
 export interface AccessSettings extends RateLimitSettings {
-  readonly OCCUPATIONS_ACCESS: 'key' | 'public'
   readonly JWT_ISSUER?: string | undefined
   readonly JWT_AUDIENCE?: string | undefined
   readonly JWT_JWKS_URL?: string | undefined
@@ -44,14 +42,12 @@ export async function createAccess(
   { database, revisions, consume, log }: AccessOptions,
 ): Promise<AccessPart> {
   const audit = new Audit(log)
-  const keyWatch = await KeyWatch.start(database, audit)
-  const suspensions = await SuspensionWatch.start(database, audit)
+  const watch = await AccessWatch.start(database, audit)
   const keyUse = new KeyUse(database)
-  const keys = new KeyVerifier(database, keyWatch.explain, keyUse.mark)
+  const keys = new KeyVerifier(database, watch.explain, keyUse.mark)
   revisions.on('keys', () => {
     keys.forget()
-    void keyWatch.refresh()
-    void suspensions.refresh()
+    void watch.refresh()
   })
   // Otherwise a revoked key would be accepted for as long as changes cannot be read.
   revisions.onStale(() => keys.forget())
@@ -67,8 +63,7 @@ export async function createAccess(
     audit,
     consume,
     limits: describeLimits(rateLimitsOf(settings)),
-    isSuspended: suspensions.has,
-    publicOccupations: settings.OCCUPATIONS_ACCESS === 'public',
+    isSuspended: watch.isSuspended,
   }
   return {
     access,
@@ -84,8 +79,7 @@ export async function createAccess(
       },
     ],
     stop: async () => {
-      keyWatch.stop()
-      suspensions.stop()
+      watch.stop()
       await keyUse.stop()
       audit.stop()
     },

@@ -3,22 +3,20 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { WITH_CREDENTIAL } from '../contract/access-rules.ts'
 import { type Operation, operation } from '../contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../contract/describe.ts'
-import { text } from '../contract/fields.ts'
+import { strings, text, time } from '../contract/fields.ts'
 import { document } from '../contract/results.ts'
 import type { Access } from './admit.ts'
 import { counterOf, organisationOf } from './count-request.ts'
 import type { LimitName } from './rate-limit.ts'
 
-const list = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
-
 const Caller = Type.Object(
   {
     id: text('The public id of the credential.'),
     clientId: text('The client that holds the credential.'),
-    scopes: list('The scopes of the credential.'),
-    eids: list('The organisations that it covers.'),
-    suspended: list('Those of them that the operator has suspended.'),
-    expires: Type.Optional(Type.String({ description: 'When it expires.', format: 'date-time' })),
+    scopes: strings('The scopes of the credential.'),
+    eids: strings('The organisations that it covers.'),
+    suspended: strings('Those of them that the operator has suspended.'),
+    expires: time('When it expires.'),
     limits: Type.Optional(
       Type.Array(
         Type.Object({
@@ -49,9 +47,7 @@ export function getCaller(access: Access): Operation {
     access: WITH_CREDENTIAL,
     limit: 'submissions',
     request: {
-      header: Type.Object({
-        EID: Type.Optional(Type.String({ description: 'The organisation whose limits are shown.' })),
-      }),
+      header: Type.Object({ EID: text('The organisation whose limits are shown.') }),
     },
     schemas: { Caller },
     responses: {

@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
-import { Problem } from '../contract/problems.ts'
+import { type Problem, unavailable } from '../contract/problems.ts'
 import { describeReason } from './reason.ts'
 
 /** Timeout of a request to the JWKS URL, in milliseconds like the following constants. */
@@ -104,12 +104,9 @@ export class IssuerKeys {
 }
 
 function noKeys(): Problem {
-  return new Problem(
-    'unavailable',
+  return unavailable(
     'The identity provider has not answered yet, so the token cannot be verified.',
-    {
-      headers: { 'retry-after': String(COOLDOWN / 1000) },
-    },
+    COOLDOWN / 1000,
   )
 }
 

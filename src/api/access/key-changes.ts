@@ -47,7 +47,7 @@ export async function renameKey(
   return await database.write('keys', rename, onWait)
 }
 
-/** Revokes, at once, those of the keys that are not yet revoked, and returns them. */
+/** Revokes, at once, those of the keys that are not yet revoked. Returns all that exist, as they were before. */
 export async function revokeKeys(
   database: Database,
   ids: readonly string[],
@@ -55,11 +55,11 @@ export async function revokeKeys(
 ): Promise<KeyDescription[]> {
   const wanted = new Set(ids)
   const revoke = async (writer: Writer) => {
-    const keys = (await listKeys(writer)).filter(({ id, revoked }) => revoked === null && wanted.has(id))
-    if (keys.length === 0) return []
-    for (const { id } of keys)
+    const keys = (await listKeys(writer)).filter(({ id }) => wanted.has(id))
+    const unrevoked = keys.filter(({ revoked }) => revoked === null)
+    for (const { id } of unrevoked)
       await writer.run('update api_key set revoked = $2 where id = $1', [id, Date.now()])
-    await bumpRevision(writer, 'keys')
+    if (unrevoked.length > 0) await bumpRevision(writer, 'keys')
     return keys
   }
   return await database.write('keys', revoke, onWait)

@@ -11,7 +11,7 @@ export function readExpiry(text: string): number {
   if (text === 'never') return Date.parse('9999-12-31T23:59:59.999Z')
   const timestamp = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59Z` : text)
   if (timestamp === undefined)
-    throw new InvalidArgumentError('It must be a date such as 2027-06-30, or never.')
+    throw new InvalidArgumentError('It must be a date such as 2027-06-30, a date-time, or never.')
   if (timestamp.milliseconds <= Date.now()) throw new InvalidArgumentError('It is in the past.')
   return timestamp.milliseconds
 }

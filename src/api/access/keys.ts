@@ -101,32 +101,17 @@ export const SESSION_LIFETIME = 12 * 3_600_000
 
 /** The caller that a key identifies while it is valid. */
 export async function findValidKey(reader: Reader, id: string, now: number): Promise<Principal | undefined> {
-  const row = await reader.get<KeyRow>(
+  const row = await reader.get<PrincipalRow>(
     'select * from api_key where id = $1 and revoked is null and expires > $2',
     [id, now],
   )
-  if (row === undefined) return undefined
-  const { client, scopes, eids, expires } = row
-  return { id, client, scopes: new Set(JSON.parse(scopes)), eids: new Set(JSON.parse(eids)), expires }
+  return row && toPrincipal(row)
 }
 
-/**
- * Revokes a key at once and returns it; `undefined` if it does not exist. The date of an earlier revocation is kept.
- */
-export async function revokeKey(
-  database: Database,
-  id: string,
-  onWait?: () => void,
-): Promise<Pick<KeyDescription, 'client' | 'expires'> | undefined> {
-  const revoke = async (writer: Writer) => {
-    await writer.run('update api_key set revoked = coalesce(revoked, $2) where id = $1', [id, Date.now()])
-    await bumpRevision(writer, 'keys')
-    return await writer.get<{ client: string; expires: number }>(
-      'select client, expires from api_key where id = $1',
-      [id],
-    )
-  }
-  return await database.write('keys', revoke, onWait)
+type PrincipalRow = Pick<KeyRow, 'id' | 'client' | 'scopes' | 'eids' | 'expires'>
+
+function toPrincipal({ id, client, scopes, eids, expires }: PrincipalRow): Principal {
+  return { id, client, scopes: new Set(JSON.parse(scopes)), eids: new Set(JSON.parse(eids)), expires }
 }
 
 /** Explains why a key was refused; `id` is `undefined` if the key is malformed. */
@@ -169,19 +154,13 @@ export class KeyVerifier {
    * database never returns a row. It compares hashes of 256 random bits, so the duration reveals nothing useful.
    */
   async #check(key: string, keyHash: string, client: string | undefined): Promise<Principal | Refused> {
-    const row = await this.#reader.get<Pick<KeyRow, 'id' | 'client' | 'scopes' | 'eids' | 'expires'>>(
+    const row = await this.#reader.get<PrincipalRow>(
       `select id, client, scopes, eids, expires from api_key
        where id = $1 and hash = $2 and revoked is null and expires > $3 and client = coalesce($4, client)`,
       // Malformed keys are looked up as well.
       [KEY.exec(key)?.[1] ?? '', keyHash, Date.now(), client ?? null],
     )
     if (row === undefined) return this.#explain(KEY.exec(key)?.[1], keyHash, client)
-    return {
-      id: row.id,
-      client: row.client,
-      scopes: new Set(JSON.parse(row.scopes) as string[]),
-      eids: new Set(JSON.parse(row.eids) as string[]),
-      expires: row.expires,
-    }
+    return toPrincipal(row)
   }
 }

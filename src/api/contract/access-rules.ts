@@ -4,6 +4,7 @@ import { type TObject, Type } from '../../foundation/schema/type.ts'
 import type { Forbidding } from '../access/admit.ts'
 import { explainEid, explainScope, explainSuspension, explainToken } from '../access/explain-refusal.ts'
 import type { Principal, Scope } from '../access/principal.ts'
+import { text } from './fields.ts'
 import type { Problem } from './problems.ts'
 
 /** What a rule may decide by: the credential, the path and the headers, before any parameter is checked. */
@@ -52,9 +53,7 @@ const EID_HEADER = Type.Object({
 })
 
 const OPTIONAL_EID_HEADER = Type.Object({
-  EID: Type.Optional(
-    Type.String({ description: 'The identifier of the organisation; the scope operate needs none.' }),
-  ),
+  EID: text('The identifier of the organisation; the scope operate needs none.'),
 })
 
 /** Whether requests can be for the data of the organisation in the header EID. */

@@ -112,6 +112,13 @@ export const COMMON_PROBLEMS = {
   'too-many-requests': 'The rate limit is exceeded.',
 } as const
 
+/** The meaning of the problems that every JSON body can have. */
+export const JSON_BODY_PROBLEMS = {
+  'malformed-body': 'The body is not one JSON object.',
+  'content-too-large': 'The body is too large.',
+  'unsupported-media-type': 'The body is not JSON.',
+} as const
+
 /** The meaning of 401 where the data belongs to an organisation. */
 export const NOT_COVERED =
   'There is no valid credential. Or it lacks the scope, does not cover the EID, or the organisation has no submission with this token; the detail says which.'
@@ -204,23 +211,23 @@ export function describeErrors(
   ofSubmission: boolean,
   badRequest: BadRequestExample = { detail: 'Limit must be a whole number from 1 to 100, not "500".' },
 ) {
-  const schemaOf = (slug: ProblemSlug, status: number) =>
-    (status === 400 ? badRequest.schemaName : SCHEMAS[slug]) ??
+  const schemaOf = (slugs: readonly ProblemSlug[], status: number) =>
+    (status === 400 ? badRequest.schemaName : slugs.map((slug) => SCHEMAS[slug]).find(Boolean)) ??
     (ofSubmission ? SUBMISSION_SCHEMAS[status] : undefined) ??
     'Problem'
+  const byStatus = Map.groupBy(Object.keys(own) as ProblemSlug[], (slug) => PROBLEMS[slug].status)
   return Object.fromEntries(
-    (Object.entries(own) as [ProblemSlug, string][]).map(([slug, description]) => {
-      const { status } = PROBLEMS[slug]
-      const schema = { $ref: `${schemaOf(slug, status)}#` }
-      const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : [slug]
+    [...byStatus].map(([status, slugs]) => {
+      const schema = { $ref: `${schemaOf(slugs, status)}#` }
+      const kinds: ProblemSlug[] = status === 400 ? ['invalid-parameters', 'unsupported-version'] : slugs
       const examples = Object.fromEntries(
         kinds.map((kind) => [kind, exampleOf(kind, kind === 'invalid-parameters' ? badRequest : undefined)]),
       )
       return [
         status,
         {
-          description,
-          headers: { ...ANY_RESPONSE, ...ERROR_HEADERS[slug] },
+          description: slugs.map((slug) => own[slug]).join(' Or: '),
+          headers: Object.assign({}, ANY_RESPONSE, ...slugs.map((slug) => ERROR_HEADERS[slug])),
           content: { 'application/problem+json': { schema, examples } },
         },
       ]

@@ -4,7 +4,7 @@ import { DatabaseBusy, DatabaseFull, DatabaseUnavailable } from '../../foundatio
 import type { Outage } from '../../foundation/outage.ts'
 import { Unrouted } from '../request/routing.ts'
 import { isDeclared } from './describe.ts'
-import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem } from './problems.ts'
+import { PROBLEM_TYPE, PROBLEMS, Problem, type ProblemSlug, renderProblem, unavailable } from './problems.ts'
 
 /** The log line about a problem that the contract of its operation does not name. */
 export const UNDECLARED = 'an operation refused a request with a problem that its contract does not declare'
@@ -60,8 +60,6 @@ function hasLargeRest({ raw: { complete, headers } }: FastifyRequest): boolean {
 
 /** The problems for statuses, other than 400, with which Fastify and its plugins reject requests. */
 const SLUGS: Record<number, ProblemSlug> = {
-  // A path outside the folder of the reference page.
-  403: 'not-found',
   404: 'not-found',
   408: 'request-timeout',
   413: 'content-too-large',
@@ -71,28 +69,11 @@ const SLUGS: Record<number, ProblemSlug> = {
 
 /** Errors of Fastify and its plugins become the problem with their status, or a 500. */
 function translate(error: unknown): Problem {
-  if (error instanceof Exhausted) {
-    return new Problem('unavailable', error.message, {
-      headers: { 'retry-after': String(error.retryAfter) },
-    })
-  }
-  if (error instanceof DatabaseBusy) {
-    return new Problem('unavailable', 'The service is overloaded.', {
-      headers: { 'retry-after': '1' },
-    })
-  }
-  if (error instanceof DatabaseUnavailable) {
-    return new Problem('unavailable', 'The database does not respond.', {
-      headers: { 'retry-after': '1' },
-      cause: error,
-    })
-  }
-  if (error instanceof DatabaseFull) {
-    return new Problem('unavailable', 'The service has no disk space left. Nothing was changed.', {
-      headers: { 'retry-after': '30' },
-      cause: error,
-    })
-  }
+  if (error instanceof Exhausted) return unavailable(error.message, error.retryAfter)
+  if (error instanceof DatabaseBusy) return unavailable('The service is overloaded.')
+  if (error instanceof DatabaseUnavailable) return unavailable('The database does not respond.', 1, error)
+  if (error instanceof DatabaseFull)
+    return unavailable('The service has no disk space left. Nothing was changed.', 30, error)
   const { statusCode = 500, code = '' } = error as Partial<FastifyError>
   if (code === 'FST_ERR_BAD_URL') {
     return new Problem('malformed-request', 'The path must be percent-encoded UTF-8.')

@@ -1,14 +1,33 @@
 import { type Static, type TOptional, type TSchema, Type } from '../../foundation/schema/type.ts'
 
+interface TextLimits {
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+}
+
 /** Optional fields of requests and responses, for the schemas of operations. */
-export const text = (description: string) => Type.Optional(Type.String({ description }))
+export const text = (description: string, limits: TextLimits = {}) =>
+  Type.Optional(Type.String({ description, ...limits }))
+export const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
+export const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+export const strings = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 export const count = (description: string) => Type.Optional(Type.Integer({ description, minimum: 0 }))
 /** A count that fits into 32 bits, as the interface declares its own. */
 export const int32Count = (description: string) =>
   Type.Optional(Type.Integer({ description, minimum: 0, format: 'int32' }))
-/** One of a few values. */
 export const oneOf = <const Name extends string>(names: readonly Name[], description: string) =>
-  Type.Optional(Type.Unsafe<Name>({ type: 'string', enum: [...names], description }))
+  Type.Optional(choice(names, description))
+/** A list of a schema that the OpenAPI document describes under its own name. */
+export const listOf = <Item = object>(name: string, description: string) =>
+  Type.Optional(Type.Array(Type.Unsafe<Item>(Type.Ref(`${name}#`)), { description }))
+
+/** One of a few values. */
+export const choice = <const Name extends string>(names: readonly Name[], description: string) =>
+  Type.Unsafe<Name>({ type: 'string', enum: [...names], description })
+/** A whole number from 1 that fits into 32 bits. */
+export const int32From1 = (description: string) =>
+  Type.Integer({ description, minimum: 1, maximum: 2 ** 31 - 1, format: 'int32' })
 
 /** Marks a field that is always present, because it has a default. */
 export interface Defaulted {
@@ -22,25 +41,14 @@ export interface Defaulted {
  */
 export function pageNumbers(items: string, pageSize: { readonly default: number; readonly max: number }) {
   return {
-    page: withDefault(
-      Type.Integer({
-        description: 'Page number, from 1.',
-        minimum: 1,
-        maximum: 1_000_000,
-        format: 'int32',
-      }),
-      1,
-    ),
-    pageSize: withDefault(
-      Type.Integer({
-        description: `${items} per page, from 1 to ${pageSize.max}.`,
-        minimum: 1,
-        maximum: pageSize.max,
-        format: 'int32',
-      }),
-      pageSize.default,
-    ),
+    page: upTo(1_000_000, 1, 'Page number, from 1.'),
+    pageSize: upTo(pageSize.max, pageSize.default, `${items} per page, from 1 to ${pageSize.max}.`),
   }
+}
+
+/** A whole number from 1, which the caller may leave out. */
+export function upTo(most: number, usual: number, description: string) {
+  return withDefault(Type.Integer({ description, minimum: 1, maximum: most, format: 'int32' }), usual)
 }
 
 /** A parameter that the caller may leave out. */

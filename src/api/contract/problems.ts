@@ -1,5 +1,5 @@
 import { Type } from '../../foundation/schema/type.ts'
-import { text } from './fields.ts'
+import { strings, text, time } from './fields.ts'
 
 /** The detail of every 401 without a valid credential. */
 export const NO_CREDENTIAL =
@@ -180,6 +180,16 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * A 503: the caller may send the request again.
+ *
+ * @param seconds after which it may succeed
+ * @param cause a failure that is logged; absent where a request is refused because of overload or a stop
+ */
+export function unavailable(detail: string, seconds = 1, cause?: unknown): Problem {
+  return new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) }, cause })
+}
+
 /** The media type of every error's body (RFC 9457, section 6.1). */
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
@@ -240,9 +250,7 @@ export const ResultsProblemBody = Type.Object(
 export const SimilarCodesProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
-    similarCodes: Type.Optional(
-      Type.Array(Type.String(), { description: 'Codes that resemble the given one.' }),
-    ),
+    similarCodes: strings('Codes that resemble the given one.'),
   },
   { description: 'A code that does not exist, and codes that resemble it.' },
 )
@@ -251,10 +259,8 @@ export const SimilarCodesProblemBody = Type.Object(
 export const RemovedOccupationProblemBody = Type.Object(
   {
     ...PROBLEM_MEMBERS,
-    removedDate: Type.Optional(
-      Type.String({ description: 'When the occupation was removed.', format: 'date-time' }),
-    ),
-    replacedBy: Type.Optional(Type.Array(Type.String(), { description: 'The codes that succeed it.' })),
+    removedDate: time('When the occupation was removed.'),
+    replacedBy: strings('The codes that succeed it.'),
   },
   { description: 'An occupation that was removed, and its successors.' },
 )

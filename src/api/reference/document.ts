@@ -1,6 +1,6 @@
 /** The parts of the OpenAPI document that the reference shows. */
 export interface ReferenceDocument {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly info: { readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, ReferenceOperation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
@@ -45,7 +45,6 @@ export interface Schema {
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly additionalProperties?: Schema | boolean
   readonly format?: string
   readonly default?: unknown
   readonly minimum?: number

@@ -77,9 +77,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
   )
 }
 
-/**
- * Moves the style of a list in a query from its schema, the only place where TypeBox can hold it, to its parameter.
- */
+/** Moves the style of a list in a query from its schema, with which an operation declares it, to its parameter. */
 function liftStyles<Document>(document: Document): Document {
   return JSON.parse(JSON.stringify(document), (_, node) => {
     if (node?.in !== 'query' || node.schema?.style === undefined) return node

@@ -1,15 +1,11 @@
 import { escapeHtml } from './html.ts'
 
-/**
- * Renders the Markdown that descriptions use: paragraphs, second-level headings, lists, code, bold text and links.
- *
- * @param heading the element of a heading
- */
-export function renderText(text: string, heading = 'h2'): string {
+/** Renders the Markdown that descriptions use: paragraphs, second-level headings, lists, code, bold text and links. */
+export function renderText(text: string): string {
   return text
     .split('\n\n')
     .map((block) => {
-      if (block.startsWith('## ')) return `<${heading}>${renderInline(block.slice(3))}</${heading}>`
+      if (block.startsWith('## ')) return `<h2>${renderInline(block.slice(3))}</h2>`
       const lines = block.split('\n')
       if (lines.every((line) => line.startsWith('- ')))
         return `<ul>${lines.map((line) => `<li>${renderInline(line.slice(2))}</li>`).join('')}</ul>`

@@ -2,14 +2,13 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [nam
 type JsonObject = { readonly [name: string]: Json }
 
 /**
- * Shapes the generated document for readers and code generators. Alternatives that are constants become an `enum`,
- * named schemas are described once and referenced elsewhere, and all operations reference one description of the
- * errors that any request can get.
+ * Shapes the generated document for readers and code generators. Named schemas are described once and referenced
+ * elsewhere, and all operations reference one description of the errors that any request can get.
  *
  * @param sharedErrors that description
  */
 export function shapeDocument<Document extends object>(document: Document, sharedErrors: object): Document {
-  const plain = mapObjects(JSON.parse(JSON.stringify(document)) as Json, mergeConstants) as JsonObject
+  const plain = JSON.parse(JSON.stringify(document)) as JsonObject
   const components = asObject(plain.components)
   const { schemas, nameSchema } = nameNested(asObject(components.schemas))
   const paths = mapEntries(asObject(plain.paths), (path) =>
@@ -20,21 +19,6 @@ export function shapeDocument<Document extends object>(document: Document, share
     components: { ...components, schemas, responses: { Error: sharedErrors } },
     paths,
   } as unknown as Document
-}
-
-/**
- * Merges `anyOf` of constants of one type into an `enum`. The plugin writes a constant as an `enum` with one value.
- */
-function mergeConstants(node: JsonObject): JsonObject {
-  const { anyOf, ...rest } = node
-  if (!Array.isArray(anyOf)) return node
-  const constants = anyOf.map(asObject)
-  const type = constants[0]?.type
-  const values = constants.map((each) =>
-    each.type === type && Array.isArray(each.enum) ? each.enum : undefined,
-  )
-  if (type === undefined || values.includes(undefined)) return node
-  return { ...rest, type, enum: values.flatMap((each) => each ?? []) as Json[] }
 }
 
 /** Replaces nested named schemas by references; returns a function that does so elsewhere. */

@@ -39,7 +39,7 @@ export function normaliseAddress(text: string): string {
   const address = withoutPort(text.trim())
   if (isIP(address) === 4) return address
   if (isIP(address) !== 6) return ''
-  const groups = expand(address)
+  const groups = expandIpv6(address)
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
     const [high = 0, low = 0] = groups.slice(6)
     return [high >> 8, high & 255, low >> 8, low & 255].join('.')
@@ -57,22 +57,15 @@ function withoutPort(text: string): string {
   return address.split('%', 1)[0] ?? ''
 }
 
-/** The eight groups of an IPv6 address (RFC 4291, section 2.2). */
-function expand(address: string): number[] {
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
-  const text =
-    dotted === null
-      ? address
-      : `${dotted[1]}${join(Number(dotted[2]), Number(dotted[3]))}:${join(Number(dotted[4]), Number(dotted[5]))}`
-  const [head = '', tail] = text.split('::', 2)
+/**
+ * The eight groups of an IPv6 address without a zone (RFC 4291, section 2.2). In a URL, an IPv4 address at its end is
+ * two groups.
+ */
+export function expandIpv6(address: string): number[] {
+  const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const before = readGroups(head)
-  if (tail === undefined) return before
   const after = readGroups(tail)
-  return [...before, ...Array<number>(Math.max(0, 8 - before.length - after.length)).fill(0), ...after]
-}
-
-function join(high: number, low: number): string {
-  return ((high << 8) | low).toString(16)
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
 }
 
 function readGroups(text: string): number[] {

@@ -2,16 +2,13 @@ import type { FastifyRequest } from 'fastify'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
 import type { RevisionName } from '../../foundation/database/revisions.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { text } from '../contract/fields.ts'
 import { Problem } from '../contract/problems.ts'
 
 /** The header with which every operation accepts the oldest revisions that the caller wants to see. */
 export const MIN_REVISION_HEADER = {
-  'X-Min-Revision': Type.Optional(
-    Type.String({
-      description:
-        'An `ETag` or `X-Revision` that the caller has received, or its part up to the hyphen; several are comma-separated. The response is of that state of the data or a later one.',
-    }),
+  'X-Min-Revision': text(
+    'An `ETag` or `X-Revision` that the caller has received, or its part up to the hyphen; several are comma-separated. The response is of that state of the data or a later one.',
   ),
 }
 

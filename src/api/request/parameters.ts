@@ -126,10 +126,12 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start + 1)
 }
 
-/** One sentence for each fault, and another if there may be more. */
+/** One sentence for each of the first faults, and another if there may be more. */
 export function describeFaults(faults: readonly ParameterFault[]): string {
-  const sentences = faults.map(({ parameter, message }) => `${parameter} ${message}.`)
-  if (faults.length === MAX_PARAMETER_FAULTS)
+  const sentences = faults
+    .slice(0, MAX_PARAMETER_FAULTS)
+    .map(({ parameter, message }) => `${parameter} ${message}.`)
+  if (faults.length >= MAX_PARAMETER_FAULTS)
     sentences.push(`Only the first ${MAX_PARAMETER_FAULTS} faults are listed.`)
   return sentences.join(' ')
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { RevisionWatch } from '../../foundation/database/revision-watch.ts'
 import type { Life } from '../../foundation/lifecycle.ts'
-import { Problem } from '../contract/problems.ts'
+import { unavailable } from '../contract/problems.ts'
 
 /** How long `/readyz` waits for the database, in milliseconds. */
 const PATIENCE = 200
@@ -29,7 +29,7 @@ export function registerHealth(
       revisions.probe().then(
         () => true,
         (cause: unknown) => {
-          throw unavailable('The database does not respond.', cause)
+          throw unavailable('The database does not respond.', 1, cause)
         },
       ),
       sleep(PATIENCE, false, { ref: false }),
@@ -38,8 +38,4 @@ export function registerHealth(
     if (!answered && revisions.age > RECENT) throw unavailable('The database does not respond.')
     return { status: 'ready' }
   })
-}
-
-function unavailable(detail: string, cause?: unknown): Problem {
-  return new Problem('unavailable', detail, { headers: { 'retry-after': '1' }, cause })
 }

@@ -1,9 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { UserError } from '../../foundation/faults/user-error.ts'
 
-/** The port is in use or not allowed; the message says what to do. */
-class CannotListen extends UserError {}
-
 interface ListenAt {
   /** The setting that names the port. */
   readonly setting: string
@@ -16,7 +13,7 @@ interface ListenAt {
 /**
  * Starts listening.
  *
- * @throws {CannotListen}
+ * @throws {UserError} if the port is in use or not allowed: the message says what to do
  */
 export async function listen<T>(
   { setting, port, host, hostSetting = 'HOST' }: ListenAt,
@@ -27,7 +24,7 @@ export async function listen<T>(
   } catch (error) {
     const message = explain((error as NodeJS.ErrnoException).code, setting, port, host, hostSetting)
     if (message === undefined) throw error
-    throw new CannotListen(message, { cause: error })
+    throw new UserError(message, { cause: error })
   }
 }
 
@@ -40,7 +37,7 @@ const BACKLOG = 1_024
 /**
  * Starts accepting requests, and returns the URL.
  *
- * @throws {CannotListen}
+ * @throws {UserError} if the port is in use or not allowed: the message says what to do
  */
 export function listenForRequests(
   app: FastifyInstance,

@@ -1,11 +1,12 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import { isIPv4, isIPv6, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Budget, Exhausted, type Holding } from '../../foundation/budget/budget.ts'
 import type { MaybePromise } from '../../foundation/cache/maybe-promise.ts'
 import { takeTurn } from '../../foundation/timed-turns.ts'
+import { expandIpv6 } from '../request/caller.ts'
 import { IDLE_TIMEOUT } from './headers.ts'
 import { isIdle, lastResponseOn } from './last-response.ts'
 
@@ -340,17 +341,9 @@ export function nameOf({
   return `${port(localPort)} ${hex}:${port(remotePort)}`.toUpperCase()
 }
 
+/** The bytes of an address, whose zone does not matter; none if its connection is closed already. */
 function bytesOf(address: string): Buffer {
-  const [, ipv6 = '', ipv4] = /^(.*?)(\d+\.\d+\.\d+\.\d+)?$/.exec(address.replace(/%.*/, '')) ?? []
-  const tail = ipv4 === undefined ? [] : ipv4.split('.').map(Number)
-  if (ipv6 === '') return Buffer.from(tail)
-  const read = (groups = '') =>
-    groups
-      .split(':')
-      .filter((group) => group !== '')
-      .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 255])
-  const [start, end] = ipv6.split('::')
-  const before = read(start)
-  const after = [...read(end), ...tail]
-  return Buffer.from([...before, ...Array(16 - before.length - after.length).fill(0), ...after])
+  const [bare = ''] = address.split('%', 1)
+  if (isIPv4(bare)) return Buffer.from(bare.split('.').map(Number))
+  return Buffer.from(isIPv6(bare) ? expandIpv6(bare).flatMap((group) => [group >> 8, group & 255]) : [])
 }

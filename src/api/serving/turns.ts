@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import type { FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Lines } from '../../foundation/budget/lines.ts'
 import { afterMicrotasks } from '../../foundation/timed-turns.ts'
-import { Problem } from '../contract/problems.ts'
+import { unavailable } from '../contract/problems.ts'
 import { addressOf } from '../request/caller.ts'
 import { PROBES } from '../telemetry/response-log.ts'
 
@@ -30,9 +30,7 @@ const MOST_WITH_BODY = 256
 /** Work on these has budgets of its own, after the body has arrived. */
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-const OVERLOADED = new Problem('unavailable', 'The service is overloaded.', {
-  headers: { 'retry-after': '1' },
-})
+const OVERLOADED = unavailable('The service is overloaded.')
 
 interface Place {
   readonly request: FastifyRequest

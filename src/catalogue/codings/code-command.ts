@@ -9,7 +9,7 @@ import { findMissingCodes } from '../history/missing-codes.ts'
 import type { Retention } from '../history/revision-log.ts'
 import { describeRepaired } from '../names/read-rows.ts'
 import { openSearch, type ReadIndexOptions } from '../search/commands.ts'
-import { CODING_COLUMNS, type CodedRow, codeRows, toCells } from './code-file.ts'
+import { CODING_COLUMNS, type CodedRow, codeFile, toCells } from './code-file.ts'
 import { applyConfirmed, confirmDecisions, describeConfirmed, readReviewer, withReviewer } from './confirm.ts'
 import { type Decision, keyOfTitle, listDecidedCodes, readTitles, UNKNOWN } from './decisions.ts'
 import { review } from './review.ts'
@@ -51,17 +51,19 @@ export function addCodeCommand(
         if (lines.length > 0) say(lines.join('\n'))
       }
       if (!(review ?? isAttended)) {
-        await writeRows(output, codeRows(search, file, checks))
+        const { names, rows } = await codeFile(search, file, checks)
+        await writeRows(output, names, rows)
         return sayRepaired()
       }
       if (file === '-' || file === '/dev/stdin')
         throw new UserError('A review reads its keys from standard input: give the titles in a file')
       const who = readReviewer(reviewer)
-      const rows = await Array.fromAsync(codeRows(search, file, checks))
+      const coded = await codeFile(search, file, checks)
+      const rows = await Array.fromAsync(coded.rows)
       checks.throwIfFound()
       sayRepaired()
       const decisions = await withDatabase((database) => reviewRows(database, rows))
-      await writeRows(output, rows, decisions)
+      await writeRows(output, coded.names, rows, decisions)
       if (decisions.size === 0) return say('Nothing was decided.')
       const confirmed = await withDatabase(async (database) => {
         const stored = await confirmDecisions(database, who, [...decisions.values()])
@@ -92,14 +94,15 @@ async function reviewRows(
 /** Writes the rows; after a review, the column `code` has what was decided, and `decision` says so. */
 async function writeRows(
   output: string | undefined,
+  names: readonly string[],
   rows: AsyncIterable<CodedRow> | readonly CodedRow[],
   decisions?: ReadonlyMap<string, Decision>,
 ): Promise<void> {
   const counts = { titles: 0, coded: 0, candidates: 0 }
   const writeAll = async (append: (text: string) => Promise<void>) => {
-    for await (const { row, names, title, coding } of rows) {
-      const columns = decisions === undefined ? CODING_COLUMNS : [...CODING_COLUMNS, 'decision']
-      if (counts.titles === 0) await append(stringify([[...names, ...columns]], { bom: true }))
+    const columns = decisions === undefined ? CODING_COLUMNS : [...CODING_COLUMNS, 'decision']
+    await append(stringify([[...names, ...columns]], { bom: true }))
+    for await (const { row, title, coding } of rows) {
       const [code = '', ...cells] = toCells(coding)
       const decision = decisions?.get(keyOfTitle(title))
       const decided = decision === undefined ? code : (decision.code ?? '')

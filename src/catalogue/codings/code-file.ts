@@ -1,13 +1,17 @@
-import { createReadStream } from 'node:fs'
 import { type Coding, codeTitle, type OccupationSearch } from '../../engines/finding/index.ts'
 import { readCells, trimName } from '../../engines/records/index.ts'
-import { explainReadError } from '../../foundation/faults/read-error.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import type { TitleChecks } from './titles.ts'
 
+/** A file of titles. */
+export interface CodedFile {
+  /** The names of its columns. */
+  readonly names: readonly string[]
+  readonly rows: AsyncIterable<CodedRow>
+}
+
 /** A row of a file of titles, with the coding of its title. */
 export interface CodedRow {
-  readonly names: readonly string[]
   readonly row: readonly string[]
   readonly title: string
   readonly coding: Coding
@@ -31,40 +35,44 @@ export function toCells({ code, certainty, group, candidates }: Coding): (string
 }
 
 /**
- * Codes the titles of a CSV file.
+ * Reads the header of a CSV file with titles, and codes them while its rows are read.
  *
  * @param checks collects the titles that were repaired, and those that cannot be confirmed, which are coded as they are
  */
-export async function* codeRows(
+export async function codeFile(
   search: OccupationSearch,
   file: string,
   checks: TitleChecks,
+): Promise<CodedFile> {
+  const lines = readCells(file, { known: ['title', 'tasks'] })
+  const { value: header } = await lines.next()
+  if (header === undefined)
+    fail({ file, message: 'The file is empty. The first line must name the columns, such as "title"' })
+  const names = header.cells.map(trimName)
+  if (!names.includes('title')) {
+    const message = 'has no column "title": the first line must name the columns'
+    fail({ file, line: header.line, message })
+  }
+  return { names, rows: codeRows(search, file, checks, names, lines) }
+}
+
+async function* codeRows(
+  search: OccupationSearch,
+  file: string,
+  checks: TitleChecks,
+  names: readonly string[],
+  lines: ReturnType<typeof readCells>,
 ): AsyncGenerator<CodedRow> {
-  let names: readonly string[] | undefined
-  for await (const { cells, line } of readCells(file, readBytes(file), { known: ['title', 'tasks'] })) {
-    if (names === undefined) {
-      names = cells.map(trimName)
-      if (!names.includes('title'))
-        fail({ file, line, message: 'has no column "title": the first line must name the columns' })
-      continue
-    }
+  for await (const { cells, line } of lines) {
     if (cells.every((cell) => cell === '')) continue
     if (cells.length > names.length)
       fail({ file, line, message: `has ${cells.length} values, but the file has ${names.length} columns` })
-    const cellOf = (name: string) => cells[names?.indexOf(name) ?? -1]
+    const cellOf = (name: string) => cells[names.indexOf(name)]
     const row = names.map((_, index) => cells[index] ?? '')
     const given = cellOf('title') ?? ''
     const checked = checks.check({ file, line, value: { title: given } })
     const title = (checked?.isRepaired ? checked.value.title : undefined) ?? given
     row[names.indexOf('title')] = title
-    yield { row, names, title, coding: codeTitle(search, { title, tasks: cellOf('tasks') }) }
-  }
-}
-
-async function* readBytes(file: string): AsyncGenerator<Buffer> {
-  try {
-    yield* createReadStream(file) as AsyncIterable<Buffer>
-  } catch (error) {
-    throw explainReadError(error, file)
+    yield { row, title, coding: codeTitle(search, { title, tasks: cellOf('tasks') }) }
   }
 }

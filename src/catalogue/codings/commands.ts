@@ -61,20 +61,18 @@ export function addCodingCommands(
     .addOption(jsonOption)
     .action(
       action(async (flags: { state?: State; json?: true }) => {
-        const { counts, titles, rendered, missing, nameless } = await withDatabase(
-          (database) =>
-            database.snapshot(async (reader) => {
-              const missing = await findMissingCodes(reader, await listDecidedCodes(reader))
-              const titles: ReviewedTitle[] = []
-              let nameless = 0
-              for await (const title of readAllTitles(reader)) {
-                if (title.state === flags.state) titles.push(title)
-                if (title.code !== undefined && missing.has(title.code)) nameless++
-              }
-              const rendered = await renderTitles(reader, titles)
-              return { counts: await countTitles(reader), titles, rendered, missing, nameless }
-            }),
-          { existing: true },
+        const { counts, titles, rendered, missing, nameless } = await withDatabase((database) =>
+          database.snapshot(async (reader) => {
+            const missing = await findMissingCodes(reader, await listDecidedCodes(reader))
+            const titles: ReviewedTitle[] = []
+            let nameless = 0
+            for await (const title of readAllTitles(reader)) {
+              if (title.state === flags.state) titles.push(title)
+              if (title.code !== undefined && missing.has(title.code)) nameless++
+            }
+            const rendered = await renderTitles(reader, titles)
+            return { counts: await countTitles(reader), titles, rendered, missing, nameless }
+          }),
         )
         const lines = titles.map(
           ({ title, decisions }) =>
@@ -105,28 +103,26 @@ export function addCodingCommands(
     .action(
       action(async (flags: { reviewer?: string }) => {
         const only = flags.reviewer === undefined ? undefined : readReviewer(flags.reviewer)
-        await withDatabase(
-          (database) =>
-            database.snapshot(async (reader) => {
-              if (only !== undefined) await assertReviewer(reader, only)
-              const missing = await findMissingCodes(reader, await listDecidedCodes(reader))
-              await writeOut(stringify([EXPORT_COLUMNS], { bom: true }))
-              for await (const { title, language, state, decisions } of readAllTitles(reader)) {
-                const wanted = decisions.filter(({ reviewer }) => only === undefined || reviewer === only)
-                const rows = wanted.map(({ reviewer, code, decided }) => [
-                  title,
-                  code ?? UNKNOWN,
-                  language,
-                  state,
-                  reviewer,
-                  formatTimestamp(decided),
-                  code === undefined ? '' : missing.has(code) ? 'no' : 'yes',
-                  missing.get(code ?? '')?.replacedBy.join(',') ?? '',
-                ])
-                await writeOut(stringify(rows))
-              }
-            }),
-          { existing: true },
+        await withDatabase((database) =>
+          database.snapshot(async (reader) => {
+            if (only !== undefined) await assertReviewer(reader, only)
+            const missing = await findMissingCodes(reader, await listDecidedCodes(reader))
+            await writeOut(stringify([EXPORT_COLUMNS], { bom: true }))
+            for await (const { title, language, state, decisions } of readAllTitles(reader)) {
+              const wanted = decisions.filter(({ reviewer }) => only === undefined || reviewer === only)
+              const rows = wanted.map(({ reviewer, code, decided }) => [
+                title,
+                code ?? UNKNOWN,
+                language,
+                state,
+                reviewer,
+                formatTimestamp(decided),
+                code === undefined ? '' : missing.has(code) ? 'no' : 'yes',
+                missing.get(code ?? '')?.replacedBy.join(',') ?? '',
+              ])
+              await writeOut(stringify(rows))
+            }
+          }),
         )
       }),
     )
@@ -149,14 +145,11 @@ export function addCodingCommands(
           onBytes: progress.onBytes,
         })
         const { decisions, repaired } = await readDecisions(records).finally(() => progress.stop())
-        const { stored, disputed } = await withDatabase(
-          async (database) => {
-            const stored = await confirmDecisions(database, reviewer, decisions)
-            await applyConfirmed(database, retention())
-            return { stored, disputed: await renderTitles(database, stored.disputed) }
-          },
-          { existing: true },
-        )
+        const { stored, disputed } = await withDatabase(async (database) => {
+          const stored = await confirmDecisions(database, reviewer, decisions)
+          await applyConfirmed(database, retention())
+          return { stored, disputed: await renderTitles(database, stored.disputed) }
+        })
         await report(
           flags,
           { ...stored, disputed, ...shown.toMember(), ...withRepaired(repaired) },
@@ -178,18 +171,15 @@ export function addCodingCommands(
       action(async (titles: string[], flags: { reviewer?: string; all?: true; json?: true }) => {
         if (titles.length > 0 === (flags.all === true)) throw new UserError('Give titles or --all')
         const reviewer = readReviewer(flags.reviewer)
-        const withdrawn = await withDatabase(
-          async (database) => {
-            const count = await database.write('codings', async (writer) => {
-              await assertReviewer(writer, reviewer)
-              if (flags.all) return await withdraw(writer, reviewer)
-              return await withdrawTitles(writer, reviewer, titles)
-            })
-            await applyConfirmed(database, retention())
-            return count
-          },
-          { existing: true },
-        )
+        const withdrawn = await withDatabase(async (database) => {
+          const count = await database.write('codings', async (writer) => {
+            await assertReviewer(writer, reviewer)
+            if (flags.all) return await withdraw(writer, reviewer)
+            return await withdrawTitles(writer, reviewer, titles)
+          })
+          await applyConfirmed(database, retention())
+          return count
+        })
         const decisions = withdrawn === 1 ? 'decision' : 'decisions'
         await report(flags, { withdrawn }, `Withdrew ${withdrawn} ${decisions} of ${quote(reviewer)}.`)
       }),
@@ -201,9 +191,7 @@ export function addCodingCommands(
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const names = await withDatabase((database) => applyConfirmed(database, retention()), {
-          existing: true,
-        })
+        const names = await withDatabase((database) => applyConfirmed(database, retention()))
         if (names.added + names.removed === 0 && !flags.json)
           return say('Every confirmed title is a name already.')
         await report(flags, names, `Confirmed names: ${names.added} added, ${names.removed} removed.`)

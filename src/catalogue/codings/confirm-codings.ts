@@ -1,6 +1,6 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
+import { COMMON_PROBLEMS, describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import { describeMissing, findMissingCodes } from '../history/missing-codes.ts'
 import { keyOfTitle, readTitles, storeDecisions } from './decisions.ts'
@@ -31,9 +31,7 @@ export function confirmCodings({ database }: ReviewOptions): Operation {
     problems: {
       ...COMMON_PROBLEMS,
       'invalid-body': 'The body has a field that is wrong, too many items, or a title twice.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
       'unprocessable-content': 'The catalogue does not have a code. Nothing was stored.',
     },
   }).handle(async ({ body: { items }, principal, refuse }) => {

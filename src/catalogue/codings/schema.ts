@@ -1,4 +1,4 @@
-import { oneOf, text, withDefault } from '../../api/contract/fields.ts'
+import { int32Count, listOf, oneOf, text, time, upTo } from '../../api/contract/fields.ts'
 import { NOT_BLANK } from '../../foundation/schema/compile.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH, MissingOccupation } from '../records/schema.ts'
@@ -9,15 +9,12 @@ import { MAX_TITLE_LENGTH, TITLE_RULE } from './titles.ts'
 const MAX_DECISIONS = 300
 
 const language = (description: string) => oneOf(['en', 'mi'], description)
-const refer = <Name extends string>(name: Name) => Type.Unsafe<object>(Type.Ref(`${name}#`))
 
 const CodingDecision = Type.Object(
   {
     reviewer: text('Who decided: the client of the key.'),
     occupationCode: text('The code; absent if the reviewer knows none.'),
-    decidedDate: Type.Optional(
-      Type.String({ description: 'When the reviewer decided.', format: 'date-time' }),
-    ),
+    decidedDate: time('When the reviewer decided.'),
   },
   { description: "A reviewer's decision about a job title." },
 )
@@ -32,22 +29,16 @@ const ReviewedCoding = Type.Object(
       '`confirmed`: all reviewers who know a code name the same one. `disputed`: they name several. `unknown`: nobody knows one.',
     ),
     occupationCode: text('The confirmed code.'),
-    decisions: Type.Optional(
-      Type.Array(refer('CodingDecision'), { description: 'The decisions, by reviewer.' }),
-    ),
-    missingCodes: Type.Optional(
-      Type.Array(refer('MissingOccupation'), {
-        description:
-          'The codes of the decisions that are no longer in the catalogue; absent if it has all of them. A title whose confirmed code is one of them is no name of the search: decide about it again.',
-      }),
+    decisions: listOf('CodingDecision', 'The decisions, by reviewer.'),
+    missingCodes: listOf(
+      'MissingOccupation',
+      'The codes of the decisions that are no longer in the catalogue; absent if it has all of them. A title whose confirmed code is one of them is no name of the search: decide about it again.',
     ),
   },
   { description: 'A job title, and what its reviewers have decided about it.' },
 )
 
-const items = Type.Optional(
-  Type.Array(refer('ReviewedCoding'), { description: 'The titles with all decisions about them.' }),
-)
+const items = listOf('ReviewedCoding', 'The titles with all decisions about them.')
 
 export const ReviewedCodings = Type.Object(
   { items },
@@ -58,9 +49,7 @@ export const ReviewedCodingPage = Type.Object(
   {
     nextCursor: text('Where the next page starts; absent on the last page.'),
     items,
-    resultsCount: Type.Optional(
-      Type.Integer({ description: 'Number of titles on this page.', format: 'int32', minimum: 0 }),
-    ),
+    resultsCount: int32Count('Number of titles on this page.'),
   },
   { description: 'A page of reviewed job titles.' },
 )
@@ -68,18 +57,12 @@ export const ReviewedCodingPage = Type.Object(
 export const decisionsBody = Type.Object({
   items: Type.Array(
     Type.Object({
-      title: Type.String({
-        description: 'The job title, in one line.',
-        ...TITLE_RULE,
+      title: Type.String({ description: 'The job title, in one line.', ...TITLE_RULE }),
+      occupationCode: text('The code of the occupation that it means; absent if the reviewer knows none.', {
+        minLength: 1,
+        maxLength: MAX_CODE_LENGTH,
+        pattern: NOT_BLANK,
       }),
-      occupationCode: Type.Optional(
-        Type.String({
-          description: 'The code of the occupation that it means; absent if the reviewer knows none.',
-          minLength: 1,
-          maxLength: MAX_CODE_LENGTH,
-          pattern: NOT_BLANK,
-        }),
-      ),
       language: language('The language of the title: `en`, if absent, or `mi`.'),
     }),
     { description: 'The decisions.', minItems: 1, maxItems: MAX_DECISIONS },
@@ -87,18 +70,8 @@ export const decisionsBody = Type.Object({
 })
 
 export const listQuery = Type.Object({
-  Limit: withDefault(
-    Type.Integer({
-      description: 'Number of titles per page, from 1 to 300.',
-      minimum: 1,
-      maximum: 300,
-      format: 'int32',
-    }),
-    100,
-  ),
-  Cursor: Type.Optional(
-    Type.String({ description: 'The `nextCursor` of the page before.', maxLength: 3 * MAX_TITLE_LENGTH }),
-  ),
+  Limit: upTo(300, 100, 'Number of titles per page, from 1 to 300.'),
+  Cursor: text('The `nextCursor` of the page before.', { maxLength: 3 * MAX_TITLE_LENGTH }),
   'Filter.State': oneOf(STATES, 'Only titles in this state.'),
 })
 

@@ -1,13 +1,10 @@
-import { text } from '../../api/contract/fields.ts'
+import { int32Count, listOf, oneOf, strings, text } from '../../api/contract/fields.ts'
 import { SimilarCodesProblemBody } from '../../api/contract/problems.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 
-const count = (description: string) =>
-  Type.Optional(Type.Integer({ description, format: 'int32', minimum: 0 }))
-
 const COUNTS = {
-  primaryCount: count('Occupations whose Primary group this is.'),
-  totalCount: count('Occupations that belong to the group, Primary or Secondary.'),
+  primaryCount: int32Count('Occupations whose Primary group this is.'),
+  totalCount: int32Count('Occupations that belong to the group, Primary or Secondary.'),
 }
 
 export const CountedMajorGroup = Type.Object(
@@ -28,17 +25,14 @@ export const CountedMinorGroup = Type.Object(
     nameEnglish: text('Minor group name, in New Zealand English.'),
     nameMaori: text('Minor group name, in te reo Māori.'),
     descriptionEnglish: text('High-level description of the minor group, in New Zealand English.'),
-    tasks: Type.Optional(Type.Array(Type.String(), { description: 'Tasks of the minor group.' })),
+    tasks: strings('Tasks of the minor group.'),
     majorGroups: Type.Optional(
       Type.Array(
         Type.Object(
           {
-            majorGroupRelationType: Type.Optional(
-              Type.Unsafe<'Primary' | 'Secondary'>({
-                type: 'string',
-                enum: ['Primary', 'Secondary'],
-                description: 'How the major group belongs to the minor group.',
-              }),
+            majorGroupRelationType: oneOf(
+              ['Primary', 'Secondary'],
+              'How the major group belongs to the minor group.',
             ),
             majorGroupCode: text('The code of the major group.'),
           },
@@ -55,16 +49,8 @@ export type CountedMinorGroup = Static<typeof CountedMinorGroup>
 
 export const OccupationGroups = Type.Object(
   {
-    majorGroups: Type.Optional(
-      Type.Array(Type.Unsafe<CountedMajorGroup>(Type.Ref('OccupationMajorGroup#')), {
-        description: 'The major groups.',
-      }),
-    ),
-    minorGroups: Type.Optional(
-      Type.Array(Type.Unsafe<CountedMinorGroup>(Type.Ref('OccupationMinorGroup#')), {
-        description: 'The minor groups.',
-      }),
-    ),
+    majorGroups: listOf<CountedMajorGroup>('OccupationMajorGroup', 'The major groups.'),
+    minorGroups: listOf<CountedMinorGroup>('OccupationMinorGroup', 'The minor groups.'),
   },
   { description: 'Major and minor groups, by code.' },
 )

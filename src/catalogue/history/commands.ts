@@ -12,7 +12,7 @@ import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { describeChange, describePreview, describeRevision } from './describe.ts'
 import { assertKept, listDifferences, readRecordAt } from './past.ts'
-import { type ChangePreview, toChange } from './preview.ts'
+import { toChange } from './preview.ts'
 import { replaceCode } from './replace.ts'
 import { describeSuccessors, readRemoved } from './replacements.ts'
 import { listRevisions, type Retention, readKept } from './revision-log.ts'
@@ -109,27 +109,22 @@ export function addHistoryCommands(
     .addOption(jsonOption)
     .action(
       action(async (to: number, flags: Flags & { dryRun?: true; newDates?: true }) => {
-        let preview: ChangePreview | undefined
         const summary = await withDatabase((database) =>
           rollBack(database, to, {
             dryRun: flags.dryRun === true,
             newDates: flags.newDates === true,
             retention: retention(),
-            onPreview: (found) => {
-              preview = found
-            },
             onWait: waitingNotice(),
           }),
         )
-        const counts = `${summary.created} created, ${summary.updated} updated, ${summary.deleted} deleted`
-        const shown = flags.dryRun ? preview : undefined
-        const lines = shown !== undefined && shown.total > 0 ? `${describePreview(shown)}\n` : ''
+        const { created, updated, deleted, revision, changes } = summary
+        const counts = `${created} created, ${updated} updated, ${deleted} deleted`
         await report(
           flags,
-          shown === undefined ? summary : { ...summary, changes: shown.records },
-          flags.dryRun
-            ? `${lines}Would be: ${counts}. Nothing was changed.`
-            : `${counts}. The current revision is ${summary.revision}.`,
+          summary,
+          changes === undefined
+            ? `${counts}. The current revision is ${revision}.`
+            : `${describePreview(changes, created + updated + deleted)}Would be: ${counts}. Nothing was changed.`,
         )
       }),
     )
@@ -143,25 +138,21 @@ export function addHistoryCommands(
     .addOption(jsonOption)
     .action(
       action(async (old: string, flags: Flags & { by: string[]; dryRun?: true }) => {
-        let preview: ChangePreview | undefined
         const summary = await withDatabase((database) =>
           replaceCode(database, old, flags.by, {
             dryRun: flags.dryRun === true,
             retention: retention(),
-            onPreview: (found) => {
-              preview = found
-            },
             onWait: waitingNotice(),
           }),
         )
-        const what = summary.removed ? 'removed and replaced' : 'replaced'
-        const text = `${quote(old)} ${flags.dryRun ? 'would be' : 'is'} ${what} by ${flags.by.join(', ')}.`
-        const shown = flags.dryRun ? preview : undefined
-        const lines = shown !== undefined && shown.total > 0 ? `${describePreview(shown)}\n` : ''
+        const { removed, changes } = summary
+        const done = `${removed ? 'removed and replaced' : 'replaced'} by ${flags.by.join(', ')}.`
         await report(
           flags,
-          shown === undefined ? summary : { ...summary, changes: shown.records },
-          flags.dryRun ? `${lines}${text} Nothing was changed.` : text,
+          summary,
+          changes === undefined
+            ? `${quote(old)} is ${done}`
+            : `${describePreview(changes, changes.length)}${quote(old)} would be ${done} Nothing was changed.`,
         )
       }),
     )

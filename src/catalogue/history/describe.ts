@@ -1,7 +1,7 @@
 import { escapeControls, quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { FieldDifference } from './fields.ts'
-import { type ChangePreview, MAX_PREVIEWED, type RecordChange } from './preview.ts'
+import { MAX_PREVIEWED, type RecordChange } from './preview.ts'
 import type { CatalogueRevision } from './revision-log.ts'
 
 /** The longest value that is shown, in characters. */
@@ -33,12 +33,16 @@ function describeValue(value: unknown): string {
     : quote(typeof value === 'string' ? value : JSON.stringify(value), SHOWN)
 }
 
-/** The changes of a preview as text. */
-export function describePreview({ records, total }: ChangePreview): string {
-  const lines = records.slice(0, SHOWN_RECORDS).map(describeChange)
+/**
+ * The changes of a dry run as lines; empty if there are none.
+ *
+ * @param total the number of all changed records
+ */
+export function describePreview(changes: readonly RecordChange[], total: number): string {
+  const lines = changes.slice(0, SHOWN_RECORDS).map(describeChange)
   const more = total - lines.length
   if (more > 0) lines.push(`and ${more} more records (--json names the first ${MAX_PREVIEWED})`)
-  return lines.join('\n')
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 /** A revision and its files as text. */

@@ -1,7 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
-import { withDefault } from '../../api/contract/fields.ts'
+import { upTo } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
@@ -12,17 +12,7 @@ import { OccupationRevision, OccupationRevisions } from './revision-schema.ts'
 /** The most revisions of one response. */
 const MOST = 200
 
-const QUERY = Type.Object({
-  Limit: withDefault(
-    Type.Integer({
-      description: `Number of revisions, from 1 to ${MOST}.`,
-      minimum: 1,
-      maximum: MOST,
-      format: 'int32',
-    }),
-    100,
-  ),
-})
+const QUERY = Type.Object({ Limit: upTo(MOST, 100, `Number of revisions, from 1 to ${MOST}.`) })
 
 const EXAMPLE = {
   revision: 57,

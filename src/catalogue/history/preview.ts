@@ -11,18 +11,11 @@ export interface RecordChange {
   readonly fields?: readonly FieldDifference[]
 }
 
-/** The changes that are about to be made. */
-export interface ChangePreview {
-  readonly records: readonly RecordChange[]
-  /** The number of all changed records, including those listed. */
-  readonly total: number
-}
-
 /** The most records listed in a preview. */
 export const MAX_PREVIEWED = 100
 
 /** Lists the first records in the tables `change` and `staged`, by code, and their fields. */
-export async function previewChanges(reader: Reader): Promise<ChangePreview> {
+export async function previewChanges(reader: Reader): Promise<RecordChange[]> {
   const rows = await reader.all<{
     code: string
     existed: number
@@ -36,13 +29,11 @@ export async function previewChanges(reader: Reader): Promise<ChangePreview> {
        left join staged s on s.code = c.code and c.staged = 1
      order by c.code`,
   )
-  const counted = await reader.get<{ total: number }>('select count(*) as total from change')
-  const records = rows.map(({ code, existed, before, after }) => {
+  return rows.map(({ code, existed, before, after }) => {
     const change = toChange(code, existed === 0 ? undefined : (before ?? undefined), after ?? undefined)
     const content = change.fields?.filter(({ field }) => field !== 'lastUpdatedDate') ?? []
     return content.length > 0 ? { ...change, fields: content } : change
   })
-  return { records, total: counted?.total ?? 0 }
 }
 
 /** The change of a record from one document to another. */

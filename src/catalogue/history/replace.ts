@@ -3,14 +3,13 @@ import type { Database, Reader } from '../../foundation/database/database.ts'
 import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { importOccupations } from '../import/import.ts'
-import type { ChangePreview } from './preview.ts'
+import type { RecordChange } from './preview.ts'
 import { readRemoved } from './replacements.ts'
 import type { Retention } from './revision-log.ts'
 
 export interface ReplaceOptions {
   readonly dryRun?: boolean
   readonly retention?: Retention
-  readonly onPreview?: (preview: ChangePreview) => void
   readonly onWait?: () => void
 }
 
@@ -19,6 +18,8 @@ export interface ReplaceSummary {
   readonly replacedBy: readonly string[]
   /** Whether the catalogue still contained the record, which was removed. */
   readonly removed: boolean
+  /** Of a dry run: the record that would be removed, if there is one. */
+  readonly changes?: readonly RecordChange[]
 }
 
 /**
@@ -38,7 +39,8 @@ export async function replaceCode(
       message: `The catalogue neither has nor had the code ${quote(code)}${await suggestCode(database, code)}`,
     })
   }
-  const { deleted } = await importOccupations(database, oneRecord({ occupationCode: code, replacedBy: by }), {
+  const records = oneRecord({ occupationCode: code, replacedBy: by })
+  const { deleted, changes } = await importOccupations(database, records, {
     ...options,
     origin: () => ({ command: `replace ${code} --by ${by.join(' ')}`, files: [] }),
   }).catch((error: unknown) => {
@@ -46,7 +48,12 @@ export async function replaceCode(
     if (!(error instanceof InputRefused)) throw error
     throw new InputRefused(error.faults.map(({ message }) => ({ field: '--by', message })))
   })
-  return { occupationCode: code, replacedBy: by, removed: deleted > 0 }
+  return {
+    occupationCode: code,
+    replacedBy: by,
+    removed: deleted > 0,
+    ...(changes !== undefined && { changes }),
+  }
 }
 
 async function* oneRecord(value: unknown): AsyncGenerator<SourceRecord> {

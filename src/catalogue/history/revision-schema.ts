@@ -1,42 +1,28 @@
-import { count, text } from '../../api/contract/fields.ts'
+import { count, flag, listOf, strings, text, time } from '../../api/contract/fields.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import type { OccupationRecord } from '../records/schema.ts'
 
 const record = (description: string) =>
   Type.Optional(Type.Unsafe<OccupationRecord>({ ...Type.Ref('OccupationRecord#'), description }))
-const strings = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
 
 /** The origin of a state of the catalogue. */
 export const OccupationRevision = Type.Object(
   {
-    revision: Type.Optional(Type.Integer({ description: 'Number of the revision.', minimum: 0 })),
-    stored: Type.Optional(
-      Type.String({
-        description: 'When it was stored; absent if that was not recorded.',
-        format: 'date-time',
-      }),
-    ),
+    revision: count('Number of the revision.'),
+    stored: time('When it was stored; absent if that was not recorded.'),
     command: text('The command that stored it, such as `import`.'),
     files: strings('The names of the imported files.'),
     created: count('Records that were new.'),
     updated: count('Records that were changed.'),
     removed: count('Records that were removed.'),
     totalCount: count('Records in the catalogue.'),
-    readable: Type.Optional(
-      Type.Boolean({ description: 'Whether its content is still kept: `HISTORY_DAYS` says for how long.' }),
-    ),
+    readable: flag('Whether its content is still kept: `HISTORY_DAYS` says for how long.'),
   },
   { description: 'A revision of the catalogue.' },
 )
 
 export const OccupationRevisions = Type.Object(
-  {
-    revisions: Type.Optional(
-      Type.Array(Type.Unsafe<object>(Type.Ref('OccupationRevision#')), {
-        description: 'The revisions, newest first.',
-      }),
-    ),
-  },
+  { revisions: listOf('OccupationRevision', 'The revisions, newest first.') },
   { description: 'The latest revisions of the catalogue.' },
 )
 
@@ -54,11 +40,7 @@ export const OccupationDifference = Type.Object(
     occupationCode: text('The code.'),
     before: record('The record in the earlier revision; absent if it did not exist.'),
     after: record('The record in the later revision; absent if it was removed.'),
-    fields: Type.Optional(
-      Type.Array(Type.Unsafe<object>(Type.Ref('FieldDifference#')), {
-        description: 'The fields that differ, of a record that both revisions have.',
-      }),
-    ),
+    fields: listOf('FieldDifference', 'The fields that differ, of a record that both revisions have.'),
     replacedBy: strings('The codes that succeed a removed one.'),
   },
   { description: 'A record that differs between two revisions.' },
@@ -66,16 +48,10 @@ export const OccupationDifference = Type.Object(
 
 export const OccupationDifferences = Type.Object(
   {
-    revision: Type.Optional(Type.Integer({ description: 'The later revision.', minimum: 0 })),
-    since: Type.Optional(Type.Integer({ description: 'The revision that it is compared with.', minimum: 0 })),
-    differences: Type.Optional(
-      Type.Array(Type.Unsafe<object>(Type.Ref('OccupationDifference#')), {
-        description: 'The records that differ, by code.',
-      }),
-    ),
-    complete: Type.Optional(
-      Type.Boolean({ description: 'Whether these are all of them: at most 200 are listed.' }),
-    ),
+    revision: count('The later revision.'),
+    since: count('The revision that it is compared with.'),
+    differences: listOf('OccupationDifference', 'The records that differ, by code.'),
+    complete: flag('Whether these are all of them: at most 200 are listed.'),
   },
   { description: 'How two revisions of the catalogue differ.' },
 )

@@ -10,8 +10,9 @@ import {
   loadReplacements,
   stagePast,
 } from '../import/merge.ts'
+import { changeCatalogue } from './dry-run.ts'
 import { assertKept } from './past.ts'
-import { type ChangePreview, previewChanges } from './preview.ts'
+import { previewChanges, type RecordChange } from './preview.ts'
 import { redate } from './redate.ts'
 import { nextRevision, type Retention, recordRevision } from './revision-log.ts'
 
@@ -21,7 +22,6 @@ export interface RollbackOptions {
   /** Set a new date on changed records instead of restoring their old one. */
   readonly newDates?: boolean
   readonly retention?: Retention
-  readonly onPreview?: (preview: ChangePreview) => void
   readonly onWait?: () => void
 }
 
@@ -30,15 +30,8 @@ export interface RollbackSummary extends Omit<ChangeCounts, 'unchanged'> {
   readonly revision: number
   /** The new date of changed records, if they got one. */
   readonly lastUpdatedDate?: string
-}
-
-class DryRun extends Error {
-  readonly summary: RollbackSummary
-
-  constructor(summary: RollbackSummary) {
-    super('dry run')
-    this.summary = summary
-  }
+  /** Of a dry run: the first changed records and their fields. */
+  readonly changes?: readonly RecordChange[]
 }
 
 /**
@@ -53,43 +46,31 @@ export async function rollBack(
   options: RollbackOptions = {},
 ): Promise<RollbackSummary> {
   const { dryRun = false, newDates = false } = options
-  try {
-    return await database.write(
-      'catalogue',
-      async (writer) => {
-        await assertKept(writer, to)
-        await stagePast(writer, to)
-        await loadReplacements(writer, [])
-        const counts = await listChanges(writer, { removes: { changedAfter: to }, keepDates: !newDates })
-        options.onPreview?.(await previewChanges(writer))
-        const { created, updated, deleted } = counts
-        let revision = (await readRevisions(writer)).catalogue
-        if (created + updated + deleted > 0) {
-          revision = await nextRevision(writer, await nextDate(writer))
-          // The history may just have started again.
-          await assertKept(writer, to)
-          if (newDates) await redate(writer, revision.changed)
-          await applyChanges(writer, revision)
-          const origin = { command: `rollback ${to}`, files: [] }
-          await recordRevision(writer, revision, origin, counts, options.retention)
-        }
-        await dropStaged(writer)
-        const summary: RollbackSummary = {
-          created,
-          updated,
-          deleted,
-          revision: revision.number,
-          ...(newDates && created + updated > 0
-            ? { lastUpdatedDate: formatTimestamp(revision.changed) }
-            : {}),
-        }
-        if (dryRun) throw new DryRun(summary)
-        return summary
-      },
-      options.onWait,
-    )
-  } catch (error) {
-    if (error instanceof DryRun) return error.summary
-    throw error
-  }
+  return await changeCatalogue(database, options, async (writer) => {
+    await assertKept(writer, to)
+    await stagePast(writer, to)
+    await loadReplacements(writer, [])
+    const counts = await listChanges(writer, { removes: { changedAfter: to }, keepDates: !newDates })
+    const changes = dryRun ? await previewChanges(writer) : undefined
+    const { created, updated, deleted } = counts
+    let revision = (await readRevisions(writer)).catalogue
+    if (created + updated + deleted > 0) {
+      revision = await nextRevision(writer, await nextDate(writer))
+      // The history may just have started again.
+      await assertKept(writer, to)
+      if (newDates) await redate(writer, revision.changed)
+      await applyChanges(writer, revision)
+      const origin = { command: `rollback ${to}`, files: [] }
+      await recordRevision(writer, revision, origin, counts, options.retention)
+    }
+    await dropStaged(writer)
+    return {
+      created,
+      updated,
+      deleted,
+      revision: revision.number,
+      ...(newDates && created + updated > 0 && { lastUpdatedDate: formatTimestamp(revision.changed) }),
+      ...(changes !== undefined && { changes }),
+    }
+  })
 }

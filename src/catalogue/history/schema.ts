@@ -1,4 +1,4 @@
-import { withDefault } from '../../api/contract/fields.ts'
+import { count, int32Count, listOf, oneOf, text, time, upTo } from '../../api/contract/fields.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH, type OccupationRecord } from '../records/schema.ts'
 
@@ -7,19 +7,13 @@ const code = (description: string) => Type.String({ description, minLength: 1, m
 /** An entry of the change feed. */
 export const OccupationChange = Type.Object(
   {
-    change: Type.Optional(
-      Type.Unsafe<'created' | 'updated' | 'removed'>({
-        type: 'string',
-        enum: ['created', 'updated', 'removed'],
-        description:
-          'What happened to the code since the token. Store a created and an updated record alike.',
-      }),
+    change: oneOf(
+      ['created', 'updated', 'removed'],
+      'What happened to the code since the token. Store a created and an updated record alike.',
     ),
     occupationCode: Type.Optional(code('The code.')),
     record: Type.Optional(Type.Unsafe<OccupationRecord>(Type.Ref('OccupationRecord#'))),
-    removedDate: Type.Optional(
-      Type.String({ description: 'When a removed code left the catalogue.', format: 'date-time' }),
-    ),
+    removedDate: time('When a removed code left the catalogue.'),
     replacedBy: Type.Optional(
       Type.Array(code('A code.'), { description: 'The codes that succeed a removed one.', minItems: 1 }),
     ),
@@ -30,33 +24,15 @@ export const OccupationChange = Type.Object(
 /** A page of the change feed. */
 export const OccupationChanges = Type.Object(
   {
-    next: Type.Optional(Type.String({ description: 'The token of the next page; absent on the last page.' })),
-    delta: Type.Optional(
-      Type.String({ description: 'The token for later changes; present on the last page only.' }),
+    next: text('The token of the next page; absent on the last page.'),
+    delta: text('The token for later changes; present on the last page only.'),
+    totalCount: int32Count('Number of records in the catalogue.'),
+    revision: count('Number of the revision; it goes back only after a restore from a backup.'),
+    digest: text(
+      "SHA-256 of the catalogue's NDJSON at this revision, in base64, as in the NDJSON-Digest of its snapshot: a copy that has applied the changes has the same. On the last page, unless the digest is still being computed.",
     ),
-    totalCount: Type.Optional(
-      Type.Integer({ description: 'Number of records in the catalogue.', format: 'int32', minimum: 0 }),
-    ),
-    revision: Type.Optional(
-      Type.Integer({
-        description: 'Number of the revision; it goes back only after a restore from a backup.',
-        minimum: 0,
-      }),
-    ),
-    digest: Type.Optional(
-      Type.String({
-        description:
-          "SHA-256 of the catalogue's NDJSON at this revision, in base64, as in the NDJSON-Digest of its snapshot: a copy that has applied the changes has the same. On the last page, unless the digest is still being computed.",
-      }),
-    ),
-    changes: Type.Optional(
-      Type.Array(Type.Unsafe<object>(Type.Ref('OccupationChange#')), {
-        description: 'Each changed code, ordered by the revision that changed it.',
-      }),
-    ),
-    resultsCount: Type.Optional(
-      Type.Integer({ description: 'Number of changes on this page.', format: 'int32', minimum: 0 }),
-    ),
+    changes: listOf('OccupationChange', 'Each changed code, ordered by the revision that changed it.'),
+    resultsCount: int32Count('Number of changes on this page.'),
   },
   { description: 'A page of changes of the catalogue.' },
 )
@@ -67,22 +43,14 @@ const MAX_TOKEN_LENGTH = 1024
 /** The query parameters of the change feed. */
 export function changesQuery(limits: { max: number }) {
   return Type.Object({
-    Since: Type.Optional(
-      Type.String({
-        description:
-          'The `delta` of an earlier response or the Delta-Token of a snapshot; or the `next` of the page before. `latest` returns only the token of the current state. Without it, every record is returned as created.',
-        maxLength: MAX_TOKEN_LENGTH,
-      }),
+    Since: text(
+      'The `delta` of an earlier response or the Delta-Token of a snapshot; or the `next` of the page before. `latest` returns only the token of the current state. Without it, every record is returned as created.',
+      { maxLength: MAX_TOKEN_LENGTH },
     ),
-    Limit: withDefault(
-      Type.Integer({
-        description: `Number of changes per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
-        minimum: 1,
-        maximum: limits.max,
-
-        format: 'int32',
-      }),
+    Limit: upTo(
       limits.max,
+      limits.max,
+      `Number of changes per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
     ),
   })
 }

@@ -8,6 +8,7 @@ import { constants, createBrotliCompress, createGunzip, createGzip } from 'node:
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Revision } from '../../foundation/database/revisions.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
+import { readDocuments } from '../records/read-documents.ts'
 import { readLatest } from './changes.ts'
 
 /** Records read at once, without yielding to the event loop. */
@@ -101,17 +102,7 @@ export async function removeSnapshot(folder: string, { delta }: Snapshot): Promi
 }
 
 async function* readLines(reader: Reader): AsyncGenerator<Buffer> {
-  let last = ''
-  for (;;) {
-    const rows = await reader.all<{ code: string; document: string }>(
-      `select code, document from occupation where code > $1 order by code limit ${BATCH}`,
-      [last],
-    )
-    const end = rows.at(-1)
-    if (end === undefined) return
-    last = end.code
-    yield Buffer.from(`${rows.map(({ document }) => document).join('\n')}\n`)
-  }
+  for await (const documents of readDocuments(reader, BATCH)) yield Buffer.from(`${documents.join('\n')}\n`)
 }
 
 /** Counts and hashes the bytes that pass through. */

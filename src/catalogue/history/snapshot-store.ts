@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
-import { Problem } from '../../api/contract/problems.ts'
+import { Problem, unavailable } from '../../api/contract/problems.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { isSameRevision, type Revision } from '../../foundation/database/revisions.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
@@ -150,9 +150,7 @@ export class SnapshotStore {
       return await Promise.race([
         this.#build(),
         sleep(PATIENCE, undefined, { signal: giveUp.signal, ref: false }).then(() => {
-          throw new Problem('unavailable', 'The snapshot of the catalogue is being prepared.', {
-            headers: { 'retry-after': '5' },
-          })
+          throw unavailable('The snapshot of the catalogue is being prepared.', 5)
         }),
       ])
     } finally {
@@ -192,10 +190,7 @@ export class SnapshotStore {
     // Known database errors already have a response.
     if (error instanceof Problem || error instanceof UserError) return error
     if (!this.#stopping.signal.aborted) this.#onFailure(error)
-    return new Problem('unavailable', 'The snapshot of the catalogue could not be prepared.', {
-      headers: { 'retry-after': '60' },
-      cause: error,
-    })
+    return unavailable('The snapshot of the catalogue could not be prepared.', 60, error)
   }
 
   #add(encoding: 'br' | 'identity', snapshot: Snapshot): void {

@@ -11,7 +11,6 @@ import type { Fault } from '../../foundation/faults/user-error.ts'
 import { formatNumber } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { describePreview } from '../history/describe.ts'
-import type { ChangePreview, RecordChange } from '../history/preview.ts'
 import type { Origin, Retention } from '../history/revision-log.ts'
 import { describeRepaired } from '../names/read-rows.ts'
 import { type ImportOptions, type ImportSummary, importOccupations } from './import.ts'
@@ -40,34 +39,20 @@ export async function runImport(
   { replace, dryRun, keepDates }: ImportFlags,
   progress: Progress,
   history: Pick<ImportOptions, 'searchNames' | 'keepMarks'> & { origin: () => Origin; retention: Retention },
-): Promise<ImportResult> {
+): Promise<ImportSummary> {
   keepHeapSmall()
-  let preview: ChangePreview | undefined
-  const summary = await withDatabase((database) =>
-    importOccupations(database, records, {
-      ...history,
-      ...(dryRun === true && {
-        onPreview: (found: ChangePreview) => {
-          preview = found
-        },
+  return await withDatabase(
+    (database) =>
+      importOccupations(database, records, {
+        ...history,
+        replace: replace === true,
+        dryRun: dryRun === true,
+        keepDates: keepDates === true,
+        onProgress: progress.onRecords,
+        onWait: waitingNotice(),
       }),
-      replace: replace === true,
-      dryRun: dryRun === true,
-      keepDates: keepDates === true,
-      onProgress: progress.onRecords,
-      onWait: waitingNotice(),
-    }),
+    { create: true },
   ).finally(() => progress.stop())
-  return {
-    summary: preview === undefined ? summary : { ...summary, changes: preview.records },
-    preview,
-  }
-}
-
-export interface ImportResult {
-  /** For a dry run, includes the first changed records. */
-  readonly summary: ImportSummary & { readonly changes?: readonly RecordChange[] }
-  readonly preview: ChangePreview | undefined
 }
 
 type Named = NonNullable<ImportSummary['repaired']>
@@ -120,19 +105,19 @@ const describeDoubtful = ({ doubtful }: ImportSummary) =>
   )
 
 /** The result of an import as text. */
-export function describeImport(result: ImportResult, { dryRun }: ImportFlags): string {
-  return `${describeRepairs(result.summary)}${describeGroups(result.summary)}${describeUntitled(result.summary)}${describeDoubtful(result.summary)}${describeChanges(result, dryRun === true)}`
+export function describeImport(summary: ImportSummary): string {
+  return `${describeRepairs(summary)}${describeGroups(summary)}${describeUntitled(summary)}${describeDoubtful(summary)}${describeChanges(summary)}`
 }
 
-function describeChanges({ summary, preview }: ImportResult, dryRun: boolean): string {
-  const { created, updated, unchanged, deleted, normalised, lastUpdatedDate } = summary
+function describeChanges(summary: ImportSummary): string {
+  const { created, updated, unchanged, deleted, normalised, lastUpdatedDate, changes } = summary
   const [made, changed, same, gone] = [created, updated, unchanged, deleted].map(formatNumber)
   const counts = `${made} created, ${changed} updated, ${same} unchanged, ${gone} deleted`
   const tidied = normalised === 0 ? '' : ` ${normalised} had text or empty fields that were normalised.`
   const found = describeNames(summary)
-  if (dryRun) {
-    const named = preview === undefined || preview.total === 0 ? '' : `${describePreview(preview)}\n`
-    return `${named}Would be: ${counts}.${found}${tidied} Nothing was changed.`
+  if (changes !== undefined) {
+    const preview = describePreview(changes, created + updated + deleted)
+    return `${preview}Would be: ${counts}.${found}${tidied} Nothing was changed.`
   }
   return `${counts}.${lastUpdatedDate === undefined ? '' : ` Dated ${lastUpdatedDate}.`}${found}${tidied}`
 }

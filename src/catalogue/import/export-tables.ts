@@ -4,8 +4,8 @@ import { replaceFile } from '../../foundation/command-line/output-file.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { makeFolder } from '../../foundation/make-folder.ts'
+import { readDocuments } from '../records/read-documents.ts'
 import type { OccupationRecord } from '../records/schema.ts'
-import { readDocuments } from './export.ts'
 
 type Cell = string | number | undefined
 

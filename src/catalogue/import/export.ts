@@ -1,11 +1,9 @@
 import { stringify } from 'csv-stringify/sync'
 import { type CsvColumn, listFlatColumns, pick } from '../../engines/records/index.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
+import { readDocuments } from '../records/read-documents.ts'
 import { OCCUPATION_COLUMNS } from '../records/record-schema.ts'
 import { OccupationRecord } from '../records/schema.ts'
-
-/** Records read from the database at once. */
-const BATCH = 500
 
 /** `flat-csv` has a column for each item of each list. */
 export type ExportFormat = 'ndjson' | 'csv' | 'flat-csv'
@@ -38,21 +36,6 @@ export async function exportOccupations(
     }
     return count
   })
-}
-
-/** The documents of all records, ordered by code, in batches. */
-export async function* readDocuments(reader: Reader): AsyncGenerator<string[]> {
-  let last = ''
-  for (;;) {
-    const rows = await reader.all<{ code: string; document: string }>(
-      'select code, document from occupation where code > $1 order by code limit $2',
-      [last, BATCH],
-    )
-    const end = rows.at(-1)
-    if (end === undefined) return
-    yield rows.map(({ document }) => document)
-    last = end.code
-  }
 }
 
 /** The flat columns, with as many items of each list as the longest one in use. */

@@ -5,7 +5,8 @@ import { FaultList, InputRefused, isFault, MAX_FAULTS, refuse } from '../../foun
 import type { Fault } from '../../foundation/faults/user-error.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
-import { type ChangePreview, previewChanges } from '../history/preview.ts'
+import { changeCatalogue } from '../history/dry-run.ts'
+import { previewChanges, type RecordChange } from '../history/preview.ts'
 import {
   findReplacementFaults,
   isReplacement,
@@ -45,8 +46,6 @@ export interface ImportOptions {
   readonly keepMarks?: boolean
   /** How long the history is kept. */
   readonly retention?: Retention
-  /** Called before the changes are made, with the first changed records and their fields. */
-  readonly onPreview?: (preview: ChangePreview) => void
   /** Called from time to time with the number of records read so far. */
   readonly onProgress?: (records: number) => void
   /** Called once if another import must finish first. */
@@ -72,6 +71,8 @@ export interface ImportSummary {
   readonly searchNames?: NameCounts
   /** The date of the changed records; absent if there are none, or if they keep their own. */
   readonly lastUpdatedDate?: string
+  /** Of a dry run: the first changed records and their fields. */
+  readonly changes?: readonly RecordChange[]
 }
 
 /** Records that a summary counts, and the first ten of them. */
@@ -93,16 +94,6 @@ interface NamedRecord {
 /** The most records listed in a summary for one reason. */
 const MOST_NAMED = 10
 
-/** Rolls back the transaction of a dry run. */
-class DryRun extends Error {
-  readonly summary: ImportSummary
-
-  constructor(summary: ImportSummary) {
-    super('dry run')
-    this.summary = summary
-  }
-}
-
 /**
  * Updates the catalogue from records in one transaction. A record with unchanged content keeps its date; the others
  * get a common date that is later than all stored dates. Memory use does not depend on the number of records.
@@ -114,16 +105,7 @@ export async function importOccupations(
   records: AsyncIterable<SourceRecord | Fault>,
   options: ImportOptions = {},
 ): Promise<ImportSummary> {
-  try {
-    return await database.write(
-      'catalogue',
-      (writer) => importWithin(writer, records, options),
-      options.onWait,
-    )
-  } catch (error) {
-    if (error instanceof DryRun) return error.summary
-    throw error
-  }
+  return await changeCatalogue(database, options, (writer) => importWithin(writer, records, options))
 }
 
 async function importWithin(
@@ -155,7 +137,7 @@ async function importWithin(
     staging.faults.add(await findLostMarks(writer, staging.locateLater))
     staging.faults.throwIfFound()
   }
-  if (options.onPreview !== undefined) options.onPreview(await previewChanges(writer))
+  const changes = dryRun ? await previewChanges(writer) : undefined
   const given = options.searchNames?.()
   const names =
     given === undefined ? undefined : await storeSearchNames(writer, given.source, given.names, 'source')
@@ -169,7 +151,7 @@ async function importWithin(
     await recordRevision(writer, revision, origin, counts, options.retention)
   }
   await dropStaged(writer)
-  const summary: ImportSummary = {
+  return {
     ...counts,
     normalised: staging.normalised,
     ...(staging.repaired.count > 0 && { repaired: staging.repaired }),
@@ -178,9 +160,8 @@ async function importWithin(
     ...(staging.doubtful.count > 0 && { doubtful: staging.doubtful }),
     ...(names !== undefined && { searchNames: names }),
     ...(!keepDates && counts.created + counts.updated > 0 ? { lastUpdatedDate: formatTimestamp(date) } : {}),
+    ...(changes !== undefined && { changes }),
   }
-  if (dryRun) throw new DryRun(summary)
-  return summary
 }
 
 /** Codes that the input both describes and marks as removed, and codes that it marks twice. */

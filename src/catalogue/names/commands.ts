@@ -7,6 +7,7 @@ import { action, jsonOption, report, type WithDatabase } from '../../foundation/
 import { Progress, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Writer } from '../../foundation/database/database.ts'
 import { FaultList } from '../../foundation/faults/faults.ts'
+import { describeReadError } from '../../foundation/faults/read-error.ts'
 import { fail, UserError } from '../../foundation/faults/user-error.ts'
 import { count, formatNumber } from '../../foundation/text/format-number.ts'
 import { normaliseText } from '../../foundation/text/normalise.ts'
@@ -95,7 +96,7 @@ export function addNameCommands(
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const sources = await withDatabase((database) => database.snapshot(listSources), { existing: true })
+        const sources = await withDatabase((database) => database.snapshot(listSources))
         const lines = sources.map(
           ({ source, weight, names, occupations }) =>
             `${quote(source)}  weight ${weight}  ${count(names, 'name')} of ${count(occupations, 'occupation')}`,
@@ -114,13 +115,11 @@ export function addNameCommands(
     .argument('<source>')
     .action(
       action(async (source: string) => {
-        const rows = await withDatabase(
-          (database) =>
-            database.snapshot(async (reader) => {
-              await assertSource(reader, source)
-              return await readStored(reader, source)
-            }),
-          { existing: true },
+        const rows = await withDatabase((database) =>
+          database.snapshot(async (reader) => {
+            await assertSource(reader, source)
+            return await readStored(reader, source)
+          }),
         )
         const cells = rows.map(({ code, name, language }) => [code, name, language])
         await writeOut(stringify([NAME_COLUMNS.map(({ name }) => name), ...cells], { bom: true }))
@@ -135,13 +134,11 @@ export function addNameCommands(
     .addOption(jsonOption)
     .action(
       action(async (source: string, weight: number, flags: { json?: true }) => {
-        const changed = await withDatabase(
-          (database) =>
-            changeSearchData(database, { command: 'names weigh', files: [] }, retention(), async (writer) => {
-              const changed = await weighSource(writer, source, weight)
-              return { result: changed, changed }
-            }),
-          { existing: true },
+        const changed = await withDatabase((database) =>
+          changeSearchData(database, { command: 'names weigh', files: [] }, retention(), async (writer) => {
+            const changed = await weighSource(writer, source, weight)
+            return { result: changed, changed }
+          }),
         )
         await report(
           flags,
@@ -158,17 +155,10 @@ export function addNameCommands(
     .addOption(jsonOption)
     .action(
       action(async (source: string, flags: { json?: true }) => {
-        const removed = await withDatabase(
-          (database) =>
-            changeSearchData(
-              database,
-              { command: 'names remove', files: [] },
-              retention(),
-              async (writer) => {
-                return { result: await removeSource(writer, source), changed: true }
-              },
-            ),
-          { existing: true },
+        const removed = await withDatabase((database) =>
+          changeSearchData(database, { command: 'names remove', files: [] }, retention(), async (writer) => {
+            return { result: await removeSource(writer, source), changed: true }
+          }),
         )
         await report(
           flags,
@@ -187,20 +177,22 @@ export function addNameCommands(
     .addOption(jsonOption)
     .action(
       action(async (file: string, flags: { json?: true }) => {
-        const text = await readFile(file, 'utf8').catch((error: Error) =>
-          fail({ file, message: `cannot be read: ${error.message}` }),
+        const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) =>
+          fail({ file, message: describeReadError(error.code) }),
         )
         const lists = readSynonymLines(file, text)
-        const changed = await withDatabase((database) =>
-          changeSearchData(
-            database,
-            { command: 'import-synonyms', files: [] },
-            retention(),
-            async (writer) => {
-              const changed = await storeSynonyms(writer, lists)
-              return { result: changed, changed }
-            },
-          ),
+        const changed = await withDatabase(
+          (database) =>
+            changeSearchData(
+              database,
+              { command: 'import-synonyms', files: [] },
+              retention(),
+              async (writer) => {
+                const changed = await storeSynonyms(writer, lists)
+                return { result: changed, changed }
+              },
+            ),
+          { create: true },
         )
         const message = changed ? `Stored ${lists.length} lines of synonyms.` : 'The synonyms are unchanged.'
         await report(flags, { lines: lists.length, changed }, message)

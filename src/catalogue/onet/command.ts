@@ -65,7 +65,7 @@ export function addOnetCommand(
         for (const path of [...RELEASE_FILES.map((name) => join(folder, name)), ...(wages ? [wages] : [])])
           if (existsSync(path)) files.push(await describeFile(path))
         const origin = () => ({ command: 'import-onet', files })
-        const result = await runImport(withDatabase, coverage.records, flags, new Progress('records'), {
+        const summary = await runImport(withDatabase, coverage.records, flags, new Progress('records'), {
           origin,
           retention: retention(),
           searchNames: () => ({ source: ONET_SOURCE, names: searchNames }),
@@ -74,7 +74,7 @@ export function addOnetCommand(
         await report(
           flags,
           {
-            ...result.summary,
+            ...summary,
             fields: Object.fromEntries(fields.map(({ field, records }) => [field, records])),
             combinedPay: combined.length,
           },
@@ -82,7 +82,7 @@ export function addOnetCommand(
             'Records on which each field is present:',
             ...fields.map(({ field, records }) => `  ${String(records).padStart(6)}  ${field}`),
             ...describeCombined(combined),
-            describeImport(result, flags),
+            describeImport(summary),
             describeSource(await readReleaseNumber(folder)),
           ].join('\n'),
         )

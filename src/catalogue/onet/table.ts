@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs'
 import { type CellFormat, readCells } from '../../engines/records/index.ts'
-import { InputRefused, refuse } from '../../foundation/faults/faults.ts'
+import { refuse } from '../../foundation/faults/faults.ts'
+import { count } from '../../foundation/text/format-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 
 export interface Row<Column extends string> {
@@ -9,35 +9,26 @@ export interface Row<Column extends string> {
   readonly cells: Readonly<Record<Column, string>>
 }
 
+/** O*NET text releases: tabs, no quoting. Unlike in CSV, a double quote is ordinary text. */
+const ONET_FORMAT: CellFormat = { separator: '\t', unquoted: true }
+
 /**
- * Reads a table of an O*NET text release: a header, tabs, no quoting. Unlike in CSV, a double quote is ordinary text.
+ * Reads a table with a header, by default one of an O*NET text release.
  *
  * @throws {InputRefused} for a file that cannot be read, a missing column or a row of another width
  */
 export async function* readTable<const Column extends string>(
   file: string,
   columns: readonly Column[],
+  format = ONET_FORMAT,
 ): AsyncGenerator<Row<Column>> {
   let toRow: ((cells: readonly string[], line: number) => Row<Column>) | undefined
-  for await (const { cells, line } of readTableRows(file, { separator: '\t', unquoted: true })) {
+  for await (const { cells, line } of readCells(file, format)) {
     if (toRow === undefined) toRow = locateColumns(file, cells, columns)
     else yield toRow(cells, line)
   }
   if (toRow === undefined)
     refuse({ file, message: `The file is empty. The header row must start with ${list(columns)}` })
-}
-
-/**
- * Reads the cells of each row.
- *
- * @throws {InputRefused} for a file or a row that cannot be read
- */
-export async function* readTableRows(file: string, format: CellFormat): ReturnType<typeof readCells> {
-  try {
-    yield* readCells(file, createReadStream(file), format)
-  } catch (error) {
-    refuseUnreadable(file, error)
-  }
 }
 
 /**
@@ -47,7 +38,7 @@ export async function* readTableRows(file: string, format: CellFormat): ReturnTy
  * @throws {InputRefused} listing the missing columns and those found; the returned function throws it for another
  *   width
  */
-export function locateColumns<Column extends string>(
+function locateColumns<Column extends string>(
   file: string,
   header: readonly string[],
   columns: readonly Column[],
@@ -69,20 +60,6 @@ export function locateColumns<Column extends string>(
   }
 }
 
-/** Rejects a file that could not be opened or read, with a message for the user; rethrows other refusals. */
-function refuseUnreadable(file: string, error: unknown): never {
-  if (error instanceof InputRefused) throw error
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') refuse({ file, message: 'The file does not exist' })
-  if (code === 'EISDIR') refuse({ file, message: 'is a folder. Give a file' })
-  if (code === 'EACCES') refuse({ file, message: 'This user may not read it' })
-  throw error
-}
-
 function list(names: readonly string[]): string {
   return names.map((name) => quote(name)).join(', ')
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }

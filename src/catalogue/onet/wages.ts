@@ -3,7 +3,7 @@ import type { Fault } from '../../foundation/faults/user-error.ts'
 import { isExact } from '../../foundation/text/exact-number.ts'
 import { quote } from '../../foundation/text/quote.ts'
 import type { OccupationRecord } from '../records/schema.ts'
-import { locateColumns, type Row, readTableRows } from './table.ts'
+import { type Row, readTable } from './table.ts'
 
 type Pay = NonNullable<OccupationRecord['renumeration']>
 
@@ -42,7 +42,7 @@ export async function readWages(file: string): Promise<Wages> {
   const inexact = new Set<string>()
   const groupNames = new Map<string, string>()
   const seen = new Set<string>()
-  for await (const row of readRows(file)) {
+  for await (const row of readTable(file, COLUMNS, { separator: ',' })) {
     const { OCC_CODE: code, OCC_TITLE: title, O_GROUP: level } = row.cells
     if (!['detailed', 'minor', 'major'].includes(level)) continue
     if (seen.has(`${level} ${code}`)) {
@@ -95,12 +95,4 @@ function readPay(
     pay[field] = figure
   }
   return before === undefined ? undefined : pay
-}
-
-async function* readRows(file: string): AsyncGenerator<WageRow> {
-  let toRow: ((cells: readonly string[], line: number) => WageRow) | undefined
-  for await (const { cells, line } of readTableRows(file, { separator: ',' })) {
-    if (toRow === undefined) toRow = locateColumns(file, cells, COLUMNS)
-    else yield toRow(cells, line)
-  }
 }

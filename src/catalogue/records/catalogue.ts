@@ -210,7 +210,7 @@ export class Catalogue {
 }
 
 /**
- * Servers a state of the catalogue at the standby if that has reached a revision, otherwise at the primary. A problem,
+ * Reads a state of the catalogue at the standby if that has reached a revision, otherwise at the primary. A problem,
  * such as a missing record, has no revision, so it is confirmed at the primary.
  */
 async function readSince<State extends { readonly revision: Revision }>(

@@ -1,4 +1,4 @@
-import { withDefault } from '../../api/contract/fields.ts'
+import { choice, int32Count, listOf, strings, time, upTo } from '../../api/contract/fields.ts'
 import { SINGLE_LINE } from '../../foundation/schema/compile.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 
@@ -15,13 +15,11 @@ const code = (description: string) =>
   Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH, pattern: SINGLE_LINE }))
 const pay = (description: string) => Type.Optional(Type.Number({ description, minimum: 0, format: 'double' }))
 const relation = (description: string) =>
-  Type.Optional(
-    Type.Union([Type.Literal('Primary'), Type.Literal('Secondary')], {
-      // Code generators derive the type name of both fields from it.
-      title: 'GroupRelationType',
-      description,
-    }),
-  )
+  Type.Optional({
+    ...choice(['Primary', 'Secondary'], description),
+    // Code generators derive the type name of both fields from it.
+    title: 'GroupRelationType',
+  })
 
 /** Section 2.5 of the interface. */
 export const MajorGroup = Type.Object(
@@ -154,12 +152,7 @@ export const OccupationRecord = Type.Object(
     ),
     renumeration: Type.Optional(Renumeration),
     registrationAuthority: Type.Optional(RegistrationAuthority),
-    lastUpdatedDate: Type.Optional(
-      Type.String({
-        description: 'When the record was created or last updated: UTC, with milliseconds and Z.',
-        format: 'date-time',
-      }),
-    ),
+    lastUpdatedDate: time('When the record was created or last updated: UTC, with milliseconds and Z.'),
   },
   { description: 'One occupation. A field without a value is absent.' },
 )
@@ -170,13 +163,8 @@ export const MissingOccupation = Type.Object(
   {
     // Whatever was sent, which may be no code that a record could have.
     occupationCode: Type.String({ description: 'The code, as it was sent.' }),
-    removedDate: Type.Optional(
-      Type.String({
-        description: 'When it was removed; absent if the catalogue never had it.',
-        format: 'date-time',
-      }),
-    ),
-    replacedBy: Type.Optional(Type.Array(Type.String(), { description: 'Its successors.' })),
+    removedDate: time('When it was removed; absent if the catalogue never had it.'),
+    replacedBy: strings('Its successors.'),
   },
   { description: 'A code that the catalogue does not have, and its successors.' },
 )
@@ -186,26 +174,12 @@ export const OccupationPage = Type.Object(
   {
     nextCursor: code('The first occupation code of the next page; absent on the last page.'),
     currentCursor: code('The first occupation code of this page; absent on an empty page.'),
-    totalCount: Type.Optional(
-      Type.Integer({
-        description: 'Number of records that match the filters, whatever the cursor.',
-        format: 'int32',
-        minimum: 0,
-      }),
-    ),
-    data: Type.Optional(
-      Type.Array(Type.Unsafe<OccupationRecord>(Type.Ref('OccupationRecord#')), {
-        description: 'The records of this page, by occupation code.',
-      }),
-    ),
-    resultsCount: Type.Optional(
-      Type.Integer({ description: 'Number of records on this page.', format: 'int32', minimum: 0 }),
-    ),
-    missingCodes: Type.Optional(
-      Type.Array(Type.Unsafe<Static<typeof MissingOccupation>>(Type.Ref('MissingOccupation#')), {
-        description:
-          'The codes in `Filter.Codes` that the catalogue does not have; absent if it has all of them.',
-      }),
+    totalCount: int32Count('Number of records that match the filters, whatever the cursor.'),
+    data: listOf<OccupationRecord>('OccupationRecord', 'The records of this page, by occupation code.'),
+    resultsCount: int32Count('Number of records on this page.'),
+    missingCodes: listOf<Static<typeof MissingOccupation>>(
+      'MissingOccupation',
+      'The codes in `Filter.Codes` that the catalogue does not have; absent if it has all of them.',
     ),
   },
   { description: 'A page of the occupation catalogue.' },
@@ -220,19 +194,14 @@ export const RECORD_FIELDS = Object.keys(OccupationRecord.properties)
 const commaSeparated = { style: 'form', explode: false }
 const groupFilter = (description: string) =>
   Type.Optional(Type.String({ description, maxLength: MAX_CODE_LENGTH }))
-const timeFilter = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
 
 /** Section 4.1 of the interface: the query parameters, with the limits of this installation. */
 export function occupationQuery(limits: { default: number; max: number }) {
   return Type.Object({
-    Limit: withDefault(
-      Type.Integer({
-        description: `Number of records per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
-        minimum: 1,
-        maximum: limits.max,
-        format: 'int32',
-      }),
+    Limit: upTo(
+      limits.max,
       limits.default,
+      `Number of records per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
     ),
     Cursor: Type.Optional(
       Type.String({
@@ -267,10 +236,10 @@ export function occupationQuery(limits: { default: number; max: number }) {
         ...commaSeparated,
       }),
     ),
-    'Filter.LastUpdatedAfter': timeFilter(
+    'Filter.LastUpdatedAfter': time(
       'Only records last updated after this time, exclusive. RFC 3339; UTC where no offset is given.',
     ),
-    'Filter.LastUpdatedBefore': timeFilter(
+    'Filter.LastUpdatedBefore': time(
       'Only records last updated before this time, exclusive. RFC 3339; UTC where no offset is given.',
     ),
   })

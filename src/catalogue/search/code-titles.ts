@@ -1,6 +1,6 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { hasLeft } from '../../api/request/while-connected.ts'
@@ -27,9 +27,7 @@ export function codeTitles({ index, coding, anonymous }: SearchOptions): Operati
     problems: {
       ...SEARCH_PROBLEMS,
       'invalid-body': 'The body has a field that is wrong, or too many items.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
     },
   }).handle(async ({ request, body, least }) => {
     const { revision } = (await whenReady(index)).index.header

@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type IndexData, OccupationSearch, openIndex } from '../../engines/finding/index.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { readWhole } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
@@ -51,9 +52,7 @@ export function addSearchCommands(
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const { bytes } = await withDatabase((database) => loadIndex(database, readOptions()), {
-          existing: true,
-        })
+        const { bytes } = await withDatabase((database) => loadIndex(database, readOptions()))
         await report(flags, { bytes }, `The catalogue is indexed (${formatBytes(bytes)}).`)
       }),
     )
@@ -63,7 +62,7 @@ export function addSearchCommands(
     .description('search the catalogue as GET /v1/occupations/search does')
     .argument('<words...>')
     .addOption(new Option('--lang <language>', 'only names in this language').choices(['en', 'mi']))
-    .option('--limit <number>', 'most results', readCount, 10)
+    .option('--limit <number>', 'most results', readWhole(1, 999), 10)
     .addOption(jsonOption)
     .action(
       action(async (words: string[], flags: { lang?: 'en' | 'mi'; limit: number; json?: true }) => {
@@ -87,13 +86,10 @@ export async function openSearch(
   withDatabase: WithDatabase,
   readOptions: ReadIndexOptions,
 ): Promise<OccupationSearch> {
-  return await withDatabase(
-    async (database) => {
-      const { index } = await loadIndex(database, readOptions())
-      return new OccupationSearch(index)
-    },
-    { existing: true },
-  )
+  return await withDatabase(async (database) => {
+    const { index } = await loadIndex(database, readOptions())
+    return new OccupationSearch(index)
+  })
 }
 
 /** How often an index is read that is replaced meanwhile, or was damaged. */
@@ -138,9 +134,4 @@ const LEAST = 0.0005
 /** As wide for every score. */
 function describeScore(score: number): string {
   return score < LEAST ? '<.001' : score.toFixed(3)
-}
-
-function readCount(text: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999.')
-  return Number(text)
 }

@@ -1,5 +1,5 @@
 import { COMMON_PROBLEMS } from '../../api/contract/describe.ts'
-import { Problem } from '../../api/contract/problems.ts'
+import { unavailable } from '../../api/contract/problems.ts'
 import { notModified, page } from '../../api/contract/results.ts'
 import type { LeastRevisions } from '../../api/request/min-revision.ts'
 import { digestQuery, makeEtag, Page } from '../../api/serving/page.ts'
@@ -53,20 +53,19 @@ export function answer(
   })
 }
 
-/** @throws {Problem} `unavailable` if the index is of an older revision than the caller wants */
-export function assertReached(revision: string, { catalogue }: LeastRevisions): void {
-  if (catalogue === 0 || Number(/^c(\d+)/.exec(revision)?.[1]) >= catalogue) return
-  throw new Problem(
-    'unavailable',
-    'The search index of the revision that X-Min-Revision names is not ready. Try again in a few seconds, or without the header.',
-    { headers: { 'retry-after': '5' } },
-  )
-}
-
 /** Seconds until another request may succeed: while the index is built, and after that has failed. */
 const RETRY_WHILE_BUILDING = 5
 
 const RETRY_AFTER_FAILURE = 300
+
+/** @throws {Problem} `unavailable` if the index is of an older revision than the caller wants */
+export function assertReached(revision: string, { catalogue }: LeastRevisions): void {
+  if (catalogue === 0 || Number(/^c(\d+)/.exec(revision)?.[1]) >= catalogue) return
+  throw unavailable(
+    'The search index of the revision that X-Min-Revision names is not ready. Try again in a few seconds, or without the header.',
+    RETRY_WHILE_BUILDING,
+  )
+}
 
 /** @throws {Problem} `unavailable` if there is no index */
 export async function whenReady(index: LiveIndex): Promise<OccupationSearch> {
@@ -78,5 +77,5 @@ export async function whenReady(index: LiveIndex): Promise<OccupationSearch> {
         RETRY_AFTER_FAILURE,
       ]
     : ['There is no search index yet: a worker builds it. Try again in a few seconds.', RETRY_WHILE_BUILDING]
-  throw new Problem('unavailable', detail, { headers: { 'retry-after': String(seconds) } })
+  throw unavailable(detail, seconds)
 }

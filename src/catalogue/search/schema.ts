@@ -1,4 +1,4 @@
-import { int32Count, oneOf, text, withDefault } from '../../api/contract/fields.ts'
+import { int32Count, listOf, oneOf, text, upTo } from '../../api/contract/fields.ts'
 import { NAME_FIELDS } from '../../engines/finding/index.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { MAX_CODE_LENGTH } from '../records/schema.ts'
@@ -10,12 +10,15 @@ const MAX_TITLE_LENGTH = 300
 const MAX_TASK_LENGTH = 1000
 const MAX_TASKS = 50
 
-const code = (description: string) =>
-  Type.Optional(Type.String({ description, minLength: 1, maxLength: MAX_CODE_LENGTH }))
+const code = (description: string) => text(description, { minLength: 1, maxLength: MAX_CODE_LENGTH })
 const probability = (description: string) =>
   Type.Optional(Type.Number({ description, minimum: 0, maximum: 1 }))
-const limit = (description: string, most: number, usual: number) =>
-  withDefault(Type.Integer({ description, minimum: 1, maximum: most, format: 'int32' }), usual)
+const highlightsIn = (field: string) =>
+  Type.Optional(
+    Type.Array(Type.Array(Type.Integer({ minimum: 0 }), { minItems: 2, maxItems: 2 }), {
+      description: `Where words of the query are in \`${field}\`: pairs of a start and an exclusive end, in UTF-16 code units.`,
+    }),
+  )
 
 const groupFields = {
   code: code('Code of the group.'),
@@ -44,12 +47,7 @@ export const OccupationMatch = Type.Object(
     matchedName: text('The name of the occupation that matches the query best.'),
     matchedLanguage: language('The language of that name.'),
     matchedField: oneOf(NAME_FIELDS, 'Where the name comes from. A `searchOnly` name is in no record.'),
-    highlights: Type.Optional(
-      Type.Array(Type.Array(Type.Integer({ minimum: 0 }), { minItems: 2, maxItems: 2 }), {
-        description:
-          'Where words of the query are in `matchedName`: pairs of a start and an exclusive end, in UTF-16 code units.',
-      }),
-    ),
+    highlights: highlightsIn('matchedName'),
     score: probability('The estimated probability that the query means this occupation.'),
     group: Type.Optional(refer('SearchGroup')),
   },
@@ -61,17 +59,11 @@ export const OccupationSearchPage = Type.Object(
     query: text('The query.'),
     didYouMean: text('The query with its probable spelling; absent where the query needs none.'),
     totalCount: int32Count('Number of matching occupations.'),
-    results: Type.Optional(
-      Type.Array(Type.Unsafe<object>(Type.Ref('OccupationMatch#')), {
-        description:
-          'The results, best first: occupations with the query as a name, then by score, then by code.',
-      }),
+    results: listOf(
+      'OccupationMatch',
+      'The results, best first: occupations with the query as a name, then by score, then by code.',
     ),
-    groups: Type.Optional(
-      Type.Array(refer('SearchGroupCount'), {
-        description: 'Number of matching occupations by major group, the largest first.',
-      }),
-    ),
+    groups: listOf('SearchGroupCount', 'Number of matching occupations by major group, the largest first.'),
   },
   { description: 'A page of search results.' },
 )
@@ -82,22 +74,13 @@ export const OccupationSuggestion = Type.Object(
     occupationCode: code('Code of the occupation.'),
     titleEnglish: text('Title in New Zealand English.'),
     language: language('The language of the name.'),
-    highlights: Type.Optional(
-      Type.Array(Type.Array(Type.Integer({ minimum: 0 }), { minItems: 2, maxItems: 2 }), {
-        description:
-          'Where words of the query are in `text`: pairs of a start and an exclusive end, in UTF-16 code units.',
-      }),
-    ),
+    highlights: highlightsIn('text'),
   },
   { description: 'A name that completes a query.' },
 )
 
 export const OccupationSuggestions = Type.Object(
-  {
-    suggestions: Type.Optional(
-      Type.Array(refer('OccupationSuggestion'), { description: 'The suggestions, best first.' }),
-    ),
-  },
+  { suggestions: listOf('OccupationSuggestion', 'The suggestions, best first.') },
   { description: 'Names that complete a query.' },
 )
 
@@ -120,9 +103,7 @@ export const Coding = Type.Object(
     id: text('The ID of the item in the request.'),
     code: code('The code, where it is more likely right than wrong.'),
     certainty: probability('The estimated probability that the first candidate is right.'),
-    candidates: Type.Optional(
-      Type.Array(refer('CodingCandidate'), { description: 'The three likeliest occupations, best first.' }),
-    ),
+    candidates: listOf('CodingCandidate', 'The three likeliest occupations, best first.'),
     group: Type.Optional(refer('CodingGroup')),
     error: text('Why the item has no code: its title is blank.'),
   },
@@ -130,20 +111,13 @@ export const Coding = Type.Object(
 )
 
 export const Codings = Type.Object(
-  {
-    items: Type.Optional(
-      Type.Array(refer('Coding'), { description: 'A coding for each item, in the order of the request.' }),
-    ),
-  },
+  { items: listOf('Coding', 'A coding for each item, in the order of the request.') },
   { description: 'Occupation codes of job titles.' },
 )
 
-const q = Type.Optional(
-  Type.String({
-    description:
-      'The words to search for. Macrons, umlauts, upper case and spelling mistakes do not matter. Without words, nothing is found.',
-    maxLength: MAX_QUERY_LENGTH,
-  }),
+const q = text(
+  'The words to search for. Macrons, umlauts, upper case and spelling mistakes do not matter. Without words, nothing is found.',
+  { maxLength: MAX_QUERY_LENGTH },
 )
 const Lang = language('Only names in this language: `en` or `mi`. Both where absent.')
 
@@ -156,31 +130,19 @@ export const searchQuery = Type.Object({
     ['Any', 'Primary'],
     'Whether the groups of the filters may be Secondary groups of an occupation.',
   ),
-  Limit: limit('Number of results per page.', 100, 20),
-  Page: withDefault(
-    Type.Integer({
-      description: 'Number of the page.',
-      minimum: 1,
-      maximum: MAX_PAGES,
-
-      format: 'int32',
-    }),
-    1,
-  ),
+  Limit: upTo(100, 20, 'Number of results per page.'),
+  Page: upTo(MAX_PAGES, 1, 'Number of the page.'),
 })
 
-export const suggestionsQuery = Type.Object({ q, Lang, Limit: limit('Number of suggestions.', 20, 10) })
+export const suggestionsQuery = Type.Object({ q, Lang, Limit: upTo(20, 10, 'Number of suggestions.') })
 
 export const codingsBody = Type.Object({
   items: Type.Array(
     Type.Object({
-      id: Type.Optional(Type.String({ description: 'Repeated in the response.', maxLength: 100 })),
-      title: Type.Optional(
-        Type.String({
-          description: 'The job title. An item whose title is blank gets an `error` instead of a code.',
-          maxLength: MAX_TITLE_LENGTH,
-        }),
-      ),
+      id: text('Repeated in the response.', { maxLength: 100 }),
+      title: text('The job title. An item whose title is blank gets an `error` instead of a code.', {
+        maxLength: MAX_TITLE_LENGTH,
+      }),
       tasks: Type.Optional(
         Type.Array(Type.String({ maxLength: MAX_TASK_LENGTH }), {
           description: 'Tasks of the job.',

@@ -126,7 +126,8 @@ function showFields(fields: Difference['fields']): VNode {
   <//>`
 }
 
-function showValue(value: unknown): VNode | string {
+/** The value of a field of a record. */
+export function showValue(value: unknown): VNode | string {
   if (value === undefined) return '–'
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) {
     return html`<ul>${value.map((each) => html`<li>${each}</li>`)}</ul>`

@@ -125,12 +125,13 @@ function download(coded: readonly Coded[]): Outcome {
     coding.candidates.find(({ occupationCode }) => occupationCode === (other || chosen))?.titleEnglish ?? '',
     coding.certainty.toFixed(2),
   ])
-  // A spreadsheet would execute such a cell as a formula.
-  const safe = rows.map((row) => row.map((cell) => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell)))
   return {
     download: 'coded-titles.csv',
     type: 'text/csv; charset=utf-8',
-    body: stringify([['title', 'occupationCode', 'occupationTitle', 'certainty'], ...safe], { bom: true }),
+    body: stringify([['title', 'occupationCode', 'occupationTitle', 'certainty'], ...rows], {
+      bom: true,
+      escape_formulas: true,
+    }),
   }
 }
 

@@ -4,6 +4,7 @@ import { occupationLink } from '../links.ts'
 import { payChart, payScale, payTable } from '../pay.ts'
 import { nameOf, type Occupation, type OccupationPage, primaryGroup } from '../records.ts'
 import { Table } from '../table.ts'
+import { showValue } from './changes.ts'
 
 export const comparePages: readonly Route[] = [{ method: 'GET', path: '/compare', handle: compare }]
 
@@ -48,11 +49,14 @@ async function compare({ api, query }: Context): Promise<Shown> {
       name: html`<a href=${occupationLink(record.occupationCode ?? '')}>${nameOf(record)}</a>`,
     })),
   ]
-  const rows = ROWS.map(({ label, read, language }) => {
-    const cells = records.map(read)
-    return { label, language, cells, differs: new Set(cells.map((cell) => JSON.stringify(cell))).size > 1 }
-  }).filter(({ cells }) => cells.some((cell) => cell !== undefined))
-  const ordered = [...rows.filter(({ differs }) => differs), ...rows.filter(({ differs }) => !differs)]
+  const charts = pays.map((pay) => (pay === undefined ? 'not known' : payChart(pay, scale)))
+  const texts = FIELDS.map(({ read, ...field }) => {
+    const values = records.map(read)
+    return { ...field, values, cells: values.map(showValue) }
+  })
+  const rows: readonly Row[] = [{ label: 'Pay', values: pays, cells: charts }, ...texts]
+  const known = rows.filter(({ values }) => values.some((value) => value !== undefined))
+  const ordered = [...known.filter(differs), ...known.filter((row) => !differs(row))]
   return {
     title: `Compare ${names.join(', ')}`,
     wide: true,
@@ -61,17 +65,10 @@ async function compare({ api, query }: Context): Promise<Shown> {
       ${
         records.length > 0 &&
         html`<${Table} region class="comparison cards" label="Comparison" caption="Rows that differ come first." columns=${columns}>
-          ${
-            pays.some((pay) => pay !== undefined) &&
-            html`<tr class="differs">
-              <th scope="row">Pay</th>
-              ${pays.map((pay, index) => html`<td data-label=${names[index]}>${pay === undefined ? 'not known' : payChart(pay, scale)}</td>`)}
-            </tr>`
-          }
           ${ordered.map(
-            ({ label, language, cells, differs }) => html`<tr class=${differs ? 'differs' : undefined}>
-              <th scope="row">${label}</th>
-              ${cells.map((cell, index) => html`<td lang=${language} data-label=${names[index]}>${showCell(cell)}</td>`)}
+            (row) => html`<tr class=${differs(row) ? 'differs' : undefined}>
+              <th scope="row">${row.label}</th>
+              ${row.cells.map((cell, index) => html`<td lang=${row.language} data-label=${names[index]}>${cell}</td>`)}
             </tr>`,
           )}
         <//>
@@ -83,9 +80,23 @@ async function compare({ api, query }: Context): Promise<Shown> {
   }
 }
 
-type Cell = string | readonly string[] | undefined
+interface Row {
+  readonly label: string
+  readonly language?: string
+  /** The value of each occupation, and how it is shown. */
+  readonly values: readonly unknown[]
+  readonly cells: readonly (VNode | string)[]
+}
 
-const ROWS: readonly { label: string; language?: string; read: (record: Occupation) => Cell }[] = [
+const differs = ({ values }: Row): boolean => new Set(values.map((value) => JSON.stringify(value))).size > 1
+
+interface Field {
+  readonly label: string
+  readonly language?: string
+  readonly read: (record: Occupation) => unknown
+}
+
+const FIELDS: readonly Field[] = [
   { label: 'Group', read: (record) => primaryGroup(record)?.nameEnglish },
   { label: 'Title in te reo Māori', language: 'mi', read: ({ titleMaori }) => titleMaori },
   { label: 'Also known as', read: ({ altJobTitlesEnglish }) => altJobTitlesEnglish },
@@ -97,9 +108,3 @@ const ROWS: readonly { label: string; language?: string; read: (record: Occupati
   { label: 'You need', read: ({ entryRequirements }) => entryRequirements?.entryYouNeedEnglish },
   { label: 'Registration', read: ({ registrationAuthority }) => registrationAuthority?.nameEnglish },
 ]
-
-function showCell(cell: Cell): VNode | string {
-  if (cell === undefined) return '–'
-  if (typeof cell === 'string') return cell
-  return html`<ul>${cell.map((each) => html`<li>${each}</li>`)}</ul>`
-}

@@ -105,7 +105,7 @@ async function showConfirmed({ api, query, principal }: Context): Promise<Outcom
     ...(query.get('withdrawn') !== null && { notice: 'Your decision is withdrawn.' }),
     content: html`<h1>Confirmed titles</h1>
       <p>Job titles whose codes reviewers have confirmed. A title about which reviewers disagree is disputed, and no name of the search until one of them decides otherwise. A title whose code is no longer in the catalogue is no name of the search either: decide about it again. <a href="/console/code">Code a list</a> to review more titles.</p>
-      <form class="filters" data-live action="/console/code/confirmed">
+      <form class="row" method="get" action="/console/code/confirmed" data-live>
         <label>State<select name="state">
           <option value="">All</option>
           ${Object.entries(STATES).map(

@@ -69,7 +69,7 @@ function showForm(context: Context, workbench: Workbench, senders: ReadonlyMap<s
       <progress hidden value="0" aria-label="Progress of the upload"></progress>
       <p class="actions">
         <button type="submit" class=${missing.length === 0 ? 'quiet' : undefined}>Send the files</button>
-        <label class="choice"><input type="checkbox" name="check" value="yes" checked data-switch />Check them when all have arrived</label>
+        <span hidden><label class="choice"><input type="checkbox" checked data-switch />Check them when all have arrived</label></span>
       </p>
     <//>
     <${PostForm} id="check" action=${`${at}/runs`} eid=${context.eid}>

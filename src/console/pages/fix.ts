@@ -3,8 +3,8 @@ import { count, formatNumber, formatOptional } from '../../foundation/text/forma
 import { ApiProblem, type Complete, type Having, readProblem } from '../api.ts'
 import type { Context, Outcome, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
-import { type Catalogue, ruleLink, summarise } from '../rules.ts'
+import { link, type Query, submissionLink } from '../links.ts'
+import { type Catalogue, ruleLink, showCode, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { findExplanation, readExplanations } from './explanations.ts'
 import { readRuns } from './runs.ts'
@@ -41,14 +41,21 @@ export const fixPages: readonly Route[] = [
   { method: 'GET', path: '/submissions/:token/corrected.zip', handle: downloadCorrected, personal: true },
 ]
 
+/** The filters of records and of their export in the URL, with the parameters of the API. */
+export const FILTERS = {
+  type: 'Filter.ErrorType',
+  file: 'Filter.FileType',
+  code: 'Filter.ErrorCode',
+  student: 'Filter.StudentId',
+  course: 'Filter.CourseCode',
+} as const
+
 export const findingsOf = (context: Context, rest = ''): string =>
   pathOf(context, `/validation-results${rest}`)
 
 /** The URL of the records with findings. */
-export const recordsLink = (
-  context: Context,
-  query: Readonly<Record<string, string | number | undefined>>,
-): string => link(submissionLink(tokenOf(context), '/findings/records'), { eid: context.eid, ...query })
+export const recordsLink = (context: Context, query: Query): string =>
+  link(submissionLink(tokenOf(context), '/findings/records'), { eid: context.eid, ...query })
 
 const VIEWS = [
   { path: '/findings', name: 'By cause' },
@@ -86,7 +93,7 @@ const CAUSES_SHOWN = 50
 async function showCauses(context: Context): Promise<Outcome> {
   const { api, query } = context
   // Bookmarks of earlier versions name the filters of records here.
-  const filters = ['type', 'file', 'code', 'student', 'course', 'page'].filter((name) => query.has(name))
+  const filters = [...Object.keys(FILTERS), 'page'].filter((name) => query.has(name))
   if (filters.length > 0)
     return {
       redirect: recordsLink(
@@ -161,7 +168,7 @@ function showCause(context: Context, cause: Cause, state: string | undefined): V
         example !== undefined &&
         records > 0 &&
         html`<p class="example soft">${place.join(', ')}${example.field !== undefined && html`: ${example.field}`}${
-          example.value !== undefined && html` <q class="mono">${shorten(example.value)}</q>`
+          example.value !== undefined && html` <q class="mono">${shorten(example.value, 60)}</q>`
         }</p>`
       }
     </div>
@@ -181,17 +188,16 @@ function describeState(state: string | undefined): string {
   return state === 'Reopened' ? 'Explain again' : 'Explain'
 }
 
-/** The longest value of an example, in characters. */
-const LONGEST = 60
-
-const shorten = (value: string): string => (value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value)
+/** Shortens a value to a number of characters. */
+export const shorten = (value: string, most: number): string =>
+  value.length > most ? `${value.slice(0, most)}…` : value
 
 /** Says which codes have more findings than the list of records. */
 function showPartial({ codes = [] }: Summary): VNode | false {
   const partial = codes.filter(({ stored }) => stored !== undefined)
   if (partial.length === 0) return false
   const codesOf = count(partial.length, 'code')
-  return html`<details class="partial">
+  return html`<details>
     <summary>The records of ${codesOf} are partial: they are too many to store. The counts are complete.</summary>
     <ul>${partial.map(
       ({ errorCode, stored = 0, count: found }) =>
@@ -231,12 +237,6 @@ function showUnknown(group: Undecided, rules: Catalogue | undefined): VNode {
 
 const titleOf = (rules: Catalogue | undefined, file: string): string =>
   rules?.definition.files.find((each) => each.file === file)?.title ?? file
-
-/** A code, as a link to its rule if that is known. */
-function showCode(rules: Catalogue | undefined, code: string): VNode | string {
-  if (rules?.byCode.has(code) !== true) return code
-  return html`<a href=${ruleLink(rules.definition.name, code)}>${code}</a>`
-}
 
 const CODE_COLUMNS = [
   'Code',
@@ -350,15 +350,8 @@ async function download(
 const CSV = 'text/csv'
 
 async function downloadFindings(context: Context): Promise<Outcome> {
-  const { query } = context
-  const filters = {
-    'Filter.ErrorType': query.get('type')?.trim(),
-    'Filter.FileType': query.get('file')?.trim(),
-    'Filter.ErrorCode': query.get('code')?.trim(),
-    'Filter.StudentId': query.get('student')?.trim(),
-    'Filter.CourseCode': query.get('course')?.trim(),
-  }
-  const call = { query: filters, headers: { accept: CSV } }
+  const filters = Object.entries(FILTERS).map(([name, filter]) => [filter, context.query.get(name)?.trim()])
+  const call = { query: Object.fromEntries(filters), headers: { accept: CSV } }
   return await download(context, findingsOf(context), 'findings.csv', `${CSV}; charset=utf-8`, call)
 }
 

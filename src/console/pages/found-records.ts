@@ -5,7 +5,7 @@ import { Select } from '../fields.ts'
 import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
 import { readRecord } from '../record-text.ts'
-import { type Catalogue, ruleLink } from '../rules.ts'
+import { type Catalogue, showCode } from '../rules.ts'
 import { Pager } from '../table.ts'
 import {
   type Explanations,
@@ -14,7 +14,16 @@ import {
   showExplanation,
   type Target,
 } from './explanations.ts'
-import { type Cause, findingsOf, recordsLink, showStale, showUnchecked, showViews } from './fix.ts'
+import {
+  type Cause,
+  FILTERS,
+  findingsOf,
+  recordsLink,
+  shorten,
+  showStale,
+  showUnchecked,
+  showViews,
+} from './fix.ts'
 import { readRuns } from './runs.ts'
 import { type Run, readWorkbench, showStep, stepLink, tokenOf } from './workbench.ts'
 
@@ -24,18 +33,8 @@ export const recordPages: readonly Route[] = [
 
 const PAGE_SIZE = 25
 
-/** The filters in the URL, with the parameters of the API. */
-const FILTERS = {
-  type: 'Filter.ErrorType',
-  file: 'Filter.FileType',
-  code: 'Filter.ErrorCode',
-  student: 'Filter.StudentId',
-  course: 'Filter.CourseCode',
-  cause: 'Filter.Cause',
-  new: 'newSince',
-} as const
-
-const NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[]
+const ALL_FILTERS = { ...FILTERS, cause: 'Filter.Cause', new: 'newSince' } as const
+const NAMES = Object.keys(ALL_FILTERS) as (keyof typeof ALL_FILTERS)[]
 
 async function showRecords(context: Context): Promise<Shown> {
   const { api, query, eid } = context
@@ -45,7 +44,7 @@ async function showRecords(context: Context): Promise<Shown> {
   if (run?.status !== 'Processed') return showUnchecked(context, workbench)
   const page = Number(query.get('page') ?? 1)
   const chosen = Object.fromEntries(NAMES.map((name) => [name, query.get(name)?.trim() || undefined]))
-  const filters = Object.fromEntries(NAMES.map((name) => [FILTERS[name], chosen[name]]))
+  const filters = Object.fromEntries(NAMES.map((name) => [ALL_FILTERS[name], chosen[name]]))
   const [found, runs, cause, explanations] = await Promise.all([
     api.call<types.FindingsPage>(findingsOf(context, '/findings'), {
       query: { ...filters, page, pageSize: PAGE_SIZE },
@@ -61,12 +60,7 @@ async function showRecords(context: Context): Promise<Shown> {
   const columns = new Map(found.columns?.map(({ fileType, columns }) => [fileType as string, columns]))
   const target = findTarget(cause, chosen.code, rules, explanations)
   const pages = Math.max(1, Math.ceil(totalCount / PAGE_SIZE))
-  const download = link(submissionLink(tokenOf(context), '/findings.csv'), {
-    eid,
-    ...chosen,
-    cause: undefined,
-    new: undefined,
-  })
+  const download = link(submissionLink(tokenOf(context), '/findings.csv'), { eid, ...chosen })
   const isExported = chosen.cause === undefined && chosen.new === undefined
   return showStep(context, workbench, 'fix', {
     title: cause?.sentence ?? 'Records with findings',
@@ -224,7 +218,7 @@ function showGrid(
           }
           <td class="wrong" data-label="What is wrong">
             <span class=${`tag ${errorType.toLowerCase()}`}>${errorType}</span> ${errorDescription}${' '}
-            ${rule === undefined ? errorCode : html`<a href=${ruleLink(rules?.definition.name ?? '', errorCode)}>${errorCode}</a>`}
+            ${showCode(rules, errorCode)}
             ${recordText !== undefined && showWhole(`Whole ${isHeader ? 'header' : 'record'}`, recordText, record, finding.field)}
           </td>
         </tr>`
@@ -240,18 +234,13 @@ function showValue(
   field: string,
 ): VNode | string {
   const value = field === finding.field ? (finding.value ?? record.get(field)) : record.get(field)
-  return value === undefined || value === '' ? html`<span class="soft">empty</span>` : shorten(value)
+  return value === undefined || value === '' ? html`<span class="soft">empty</span>` : shorten(value, 80)
 }
 
 /** The field of a finding, or those of its rule. */
 function fieldsOf({ field, errorCode = '' }: types.Finding, rules: Catalogue | undefined): readonly string[] {
   return field === undefined ? (rules?.byCode.get(errorCode)?.fields ?? []) : [field]
 }
-
-/** The longest value in a cell, in characters. */
-const LONGEST = 80
-
-const shorten = (value: string): string => (value.length > LONGEST ? `${value.slice(0, LONGEST)}…` : value)
 
 /** The most fields of a record that are listed; a longer one is shown as text. */
 const MOST_LISTED = 500

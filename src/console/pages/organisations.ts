@@ -108,10 +108,7 @@ function showSuspend(eid: string) {
     <p>Every request for its data is refused within a second, with any credential, and its runs that are queued or in
       progress are cancelled. Nothing is deleted.</p>
     <${PostForm} action=${organisationLink(eid, '/suspend')}>
-      <p class="field">
-        <label for="reason">Note for operators, without personal data</label>
-        <input id="reason" name="reason" maxlength="200" />
-      </p>
+      <p><label>Note for operators, without personal data<input name="reason" maxlength="200" /></label></p>
       <button type="submit" class="danger">Suspend</button>
     <//>`
 }

@@ -3,9 +3,9 @@ import { count, formatOptional } from '../../foundation/text/format-number.ts'
 import { ApiProblem } from '../api.ts'
 import type { Context, Route, Shown } from '../context.ts'
 import { html, type VNode } from '../html.ts'
-import { link, submissionLink } from '../links.ts'
+import { link, type Query, submissionLink } from '../links.ts'
 import { PostForm } from '../post-form.ts'
-import { type Catalogue, readRules, ruleLink, summarise } from '../rules.ts'
+import { type Catalogue, readRules, showCode, summarise } from '../rules.ts'
 import { Pager, Table } from '../table.ts'
 import { Time, Until } from '../time.ts'
 import { describeReturnLink } from './describe-return.ts'
@@ -34,7 +34,7 @@ const STATUSES: Readonly<Record<string, string>> = {
 
 const describe = (status = ''): string => STATUSES[status] ?? status
 
-const returnLink = (returnId: string, more: Record<string, string | number | undefined> = {}): string =>
+const returnLink = (returnId: string, more: Query = {}): string =>
   link(`/console/returns/${encodeURIComponent(returnId)}`, more)
 
 const COLUMNS = ['Return', 'Due', 'State', { name: 'Errors', number: true }, { name: 'Open', hidden: true }]
@@ -146,9 +146,9 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Ca
   ]
   return html`<${Table} region class="cards" label="Most frequent causes" columns=${columns}>
     ${causes.map(
-      ({ code, severity = '', file, field, organisations, records }) => html`<tr>
-        <th scope="row" class="code">${showCode(code, rules)}</th>
-        <td>${summarise(rules?.byCode.get(code ?? '')?.message ?? '')}</td>
+      ({ code = '', severity = '', file, field, organisations, records }) => html`<tr>
+        <th scope="row" class="code">${showCode(rules, code)}</th>
+        <td>${summarise(rules?.byCode.get(code)?.message ?? '')}</td>
         <td><span class=${`tag ${severity.toLowerCase()}`}>${severity}</span></td>
         <td>${file}</td>
         <td class="mono">${field}</td>
@@ -157,9 +157,4 @@ function showCauses(causes: NonNullable<types.ReturnCauses['causes']>, rules: Ca
       </tr>`,
     )}
   <//>`
-}
-
-function showCode(code = '', rules: Catalogue | undefined): VNode | string {
-  if (rules?.byCode.has(code) !== true) return code
-  return html`<a href=${ruleLink(rules.definition.name, code)}>${code}</a>`
 }

@@ -2,7 +2,7 @@ import type * as types from '../../../client/src/types.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import type { Having } from '../api.ts'
 import type { Context, Shown } from '../context.ts'
-import { type ComponentChildren, html, type VNode } from '../html.ts'
+import { html, type VNode } from '../html.ts'
 import { link, submissionLink } from '../links.ts'
 import { type Catalogue, readRules } from '../rules.ts'
 import { Until } from '../time.ts'
@@ -102,19 +102,12 @@ export const nameReturn = ({
   returnId,
 }: Pick<types.Submission, 'returnName' | 'returnId'>): string => returnName ?? `Return ${returnId}`
 
-interface PageOptions {
-  readonly title: string
-  readonly content: ComponentChildren
-  readonly notice?: string | undefined
-  readonly wide?: boolean
-}
-
 /** A page of the workbench: what the submission is, its steps, and the content of one of them. */
 export function showStep(
   context: Context,
   { submission, missing, isOpen, isCurrent }: Workbench,
   current: Step | undefined,
-  { title, content, ...shown }: PageOptions,
+  { title, content, ...shown }: Shown,
 ): Shown {
   const { eid } = context
   const { returnId, dueDate, files = [], validationRun: run, submissionStatus: status } = submission

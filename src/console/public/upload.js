@@ -4,6 +4,9 @@ export function attachUpload(form) {
   const inputs = [...form.querySelectorAll('input[type="file"]:not([data-container])')]
   const status = form.querySelector('[data-text]')
   const bar = form.querySelector('progress')
+  const checksThen = form.querySelector('[data-switch]')
+  // Without this script, the check does not start by itself.
+  checksThen.closest('[hidden]').hidden = false
 
   for (const type of ['dragover', 'dragleave', 'drop']) {
     document.addEventListener(type, (event) => {
@@ -56,7 +59,7 @@ export function attachUpload(form) {
       sent += file.size
     }
     const isComplete = inputs.every((input) => input.dataset.received === 'yes')
-    if (!isComplete || !form.querySelector('[data-switch]').checked) return location.assign(form.dataset.then)
+    if (!isComplete || !checksThen.checked) return location.assign(form.dataset.then)
     status.textContent = 'All files have arrived. Checking them …'
     document.getElementById('check').requestSubmit()
   })

@@ -42,9 +42,9 @@ export function addDefinitionCommands(program: Command): void {
         const { describeCheck } = await import('./explain.ts')
         const { listChecks } = await import('./definition/definition.ts')
         const definition = loadDefinition(findDefinition(name))
-        const checks = [...listChecks(definition)].map(({ resource, check }) => ({
-          ...describeCheck(definition, resource, check),
-        }))
+        const checks = [...listChecks(definition)].map(({ resource, check }) =>
+          describeCheck(resource, check),
+        )
         if (flags.json) {
           const { name: own, version, title, notice } = definition
           return await writeOut(`${JSON.stringify({ name: own, version, title, notice, checks })}\n`)

@@ -24,7 +24,7 @@ export function findCode(definition: Definition, code: string): { resource: Reso
 /** Describes a check completely, as text or as one JSON object. */
 export function explainCheck(definition: Definition, code: string, json: boolean): string {
   const { resource, check } = findCode(definition, code)
-  const description = describeCheck(definition, resource, check)
+  const description = describeCheck(resource, check)
   if (json) return `${JSON.stringify({ ...description, notice: definition.notice })}\n`
   const {
     severity,

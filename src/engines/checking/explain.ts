@@ -1,6 +1,6 @@
 import { count } from '../../foundation/text/format-number.ts'
 import { joinOr } from '../../foundation/text/join-or.ts'
-import type { Check, Definition, Field, Limits, Resource } from './definition/definition.ts'
+import type { Check, Field, Limits, Resource } from './definition/definition.ts'
 import { showMoment } from './engine/moments.ts'
 
 /** A check for display and for the rule catalogue. */
@@ -25,7 +25,7 @@ export interface CheckDescription {
 }
 
 /** Describes a check. */
-export function describeCheck(_definition: Definition, resource: Resource, check: Check): CheckDescription {
+export function describeCheck(resource: Resource, check: Check): CheckDescription {
   const { code, severity, fields, kind, why, fix, source, replaces, basis, since, until, status } = check
   const optional = {
     why: why ?? DEFAULT_WHY[kind],
@@ -211,9 +211,10 @@ export function describeLength({ minLength, maxLength }: Limits): string {
   return maxLength === undefined ? `at least ${minLength}` : `${minLength} to ${maxLength}`
 }
 
-/** What a length counts: `1 character`, or `values` of a list. */
+/** What a length counts: `character`, or `values` of a list. */
 export function unitOf({ type }: Field, length: number | undefined): string {
-  return `${type === 'list' ? 'value' : 'character'}${length === 1 ? '' : 's'}`
+  if (type === 'object') return length === 1 ? 'property' : 'properties'
+  return `${type === 'list' || type === 'array' ? 'value' : 'character'}${length === 1 ? '' : 's'}`
 }
 
 export function describeRange({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Limits): string {

@@ -7,16 +7,14 @@ export interface Classifier {
   readonly bias: Float32Array
 }
 
-export interface Training {
-  readonly rate: number
-  readonly biasRate: number
-  readonly epochs: number
-  /** The most weights visited in total. Unlike a time limit, this gives the same index on every machine. */
-  readonly visits: number
-}
-
 /** Tuned on held-out names, as `bench/search` measures. The embedding corrects more than further epochs do. */
-const TRAINING: Training = { rate: 2.2, biasRate: 0.02, epochs: 1, visits: 1.5e8 }
+const TRAINING = {
+  rate: 2.2,
+  biasRate: 0.02,
+  epochs: 1,
+  /** The most weights visited in total. Unlike a time limit, this gives the same index on every machine. */
+  visits: 1.5e8,
+}
 
 /** The initial trust in weights from counts, and the smoothing of small counts. */
 const TRUST = 0.8
@@ -56,13 +54,12 @@ export function trainClassifier(
   { owners, importance }: WeighedOwners,
   sizes: { occupations: number; features: number },
   onStep: () => void,
-  training: Training = TRAINING,
 ): Classifier {
   const weights = layOut(examples, owners, sizes.features)
   weighByCounts(weights, examples, owners, sizes.occupations)
   const bias = new Float32Array(sizes.occupations)
   const { start, column, value } = weights
-  const epochs = affordableEpochs(examples, start, training)
+  const epochs = affordableEpochs(examples, start)
   const [sums, seen] = [
     new Float64Array(sizes.features).fill(FIRST_SQUARE),
     new Uint32Array(sizes.occupations),
@@ -93,7 +90,7 @@ export function trainClassifier(
       const x = examples.value[at] as number
       const sum = (sums[feature] as number) + square * x * x
       sums[feature] = sum
-      const step = (training.rate * x) / Math.sqrt(sum)
+      const step = (TRAINING.rate * x) / Math.sqrt(sum)
       for (let p = start[feature] as number, stop = start[feature + 1] as number; p < stop; p++) {
         const error = logits[column[p] as number] as number
         if (error !== 0) value[p] = (value[p] as number) - step * error
@@ -101,7 +98,7 @@ export function trainClassifier(
     }
     for (let index = 0; index < count; index++) {
       const occupation = touched[index] as number
-      bias[occupation] = (bias[occupation] as number) - training.biasRate * (logits[occupation] as number)
+      bias[occupation] = (bias[occupation] as number) - TRAINING.biasRate * (logits[occupation] as number)
     }
   }
   const numbers = Uint32Array.from({ length: owners.length }, (_, index) => index)
@@ -211,11 +208,11 @@ function weighByCounts(
   }
 }
 
-function affordableEpochs(examples: SparseRows, start: Uint32Array, { epochs, visits }: Training): number {
+function affordableEpochs(examples: SparseRows, start: Uint32Array): number {
   let epoch = 0
   for (const feature of examples.column)
     epoch += 2 * ((start[feature + 1] as number) - (start[feature] as number))
-  return Math.min(epochs, visits / Math.max(1, epoch))
+  return Math.min(TRAINING.epochs, TRAINING.visits / Math.max(1, epoch))
 }
 
 /** A different order in each epoch, the same on every machine. */

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../foundation/get-or-make.ts'
 import { hashText, KIND } from './features.ts'
 import { splitWords } from './fold.ts'
 import { type IndexData, isConfirmed, readText } from './index-data.ts'
@@ -32,9 +33,7 @@ export class ConfirmedNames {
     for (let name = 0; name < nameKind.length; name++) {
       while (name >= (occupationNames[occupation + 1] as number)) occupation++
       if (!isConfirmed(nameKind[name] as number)) continue
-      const names = this.#names.get(occupation) ?? []
-      names.push(name)
-      this.#names.set(occupation, names)
+      getOrMake(this.#names, occupation, () => []).push(name)
     }
   }
 

@@ -11,17 +11,15 @@ export interface Embedding {
   readonly occupations: Float32Array
 }
 
-export interface EmbeddingTraining {
-  readonly rate: number
-  readonly epochs: number
-  /** The most examples visited in total, which bounds the time for large catalogues. */
-  readonly examples: number
-  /** Occupations drawn at random for each example, by their number of names. */
-  readonly draws: number
-}
-
 /** Tuned on held-out names, as `bench/search` measures. */
-const TRAINING: EmbeddingTraining = { rate: 0.1, epochs: 5, examples: 250_000, draws: 24 }
+const TRAINING = {
+  rate: 0.1,
+  epochs: 5,
+  /** The most examples visited in total, which bounds the time for large catalogues. */
+  examples: 250_000,
+  /** Occupations drawn at random for each example, by their number of names. */
+  draws: 24,
+}
 
 /** The initial value of AdaGrad's sums. */
 const FIRST_SQUARE = 1e-3
@@ -49,7 +47,6 @@ export function trainEmbedding(
   { owners, importance }: WeighedOwners,
   holders: SparseRows,
   onStep: () => void,
-  training: EmbeddingTraining = TRAINING,
 ): void {
   const { dimensions } = embedding
   const count = embedding.occupations.length / dimensions
@@ -63,7 +60,7 @@ export function trainEmbedding(
   const featureSquares = new Float64Array(embedded).fill(FIRST_SQUARE)
   const occupationSquares = new Float64Array(count).fill(FIRST_SQUARE)
   const seen = new Uint32Array(count)
-  const total = Math.min(training.examples, training.epochs * owners.length)
+  const total = Math.min(TRAINING.examples, TRAINING.epochs * owners.length)
   let state = 1
   const draw = (below: number) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -87,11 +84,11 @@ export function trainEmbedding(
       const from = holders.start[feature] as number
       compete(holders.column[from + draw((holders.start[feature + 1] as number) - from)] as number)
     }
-    for (let drawn = 0; drawn < training.draws; drawn++) compete(owners[draw(owners.length)] as number)
+    for (let drawn = 0; drawn < TRAINING.draws; drawn++) compete(owners[draw(owners.length)] as number)
     vectors.compare(known)
     const weight = importance[example] as number
     const moving = toErrors(vectors, known, owner, weight)
-    const rate = training.rate * (1 - visit / (total + 1))
+    const rate = TRAINING.rate * (1 - visit / (total + 1))
     vectors.sumErrors(moving)
     const nameSquare = meanSquare(name)
     for (let at = 0; at < moving; at++)

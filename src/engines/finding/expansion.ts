@@ -30,44 +30,29 @@ interface Alternative {
 }
 
 /** Prior probabilities; tuned on held-out names, complete, mistyped and incomplete. */
-export interface Likelihood {
+const LIKELIHOOD = {
   /** An unknown word is new rather than mistyped. */
-  readonly unknown: number
-  /** Each further typing error. */
-  readonly slip: number
-  /** A known last word is complete, rather than the beginning of another. */
-  readonly whole: number
-  /** An unknown last word is complete, rather than the beginning of a known one. */
-  readonly unknownWhole: number
-  /** A word follows the previous one in a name. */
-  readonly neighbours: number
-  /** Frequent words are more likely: the exponent of their count. */
-  readonly frequency: number
-  readonly joined: number
-  /** A synonym, relative to a phrase of weight 1. */
-  readonly synonym: number
-  /** A word such as `Senior` says nothing about the occupation. */
-  readonly omitted: number
-  /** A word of four letters is mistyped rather than new, relative to a longer one. */
-  readonly short: number
-  /** A slip in the first letter, relative to others. */
-  readonly first: number
-  /** Two slips in a word of eight letters or fewer, relative to a longer one. */
-  readonly dense: number
-}
-
-const LIKELIHOOD: Likelihood = {
   unknown: 0.15,
+  /** Each further typing error. */
   slip: 0.05,
+  /** A known last word is complete, rather than the beginning of another. */
   whole: 0.85,
+  /** An unknown last word is complete, rather than the beginning of a known one. */
   unknownWhole: 0.1,
+  /** A word follows the previous one in a name. */
   neighbours: 4,
+  /** Frequent words are more likely: the exponent of their count. */
   frequency: 0.5,
   joined: 0.5,
+  /** A synonym, relative to a phrase of weight 1. */
   synonym: 0.7,
+  /** A word such as `Senior` says nothing about the occupation. */
   omitted: 0.8,
+  /** A word of four letters is mistyped rather than new, relative to a longer one. */
   short: 0.8,
+  /** A slip in the first letter, relative to others. */
   first: 0.2,
+  /** Two slips in a word of eight letters or fewer, relative to a longer one. */
   dense: 0.3,
 }
 
@@ -85,19 +70,12 @@ const COMPLETIONS = 8
 export class Expander {
   readonly #vocabulary: Vocabulary
   readonly #scorer: Scorer
-  readonly #likelihood: Likelihood
   readonly #synonyms: Synonyms
 
-  constructor(
-    vocabulary: Vocabulary,
-    scorer: Scorer,
-    synonyms: IndexHeader['synonyms'],
-    likelihood: Likelihood = LIKELIHOOD,
-  ) {
+  constructor(vocabulary: Vocabulary, scorer: Scorer, synonyms: IndexHeader['synonyms']) {
     this.#vocabulary = vocabulary
     this.#synonyms = new Synonyms(synonyms)
     this.#scorer = scorer
-    this.#likelihood = likelihood
   }
 
   /** @param open whether the last word may be incomplete */
@@ -134,9 +112,7 @@ export class Expander {
         before !== undefined &&
         next !== undefined &&
         this.#scorer.findFeature(hashText(`${before.term}${next.term}`, KIND.pair)) >= 0
-      return known
-        ? { ...alternative, weight: alternative.weight * this.#likelihood.neighbours }
-        : alternative
+      return known ? { ...alternative, weight: alternative.weight * LIKELIHOOD.neighbours } : alternative
     })
     const total = weighed.reduce((sum, { weight }) => sum + weight, 0) || 1
     return weighed.map((alternative) => ({ ...alternative, weight: alternative.weight / total }))
@@ -150,17 +126,17 @@ export class Expander {
     }
     const omitted = this.#omit(terms, at)
     const joined = [
-      ...this.#join(terms, at).map((word) => one(word, 'joined', this.#likelihood.joined, at + 2)),
+      ...this.#join(terms, at).map((word) => one(word, 'joined', LIKELIHOOD.joined, at + 2)),
       ...this.#replace(terms, at),
     ]
     const known = this.#vocabulary.has(term)
-    if (omitted.length > 0) return [one(term, 'typed', 1 - this.#likelihood.omitted), ...omitted]
+    if (omitted.length > 0) return [one(term, 'typed', 1 - LIKELIHOOD.omitted), ...omitted]
     if (known && !last) return [one(term, 'typed', 1), ...joined]
     const prefix = words[at]?.word ?? term
     // One letter is the beginning of too many words to be one if the catalogue has it as a word.
     const completions = last && (!known || prefix.length > 1) ? this.#complete(prefix) : []
     if (known) {
-      const share = completions.length > 0 ? this.#likelihood.whole : 1
+      const share = completions.length > 0 ? LIKELIHOOD.whole : 1
       return [
         one(term, 'typed', share),
         ...joined,
@@ -175,8 +151,8 @@ export class Expander {
       ),
       ...split,
     ]
-    const whole = completions.length > 0 ? this.#likelihood.unknownWhole : 1
-    const mistyped = (1 - this.#likelihood.unknown) * (split.length > 0 ? 1 : plausible)
+    const whole = completions.length > 0 ? LIKELIHOOD.unknownWhole : 1
+    const mistyped = (1 - LIKELIHOOD.unknown) * (split.length > 0 ? 1 : plausible)
     return [
       one(term, 'typed', whole * (1 - mistyped)),
       ...joined,
@@ -202,13 +178,13 @@ export class Expander {
       .map(
         (term, offset): ExpandedWord => ({ term, change: 'omitted', from: at + offset, to: at + offset + 1 }),
       )
-    return [{ words, weight: this.#likelihood.omitted, to: at + length }]
+    return [{ words, weight: LIKELIHOOD.omitted, to: at + length }]
   }
 
   #replace(terms: readonly string[], at: number): Alternative[] {
     return this.#synonyms.find(terms, at).map(({ words, to }) => ({
       words: words.map((term): ExpandedWord => ({ term, change: 'synonym', from: at, to })),
-      weight: this.#likelihood.synonym,
+      weight: LIKELIHOOD.synonym,
       to,
     }))
   }
@@ -232,7 +208,7 @@ export class Expander {
   /** The words that an unknown one may stand for, and how plausible the best of them is, from 0 to 1. */
   #correct(term: string): { corrections: { word: string; share: number }[]; plausible: number } {
     const vocabulary = this.#vocabulary
-    const { slip, short, first, dense } = this.#likelihood
+    const { slip, short, first, dense } = LIKELIHOOD
     const doubled = vocabulary.findUndoubled(term)
     if (doubled.length > 0)
       return { corrections: this.#share(doubled.map((id) => ({ id, weight: 1 }))), plausible: 1 }
@@ -259,7 +235,7 @@ export class Expander {
   #share(words: readonly { id: number; weight: number }[]): { word: string; share: number }[] {
     const weighed = words.map(({ id, weight }) => ({
       word: this.#vocabulary.word(id),
-      share: weight * (1 + this.#vocabulary.count(id)) ** this.#likelihood.frequency,
+      share: weight * (1 + this.#vocabulary.count(id)) ** LIKELIHOOD.frequency,
     }))
     const total = weighed.reduce((sum, { share }) => sum + share, 0) || 1
     return weighed

@@ -8,13 +8,7 @@ import type { Vocabulary } from './vocabulary.ts'
  * The coefficients of the parts of a logit; fitted to held-out names by maximum likelihood, so that a softmax gives
  * probabilities.
  */
-export interface Weights {
-  readonly names: number
-  readonly texts: number
-  readonly embedding: number
-}
-
-const WEIGHTS: Weights = { names: 0.5, texts: 2.7, embedding: 0.54 }
+const WEIGHTS = { names: 0.5, texts: 2.7, embedding: 0.54 }
 
 /** By how much the number of an occupation's names lowers its logit: training prefers those with many names. */
 const NAMES_PRIOR = 0.2
@@ -85,21 +79,15 @@ export class Scorer {
    * @param context further words that describe the occupation, such as those of its tasks
    * @returns a logit for each occupation; the next call reuses the array
    */
-  score(
-    text: string,
-    terms: readonly string[],
-    context: readonly string[] = [],
-    weights: Weights = WEIGHTS,
-  ): Float32Array {
+  score(text: string, terms: readonly string[], context: readonly string[] = []): Float32Array {
     const logits = this.#logits
     const features = this.#findKnown(featuresOf(text, terms))
-    this.#addNames(features, weights.names)
+    this.#addNames(features, WEIGHTS.names)
     const content = [...new Set([...terms, ...context].filter((term) => !STOP_WORDS.has(term)))]
     const words = content.map((term) => this.#vocabulary.find(term))
-    if (weights.texts > 0) this.#addTexts(words, weights.texts)
+    this.#addTexts(words, WEIGHTS.texts)
     dropUnlikely(logits)
-    if (weights.embedding > 0)
-      this.#addEmbedding([...features, ...this.#findWords(context)], weights.embedding)
+    this.#addEmbedding([...features, ...this.#findWords(context)], WEIGHTS.embedding)
     return logits
   }
 

@@ -17,10 +17,6 @@ export class RowWriter {
     this.#start.push(0)
   }
 
-  get length(): number {
-    return this.#column.length
-  }
-
   add(column: number, value: number): void {
     this.#column.push(column)
     this.#value.push(value)

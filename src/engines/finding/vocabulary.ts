@@ -6,7 +6,7 @@ export interface VocabularyData {
   readonly wordUnits: Uint16Array
   /** How often each word is used; a use in a name counts five times. */
   readonly wordCount: Uint32Array
-  /** Words by the hash-free order of their undoubled form, for those that have doubled vowels or lack them. */
+  /** All words, in the order of their forms without doubled vowels. */
   readonly undoubled: Uint32Array
 }
 

@@ -53,7 +53,7 @@ export abstract class ByteWindow {
 
   constructor(
     source: Source,
-    { longest = MAX_CHECKED_RECORD, chunk = 1 << 16, isMarkPassed = false }: WindowOptions,
+    { longest = MAX_CHECKED_RECORD, chunk = 1 << 16, isMarkPassed = false }: WindowOptions = {},
   ) {
     this.atStart = !isMarkPassed
     this.#source = source

@@ -1,4 +1,4 @@
-import { ByteWindow, type Source, type WindowOptions } from './byte-window.ts'
+import { ByteWindow } from './byte-window.ts'
 
 const LF = 10
 
@@ -18,10 +18,6 @@ export class LineReader extends ByteWindow {
   /** Whether it ends with LF, which the last one need not. */
   isEnded = true
   #skipping = false
-
-  constructor(source: Source, options: WindowOptions = {}) {
-    super(source, options)
-  }
 
   /** Moves to the next line; false after the last one, or if the source has no more bytes for now. */
   next(): boolean {

@@ -52,7 +52,7 @@ export async function* readBytes(file: string, options: ReadBytesOptions = {}): 
 /**
  * Yields the same bytes with at least `least` of them in the first chunk, if there are as many; pipes may give fewer.
  */
-async function* joinStart(chunks: AsyncIterable<Buffer>, least: number): AsyncGenerator<Buffer, void> {
+export async function* joinStart(chunks: AsyncIterable<Buffer>, least: number): AsyncGenerator<Buffer, void> {
   let start: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of chunks) {
     if (start === undefined) {
@@ -82,6 +82,8 @@ async function* unpack(file: string, options: ReadBytesOptions): AsyncGenerator<
   const gunzip = createGunzip()
   const end = new LastByte()
   const feeding = pipeline(end.watch(prepend(first, source)), gunzip)
+  // The data may turn out to be damaged while nobody awaits the next chunk.
+  feeding.catch(() => undefined)
   try {
     let used = 0
     for await (const chunk of gunzip) {

@@ -1,6 +1,6 @@
 import { refuse } from '../../foundation/faults/faults.ts'
 import { type CsvOptions, CsvReader } from './csv-reader.ts'
-import { MAX_RECORD_BYTES } from './read-bytes.ts'
+import { MAX_RECORD_BYTES, readBytes } from './read-bytes.ts'
 import { advise } from './read-csv.ts'
 import { readAsArriving } from './turns.ts'
 
@@ -8,17 +8,16 @@ import { readAsArriving } from './turns.ts'
 export type CellFormat = Pick<CsvOptions, 'separator' | 'known' | 'unquoted'>
 
 /**
- * Reads the cells of each row of a table, its header included.
+ * Reads the cells of each row of a table, its header included, from a file or standard input.
  *
- * @throws {InputRefused} at the first row that cannot be read
+ * @throws {InputRefused} if the file cannot be read, or at the first row that cannot be read
  */
 export async function* readCells(
   file: string,
-  chunks: AsyncIterable<Buffer>,
   format: CellFormat,
-): AsyncGenerator<{ readonly cells: readonly string[]; readonly line: number }> {
+): AsyncGenerator<{ readonly cells: readonly string[]; readonly line: number }, void> {
   const options = { ...format, longest: MAX_RECORD_BYTES }
-  for await (const reader of readAsArriving(chunks, (source) => new CsvReader(source, options))) {
+  for await (const reader of readAsArriving(readBytes(file), (source) => new CsvReader(source, options))) {
     while (reader.next()) {
       const { line, fault } = reader
       if (fault !== undefined) refuse({ file, line, message: advise(fault) })

@@ -15,9 +15,9 @@ export interface ReadOptions extends ReadBytesOptions, TableOptions {
 
 /**
  * Yields the records of JSON, NDJSON and CSV files, which may be compressed with gzip, and of spreadsheets (`.xlsx`);
- * `-` is standard input. The extension determines the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, with or without
- * `.gz`). Without one, the first character does, and an empty text is NDJSON. Unreadable parts are yielded as faults,
- * and the other lines and files are still read.
+ * `-` is standard input. The extension determines the format (`.json`, `.ndjson`, `.jsonl`, `.csv`, `.tsv`, with or
+ * without `.gz`). Without one, the first character does, and an empty text is NDJSON. Unreadable parts are yielded as
+ * faults, and the other lines and files are still read.
  */
 export async function* readRecords(
   files: readonly string[],

@@ -123,6 +123,10 @@ export class PieceWriter {
       this.#endText()
       this.#parts.push(Buffer.from(line))
     }
+    return this.isFull
+  }
+
+  get isFull(): boolean {
     return this.#length >= PIECE_BYTES
   }
 

@@ -4,12 +4,12 @@ import type { Database } from '../database/database.ts'
 import { OutputFailed, reportFailure, say, writeOut } from './terminal.ts'
 
 /**
- * Runs work on the configured database, then closes it. Commands that need existing data set `existing`: a wrong URL
- * then fails instead of creating an empty database.
+ * Runs work on the configured database, then closes it. Only commands with which an installation can begin set
+ * `create`: for all others, a wrong URL fails instead of creating an empty database.
  */
 export type WithDatabase = <T>(
   work: (database: Database) => Promise<T>,
-  options?: { readonly existing?: boolean },
+  options?: { readonly create?: true },
 ) => Promise<T>
 
 /** The option of all commands whose output is not data already. */
@@ -48,7 +48,7 @@ export async function report(flags: { json?: true }, summary: object, text: stri
 export function waitingNotice(): () => void {
   let said = false
   return () => {
-    if (!said) say('Waiting for another import or publish to finish…')
+    if (!said) say('Waiting for another change to finish…')
     said = true
   }
 }

@@ -31,7 +31,8 @@ export async function replaceFile<T>(
   }
 }
 
-async function fillAndSync<T>(
+/** Writes a file, and waits until its content survives a power failure. */
+export async function fillAndSync<T>(
   path: string,
   fill: (append: (content: string | Uint8Array) => Promise<void>) => Promise<T>,
 ): Promise<T> {
@@ -61,7 +62,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /** Collects small pieces of text and writes them together. Bytes are written as they come. */
-export class BufferedWriter {
+class BufferedWriter {
   readonly #file: FileHandle
   #text = ''
 

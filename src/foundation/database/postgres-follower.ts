@@ -7,7 +7,7 @@ import { explain, ServerSilent } from './postgres-errors.ts'
 /** The channel that announces each commit to every process. */
 export const CHANNEL = 'mahi_change'
 
-/** How long a response may take, in milliseconds: a follower reads three rows. */
+/** How long a response may take, in milliseconds: a follower reads a few rows. */
 const ANSWER_TIMEOUT = 2_000
 
 /**

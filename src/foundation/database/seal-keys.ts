@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { Sealer, type SealKey } from './seal.ts'
+import type { SealKey } from './seal.ts'
 
 /**
  * Reads encryption keys: `id:key` pairs, comma-separated or one on each line, each key 32 bytes in base64.
@@ -21,25 +20,4 @@ export function readSealKeys(text: string): readonly SealKey[] {
   if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Error('contains the same key id twice')
   if (keys.length === 0) throw new Error('must have at least one key')
   return keys
-}
-
-/** Reads encryption keys from a file. */
-export function readSealKeyFile(path: string): readonly SealKey[] {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch {
-    throw new Error('must be a readable file')
-  }
-  return readSealKeys(text)
-}
-
-export function createSealer({
-  ENCRYPTION_KEYS,
-  ENCRYPTION_KEYS_FILE,
-}: {
-  readonly ENCRYPTION_KEYS?: readonly SealKey[]
-  readonly ENCRYPTION_KEYS_FILE?: readonly SealKey[]
-}): Sealer {
-  return new Sealer(ENCRYPTION_KEYS ?? ENCRYPTION_KEYS_FILE)
 }

@@ -16,7 +16,7 @@ export interface Servers {
 export class StateMissing extends Error {}
 
 /**
- * Servers at the standby, or at the primary if the standby does not have the requested state.
+ * Reads at the standby, or at the primary if the standby does not have the requested state.
  *
  * @param read throws `StateMissing` if a server does not have it
  */
@@ -34,7 +34,7 @@ export async function readAtStandby<T>(
   return await read(primary)
 }
 
-/** Servers the newest state at the primary. A complete standby replaces a primary that is unavailable. */
+/** Reads the newest state at the primary. A complete standby replaces a primary that is unavailable. */
 export async function readAtPrimary<T>(
   { primary, standby }: Servers,
   read: (reader: Reader) => Promise<T>,

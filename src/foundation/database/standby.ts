@@ -18,7 +18,7 @@ export interface StandbyOptions {
 }
 
 /**
- * Servers from standbys, and from the primary while they are away, lag too far behind or do not belong to it. A standby
+ * Reads from standbys, and from the primary while they are away, lag too far behind or do not belong to it. A standby
  * that is in use may still lag, so callers check that it has the state they need (`readAtStandby`).
  */
 export class StandbyReader implements Standby {

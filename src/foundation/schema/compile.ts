@@ -126,17 +126,12 @@ const KINDS: readonly {
   readonly keywords: readonly string[]
   compile(schema: never): Reader
 }[] = [
-  {
-    matches: ({ anyOf, enum: names, const: value }) => (anyOf ?? names ?? value) !== undefined,
-    keywords: ['anyOf', 'enum', 'const'],
-    compile: compileOneOf,
-  },
+  { matches: ({ enum: names }) => names !== undefined, keywords: ['enum'], compile: compileOneOf },
   {
     matches: ({ type, properties }) => type === 'object' && properties !== undefined,
     keywords: ['properties', 'required', 'additionalProperties'],
     compile: compileObject,
   },
-  { matches: ({ type }) => type === 'object', keywords: [], compile: () => ({ json: readAnyObject }) },
   {
     matches: ({ type }) => type === 'array',
     keywords: ['items', 'minItems', 'maxItems', 'uniqueItems'],
@@ -245,12 +240,6 @@ function compileObject({ properties, required = [], additionalProperties = false
   }
   return { json }
 }
-
-/** An object whose fields are checked elsewhere. */
-const readAnyObject: ReadJson = (value, context) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? value
-    : context.fault(`must be an object, not ${context.describe(value)}`)
 
 interface ArraySchema {
   readonly items: Schema
@@ -375,14 +364,11 @@ function compileString({
 }
 
 interface OneOfSchema {
-  readonly anyOf?: readonly Schema[]
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
+  readonly enum: readonly unknown[]
 }
 
 /** @throws {TypeError} unless all alternatives are texts */
-function compileOneOf({ anyOf, enum: names, const: value }: OneOfSchema): Reader {
-  const given = anyOf?.map((each) => each.const) ?? names ?? [value]
+function compileOneOf({ enum: given }: OneOfSchema): Reader {
   const allowed = given.filter((each) => typeof each === 'string')
   if (allowed.length < given.length || allowed.length === 0)
     throw new TypeError('no reader for alternatives that are not texts')

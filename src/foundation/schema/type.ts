@@ -18,11 +18,6 @@ export const Type = {
   Array: (items: object, options?: Options) => ({ type: 'array', items, ...options }),
   Boolean: make('boolean'),
   Integer: make('integer'),
-  Literal: (value: string | number | boolean, options?: Options) => ({
-    type: typeof value,
-    const: value,
-    ...options,
-  }),
   Number: make('number'),
   Object: (properties: Readonly<Record<string, object>>, options?: Options) => {
     const required = Object.keys(properties).filter((name) => !(OPTIONAL in (properties[name] ?? {})))
@@ -36,7 +31,6 @@ export const Type = {
   }),
   Ref: (name: string, options?: Options) => ({ $ref: name, ...options }),
   String: make('string'),
-  Union: (anyOf: readonly object[], options?: Options) => ({ anyOf, ...options }),
   Unknown: (options?: Options) => ({ ...options }),
   Unsafe: (schema: object) => schema,
 } as unknown as Pick<
@@ -44,14 +38,12 @@ export const Type = {
   | 'Array'
   | 'Boolean'
   | 'Integer'
-  | 'Literal'
   | 'Number'
   | 'Object'
   | 'Optional'
   | 'Record'
   | 'Ref'
   | 'String'
-  | 'Union'
   | 'Unknown'
   | 'Unsafe'
 >

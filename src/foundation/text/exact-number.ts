@@ -1,7 +1,7 @@
 import { dropEnd } from './drop-end.ts'
 
 /** Matches every number that a double cannot hold exactly, and some that it can: a cheap first test. */
-const SUSPICIOUS = /[\d.]{17}|\d[eE][-+]?\d{3}/
+const SUSPICIOUS = /[\d.]{16}|\d[eE][-+]?\d{3}/
 
 /** Whether a JSON text may contain a number that `JSON.parse` changes. */
 export function mayLoseDigits(json: string): boolean {

@@ -1,13 +1,15 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { reportChange } from '../../api/access/key-options.ts'
+import { removeSuspension } from '../../api/access/suspensions.ts'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { readTime } from '../../foundation/command-line/option-values.ts'
 import { say, writeOut } from '../../foundation/command-line/terminal.ts'
 import { fail } from '../../foundation/faults/user-error.ts'
 import { count } from '../../foundation/text/format-number.ts'
-import { quote } from '../../foundation/text/quote.ts'
-import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
+import { escapeControls, quote } from '../../foundation/text/quote.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { renderOrganisation, renderUsage } from './contract.ts'
-import { listOrganisations, readRequests, resume, suspend } from './organisations.ts'
+import { listOrganisations, readRequests, suspend } from './organisations.ts'
 
 const DAY = 86_400_000
 
@@ -16,7 +18,6 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
   const organisations = program
     .command('organisations')
     .description('list, suspend and resume organisations, and show what each uses')
-  const open = { existing: true } as const
 
   organisations
     .command('list')
@@ -24,15 +25,13 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const all = (await withDatabase((database) => listOrganisations(database), open)).map(
-          renderOrganisation,
-        )
+        const all = (await withDatabase((database) => listOrganisations(database))).map(renderOrganisation)
         if (flags.json) return writeOut(`${JSON.stringify({ organisations: all })}\n`)
         if (all.length === 0) say('There are no organisations yet: a key or a submission makes one known.')
-        for (const { eid = '', state = '', suspended, keys, submissions, reason } of all) {
+        for (const { eid = '', state = '', suspended, keys, submissions, reason = '' } of all) {
           const when = suspended === undefined ? '' : `since ${suspended.slice(0, 10)}`
           const counts = `${count(keys ?? 0, 'valid key')}, ${count(submissions ?? 0, 'submission')}`
-          const columns = [eid.padEnd(16), state.padEnd(9), when.padEnd(16), counts, reason ?? '']
+          const columns = [eid.padEnd(16), state.padEnd(9), when.padEnd(16), counts, escapeControls(reason)]
           await writeOut(`${columns.join('  ').trimEnd()}\n`)
         }
       }),
@@ -47,9 +46,8 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
     .addOption(jsonOption)
     .action(
       action(async (eid: string, { reason, unknown, ...flags }: SuspendFlags) => {
-        const suspended = await withDatabase(
-          (database) => suspend(database, { eid, reason, unknown: unknown === true }),
-          open,
+        const suspended = await withDatabase((database) =>
+          suspend(database, { eid, reason, unknown: unknown === true }),
         )
         if (suspended === undefined)
           failUnknown(
@@ -70,7 +68,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
     .addOption(jsonOption)
     .action(
       action(async (eid: string, flags: { json?: true }) => {
-        if (!(await withDatabase((database) => resume(database, eid), open)))
+        if (!(await withDatabase((database) => removeSuspension(database, eid))))
           fail({
             field: '<eid>',
             message: `the organisation ${quote(eid)} is not suspended. Nothing was changed. "mahi organisations list" shows which are`,
@@ -98,7 +96,7 @@ export function addOrganisationCommands(program: Command, withDatabase: WithData
           const requests = await readRequests(database, since, eid)
           const known = await listOrganisations(database, eid)
           return known.map((each) => renderUsage(each, since, requests.get(each.eid)))
-        }, open)
+        })
         if (eid !== undefined && all.length === 0) failUnknown(eid, '')
         if (flags.json)
           return writeOut(`${JSON.stringify({ since: formatTimestamp(since), organisations: all })}\n`)
@@ -132,11 +130,4 @@ function readReason(text: string): string {
   const reason = text.normalize('NFC').trim()
   if (reason.length <= 200 && !/\p{Cc}/u.test(reason)) return reason
   throw new InvalidArgumentError('It must be one line of at most 200 characters.')
-}
-
-function readTime(text: string): number {
-  const timestamp = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-  if (timestamp === undefined)
-    throw new InvalidArgumentError('It must be a date such as 2027-06-30, or a date-time.')
-  return timestamp.milliseconds
 }

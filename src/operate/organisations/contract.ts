@@ -1,5 +1,5 @@
 import { COMMON_PROBLEMS } from '../../api/contract/describe.ts'
-import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { count, oneOf, text, time } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { Organisation as Known, Requests } from './organisations.ts'
@@ -9,7 +9,7 @@ export const TAG = 'Operation'
 const FIELDS = {
   eid: text('The identifier of the organisation.'),
   state: oneOf(['Active', 'Suspended'], 'Whether requests for its data are refused.'),
-  suspended: Type.Optional(Type.String({ description: 'When it was suspended.', format: 'date-time' })),
+  suspended: time('When it was suspended.'),
   reason: text('The note of the operator who suspended it. The organisation does not see it.'),
   keys: count('Valid API keys that cover it.'),
   submissions: count('Stored submissions.'),
@@ -26,9 +26,7 @@ export const Organisation = Type.Object(FIELDS, {
 export const OrganisationUsage = Type.Object(
   {
     ...FIELDS,
-    since: Type.Optional(
-      Type.String({ description: 'From when on requests are counted.', format: 'date-time' }),
-    ),
+    since: time('From when on requests are counted.'),
     reads: count('Requests since then that read its data.'),
     changes: count('Requests since then that changed its data.'),
   },

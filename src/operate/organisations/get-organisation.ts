@@ -1,7 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
-import { withDefault } from '../../api/contract/fields.ts'
+import { upTo } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -19,15 +19,7 @@ import { findOrganisation, readRequests } from './organisations.ts'
 const DAY = 86_400_000
 
 const QUERY = Type.Object({
-  days: withDefault(
-    Type.Integer({
-      description: 'Days for which requests are counted, from 1 to 3660.',
-      minimum: 1,
-      maximum: 3660,
-      format: 'int32',
-    }),
-    30,
-  ),
+  days: upTo(3660, 30, 'Days for which requests are counted, from 1 to 3660.'),
 })
 
 export function getOrganisation(database: Database): Operation {

@@ -1,7 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
-import { int32Count, pageNumbers } from '../../api/contract/fields.ts'
+import { int32Count, listOf, pageNumbers } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
@@ -14,10 +14,9 @@ const OrganisationPage = Type.Object(
   {
     page: int32Count('The number of this page.'),
     pageSize: int32Count('The most entries per page.'),
-    results: Type.Optional(
-      Type.Array(Type.Unsafe<Static<typeof Organisation>>(Type.Ref('Organisation#')), {
-        description: 'The organisations, in the order of their identifiers.',
-      }),
+    results: listOf<Static<typeof Organisation>>(
+      'Organisation',
+      'The organisations, in the order of their identifiers.',
     ),
     totalCount: int32Count('The number of known organisations.'),
   },

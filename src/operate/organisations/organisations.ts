@@ -1,14 +1,9 @@
 import { listKeys } from '../../api/access/keys.ts'
 import { EID } from '../../api/access/principal.ts'
-import {
-  listSuspensions,
-  removeSuspension,
-  type Suspension,
-  storeSuspension,
-} from '../../api/access/suspensions.ts'
+import { listSuspensions, type Suspension, storeSuspension } from '../../api/access/suspensions.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import { countAccesses } from '../../submissions/accesses/access-log.ts'
-import { cancelRunsOf, type Holdings, sumHoldings } from '../../submissions/by-organisation.ts'
+import { cancelRunsOf, type Holdings, NOTHING, sumHoldings } from '../../submissions/by-organisation.ts'
 
 /** An organisation that a key covers, that has submissions, or that is suspended: nothing else makes one known. */
 export interface Organisation {
@@ -24,8 +19,6 @@ export interface Requests {
   readonly reads: number
   readonly changes: number
 }
-
-const NOTHING: Holdings = { submissions: 0, bytes: 0, runs: 0, active: 0, findings: 0 }
 
 /** All known organisations in the order of their EIDs, or only one. */
 export async function listOrganisations(reader: Reader, only?: string): Promise<Organisation[]> {
@@ -81,9 +74,4 @@ export async function suspend(
   await storeSuspension(database, { eid, reason })
   // A request that was authorized before may still add a run: its worker looks again.
   return { cancelledRuns: await cancelRunsOf(database, eid) }
-}
-
-/** Returns whether it was suspended. */
-export async function resume(database: Database, eid: string): Promise<boolean> {
-  return await removeSuspension(database, eid)
 }

@@ -1,3 +1,4 @@
+import { removeSuspension } from '../../api/access/suspensions.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
@@ -12,7 +13,7 @@ import {
   TAG,
   UNKNOWN,
 } from './contract.ts'
-import { findOrganisation, resume } from './organisations.ts'
+import { findOrganisation } from './organisations.ts'
 
 const { suspended: _when, reason: _why, ...ACTIVE } = EXAMPLE
 
@@ -38,7 +39,7 @@ export function resumeOrganisation(database: Database): Operation {
     // One that nothing else names is unknown once it is resumed.
     const before = await findOrganisation(database, eid)
     if (before === undefined) return refuse('not-found', UNKNOWN)
-    await resume(database, eid)
+    await removeSuspension(database, eid)
     return document(renderOrganisation({ ...before, suspension: undefined }))
   })
 }

@@ -1,6 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
+import { text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -16,11 +17,7 @@ import {
 import { findOrganisation, suspend } from './organisations.ts'
 
 const NewSuspension = Type.Object(
-  {
-    reason: Type.Optional(
-      Type.String({ description: 'A note for operators, without personal data.', maxLength: 200 }),
-    ),
-  },
+  { reason: text('A note for operators, without personal data.', { maxLength: 200 }) },
   { description: 'The suspension of an organisation.' },
 )
 
@@ -42,9 +39,7 @@ export function suspendOrganisation(database: Database): Operation {
     problems: {
       ...ORGANISATION_PROBLEMS,
       'invalid-body': 'A member is invalid.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
     },
   }).handle(async ({ path: { eid }, body: { reason = '' }, refuse }) => {
     const suspended = await suspend(database, { eid, reason })

@@ -240,14 +240,29 @@ export async function pruneAccesses(database: Database, before: number): Promise
 
 const TRIGGERS = ['access_log_update', 'access_log_delete']
 
-/** Adds the rows that a restored database lacks, because they were stored after its backup. */
+/**
+ * Adds the rows that a restored database lacks, because they were stored after its backup. They are compared one by
+ * one: counted reads have the time of the first, and may be stored after rows of a later time.
+ */
 export async function keepAccesses(restored: Database, replaced: Reader): Promise<void> {
-  const row = await restored.get<{ time: number | null }>('select max(time) as time from access_log')
-  const rows: (readonly Value[])[] = []
-  const store = () => restored.write('job:access-log', (writer) => insert(writer, rows.splice(0)))
-  for await (const access of readAccesses(replaced, { since: (row?.time ?? -1) + 1 })) {
-    rows.push(COLUMNS.map((column) => access[column]))
-    if (rows.length === BATCH) await store()
+  const rows: AccessRow[] = []
+  const store = async () => {
+    const times = rows.map(({ time }) => time)
+    const similar = await restored.all<AccessRow>(
+      `select ${COLUMNS.join(', ')} from access_log where time between $1 and $2`,
+      [Math.min(...times), Math.max(...times)],
+    )
+    const known = new Set(similar.map((row) => JSON.stringify(valuesOf(row))))
+    const missing = rows
+      .splice(0)
+      .map(valuesOf)
+      .filter((values) => !known.has(JSON.stringify(values)))
+    await restored.write('job:access-log', (writer) => insert(writer, missing))
   }
-  await store()
+  for await (const row of readAccesses(replaced, { since: 0 })) if (rows.push(row) === BATCH) await store()
+  if (rows.length > 0) await store()
+}
+
+function valuesOf(row: AccessRow): Value[] {
+  return COLUMNS.map((column) => row[column])
 }

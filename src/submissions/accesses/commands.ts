@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { action, jsonOption, report, type WithDatabase } from '../../foundation/command-line/command.ts'
+import { readTime, readWhole } from '../../foundation/command-line/option-values.ts'
 import { writeOut } from '../../foundation/command-line/terminal.ts'
-import { formatTimestamp, parseTimestamp } from '../../foundation/text/timestamp.ts'
+import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { type AccessRow, pruneAccesses, readAccesses } from './access-log.ts'
 
 const DAY = 86_400_000
@@ -25,24 +26,21 @@ export function addAuditCommands(program: Command, withDatabase: WithDatabase): 
     .option('--token <token>', 'only accesses to this submission')
     .action(
       action(async (flags: ExportFlags) => {
-        await withDatabase(
-          async (database) => {
-            for await (const row of readAccesses(database, flags))
-              await writeOut(`${JSON.stringify(describe(row))}\n`)
-          },
-          { existing: true },
-        )
+        await withDatabase(async (database) => {
+          for await (const row of readAccesses(database, flags))
+            await writeOut(`${JSON.stringify(describe(row))}\n`)
+        })
       }),
     )
   audit
     .command('prune')
     .description('delete old accesses; only the owner of the tables may')
-    .requiredOption('--older-than <days>', 'days that are kept', readDays)
+    .requiredOption('--older-than <days>', 'days that are kept', readWhole(1, 36_500))
     .addOption(jsonOption)
     .action(
       action(async ({ olderThan, ...flags }: { olderThan: number; json?: true }) => {
         const before = Date.now() - olderThan * DAY
-        const deleted = await withDatabase((database) => pruneAccesses(database, before), { existing: true })
+        const deleted = await withDatabase((database) => pruneAccesses(database, before))
         const text = `Deleted ${deleted} ${deleted === 1 ? 'access' : 'accesses'} from before ${formatTimestamp(before)}.`
         await report(flags, { deleted, before: formatTimestamp(before) }, text)
       }),
@@ -61,18 +59,4 @@ function describe(row: AccessRow): object {
     access: change === 1 ? 'change' : 'read',
     ...(submission !== null && { submission }),
   }
-}
-
-function readTime(text: string): number {
-  const timestamp = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
-  if (timestamp === undefined)
-    throw new InvalidArgumentError('It must be a date such as 2027-06-30, or a date-time.')
-  return timestamp.milliseconds
-}
-
-function readDays(text: string): number {
-  const days = Number(text)
-  if (!/^\d+$/.test(text) || days < 1 || days > 36_500)
-    throw new InvalidArgumentError('It must be a whole number of days from 1 to 36500.')
-  return days
 }

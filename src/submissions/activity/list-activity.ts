@@ -1,8 +1,8 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, oneOf, text } from '../../api/contract/fields.ts'
+import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
 import { document, stream } from '../../api/contract/results.ts'
-import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { forSubmission } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG, TOKEN_PATH } from '../contract.ts'
@@ -16,7 +16,7 @@ const NDJSON = 'application/x-ndjson'
 
 const Activity = Type.Object(
   {
-    time: Type.Optional(Type.String({ description: 'When it was done.', format: 'date-time' })),
+    time: time('When it was done.'),
     event: oneOf(
       ACTIVITY_EVENTS,
       'What was done. RecordsChanged and Downloaded stand for all similar ones of the same minute.',
@@ -30,7 +30,7 @@ const Activity = Type.Object(
     errorCount: count('Errors that the run found.'),
     warningCount: count('Warnings that the run found.'),
     reopened: count('Explanations that the run reopened, because it found more than they explain.'),
-    codes: Type.Optional(Type.Array(Type.String(), { description: 'The codes that were explained.' })),
+    codes: strings('The codes that were explained.'),
     reason: text('The reason of an explanation, or why the submission was reopened.'),
     receipt: count('The number of the receipt.'),
     until: text('Until when a reopened submission can be changed.'),
@@ -44,9 +44,7 @@ const ActivityPage = Type.Object(
   {
     page: count('Page number of this page, from 1.'),
     pageSize: count('Page size of this page.'),
-    results: Type.Optional(
-      Type.Array(Type.Ref('Activity#') as TSchema, { description: 'The activities, newest first.' }),
-    ),
+    results: listOf('Activity', 'The activities, newest first.'),
     totalCount: count('All activities.'),
   },
   { description: 'A page of what was done with a submission.' },

@@ -4,10 +4,9 @@ import {
   DecryptionFailed,
   readKeyId,
   readSealedText,
-  type Sealer,
+  Sealer,
   type SealKey,
 } from '../../foundation/database/seal.ts'
-import { createSealer } from '../../foundation/database/seal-keys.ts'
 import { chunkContext } from '../files/file-store.ts'
 import { blockContext, DOCUMENTS } from '../findings/blocks.ts'
 import { entryContext } from '../findings/finding-rows.ts'
@@ -17,7 +16,6 @@ import { countByKey } from './reencrypt.ts'
 /** The settings with the encryption keys. */
 export interface KeySettings {
   readonly ENCRYPTION_KEYS?: readonly SealKey[]
-  readonly ENCRYPTION_KEYS_FILE?: readonly SealKey[]
 }
 
 /** The prefix of the rows of `instance` that hold the check value of a key. */
@@ -31,7 +29,7 @@ const CHECK = 'key-check/'
  * @throws {DatabaseUnusable} if a key is missing, or is not the one of this name
  */
 export async function openSealer(database: Database, settings: KeySettings): Promise<Sealer> {
-  const sealer = createSealer(settings)
+  const sealer = new Sealer(settings.ENCRYPTION_KEYS)
   const unchecked = await findUnchecked(database, sealer)
   if (unchecked.length === 0) return sealer
   const values = unchecked.map((id) => sealer.begin(id).sealText(id, CHECK + id))

@@ -43,12 +43,14 @@ export async function explain(
     if (isError)
       throw new Refusal('conflict', 'These findings are errors. Only warnings can be explained; fix errors.')
     const known = await readExplanations(writer, token, sealer)
-    if (known.length >= MOST && !known.some((each) => each.target === target))
+    const earlier = known.find((each) => each.target === target)
+    if (known.length >= MOST && earlier === undefined)
       throw new Refusal(
         'conflict',
         `The submission has ${MOST} explanations; explain codes instead of causes.`,
       )
     const explanation = { ...about, ...given, runId: run.number, actor, time: Date.now() }
+    if (earlier !== undefined) await deleteExplanation(writer, token, earlier.id)
     await storeExplanation(writer, token, explanation, sealer)
     const detail = { codes: about.codes, reason: given.reason }
     await recordActivity(writer, { token, event: 'Explained', actor, detail })
@@ -68,8 +70,9 @@ export async function withdraw(
   await withSubmission(database, { token, eid }, async (writer, submission) => {
     assertOpen(submission)
     const known = (await readExplanations(writer, token, sealer)).find((each) => each.target === target)
-    if (known === undefined || !(await deleteExplanation(writer, token, target, sealer)))
+    if (known === undefined)
       throw new Refusal('not-found', 'The submission has no explanation of this code or cause.')
+    await deleteExplanation(writer, token, known.id)
     const detail = { codes: known.codes }
     await recordActivity(writer, { token, event: 'ExplanationWithdrawn', actor, detail })
   })

@@ -1,6 +1,6 @@
 import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Static } from '../../foundation/schema/type.ts'
@@ -133,9 +133,7 @@ function putExplanation({ database, sealer }: SubmissionOptions): Operation {
     problems: {
       ...SUBMISSION_PROBLEMS,
       'invalid-body': 'A member is invalid.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
       'not-found': 'The current run has no findings with this code or cause.',
       conflict:
         'The findings are errors, or there is no run yet, or the submission can no longer be changed (errorCode `DS1` for a change in progress).',

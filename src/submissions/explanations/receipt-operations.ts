@@ -1,7 +1,8 @@
 import { actorOf } from '../../api/access/actor.ts'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
+import { int32From1, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { parseTimestamp } from '../../foundation/text/timestamp.ts'
@@ -35,14 +36,7 @@ export function getSubmissionReceipt({ database, sealer }: SubmissionOptions): O
     request: {
       path: TOKEN_PATH,
       query: Type.Object({
-        number: Type.Optional(
-          Type.Integer({
-            description: 'The number of the receipt; defaults to the last one.',
-            minimum: 1,
-            maximum: 2 ** 31 - 1,
-            format: 'int32',
-          }),
-        ),
+        number: Type.Optional(int32From1('The number of the receipt; defaults to the last one.')),
       }),
     },
     schemas: { Actor, Explanation, Receipt },
@@ -66,12 +60,9 @@ const Reopening = Type.Object(
       minLength: 1,
       maxLength: 500,
     }),
-    until: Type.Optional(
-      Type.String({
-        description:
-          'Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from now.',
-        maxLength: 40,
-      }),
+    until: text(
+      'Until when the submission can be changed, also if its return has closed (RFC 3339); defaults to seven days from now.',
+      { maxLength: 40 },
     ),
   },
   { description: 'Why a submission is opened again.' },
@@ -99,9 +90,7 @@ export function reopenSubmission({ database, definitions, maxBatchRecords }: Sub
       ...SUBMISSION_PROBLEMS,
       unauthorized: 'There is no valid credential, or it lacks the scope operate.',
       'invalid-body': 'A member is invalid.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
       'not-found': 'No submission has this token.',
       conflict: 'The submission is not submitted, or the organisation has another open one for the return.',
       gone: REFUSALS.gone,

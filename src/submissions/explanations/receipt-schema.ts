@@ -1,9 +1,7 @@
-import { count, oneOf, text } from '../../api/contract/fields.ts'
-import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
+import { count, listOf, oneOf, text, time } from '../../api/contract/fields.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { actor, EXAMPLE_ACTOR, EXAMPLE_EXPLANATION } from './schema.ts'
-
-const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
 
 const REOPENED = {
   dateReopened: time('When the submission was opened again; absent if it was not.'),
@@ -48,9 +46,7 @@ export const Receipt = Type.Object(
         { description: 'The submitted files.' },
       ),
     ),
-    explanations: Type.Optional(
-      Type.Array(Type.Ref('Explanation#') as TSchema, { description: 'Why its warnings are right.' }),
-    ),
+    explanations: listOf('Explanation', 'Why its warnings are right.'),
     replaces: Type.Optional(
       Type.Object(
         { submissionToken: text('Its token.'), dateSubmitted: time('When it was submitted.') },

@@ -1,8 +1,6 @@
-import { count, oneOf, text } from '../../api/contract/fields.ts'
-import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
+import { choice, count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { EXPLANATION_REASONS } from './explanation.ts'
-
-const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
 
 export const Actor = Type.Object(
   {
@@ -21,7 +19,7 @@ export const Explanation = Type.Object(
   {
     target: text('The code or the key of the cause.'),
     kind: oneOf(['code', 'cause'], 'What it explains.'),
-    codes: Type.Optional(Type.Array(Type.String(), { description: 'The codes of the findings.' })),
+    codes: strings('The codes of the findings.'),
     reason: oneOf(EXPLANATION_REASONS, REASONS),
     text: text('The reason in words.'),
     state: oneOf(
@@ -42,9 +40,7 @@ export const ExplanationList = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
     runId: count('The current run; absent before the first.'),
-    explanations: Type.Optional(
-      Type.Array(Type.Ref('Explanation#') as TSchema, { description: 'The explanations, oldest first.' }),
-    ),
+    explanations: listOf<Static<typeof Explanation>>('Explanation', 'The explanations, oldest first.'),
     open: Type.Optional(
       Type.Array(
         Type.Object({
@@ -61,14 +57,8 @@ export const ExplanationList = Type.Object(
 
 export const NewExplanation = Type.Object(
   {
-    reason: Type.Unsafe<(typeof EXPLANATION_REASONS)[number]>({
-      type: 'string',
-      enum: [...EXPLANATION_REASONS],
-      description: REASONS,
-    }),
-    text: Type.Optional(
-      Type.String({ description: 'The reason in words; required for Other.', minLength: 1, maxLength: 2000 }),
-    ),
+    reason: choice(EXPLANATION_REASONS, REASONS),
+    text: text('The reason in words; required for Other.', { minLength: 1, maxLength: 2000 }),
   },
   { description: 'Why warnings are right.' },
 )

@@ -35,14 +35,13 @@ function contextOf(id: string): string {
   return `explanation/${id}`
 }
 
-/** Stores an explanation instead of the earlier one of the same target. */
+/** Stores an explanation. An earlier one of the same target must have been deleted. */
 export async function storeExplanation(
   writer: SubmissionWriter,
   token: string,
   explanation: Explanation,
   sealer: Sealer,
 ): Promise<void> {
-  await deleteExplanation(writer, token, explanation.target, sealer)
   const id = randomBytes(12).toString('hex')
   const document = sealer.begin().sealText(JSON.stringify(explanation), contextOf(id))
   await writer.run(
@@ -51,17 +50,8 @@ export async function storeExplanation(
   )
 }
 
-/** Returns `false` if there is none. */
-export async function deleteExplanation(
-  writer: SubmissionWriter,
-  token: string,
-  target: string,
-  sealer: Sealer,
-): Promise<boolean> {
-  const known = (await readExplanations(writer, token, sealer)).find((each) => each.target === target)
-  if (known === undefined) return false
-  await writer.run('delete from submission_explanation where token = $1 and id = $2', [token, known.id])
-  return true
+export async function deleteExplanation(writer: SubmissionWriter, token: string, id: string): Promise<void> {
+  await writer.run('delete from submission_explanation where token = $1 and id = $2', [token, id])
 }
 
 /** Gives a new submission the explanations of the organisation's last one for the same return. */

@@ -6,6 +6,7 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { count } from '../../foundation/text/format-number.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
+import { FileGone } from '../files/file-store.ts'
 import type { SubmissionWriter } from '../findings/change-submission.ts'
 import { type Run, type RunSummary, readRun, readSummary } from '../findings/runs.ts'
 import { Refusal } from '../refusal.ts'
@@ -162,7 +163,7 @@ function nameContent({ version, chunks }: FileState): string {
   return `${version}.${chunks}`
 }
 
-/** The SHA-256 of each file as it is now, by its content. */
+/** The SHA-256 of each file as it is now, by its content; those that are replaced meanwhile are missing. */
 async function digestFiles(
   { database, sealer, definitions, takeMemory }: SubmitServices,
   { files, definition }: SubmissionState,
@@ -179,6 +180,7 @@ async function digestFiles(
       for await (const piece of readCurrentFile(database, sealer, file, form, takeMemory))
         digest.update(piece)
     } catch (error) {
+      if (error instanceof FileGone) continue
       if (error instanceof TooManyChanges) throw new Refusal('conflict', error.message)
       throw error
     }

@@ -1,6 +1,6 @@
 import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { describeDocument } from '../../api/contract/describe.ts'
+import { describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
 import { document } from '../../api/contract/results.ts'
 import { TimedTurns } from '../../foundation/timed-turns.ts'
 import { REFUSALS, refusing } from '../authorize.ts'
@@ -69,10 +69,8 @@ function batchOperation(
       ...SUBMISSION_PROBLEMS,
       'invalid-body':
         'The batch has too many records (errorCode `MP1`), a record lacks its `localId`, or the body has another form (`CV1`).',
-      'malformed-body': 'The body is not one JSON object.',
+      ...JSON_BODY_PROBLEMS,
       'not-found': 'The definition has no such file.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
       ...REFUSALS,
     },
     describeBodyFaults: () => ({ members: { errorCode: 'CV1' } }),

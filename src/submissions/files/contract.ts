@@ -4,6 +4,7 @@ import { Problem } from '../../api/contract/problems.ts'
 import { whenKnown } from '../../foundation/cache/maybe-promise.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import type { Definitions } from '../rules/definitions.ts'
 import { findOwn, type SubmissionRow } from '../submission.ts'
 
@@ -25,7 +26,7 @@ export const CONTAINERS = [
 ] as const
 
 export const FILE_PATH = Type.Object({
-  submissionToken: Type.String({ description: 'The token of the submission.' }),
+  ...TOKEN_PATH.properties,
   fileType: Type.String({
     description:
       'The file, such as `learners` or `course-completions`; the extension `.csv`, `.ndjson`, `.zip` or `.xlsx` is optional.',

@@ -1,5 +1,7 @@
+import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { findUtf16, findUtf32, Utf32Decoder } from '../../engines/records/index.ts'
+import { continueAfter } from '../../api/contract/results.ts'
+import { findUtf16, findUtf32, joinStart, Utf32Decoder } from '../../engines/records/index.ts'
 import { Refusal } from '../refusal.ts'
 
 export const CR_NOTE = 'The lines end with CR only. They were read as if they ended with LF.'
@@ -17,6 +19,9 @@ export function describeLoss(encoding: string): string {
 /** The bytes that show how content is encoded. */
 const LOOKED_AT = 4096
 
+/** How many bytes show whether content is gzip, an archive, UTF-16 or UTF-32. */
+export const FIRST_BYTES = 8
+
 /** Content that may be UTF-16 or UTF-32, which its first bytes show. */
 export class WideText {
   readonly #content: AsyncIterable<Buffer>
@@ -31,7 +36,7 @@ export class WideText {
   async *read(): AsyncGenerator<Buffer> {
     let decoder: Pick<TextDecoder, 'decode'> | undefined
     let isStart = true
-    for await (const chunk of joinStart(this.#content)) {
+    for await (const chunk of joinStart(this.#content, FIRST_BYTES)) {
       if (isStart) decoder = this.#detect(chunk)
       isStart = false
       if (decoder === undefined) yield chunk
@@ -52,70 +57,29 @@ export class WideText {
   }
 }
 
-/** Yields the same bytes with at least 8 of them in the first chunk, if there are as many. */
-export async function* joinStart(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-  let start: Buffer | undefined = Buffer.alloc(0)
-  for await (const chunk of chunks) {
-    if (start === undefined) {
-      yield chunk
-      continue
-    }
-    start = Buffer.concat([start, chunk])
-    if (start.length < 8) continue
-    yield start
-    start = undefined
-  }
-  if (start !== undefined && start.length > 0) yield start
-}
-
 /** Unpacks gzip, also if nobody said that the content is gzip. */
 export async function unpack(
-  content: AsyncGenerator<Buffer>,
+  content: AsyncGenerator<Buffer, void>,
   isGzip: boolean,
 ): Promise<AsyncIterable<Buffer>> {
   if (isGzip) return gunzip(content)
-  const joined = joinStart(content)
+  const joined = joinStart(content, FIRST_BYTES)
   const first = await joined.next()
-  const whole = rejoin(first, joined)
+  const whole = continueAfter(first, joined)
   const isPacked = first.done !== true && first.value[0] === 0x1f && first.value[1] === 0x8b
   return isPacked ? gunzip(whole) : whole
 }
 
-/** The same content again, after its first part was looked at. */
-export async function* rejoin(
-  first: IteratorResult<Buffer, void>,
-  rest: AsyncGenerator<Buffer, void>,
-): AsyncGenerator<Buffer> {
-  try {
-    if (first.done !== true) yield first.value
-    yield* rest
-  } finally {
-    await rest.return()
-  }
-}
-
 /** Decompresses on demand, so that a small upload cannot fill the memory. */
-async function* gunzip(content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const unpack = createGunzip({ chunkSize: 256 * 1024 })
-  const closed = once(unpack, 'close')
-  let failure: unknown
-  const feeding = (async () => {
-    try {
-      for await (const chunk of content) {
-        if (unpack.destroyed) return
-        if (!unpack.write(chunk)) await Promise.race([once(unpack, 'drain'), closed])
-      }
-      unpack.end()
-    } catch (error) {
-      failure = error
-      unpack.destroy(error instanceof Error ? error : undefined)
-    }
-  })()
+async function* gunzip(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const unpacked = createGunzip({ chunkSize: 256 * 1024 })
+  const feeding = pipeline(content, unpacked)
+  // Damage may be found while nobody asks for the next chunk.
+  feeding.catch(() => undefined)
   try {
-    for await (const chunk of unpack) yield chunk as Buffer
+    for await (const chunk of unpacked) yield chunk as Buffer
     await feeding
   } catch (error) {
-    if (failure !== undefined) throw failure
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')) {
       throw new Refusal('invalid', 'The gzip content is damaged or truncated.', {
         errorCode: 'GM1',
@@ -123,11 +87,7 @@ async function* gunzip(content: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> 
     }
     throw error
   } finally {
-    unpack.destroy()
-    await content.return(undefined).catch(() => undefined)
+    unpacked.destroy()
+    await feeding.catch(() => undefined)
   }
-}
-
-function once(emitter: NodeJS.EventEmitter, event: string): Promise<void> {
-  return new Promise((resolve) => emitter.once(event, () => resolve()))
 }

@@ -1,4 +1,3 @@
-import Negotiator from 'negotiator'
 import { Problem } from '../../api/contract/problems.ts'
 
 /**
@@ -21,10 +20,4 @@ export function readDigest(header: string | undefined): Buffer | undefined {
 /** The ETags of `If-Match` or `If-None-Match`; `*` matches any. */
 export function readEtags(header: string | undefined): readonly string[] | undefined {
   return header?.split(',').map((each) => each.trim())
-}
-
-/** The media type that the caller prefers; the first one without a preference. */
-export function preferType(accept: string | undefined, types: readonly [string, ...string[]]): string {
-  if (accept === undefined || accept.trim() === '') return types[0]
-  return new Negotiator({ headers: { accept } }).mediaType([...types]) ?? types[0]
 }

@@ -4,6 +4,7 @@ import { describeStream } from '../../api/contract/describe.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { continueAfter, stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
+import { assertAccepts } from '../../api/serving/send.ts'
 import { recordDownload } from '../activity/activity.ts'
 import { REFUSALS, refusing } from '../authorize.ts'
 import { SUBMISSION_PROBLEMS, TAG } from '../contract.ts'
@@ -13,7 +14,6 @@ import { cancelled, type FileState, listFiles } from '../submission.ts'
 import { assertKnown, CSV, FILE_PATH, forFile, NDJSON } from './contract.ts'
 import { csvToNdjson, ndjsonToCsv } from './convert.ts'
 import { readCurrentFile, TooManyChanges } from './current-file.ts'
-import { preferType } from './file-headers.ts'
 import { FileGone } from './file-store.ts'
 import { fileEtag } from './upload.ts'
 
@@ -53,7 +53,7 @@ export function getFile(options: SubmissionOptions): Operation {
     const answer = async (file: FileState) => {
       const form = definitions.formOf(submission.definition ?? '', resource)
       const stored = file.format === 'csv' ? CSV : NDJSON
-      const type = preferType(request.headers.accept, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
+      const type = assertAccepts(request, stored === CSV ? [CSV, NDJSON] : [NDJSON, CSV])
       const takeMemory = () =>
         request.server.budgets['batch-changes'].take(callerOf(request), 0, () => request.raw.destroy())
       const open = () => readCurrentFile(database, sealer, file, form, takeMemory)

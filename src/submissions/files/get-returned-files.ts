@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeStream } from '../../api/contract/describe.ts'
+import { oneOf } from '../../api/contract/fields.ts'
 import { stream } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { whileConnected } from '../../api/request/while-connected.ts'
@@ -14,13 +15,12 @@ import type { SubmissionOptions } from '../options.ts'
 import { cancelled, type SubmissionRow } from '../submission.ts'
 import { XLSX, ZIP } from './contract.ts'
 
-const FORMATS = ['xlsx', 'csv'] as const
-
 const PROBLEMS = {
   ...SUBMISSION_PROBLEMS,
   'not-found': 'The submission has no files.',
   gone: REFUSALS.gone,
-  conflict: 'The files exceed a limit of a check, or a sheet has no room for their records.',
+  conflict:
+    'The files exceed a limit of a check, a sheet has no room for their records, or one was replaced while it was read (errorCode `DS1`).',
   unavailable: 'Other marked or corrected files are being made.',
 } as const
 
@@ -39,16 +39,7 @@ export function getMarkedFiles(options: SubmissionOptions): Operation {
     accepts: [XLSX, ZIP],
     request: {
       path: TOKEN_PATH,
-      query: Type.Object({
-        format: Type.Optional(
-          Type.Unsafe<(typeof FORMATS)[number]>(
-            Type.Union(
-              FORMATS.map((each) => Type.Literal(each)),
-              { description: 'A workbook, the default, or CSV files.' },
-            ),
-          ),
-        ),
-      }),
+      query: Type.Object({ format: oneOf(['xlsx', 'csv'], 'A workbook, the default, or CSV files.') }),
     },
     schemas: {},
     responses: {

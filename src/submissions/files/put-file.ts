@@ -1,6 +1,7 @@
 import { actorOf } from '../../api/access/actor.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
+import { text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { unsupportedEncoding } from '../../api/request/body.ts'
@@ -34,18 +35,11 @@ export function putFile(options: SubmissionOptions): Operation {
     request: {
       path: FILE_PATH,
       header: Type.Object({
-        'Content-Digest': Type.Optional(
-          Type.String({
-            description: 'SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.',
-            maxLength: 1000,
-          }),
-        ),
-        'If-Match': Type.Optional(
-          Type.String({ description: 'The ETag of the file to replace.', maxLength: 4000 }),
-        ),
-        'If-None-Match': Type.Optional(
-          Type.String({ description: '`*`: store the file only if there is none yet.', maxLength: 4000 }),
-        ),
+        'Content-Digest': text('SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.', {
+          maxLength: 1000,
+        }),
+        'If-Match': text('The ETag of the file to replace.', { maxLength: 4000 }),
+        'If-None-Match': text('`*`: store the file only if there is none yet.', { maxLength: 4000 }),
       }),
       body: { stream: [CSV, NDJSON, ...CONTAINERS], maxBytes: maxUploadBytes, minRate: minUploadRate },
     },

@@ -1,5 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
+import { text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { unsupportedEncoding } from '../../api/request/body.ts'
@@ -33,12 +34,9 @@ export function putFiles(options: SubmissionOptions): Operation {
     request: {
       path: TOKEN_PATH,
       header: Type.Object({
-        'Content-Digest': Type.Optional(
-          Type.String({
-            description: 'SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.',
-            maxLength: 1000,
-          }),
-        ),
+        'Content-Digest': text('SHA-256 of the content as it is sent (RFC 9530), such as `sha-256=:...:`.', {
+          maxLength: 1000,
+        }),
       }),
       body: { stream: CONTAINERS, maxBytes: maxUploadBytes, minRate: minUploadRate },
     },

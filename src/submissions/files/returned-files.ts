@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { CheckFailed, type Limits, type ReturnedForm, returnFiles } from '../../engines/checking/index.ts'
+import { type Limits, type ReturnedForm, returnFiles } from '../../engines/checking/index.ts'
 import type { Budget, Holding } from '../../foundation/budget/budget.ts'
 import type { Database } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
@@ -13,6 +13,7 @@ import type { Definitions } from '../rules/definitions.ts'
 import { listFiles, type SubmissionRow } from '../submission.ts'
 import { PATIENCE, WorkFolders } from '../work-folder.ts'
 import { readCurrentFile } from './current-file.ts'
+import { FileGone } from './file-store.ts'
 
 export interface ReturnedFilesOptions {
   readonly database: Database
@@ -97,9 +98,12 @@ export class ReturnedFiles {
 
 /** Limits and files that cannot be marked are the caller's to know; the messages contain no data. */
 function explain(error: unknown): unknown {
-  if (error instanceof CheckFailed) return new Refusal('conflict', error.message)
-  if (error instanceof UserError && !(error instanceof Refusal)) return new Refusal('conflict', error.message)
-  return error
+  if (error instanceof FileGone)
+    return new Refusal('conflict', 'A file was replaced or deleted while it was read. Try again.', {
+      errorCode: 'DS1',
+      retryAfter: 1,
+    })
+  return error instanceof UserError ? new Refusal('conflict', error.message) : error
 }
 
 /** The content of an open file, which is closed in any case: also if nobody reads it. */

@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import { actorOf } from '../../api/access/actor.ts'
+import { continueAfter } from '../../api/contract/results.ts'
 import { callerOf } from '../../api/request/caller.ts'
 import { whileConnected } from '../../api/request/while-connected.ts'
+import { joinStart } from '../../engines/records/index.ts'
 import type { SubmissionOptions } from '../options.ts'
 import type { FileState, SubmissionRow } from '../submission.ts'
 import { CONTAINERS } from './contract.ts'
-import { joinStart, rejoin } from './decode.ts'
+import { FIRST_BYTES } from './decode.ts'
 import type { Upload } from './receive.ts'
 
 export const NO_CONTAINER = 'The content is neither a ZIP archive nor a workbook in the format XLSX.'
@@ -25,14 +27,14 @@ export function isContainerType(type: string): boolean {
  */
 export async function lookInto<T>(
   bytes: AsyncIterable<Buffer>,
-  work: (content: AsyncGenerator<Buffer>, isContainer: boolean) => Promise<T>,
+  work: (content: AsyncIterable<Buffer>, isContainer: boolean) => Promise<T>,
 ): Promise<T> {
-  const joined = joinStart(bytes)
+  const joined = joinStart(bytes, FIRST_BYTES)
   try {
     const first = await joined.next()
     const start = first.done === true ? Buffer.alloc(0) : first.value
     return await work(
-      rejoin(first, joined),
+      continueAfter(first, joined),
       STARTS.some((each) => start.subarray(0, each.length).equals(each)),
     )
   } finally {

@@ -4,26 +4,18 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Actor } from '../../api/access/actor.ts'
-import { CheckFailed, isDiskFull, type Limits, openContainer } from '../../engines/checking/index.ts'
+import { openContainer } from '../../engines/checking/index.ts'
 import type { Budget } from '../../foundation/budget/budget.ts'
-import type { Database } from '../../foundation/database/database.ts'
-import type { Sealer } from '../../foundation/database/seal.ts'
 import { UserError } from '../../foundation/faults/user-error.ts'
 import { Refusal } from '../refusal.ts'
-import type { Definitions } from '../rules/definitions.ts'
 import { assertOpen, type FileState, type SubmissionRow } from '../submission.ts'
 import { PATIENCE, WorkFolders } from '../work-folder.ts'
 import type { Upload } from './receive.ts'
+import type { ReturnedFilesOptions } from './returned-files.ts'
 import { assertDigest, hashAll } from './sent-digest.ts'
 import { storeFiles } from './upload.ts'
 
-export interface ContainerSettings {
-  readonly database: Database
-  readonly sealer: Sealer
-  readonly definitions: Definitions
-  readonly limits: Partial<Limits>
-  /** The folder for temporary files; defaults to the system's. */
-  readonly folder: string | undefined
+export interface ContainerSettings extends ReturnedFilesOptions {
   /** The most bytes of a container, and of its files together. */
   readonly maxBytes: number
 }
@@ -134,8 +126,6 @@ async function* readFile(path: string): AsyncGenerator<Buffer> {
 
 /** The faults contain names within the container, and no data. */
 function explain(error: unknown): unknown {
-  if (error instanceof CheckFailed || isDiskFull(error))
-    return new Refusal('busy', 'The disk has no room left for this upload. Try again later.')
   if (!(error instanceof UserError)) return error
   const reasons = error.faults.map(({ file, message }) =>
     `${file === undefined ? '' : `${file} `}${message}.`.slice(0, MOST_CHARACTERS),

@@ -1,4 +1,4 @@
-import { count, text } from '../../api/contract/fields.ts'
+import { choice, count, text } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 import { ERROR_TYPES } from './schema.ts'
 
@@ -8,18 +8,8 @@ const CAUSE_KINDS = ['file', 'column', 'value', 'reference', 'record', 'rule'] a
 export const Cause = Type.Object(
   {
     key: Type.String({ description: 'The same for the same cause in another run.' }),
-    kind: Type.Unsafe<(typeof CAUSE_KINDS)[number]>(
-      Type.Union(
-        CAUSE_KINDS.map((name) => Type.Literal(name)),
-        { description: 'What the cause is about.' },
-      ),
-    ),
-    severity: Type.Unsafe<(typeof ERROR_TYPES)[number]>(
-      Type.Union(
-        ERROR_TYPES.map((name) => Type.Literal(name)),
-        { description: 'Error if one of its findings is an error.' },
-      ),
-    ),
+    kind: choice(CAUSE_KINDS, 'What the cause is about.'),
+    severity: choice(ERROR_TYPES, 'Error if one of its findings is an error.'),
     file: text('Name of the file of its first finding.'),
     field: text('The field to fix.'),
     value: text('The value to fix.'),

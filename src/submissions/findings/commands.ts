@@ -53,15 +53,17 @@ export function addResultsCommands(
           progress.onBytes(count)
         }
         const entries = readRecords([file], { columns: PUBLISHED_COLUMNS, onBytes })
-        const summary = await withDatabase(async (database) =>
-          publishResults(database, entries, {
-            eid,
-            returnId,
-            ...(await readStorage(database)),
-            ...(token === undefined ? {} : { token }),
-            onProgress: progress.onRecords,
-            onWait: waitingNotice(),
-          }),
+        const summary = await withDatabase(
+          async (database) =>
+            publishResults(database, entries, {
+              eid,
+              returnId,
+              ...(await readStorage(database)),
+              ...(token === undefined ? {} : { token }),
+              onProgress: progress.onRecords,
+              onWait: waitingNotice(),
+            }),
+          { create: true },
         ).finally(() => progress.stop())
         const { runId, totalCount, submissionToken } = summary
         if (!json) {

@@ -1,6 +1,6 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count, oneOf, pageNumbers, text } from '../../api/contract/fields.ts'
+import { count, flag, int32From1, oneOf, pageNumbers } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
@@ -8,27 +8,29 @@ import { PageCache } from '../../api/serving/page-cache.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import { readAtStandby } from '../../foundation/database/servers.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { type Comparison, compareRuns } from './compare.ts'
 import type { Selection } from './filters.ts'
-import { findingsPath, linkNextPage } from './next-page.ts'
-import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { assertPage, findingsPath, linkNextPage } from './next-page.ts'
+import {
+  answerFromCurrent,
+  assertFinished,
+  FINDINGS_PROBLEMS,
+  forFindings,
+  type ResultsOptions,
+  revisionOf,
+} from './own.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
 import { findRun, isPartial, type Run, readRun } from './runs.ts'
-import { ValidationEntry } from './schema.ts'
+import { PublishedFinding } from './schema.ts'
 
 const STATUSES = ['new', 'fixed', 'open'] as const
 
 const ChangedEntry = Type.Object(
   {
-    ...ValidationEntry.properties,
+    ...PublishedFinding.properties,
     status: oneOf(STATUSES, 'Whether the earlier run, the later run or both have the finding.'),
-    file: text('The file of the record.'),
-    line: Type.Optional(Type.Integer({ description: 'The line on which the record starts.', minimum: 1 })),
-    field: text('The field concerned.'),
-    value: text('Its value.'),
-    findingKey: text('Identifies the same finding in other runs, whatever the order of the records.'),
-    cause: text('Key of the cause of the finding.'),
   },
   { description: 'A finding, and whether it is new, fixed or open.' },
 )
@@ -46,11 +48,8 @@ const ResultsChanges = Type.Object(
       Type.Array(ChangedEntry, { description: 'New findings, then fixed, then open ones.' }),
     ),
     totalCount: count('Findings that match.'),
-    partial: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.',
-      }),
+    partial: flag(
+      'Whether not all findings of one of the runs are stored: what only one stores counts as new or fixed. Of a run before the last two, no findings are stored: `fixedCount` counts them, and `results` lacks them.',
     ),
   },
   { description: 'How the findings of two runs differ.' },
@@ -79,9 +78,6 @@ interface ChangesQuery {
 /** Memory for cached comparisons, in bytes. */
 const KEPT = 16 * 2 ** 20
 
-const runNumber = (description: string) =>
-  Type.Integer({ description, minimum: 1, maximum: 2 ** 31 - 1, format: 'int32' })
-
 export function getChanges({ servers, sealer, limits }: ResultsOptions): Operation {
   const kept = new PageCache<Weighed>(KEPT)
   return operation({
@@ -96,12 +92,10 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
     access: forFindings(servers),
     limit: 'validation-results',
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: Type.Object({
-        from: runNumber('The `runId` of the earlier run.'),
-        to: Type.Optional(runNumber('The `runId` of the later run; the current one where absent.')),
+        from: int32From1('The `runId` of the earlier run.'),
+        to: Type.Optional(int32From1('The `runId` of the later run; the current one where absent.')),
         status: oneOf(STATUSES, 'Only findings with this status.'),
         ...pageNumbers('Findings', limits),
       }),
@@ -138,7 +132,7 @@ export function getChanges({ servers, sealer, limits }: ResultsOptions): Operati
       ].filter(({ status }) => query.status === undefined || query.status === status)
       const totalCount = parts.reduce((sum, { selection }) => sum + selection.total, 0)
       const { page, pageSize } = query
-      assertPage(page, pageSize, totalCount)
+      assertPage(query, totalCount)
       const results: object[] = []
       for (const { status, run, ordinals } of slice(parts, (page - 1) * pageSize, pageSize)) {
         const details = await readAtStandby(servers, (reader) =>
@@ -190,20 +184,7 @@ async function findRuns(
       'not-found',
       'The findings of the later run are no longer stored, only those of the last two runs. Leave out `to` to compare with the current run.',
     )
-  if (earlier?.status === 'Processed' && later?.status === 'Processed') return { from: earlier, to: later }
-  throw new Problem(
-    'not-found',
-    'The submission has no finished run with this ID, or it is no longer stored.',
-  )
-}
-
-/** @throws {Problem} for a page past the last one */
-function assertPage(page: number, pageSize: number, totalCount: number): void {
-  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
-  if (page <= lastPage) return
-  throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
-    members: { errorCode: 'PR2' },
-  })
+  return { from: assertFinished(earlier), to: assertFinished(later) }
 }
 
 /** The ordinals of a page across several selections in sequence. */

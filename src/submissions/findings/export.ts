@@ -3,7 +3,7 @@ import { type BytesResult, continueAfter, stream } from '../../api/contract/resu
 import { pick } from '../../engines/records/index.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtStandby, type Servers } from '../../foundation/database/servers.ts'
-import type { Selection } from './filters.ts'
+import { ordinalsOf, type Selection } from './filters.ts'
 import { PUBLISHED_COLUMNS } from './publish.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -33,8 +33,7 @@ export async function streamEntries(
   async function* content(): AsyncGenerator<string, void> {
     let head = type === CSV ? stringify([PUBLISHED_COLUMNS.map(({ name }) => name)]) : ''
     for (let first = 0; first < total; first += READ) {
-      const count = Math.min(READ, total - first)
-      const ordinals = selected?.slice(first, count) ?? Array.from({ length: count }, (_, at) => first + at)
+      const ordinals = ordinalsOf(selected, total, first, READ)
       const details = await readAtStandby(servers, (reader) =>
         readDetails(reader, submission, ordinals, sealer),
       )

@@ -83,6 +83,17 @@ function countBits(bits: Uint8Array): number {
   return count
 }
 
+/** At most `count` ordinals from the `first`-th on: of a selection, or of all findings of a run, as many as `total`. */
+export function ordinalsOf(
+  selected: Selection | undefined,
+  total: number,
+  first: number,
+  count: number,
+): number[] {
+  if (selected !== undefined) return selected.slice(first, count)
+  return Array.from({ length: Math.max(0, Math.min(count, total - first)) }, (_, at) => first + at)
+}
+
 /**
  * Selects the findings of a run that match all filters.
  *
@@ -157,13 +168,9 @@ async function scan(
 ): Promise<Selection> {
   const blocks = new Map<number, Uint8Array>()
   for (let first = 0; first < reference.totalCount; first += SCANNED) {
-    const ordinals = Array.from(
-      { length: Math.min(SCANNED, reference.totalCount - first) },
-      (_, at) => first + at,
-    )
-    for (const [index, document] of (
-      await readRowDocuments(reader, reference.run, ordinals, sealer)
-    ).entries()) {
+    const ordinals = ordinalsOf(undefined, reference.totalCount, first, SCANNED)
+    const documents = await readRowDocuments(reader, reference.run, ordinals, sealer)
+    for (const [index, document] of documents.entries()) {
       const entry = JSON.parse(document) as ValidationEntry
       if (
         FILTER_NAMES.some(

@@ -2,7 +2,6 @@
 import type { Reader, Value } from '../../foundation/database/database.ts'
 import type { Sealer, Sealing } from '../../foundation/database/seal.ts'
 import { StateMissing } from '../../foundation/database/servers.ts'
-import { toBuffer, type Utf8 } from '../../foundation/database/utf8.ts'
 import type { PublishedFinding, ValidationEntry } from './schema.ts'
 import type { Finding, FindingStore } from './store-run.ts'
 
@@ -15,21 +14,13 @@ export function detailContext(entry: string): string {
   return `detail/${entry}`
 }
 
-/**
- * The shortest text of a record, in characters, that only its first finding stores: reading a shorter one again takes
- * longer than it saves.
- */
-const SHARED_FROM = 256
-
 /** Stores findings in rows, as long as an older version of Mahi may read them. */
 export class RowStore implements FindingStore {
   readonly table = 'result_entry'
-  readonly columns = ['run', 'ordinal', 'document', 'detail', 'text_of']
+  readonly columns = ['run', 'ordinal', 'document', 'detail']
   readonly #run: number
   readonly #sealing: Sealing
   #ordinal = 0
-  /** The last text of a record that later findings can refer to. */
-  #shared: { readonly text: string; readonly ordinal: number } | undefined
 
   constructor(run: number, sealing: Sealing) {
     this.#run = run
@@ -39,13 +30,10 @@ export class RowStore implements FindingStore {
   *add({ entry, detail }: Finding): Generator<readonly Value[]> {
     const ordinal = this.#ordinal++
     const context = entryContext(this.#run, ordinal)
-    const { recordText = '', ...others } = entry
-    const textOf = recordText === this.#shared?.text ? this.#shared.ordinal : null
-    if (textOf === null && recordText.length >= SHARED_FROM) this.#shared = { text: recordText, ordinal }
-    const document = this.#sealing.sealText(JSON.stringify(textOf === null ? entry : others), context)
+    const document = this.#sealing.sealText(JSON.stringify(entry), context)
     const rest =
       detail === undefined ? null : this.#sealing.sealText(JSON.stringify(detail), detailContext(context))
-    yield [this.#run, ordinal, document, rest, textOf]
+    yield [this.#run, ordinal, document, rest]
   }
 
   *end(): Generator<readonly Value[]> {}
@@ -121,14 +109,14 @@ async function readTexts(
 
 interface EntryRow {
   readonly ordinal: number
-  readonly document: Utf8
+  readonly document: string
   readonly detail?: string | null
-  /** The ordinal of the finding with the text of the record, if this one lacks it. */
+  /** The ordinal of the finding with the text of the record, if this one lacks it; no row is stored like this now. */
   readonly textOf?: number | null
 }
 
 function openDocument(run: number, { ordinal, document }: EntryRow, sealer: Sealer): string {
-  return sealer.openText(toBuffer(document).toString('utf8'), entryContext(run, ordinal))
+  return sealer.openText(document, entryContext(run, ordinal))
 }
 
 async function readRows(reader: Reader, run: number, ordinals: readonly number[], columns: string) {

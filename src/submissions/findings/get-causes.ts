@@ -1,8 +1,9 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { count, text } from '../../api/contract/fields.ts'
+import { count, listOf, text } from '../../api/contract/fields.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
-import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { Cause } from './cause.ts'
 import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
@@ -12,11 +13,9 @@ const ResultsCauses = Type.Object(
   {
     submissionToken: text('The token of the submission.'),
     runId: count('The current run; absent before the first.'),
-    causes: Type.Optional(
-      Type.Array(Type.Ref('Cause#') as TSchema, {
-        description:
-          'Errors before warnings, causes before consequences, then by records. Absent if the findings were published without causes.',
-      }),
+    causes: listOf(
+      'Cause',
+      'Errors before warnings, causes before consequences, then by records. Absent if the findings were published without causes.',
     ),
   },
   { description: 'What to fix in a submission, in order.' },
@@ -62,11 +61,7 @@ export function getCauses({ servers, sealer }: ResultsOptions): Operation {
     path: '/submissions/{submissionToken}/validation-results/causes',
     access: forFindings(servers),
     limit: 'validation-results',
-    request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
-    },
+    request: { path: TOKEN_PATH },
     schemas: { Cause, ResultsCauses },
     responses: {
       200: describePage(ResultsCauses, 'The causes.', EXAMPLE, REVISION_HEADER),

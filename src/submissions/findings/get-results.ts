@@ -9,22 +9,17 @@ import { digestQuery, makeEtag, Page, surround } from '../../api/serving/page.ts
 import { PageCache, SharedReads } from '../../api/serving/page-cache.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { readAtPrimary, readAtStandby, type Servers } from '../../foundation/database/servers.ts'
-import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { EXAMPLE_BAD_REQUEST, EXAMPLE_PAGE } from './example.ts'
 import { CSV, NDJSON, streamEntries } from './export.ts'
-import { type Filters, type Selection, selectEntries } from './filters.ts'
-import { findingsPath, linkNextPage } from './next-page.ts'
+import { type Filters, ordinalsOf, type Selection, selectEntries } from './filters.ts'
+import { findingsPath, linkNextPage, type Paged } from './next-page.ts'
 import { answerCurrent, FINDINGS_PROBLEMS, forFindings, nameRun, type ResultsOptions } from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
-import { readEntries, type Submission } from './queries.ts'
+import type { Submission } from './queries.ts'
 import { readJoined } from './read-findings.ts'
 import { isPartial, readRun } from './runs.ts'
 import { resultsQuery, ValidationEntry, ValidationResultsPage } from './schema.ts'
-
-interface Pagination {
-  readonly page: number
-  readonly pageSize: number
-}
 
 /** Memory for cached selections, in bytes. */
 const SELECTIONS = 16 * 2 ** 20
@@ -60,9 +55,7 @@ export function getValidationResults({
     limit: 'validation-results',
     accepts: ['application/json', CSV, NDJSON],
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: resultsQuery(limits),
     },
     schemas: { ResultsProblem: ResultsProblemBody, ValidationEntry, ValidationResultsPage },
@@ -112,7 +105,7 @@ export function getValidationResults({
 
 /** @throws {Problem} the extended 400 of section 2.10, for a page past the last one */
 function assertWithin(
-  { page, pageSize }: Pagination,
+  { page, pageSize }: Paged,
   submission: Submission,
   received: Readonly<Record<string, string>>,
 ): void {
@@ -155,15 +148,14 @@ async function readResultsPage(
   servers: Servers,
   submission: Submission,
   selected: Selection | undefined,
-  query: Pagination & Filters,
+  query: Paged & Filters,
   etag: string,
   sealer: Sealer,
 ): Promise<Page> {
   const { page, pageSize } = query
+  const ordinals = ordinalsOf(selected, submission.totalCount, (page - 1) * pageSize, pageSize)
   const documents = await readAtStandby(servers, (reader) =>
-    selected === undefined
-      ? readEntries(reader, submission, { page, pageSize }, sealer)
-      : readJoined(reader, submission.run, selected.slice((page - 1) * pageSize, pageSize), sealer),
+    readJoined(reader, submission.run, ordinals, sealer),
   )
   const parts = surround(
     `{"page":${page},"pageSize":${pageSize},"results":[`,

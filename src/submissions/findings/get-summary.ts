@@ -1,10 +1,11 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { count, text } from '../../api/contract/fields.ts'
+import { count, flag, text } from '../../api/contract/fields.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { FINDINGS_PROBLEMS, forFindings, type ResultsOptions } from './own.ts'
 import type { Submission } from './queries.ts'
 import { answerAboutRun, keepAboutRuns } from './run-page.ts'
@@ -19,11 +20,7 @@ const ResultsSummary = Type.Object(
     errorCount: count('Errors in all.'),
     warningCount: count('Warnings in all.'),
     totalCount: count('Entries that are stored.'),
-    partial: Type.Optional(
-      Type.Boolean({
-        description: 'Whether not all findings are stored: `stored` of a code says how many are.',
-      }),
-    ),
+    partial: flag('Whether not all findings are stored: `stored` of a code says how many are.'),
     definition: Type.Optional(
       Type.Object({
         name: text('Name of the definition.'),
@@ -107,11 +104,7 @@ export function getSummary({ servers, sealer }: ResultsOptions): Operation {
     path: '/submissions/{submissionToken}/validation-results/summary',
     access: forFindings(servers),
     limit: 'validation-results',
-    request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
-    },
+    request: { path: TOKEN_PATH },
     schemas: { ValidationEntry, ResultsSummary },
     responses: {
       200: describePage(ResultsSummary, 'The summary.', EXAMPLE, REVISION_HEADER),

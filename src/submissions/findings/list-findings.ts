@@ -1,16 +1,24 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
-import { count } from '../../api/contract/fields.ts'
+import { count, int32From1, listOf, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
-import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { readColumns } from './columns.ts'
 import { compareRuns } from './compare.ts'
-import { type Filters, type RunReference, type Selection, selectCause, selectEntries } from './filters.ts'
-import { findingsPath, linkNextPage } from './next-page.ts'
-import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
+import { type Filters, ordinalsOf, type Selection, selectCause, selectEntries } from './filters.ts'
+import { assertPage, findingsPath, linkNextPage } from './next-page.ts'
+import {
+  answerFromCurrent,
+  assertFinished,
+  FINDINGS_PROBLEMS,
+  forFindings,
+  type ResultsOptions,
+  revisionOf,
+} from './own.ts'
 import { FILTER_NAMES } from './postings.ts'
 import type { Submission } from './queries.ts'
 import { readDetails } from './read-findings.ts'
@@ -22,11 +30,7 @@ const FindingsPage = Type.Object(
     runId: count('The current run; absent before the first.'),
     page: count('Page number of this page, from 1.'),
     pageSize: count('Page size of this page.'),
-    results: Type.Optional(
-      Type.Array(Type.Ref('Finding#') as TSchema, {
-        description: 'The findings, in the order of the files and their records.',
-      }),
-    ),
+    results: listOf('Finding', 'The findings, in the order of the files and their records.'),
     totalCount: count('All stored findings that match.'),
     columns: Type.Optional(
       Type.Array(
@@ -79,21 +83,12 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
     access: forFindings(servers),
     limit: 'validation-results',
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: Type.Object({
         ...resultsQuery(limits).properties,
-        'Filter.Cause': Type.Optional(
-          Type.String({ description: 'Only findings of the cause with this key.', maxLength: 2000 }),
-        ),
+        'Filter.Cause': text('Only findings of the cause with this key.', { maxLength: 2000 }),
         newSince: Type.Optional(
-          Type.Integer({
-            description: 'The `runId` of an earlier run: only findings that it did not have.',
-            minimum: 1,
-            maximum: 2 ** 31 - 1,
-            format: 'int32',
-          }),
+          int32From1('The `runId` of an earlier run: only findings that it did not have.'),
         ),
       }),
     },
@@ -106,73 +101,46 @@ export function listFindings({ servers, sealer, limits }: ResultsOptions): Opera
       'not-found': 'The submission has no such run or cause, or it is no longer stored.',
     },
   }).handle(async ({ authorized, query }) => {
-    const { page, pageSize } = query
-    const wanted: Wanted = { filters: query, cause: query['Filter.Cause'], newSince: query.newSince }
-    const readPage = async (reader: Reader, submission: Submission) => {
-      const selected = await select(reader, submission, wanted, sealer)
+    return await answerFromCurrent(servers, authorized, async (reader, submission) => {
+      const { page, pageSize } = query
+      const selected = await select(reader, submission, query, sealer)
       const totalCount = selected?.total ?? submission.totalCount
-      const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
-      if (page > lastPage)
-        throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`)
-      const first = (page - 1) * pageSize
-      const ordinals =
-        selected?.slice(first, pageSize) ??
-        Array.from({ length: Math.min(pageSize, totalCount - first) }, (_, at) => first + at)
+      assertPage(query, totalCount)
+      const ordinals = ordinalsOf(selected, totalCount, (page - 1) * pageSize, pageSize)
       const results = await readDetails(reader, submission, ordinals, sealer)
       const run = await readRun(reader, submission.run)
-      if (run === undefined) return { totalCount, results, columns: [] }
       const summary = await readSummary(reader, submission.run, sealer)
-      const columns = await readColumns(reader, sealer, run, summary, results)
-      return { runId: run.number, totalCount, results, columns }
-    }
-    return await answerFromCurrent(servers, authorized, async (reader, submission) => {
-      const found = await readPage(reader, submission)
-      const { runId, columns, ...rest } = found
+      const columns = run === undefined ? [] : await readColumns(reader, sealer, run, summary, results)
       const path = `${findingsPath(submission.token)}/findings`
       return document(
-        { ...(runId !== undefined && { runId }), page, pageSize, ...rest, columns: [...columns] },
-        { ...revisionOf(submission), ...linkNextPage(path, query, rest.totalCount) },
+        { ...(run !== undefined && { runId: run.number }), page, pageSize, totalCount, results, columns },
+        { ...revisionOf(submission), ...linkNextPage(path, query, totalCount) },
       )
     })
   })
-}
-
-interface Wanted {
-  readonly filters: Filters
-  readonly cause: string | undefined
-  readonly newSince: number | undefined
 }
 
 /** The findings that are wanted; `undefined` if all are. */
 async function select(
   reader: Reader,
   submission: Submission,
-  { filters, cause, newSince }: Wanted,
+  query: Filters & { readonly 'Filter.Cause'?: string; readonly newSince?: number },
   sealer: ResultsOptions['sealer'],
 ): Promise<Selection | undefined> {
+  const { 'Filter.Cause': cause, newSince } = query
   const parts: Selection[] = []
-  if (FILTER_NAMES.some((name) => filters[name] !== undefined))
-    parts.push(await selectEntries(reader, submission, filters, sealer))
+  if (FILTER_NAMES.some((name) => query[name] !== undefined))
+    parts.push(await selectEntries(reader, submission, query, sealer))
   if (cause !== undefined) {
     const keys = (await readSummary(reader, submission.run, sealer))?.causeKeys ?? []
     const at = keys.indexOf(cause)
     if (at < 0) throw new Problem('not-found', 'The current run has no cause with this key.')
     parts.push(await selectCause(reader, submission.run, at))
   }
-  if (newSince !== undefined)
-    parts.push(
-      (await compareRuns(reader, await findEarlier(reader, submission, newSince), submission, sealer)).added,
-    )
+  if (newSince !== undefined) {
+    const { run, total } = assertFinished(await findRun(reader, submission.token, newSince))
+    parts.push((await compareRuns(reader, { run, totalCount: total }, submission, sealer)).added)
+  }
   const [first, ...others] = parts
   return others.reduce<Selection | undefined>((one, other) => one?.and(other), first)
-}
-
-async function findEarlier(reader: Reader, { token }: Submission, number: number): Promise<RunReference> {
-  const run = await findRun(reader, token, number)
-  if (run?.status !== 'Processed')
-    throw new Problem(
-      'not-found',
-      'The submission has no finished run with this ID, or it is no longer stored.',
-    )
-  return { run: run.run, totalCount: run.total }
 }

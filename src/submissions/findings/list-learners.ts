@@ -1,14 +1,14 @@
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument, NEXT_LINK } from '../../api/contract/describe.ts'
 import { count, pageNumbers, text } from '../../api/contract/fields.ts'
-import { Problem } from '../../api/contract/problems.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
 import { Type } from '../../foundation/schema/type.ts'
+import { TOKEN_PATH } from '../contract.ts'
 import { Selection } from './filters.ts'
-import { findingsPath, linkNextPage } from './next-page.ts'
+import { assertPage, findingsPath, linkNextPage, type Paged } from './next-page.ts'
 import { answerFromCurrent, FINDINGS_PROBLEMS, forFindings, type ResultsOptions, revisionOf } from './own.ts'
 import { BLOCK, decodeOffsets } from './postings.ts'
 import type { Submission } from './queries.ts'
@@ -52,9 +52,7 @@ export function listLearners({ servers, sealer, limits }: ResultsOptions): Opera
     access: forFindings(servers),
     limit: 'validation-results',
     request: {
-      path: Type.Object({
-        submissionToken: Type.String({ description: 'The token of the submission.' }),
-      }),
+      path: TOKEN_PATH,
       query: Type.Object(pageNumbers('Students', limits)),
     },
     schemas: { LearnersPage },
@@ -75,26 +73,15 @@ export function listLearners({ servers, sealer, limits }: ResultsOptions): Opera
   )
 }
 
-interface Paged {
-  readonly page: number
-  readonly pageSize: number
-}
-
-async function readLearners(
-  reader: Reader,
-  submission: Submission,
-  { page, pageSize }: Paged,
-  sealer: Sealer,
-) {
+async function readLearners(reader: Reader, submission: Submission, query: Paged, sealer: Sealer) {
   const { run } = submission
+  const { page, pageSize } = query
   const total = await reader.get<{ total: number }>(
     `select count(distinct value) as total from result_posting where run = $1 and field = 'studentId'`,
     [run],
   )
   const totalCount = total?.total ?? 0
-  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
-  if (page > lastPage)
-    throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`)
+  assertPage(query, totalCount)
   const rows = await reader.all<{ findings: number; block: number; ordinals: Uint8Array }>(
     `select w.findings, p.block, p.ordinals
      from (select value, cast(sum(total) as bigint) as findings, min(block) as block

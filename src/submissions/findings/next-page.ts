@@ -1,6 +1,17 @@
-interface Paged {
+import { Problem } from '../../api/contract/problems.ts'
+
+export interface Paged {
   readonly page: number
   readonly pageSize: number
+}
+
+/** @throws {Problem} for a page past the last one */
+export function assertPage({ page, pageSize }: Paged, totalCount: number): void {
+  const lastPage = Math.max(1, Math.ceil(totalCount / pageSize))
+  if (page <= lastPage) return
+  throw new Problem('invalid-parameters', `page is ${page}, past the last page, ${lastPage}.`, {
+    members: { errorCode: 'PR2' },
+  })
 }
 
 /**

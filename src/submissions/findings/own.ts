@@ -118,6 +118,15 @@ async function findAgain(servers: Servers, { eid, token }: Submission): Promise<
   return await readAtPrimary(servers, (reader) => findSubmissionOf(reader, eid, token))
 }
 
+/** @throws {Problem} `not-found` unless the run has finished and is still stored */
+export function assertFinished(run: Run | undefined): Run {
+  if (run?.status === 'Processed') return run
+  throw new Problem(
+    'not-found',
+    'The submission has no finished run with this ID, or it is no longer stored.',
+  )
+}
+
 type Named = Pick<Submission, 'run' | 'published'>
 
 /** The header with which a response names the newest of the finished runs that it shows. */

@@ -1,4 +1,5 @@
 import { COMMAND } from '../../api/access/actor.ts'
+import { EID } from '../../api/access/principal.ts'
 import type { SourceRecord } from '../../engines/records/index.ts'
 import { listColumns } from '../../engines/records/index.ts'
 import type { Database, Reader, Writer } from '../../foundation/database/database.ts'
@@ -193,7 +194,7 @@ function findPublicationFaults({
   token: string
 }): Fault[] {
   const checks: [string, string, RegExp, string][] = [
-    ['--eid', eid, /^[!-~]{1,64}$/, 'at most 64 visible ASCII characters without spaces'],
+    ['--eid', eid, EID, '1 to 64 visible ASCII characters without a comma'],
     ['--return', returnId, /^[!-~]{1,64}$/, 'at most 64 visible ASCII characters without spaces'],
     [
       '--token',

@@ -25,12 +25,15 @@ type RunStatus = (typeof RUN_STATUSES)[number]
 export interface RunFile {
   readonly resource: string
   readonly version: string
-  readonly format: string
-  /** The number of stored chunks at that time; later batches add more. */
+  readonly format: 'csv' | 'ndjson'
+  /** The number of stored chunks; later batches add more. */
   readonly chunks: number
+  /** Batches added to the file since its upload. */
   readonly batches: number
   readonly records: number
+  /** The bytes of the uploaded file and its batches. */
   readonly bytes: number
+  /** SHA-256 of the uploaded file, in hexadecimal; `''` for a file created by a batch. */
   readonly sha256: string
 }
 
@@ -73,7 +76,6 @@ export interface RunSummary {
   readonly causes?: readonly Cause[]
   /** The keys of the causes whose findings can be selected; absent from runs of earlier versions. */
   readonly causeKeys?: readonly string[]
-  readonly seconds?: number
 }
 
 /** A file as the check engine read it. */

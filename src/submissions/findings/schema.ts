@@ -1,4 +1,4 @@
-import { int32Count, oneOf, withDefault } from '../../api/contract/fields.ts'
+import { int32Count, listOf, oneOf, upTo, withDefault } from '../../api/contract/fields.ts'
 import { type Static, Type } from '../../foundation/schema/type.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ description, minLength: 1 }))
@@ -19,22 +19,8 @@ export const ValidationEntry = Type.Object(
     localId: text('Identifier of the record concerned.'),
     errorCode: text('Code of the validation finding.'),
     errorDescription: text('Description of the finding.'),
-    errorType: Type.Optional(
-      Type.Unsafe<(typeof ERROR_TYPES)[number]>(
-        Type.Union(
-          ERROR_TYPES.map((name) => Type.Literal(name)),
-          { description: 'How severe the finding is.' },
-        ),
-      ),
-    ),
-    fileType: Type.Optional(
-      Type.Unsafe<(typeof FILE_TYPES)[number]>(
-        Type.Union(
-          FILE_TYPES.map((name) => Type.Literal(name)),
-          { description: 'The submitted file that holds the record.' },
-        ),
-      ),
-    ),
+    errorType: oneOf(ERROR_TYPES, 'How severe the finding is.'),
+    fileType: oneOf(FILE_TYPES, 'The submitted file that holds the record.'),
     courseCode: text('Course code of the record.'),
     studentId: text('Student identifier of the record.'),
     recordText: text('Text of the record concerned.'),
@@ -69,10 +55,9 @@ export const ValidationResultsPage = Type.Object(
   {
     page: int32Count('Page number of this page, from 1.'),
     pageSize: int32Count('Page size of this page.'),
-    results: Type.Optional(
-      Type.Array(Type.Unsafe<ValidationEntry>(Type.Ref('ValidationEntry#')), {
-        description: 'Validation entries, in the order they were published.',
-      }),
+    results: listOf<ValidationEntry>(
+      'ValidationEntry',
+      'Validation entries, in the order they were published.',
     ),
     totalCount: int32Count('Total number of entries of the submission.'),
   },
@@ -88,20 +73,14 @@ export function resultsQuery(limits: { default: number; max: number }) {
       Type.Integer({
         description: 'Page number, from 1. A page past the last one is refused; page 1 always exists.',
         minimum: 1,
-
         format: 'int32',
       }),
       1,
     ),
-    pageSize: withDefault(
-      Type.Integer({
-        description: `Entries per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
-        minimum: 1,
-        maximum: limits.max,
-
-        format: 'int32',
-      }),
+    pageSize: upTo(
+      limits.max,
       limits.default,
+      `Entries per page, from 1 to ${limits.max}. A larger number is refused, never clamped.`,
     ),
     'Filter.ErrorType': oneOf(ERROR_TYPES, 'Only entries of this type.'),
     'Filter.FileType': oneOf(FILE_TYPES, 'Only entries of this file.'),

@@ -5,20 +5,10 @@ import type { Sealer } from '../../foundation/database/seal.ts'
 import { BlockStore } from './blocks.ts'
 import { RowStore } from './finding-rows.ts'
 import { BLOCK, PostingBlock } from './postings.ts'
-import type { ValidationEntry } from './schema.ts'
+import type { PublishedFinding, ValidationEntry } from './schema.ts'
 
 /** The source of a finding, stored beside its document, without which the specified pages are sent. */
-interface FindingDetail {
-  readonly file?: string
-  /** The first line of the record, from 1. */
-  readonly line?: number
-  readonly field?: string
-  readonly value?: string
-  /** Identifies the same finding in other runs, whatever the order of the records. */
-  readonly findingKey?: string
-  /** The key of its cause. */
-  readonly cause?: string
-}
+type FindingDetail = Omit<PublishedFinding, keyof ValidationEntry>
 
 export interface Finding {
   readonly entry: ValidationEntry

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import {
   type Database,
@@ -6,16 +5,12 @@ import {
   DatabaseUnusable,
   type Reader,
 } from '../../foundation/database/database.ts'
+import { nameSubmission } from '../accesses/access-log.ts'
 import { cancelSubmission } from './ending.ts'
 import { purgeNow } from './purge.ts'
 
 /** Records that a submission was cancelled, outside of the database and its backups. */
 export type RecordErasure = (token: string) => void
-
-/** Tokens grant access, so the log has only their digests. */
-function digest(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
-}
 
 /**
  * Returns a function that appends erasures to a file, one JSON object per line, and flushes it.
@@ -25,7 +20,7 @@ function digest(token: string): string {
 export function recordErasuresIn(path: string | undefined): RecordErasure {
   return (token) => {
     if (path === undefined) return
-    const line = `${JSON.stringify({ time: new Date().toISOString(), submission: digest(token) })}\n`
+    const line = `${JSON.stringify({ time: new Date().toISOString(), submission: nameSubmission(token) })}\n`
     try {
       appendFileSync(path, line, { flush: true, mode: 0o600 })
     } catch (cause) {
@@ -48,7 +43,7 @@ export async function eraseAgain(restored: Database, replaced: Reader, path?: st
   const kept = await restored.all<{ token: string; eid: string }>(
     `select token, eid from submission where coalesce(ended, '') <> 'Cancelled'`,
   )
-  const again = kept.filter(({ token }) => erased.has(digest(token)))
+  const again = kept.filter(({ token }) => erased.has(nameSubmission(token)))
   for (const { token, eid } of again)
     await cancelSubmission(restored, { token, eid, actor: { id: 'restore', name: 'Restore' } })
   if (again.length > 0) await purgeNow(restored)
@@ -61,7 +56,7 @@ async function readCancelled(reader: Reader): Promise<string[]> {
     `select subject as token from audit where event = 'cancelled'
      union select token from submission where ended = 'Cancelled'`,
   )
-  return rows.map(({ token }) => digest(token))
+  return rows.map(({ token }) => nameSubmission(token))
 }
 
 function readLog(path: string | undefined): string[] {

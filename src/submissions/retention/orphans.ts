@@ -1,5 +1,5 @@
 import type { Database, Reader } from '../../foundation/database/database.ts'
-import { type Job, release, schedule } from '../../foundation/jobs/queue.ts'
+import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { changeSubmission } from '../findings/change-submission.ts'
 import { BLOCKS, CHUNKS, deleteDetached, detachFiles, detachRuns, ENTRIES } from './purge.ts'
 
@@ -61,11 +61,6 @@ const SOURCES: readonly Source[] = [
   },
   { table: 'result_posting', column: 'run', start: 0, owned: OF_RUN },
 ]
-
-/** Schedules the recurring sweep, which any worker can run. */
-export async function scheduleOrphans(database: Database): Promise<void> {
-  await schedule(database, 'retention', 'orphans')
-}
 
 /** Called with the number of submissions, files and runs whose rows were left, by table, if there were any. */
 export type OnOrphans = (found: Readonly<Record<string, number>>) => void

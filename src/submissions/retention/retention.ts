@@ -1,6 +1,6 @@
 import { SERVICE } from '../../api/access/actor.ts'
 import type { Database } from '../../foundation/database/database.ts'
-import { type Job, release, schedule } from '../../foundation/jobs/queue.ts'
+import { type Job, release } from '../../foundation/jobs/queue.ts'
 import { deleteActivity, recordActivity } from '../activity/activity.ts'
 import { dropVersion } from '../files/file-store.ts'
 import { changeSubmission, type SubmissionWriter } from '../findings/change-submission.ts'
@@ -23,11 +23,6 @@ const SWEEP_INTERVAL = 60_000
 export interface Retention {
   readonly files: number | 'off'
   readonly results: number | 'off'
-}
-
-/** Schedules the recurring sweep, which any worker can run. */
-export async function scheduleRetention(database: Database): Promise<void> {
-  await schedule(database, 'retention', 'sweep')
 }
 
 /** Deletes unfinished uploads, replaced files, and data whose retention has expired. */

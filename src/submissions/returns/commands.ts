@@ -53,7 +53,7 @@ export function addReturnCommands(
           definitions: new Definitions(DEFINITIONS),
           zone,
         })
-        const stored = await withDatabase((database) => storeReturns(database, read))
+        const stored = await withDatabase((database) => storeReturns(database, read), { create: true })
         const countOf = (change: StoredReturn['change']) =>
           stored.filter((each) => each.change === change).length
         const [created, updated, unchanged] = [countOf('created'), countOf('updated'), countOf('unchanged')]
@@ -69,7 +69,7 @@ export function addReturnCommands(
     .addOption(jsonOption)
     .action(
       action(async (flags: { json?: true }) => {
-        const all = await withDatabase((database) => listReturns(database), { existing: true })
+        const all = await withDatabase((database) => listReturns(database))
         if (flags.json) {
           const shown = all.map((each) => ({ ...renderReturn(each), ...(each.eids && { eids: each.eids }) }))
           return writeOut(`${JSON.stringify({ returns: shown })}\n`)
@@ -96,16 +96,14 @@ export function addReturnCommands(
         const definitions = new Definitions(readSettings().DEFINITIONS)
         const onFile = (file: string, organisations: number) =>
           flags.json ? undefined : say(`${file}: ${count(organisations, 'organisation')}`)
-        const exported = await withDatabase(
-          async (database) =>
-            exportReturn(database, {
-              returnId,
-              output,
-              definitions,
-              onFile,
-              sealer: await openSealer(database),
-            }),
-          { existing: true },
+        const exported = await withDatabase(async (database) =>
+          exportReturn(database, {
+            returnId,
+            output,
+            definitions,
+            onFile,
+            sealer: await openSealer(database),
+          }),
         )
         const records = exported.files.reduce((sum, file) => sum + file.records, 0)
         const text = `Wrote ${count(records, 'record')} of ${count(exported.organisations, 'organisation')} to ${output}. The files are those that were submitted: their digests are in submitted.json.`

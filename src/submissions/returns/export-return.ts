@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, rmdirSync } from 'node:fs'
-import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Definition, nameColumns } from '../../engines/checking/index.ts'
-import { CsvReader, readInTurns, renderRecord } from '../../engines/records/index.ts'
+import { CsvReader, PieceWriter, readInTurns, renderRecord } from '../../engines/records/index.ts'
 import { createChangesBudget } from '../../foundation/budget/budgets.ts'
 import type { Database, Reader } from '../../foundation/database/database.ts'
 import type { Sealer } from '../../foundation/database/seal.ts'
@@ -144,6 +144,7 @@ class Merge {
   readonly #sealer: Sealer
   readonly #form: FileForm
   readonly #changes = createChangesBudget()
+  #records = 0
 
   constructor(reader: Reader, sealer: Sealer, form: FileForm) {
     this.#reader = reader
@@ -156,16 +157,33 @@ class Merge {
     for (const source of sources) found.push(await this.#readHeader(source))
     const columns = this.#orderColumns(found.flat())
     const organisation = ['EID', 'organisationEid'].find((name) => !columns.includes(name)) ?? 'mahiEid'
-    const output = new Output(await open(path, 'wx', 0o600))
+    const digest = createHash('sha256')
+    const file = await open(path, 'wx', 0o600)
     try {
-      await output.add(renderRecord([organisation, ...columns]))
-      for (const [at, source] of sources.entries()) await this.#copy(source, found[at] ?? [], columns, output)
-      const sha256 = await output.end()
-      const submitted = new Map(sources.map(({ submitted: { eid } }, at) => [eid, found[at] ?? []]))
-      return { columns: [organisation, ...columns], submitted, records: output.lines - 1, sha256 }
+      for await (const piece of this.#merge(sources, found, organisation, columns)) {
+        digest.update(piece)
+        await file.writeFile(piece)
+      }
+      await file.sync()
     } finally {
-      await output.close()
+      await file.close()
     }
+    const submitted = new Map(sources.map(({ submitted: { eid } }, at) => [eid, found[at] ?? []]))
+    const records = this.#records
+    return { columns: [organisation, ...columns], submitted, records, sha256: digest.digest('hex') }
+  }
+
+  /** @param found the columns of each source */
+  async *#merge(
+    sources: readonly Source[],
+    found: readonly (readonly string[])[],
+    organisation: string,
+    columns: readonly string[],
+  ): AsyncGenerator<Buffer> {
+    const writer = new PieceWriter()
+    writer.add(`${renderRecord([organisation, ...columns])}\n`)
+    for (const [at, source] of sources.entries()) yield* this.#copy(source, found[at] ?? [], columns, writer)
+    yield* writer.end()
   }
 
   /** The fields of the definition that occur, in their order, then all others. */
@@ -188,12 +206,12 @@ class Merge {
     return []
   }
 
-  async #copy(
+  async *#copy(
     source: Source,
     own: readonly string[],
     columns: readonly string[],
-    output: Output,
-  ): Promise<void> {
+    writer: PieceWriter,
+  ): AsyncGenerator<Buffer> {
     await this.#assertDigest(source)
     const known = knownColumns(this.#form)
     const start = `${renderRecord([source.submitted.eid])},`
@@ -203,14 +221,19 @@ class Merge {
     for await (const reader of readInTurns(this.#open(source), (from) => new CsvReader(from, { known }))) {
       while (reader.next()) {
         const { cells, count, separator } = reader
-        if (isHeader) isHeader = false
+        if (isHeader) {
+          isHeader = false
+          continue
+        }
+        this.#records++
+        writer.add(start)
         // The record as it was submitted, byte for byte.
-        else if (isAlike && separator === ',') await output.add(start, reader.bytes)
+        if (isAlike && separator === ',') writer.add(reader.bytes)
         else
-          await output.add(
-            start +
-              renderRecord(places.map((place) => (place < 0 || place >= count ? '' : (cells[place] ?? '')))),
+          writer.add(
+            renderRecord(places.map((place) => (place < 0 || place >= count ? '' : (cells[place] ?? '')))),
           )
+        if (writer.add('\n')) yield await writer.take()
       }
     }
   }
@@ -225,53 +248,6 @@ class Merge {
       digest.update(piece)
     if (digest.digest('hex') === expected) return
     throw new UserError(`the file ${file.resource} of organisation ${eid} is not the one of its receipt`)
-  }
-}
-
-/** The bytes that are written at once. */
-const PIECE = 1 << 18
-
-const NOTHING = Buffer.alloc(0)
-const LINE_END = Buffer.from('\n')
-
-/** A file of lines, of which the digest is taken. */
-class Output {
-  readonly #file: FileHandle
-  readonly #digest = createHash('sha256')
-  #parts: Buffer[] = []
-  #length = 0
-  lines = 0
-
-  constructor(file: FileHandle) {
-    this.#file = file
-  }
-
-  /** Adds a line of text, and of bytes behind it. */
-  async add(text: string, bytes?: Buffer): Promise<void> {
-    const line = Buffer.concat([Buffer.from(text), bytes ?? NOTHING, LINE_END])
-    this.#parts.push(line)
-    this.#length += line.length
-    this.lines++
-    if (this.#length >= PIECE) await this.#write()
-  }
-
-  async #write(): Promise<void> {
-    const bytes = Buffer.concat(this.#parts)
-    this.#parts = []
-    this.#length = 0
-    this.#digest.update(bytes)
-    await this.#file.writeFile(bytes)
-  }
-
-  /** Returns the digest of all lines, which are on the disk then. */
-  async end(): Promise<string> {
-    await this.#write()
-    await this.#file.sync()
-    return this.#digest.digest('hex')
-  }
-
-  async close(): Promise<void> {
-    await this.#file.close()
   }
 }
 

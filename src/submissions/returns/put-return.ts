@@ -1,6 +1,7 @@
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
-import { COMMON_PROBLEMS, describeDocument } from '../../api/contract/describe.ts'
+import { COMMON_PROBLEMS, describeDocument, JSON_BODY_PROBLEMS } from '../../api/contract/describe.ts'
+import { oneOf, strings, text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { type Fault, UserError } from '../../foundation/faults/user-error.ts'
 import { Type } from '../../foundation/schema/type.ts'
@@ -17,25 +18,16 @@ const NewReturn = Type.Object(
   {
     name: Type.String({ description: 'Its name for people.' }),
     definition: Type.String({ description: 'The definition that it is checked against.' }),
-    version: Type.Optional(
-      Type.String({ description: 'The version of the definition that the service must have.' }),
-    ),
-    type: Type.Optional(
-      Type.Unsafe<(typeof SUBMISSION_TYPES)[number]>({
-        type: 'string',
-        enum: [...SUBMISSION_TYPES],
-        description: 'Full (default): all required files must be present. Indicative: some may be missing.',
-      }),
+    version: text('The version of the definition that the service must have.'),
+    type: oneOf(
+      SUBMISSION_TYPES,
+      'Full (default): all required files must be present. Indicative: some may be missing.',
     ),
     opens: Type.String({ description: date('When it opens.') }),
-    due: Type.Optional(Type.String({ description: date('When it is due; by default when it closes.') })),
+    due: text(date('When it is due; by default when it closes.')),
     closes: Type.String({ description: date('When it closes.') }),
-    organisations: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'The organisations that are expected to submit it; all by default.',
-      }),
-    ),
-    notes: Type.Optional(Type.String({ description: 'Notes for those who submit it.' })),
+    organisations: strings('The organisations that are expected to submit it; all by default.'),
+    notes: text('Notes for those who submit it.'),
   },
   { description: 'A return to collect.' },
 )
@@ -66,9 +58,7 @@ export function putReturn({ database, definitions, timeZone, access }: Submissio
       ...COMMON_PROBLEMS,
       unauthorized: 'There is no valid credential, or it lacks the scope operate.',
       'invalid-body': 'The return has mistakes; the detail names them.',
-      'malformed-body': 'The body is not one JSON object.',
-      'content-too-large': 'The body is too large.',
-      'unsupported-media-type': 'The body is not JSON.',
+      ...JSON_BODY_PROBLEMS,
     },
   }).handle(async ({ path: { returnId }, body, principal, refuse }) => {
     const read = tryToRead({ ...body, id: returnId })

@@ -1,11 +1,9 @@
-import { count, oneOf, text } from '../../api/contract/fields.ts'
-import { type Static, type TSchema, Type } from '../../foundation/schema/type.ts'
+import { count, listOf, oneOf, strings, text, time } from '../../api/contract/fields.ts'
+import { type Static, Type } from '../../foundation/schema/type.ts'
 import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import { SUBMISSION_TYPES } from '../submission.ts'
 import { type CollectedReturn, WINDOWS, windowOf } from './returns.ts'
 import { type OrganisationStanding, STANDINGS } from './standing.ts'
-
-const time = (description: string) => Type.Optional(Type.String({ description, format: 'date-time' }))
 
 const STATUS =
   'NotStarted: no files. FilesReceived: no run covers the files. Validating: a run is in progress. HasErrors, Ready: the run that covers the files found errors, or none. Submitted: frozen.'
@@ -39,11 +37,7 @@ const STANDING = {
 export const Return = Type.Object(
   {
     ...RETURN,
-    organisations: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'The organisations that are expected to submit it; absent if all are.',
-      }),
-    ),
+    organisations: strings('The organisations that are expected to submit it; absent if all are.'),
   },
   { description: 'A return that the service collects, for the agency.' },
 )
@@ -57,11 +51,7 @@ export const ReturnPage = Type.Object(
   {
     page: count('Page number of this page, from 1.'),
     pageSize: count('Page size of this page.'),
-    results: Type.Optional(
-      Type.Array(Type.Ref('OwnReturn#') as TSchema, {
-        description: 'The returns, the one that opens last first.',
-      }),
-    ),
+    results: listOf<Static<typeof OwnReturn>>('OwnReturn', 'The returns, the one that opens last first.'),
     totalCount: count('All returns that can be listed this way.'),
   },
   { description: 'A page of returns.' },
@@ -88,9 +78,7 @@ export const ReturnOverview = Type.Object(
           submitted: count('Submissions that were submitted.'),
           reopened: count('Submissions that were opened again.'),
           deleted: count('Submissions that were deleted.'),
-          eids: Type.Optional(
-            Type.Array(Type.String(), { description: 'The organisations that did anything.' }),
-          ),
+          eids: strings('The organisations that did anything.'),
         },
         { description: 'What changed.' },
       ),

@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import { withScope } from '../../api/contract/access-rules.ts'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describePage, NOT_MODIFIED } from '../../api/contract/describe.ts'
-import { text } from '../../api/contract/fields.ts'
+import { flag, listOf, strings, text } from '../../api/contract/fields.ts'
 import { Problem } from '../../api/contract/problems.ts'
 import { type BytesResult, notModified, page } from '../../api/contract/results.ts'
 import { makeEtag, Page } from '../../api/serving/page.ts'
 import { type Definition, describeCheck, listChecks, type SqlRule } from '../../engines/checking/index.ts'
-import { type TSchema, Type } from '../../foundation/schema/type.ts'
+import { Type } from '../../foundation/schema/type.ts'
 import { SUBMISSION_PROBLEMS } from '../contract.ts'
 import type { Definitions } from './definitions.ts'
 
@@ -16,7 +16,7 @@ const DEFINED_FILE = Type.Object(
     file: text('The file, as in URLs.'),
     fileType: text('Its file type, as in findings.'),
     title: text('Its name for people.'),
-    fileNames: Type.Optional(Type.Array(Type.String(), { description: 'Names by which it is recognised.' })),
+    fileNames: strings('Names by which it is recognised.'),
   },
   { description: 'A file that a definition describes.' },
 )
@@ -34,7 +34,7 @@ const RULE = {
   severity: text('`Error` or `Warning`.'),
   file: text('The file, as in URLs.'),
   fileType: text('The `fileType` of its findings.'),
-  fields: Type.Optional(Type.Array(Type.String(), { description: 'The fields concerned.' })),
+  fields: strings('The fields concerned.'),
   kind: text('The kind of check.'),
   message: text('The finding in one sentence; `{field}` is replaced by a value of the record.'),
   why: text('Why it matters.'),
@@ -45,11 +45,7 @@ const RULE = {
   since: text('The first day on which it applies.'),
   until: text('The last day on which it applies.'),
   status: text('`active`, `draft` or `retired`.'),
-  needsExplanation: Type.Optional(
-    Type.Boolean({
-      description: 'Whether its findings must be explained before the submission; absent if not.',
-    }),
-  ),
+  needsExplanation: flag('Whether its findings must be explained before the submission; absent if not.'),
 }
 
 const Rule = Type.Object(RULE, { description: 'A check of a definition.' })
@@ -57,7 +53,7 @@ const Rule = Type.Object(RULE, { description: 'A check of a definition.' })
 const EXAMPLE_FILE = Type.Object(
   {
     file: text('The file, as in URLs.'),
-    columns: Type.Optional(Type.Array(Type.String(), { description: 'The names of its columns.' })),
+    columns: strings('The names of its columns.'),
     rows: Type.Optional(
       Type.Array(Type.Array(Type.String()), { description: 'Its records: a value for each column.' }),
     ),
@@ -91,12 +87,8 @@ const RuleOfDefinition = Type.Object(
 const RuleCatalogue = Type.Object(
   {
     definition: Type.Optional(Type.Object(DEFINITION, { description: 'The definition.' })),
-    definitions: Type.Optional(
-      Type.Array(Type.String(), { description: 'The names of the definitions of this service.' }),
-    ),
-    rules: Type.Optional(
-      Type.Array(Type.Ref('Rule#') as TSchema, { description: 'Its checks, in the order of the findings.' }),
-    ),
+    definitions: strings('The names of the definitions of this service.'),
+    rules: listOf('Rule', 'Its checks, in the order of the findings.'),
   },
   { description: 'All checks of a definition.' },
 )
@@ -116,9 +108,7 @@ const EXAMPLE_RULE = {
 }
 
 const QUERY = Type.Object({
-  definition: Type.Optional(
-    Type.String({ description: 'The definition; defaults to the first one of the service.', maxLength: 64 }),
-  ),
+  definition: text('The definition; defaults to the first one of the service.', { maxLength: 64 }),
 })
 
 const PROBLEMS = {
@@ -166,9 +156,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
       return send(definition.name, isFresh, () => ({
         definition: describe(definition),
         definitions: definitions.names,
-        rules: [...listChecks(definition)].map(({ resource, check }) =>
-          describeCheck(definition, resource, check),
-        ),
+        rules: [...listChecks(definition)].map(({ resource, check }) => describeCheck(resource, check)),
       }))
     }),
     operation({
@@ -199,7 +187,7 @@ export function ruleOperations(definitions: Definitions): readonly Operation[] {
       const found = [...listChecks(definition)].find(({ check }) => check.code === code)
       if (found === undefined) throw new Problem('not-found', 'The definition has no rule with this code.')
       return send(`${definition.name}/${code}`, isFresh, () => ({
-        ...describeCheck(definition, found.resource, found.check),
+        ...describeCheck(found.resource, found.check),
         ...describeRule(definitions.findRule(definition, code)),
         definition: describe(definition),
       }))

@@ -1,15 +1,11 @@
+import { int32From1 } from '../../api/contract/fields.ts'
 import { Type } from '../../foundation/schema/type.ts'
 import { TOKEN_PATH } from '../contract.ts'
 import type { Run } from '../findings/runs.ts'
 
 export const RUN_PATH = Type.Object({
   ...TOKEN_PATH.properties,
-  runId: Type.Integer({
-    description: 'Number of the run within its submission.',
-    minimum: 1,
-    maximum: 2 ** 31 - 1,
-    format: 'int32',
-  }),
+  runId: int32From1('Number of the run within its submission.'),
 })
 
 export function locate({ token, number }: Run): string {

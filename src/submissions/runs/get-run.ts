@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Operation, operation } from '../../api/contract/contract.ts'
 import { describeDocument } from '../../api/contract/describe.ts'
+import { text } from '../../api/contract/fields.ts'
 import { document } from '../../api/contract/results.ts'
 import { REVISION_HEADER } from '../../api/request/min-revision.ts'
 import type { Database } from '../../foundation/database/database.ts'
@@ -37,12 +38,9 @@ export function getValidationRun({ database, isStopping }: SubmissionOptions): O
     request: {
       path: RUN_PATH,
       header: Type.Object({
-        Prefer: Type.Optional(
-          Type.String({
-            description: `\`wait=SECONDS\` (RFC 7240), ${MAX_WAIT} at most; other preferences are ignored.`,
-            maxLength: 1000,
-          }),
-        ),
+        Prefer: text(`\`wait=SECONDS\` (RFC 7240), ${MAX_WAIT} at most; other preferences are ignored.`, {
+          maxLength: 1000,
+        }),
       }),
     },
     schemas: { ValidationRun },

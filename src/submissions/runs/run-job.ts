@@ -17,7 +17,6 @@ import { endJob, type JobContext, type JobHandler, JobLost } from '../../foundat
 import { findRequester, recordActivity } from '../activity/activity.ts'
 import { ENDED_BY_SUSPENSION } from '../by-organisation.ts'
 import { readCurrentFile, TooManyChanges } from '../files/current-file.ts'
-import type { Format } from '../files/scan.ts'
 import { changeSubmission, lockSubmission } from '../findings/change-submission.ts'
 import { makeCurrent } from '../findings/publish.ts'
 import { type Run, type RunProgress, type RunSummary, readRun } from '../findings/runs.ts'
@@ -81,7 +80,8 @@ export class RunJob implements JobHandler {
       const findings = await this.#check(job, run, signal)
       describe({ run: run.run, status: 'Processed', findings })
     } catch (error) {
-      // A retry would exceed the same limit; the message contains no data.
+      // A limit would be exceeded again, and a full disk needs room first. The message contains no data, and its reader
+      // decides whether to run the check again.
       const isFinal = error instanceof CheckFailed || error instanceof TooManyChanges
       if (!isFinal || signal.aborted) throw error
       await this.#end(job, run, 'Halted', error.message)
@@ -145,7 +145,7 @@ export class RunJob implements JobHandler {
               readCurrentFile(
                 database,
                 sealer,
-                { ...file, format: file.format as Format },
+                file,
                 definitions.formOf(definition.name, file.resource),
                 () => this.#changes.take('', 0),
               ),
@@ -207,7 +207,7 @@ async function* toFindings(findings: AsyncIterable<CheckFinding>): AsyncGenerato
 /** The engine's counts are exact even if it does not keep all findings. */
 function summarise(
   stored: StoredRun,
-  { codes, errors, warnings, notRun, undecided, definition, files, causes, seconds }: CheckSummary,
+  { codes, errors, warnings, notRun, undecided, definition, files, causes }: CheckSummary,
 ): { stored: StoredRun } & Omit<RunSummary, 'codes' | 'causeKeys'> {
   const exact = new Map(codes.map((each) => [each.code, each]))
   const counted = stored.codes.map((each) => {
@@ -226,7 +226,6 @@ function summarise(
     definition: { name, version, title, ...(notice !== undefined && { notice }) },
     files: files.map(({ resource, fileType, state, records }) => ({ resource, fileType, state, records })),
     causes: causes.map((cause) => ({ ...cause, codes: [...cause.codes] })),
-    seconds,
   }
 }
 

@@ -1,29 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Traces } from '../../api/telemetry/traces.ts'
-import type { Limits } from '../../engines/checking/index.ts'
-import type { Database } from '../../foundation/database/database.ts'
-import type { Sealer } from '../../foundation/database/seal.ts'
-import type { JobKind } from '../../foundation/jobs/queue.ts'
+import { type JobKind, schedule } from '../../foundation/jobs/queue.ts'
 import { endJob, type JobHandler, Worker } from '../../foundation/jobs/worker.ts'
 import { Outage } from '../../foundation/outage.ts'
-import { type OnOrphans, scheduleOrphans, sweepOrphans } from '../retention/orphans.ts'
+import { type OnOrphans, sweepOrphans } from '../retention/orphans.ts'
 import { type OnPurge, purge } from '../retention/purge.ts'
-import { type Retention, scheduleRetention, sweep } from '../retention/retention.ts'
-import type { Definitions } from '../rules/definitions.ts'
-import { RunJob } from './run-job.ts'
+import { type Retention, sweep } from '../retention/retention.ts'
+import { RunJob, type RunJobOptions } from './run-job.ts'
 
-export interface SubmissionWorkerOptions {
-  readonly database: Database
-  /** Absent if traces are off. */
-  readonly traces?: Traces | undefined
-  readonly sealer: Sealer
-  readonly definitions: Definitions
+export interface SubmissionWorkerOptions extends RunJobOptions {
   /** The number of concurrent validation runs. */
   readonly runs: number
-  /** The number of runs of a submission to keep. */
-  readonly keep: number
-  readonly limits: Partial<Limits>
-  readonly folder?: string | undefined
   readonly retention: Retention
   /** Builds the search index; without it, this worker leaves that to others. */
   readonly index?: JobHandler
@@ -41,11 +27,11 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
   const onPurge: OnPurge = (purged) => log.warn({ audit: 'purged', ...purged })
   const onOrphans: OnOrphans = (found) => log.warn({ audit: 'orphans', ...found })
   const runs = new RunJob(options)
-  const schedule = async () => {
-    await scheduleRetention(database)
-    await scheduleOrphans(database)
+  // Any worker can run the recurring sweeps.
+  const scheduleSweeps = async () => {
+    for (const subject of ['sweep', 'orphans']) await schedule(database, 'retention', subject)
   }
-  await schedule()
+  await scheduleSweeps()
   const handlers: Partial<Record<JobKind, JobHandler>> = {
     run: runs,
     ...(options.index !== undefined && { index: options.index }),
@@ -61,7 +47,7 @@ export async function startSubmissionWorker(options: SubmissionWorkerOptions): P
           : sweep(database, job, retention, onPurge),
       fail: async (job) => {
         await endJob(database, job)
-        await schedule()
+        await scheduleSweeps()
       },
     },
   }

@@ -1,9 +1,10 @@
 import { renderAsExported } from './as-exported.ts'
-import { makeCourses, makeGroups, SAMPLE } from './clean.ts'
-import { FILES, type FileName, formatRow, type Row, readFiles } from './columns.ts'
+import { SAMPLE } from './clean.ts'
+import { FILES, formatRow, type Row } from './columns.ts'
 import { Faulty } from './faulty.ts'
 import { breakFields } from './field-faults.ts'
 import { breakFiles, breakRules } from './rule-faults.ts'
+import { makeTables, renderTable } from './small.ts'
 
 /** The contents of a folder, by file name. */
 type Folder = Record<string, string | Buffer>
@@ -14,24 +15,8 @@ export function renderSamples(): Record<'clean' | 'faulty' | 'as-exported', Fold
 }
 
 function renderClean(): Folder {
-  const courses = makeCourses(SAMPLE)
-  const groups = [...makeGroups(SAMPLE, courses)]
-  const rows: Record<FileName, Row[]> = {
-    learners: groups.map((group) => group.learner),
-    courses: courses.map((course) => course.row),
-    enrolments: groups.flatMap((group) => group.enrolments),
-    'course-completions': groups.flatMap((group) => group.completions),
-    'qualification-completions': groups.flatMap((group) => group.qualifications),
-  }
-  return Object.fromEntries(
-    readFiles().map((file) => {
-      const columns = file.fields.map((field) => field.name)
-      return [
-        `${file.name}.csv`,
-        [header(columns), ...rows[file.name].map((row) => formatRow(columns, row))].join(''),
-      ]
-    }),
-  )
+  const tables = makeTables(SAMPLE)
+  return Object.fromEntries(FILES.map((name) => [`${name}.csv`, renderTable(name, tables[name])]))
 }
 
 /** `faults.csv` names every finding: its code, its file and the line of the record. */

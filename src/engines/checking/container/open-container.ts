@@ -51,7 +51,7 @@ export async function openContainer(
   const deadline = performance.now() + limits.seconds * 1000
   try {
     const order = { path, definition, only, unpackedBytes } satisfies ContainerOrder
-    return await runOrder<OpenedContainer>(ENTRY, order, { folder, limits, deadline, signal })
+    return await runOrder<OpenedContainer>(ENTRY, async () => order, { folder, limits, deadline, signal })
   } catch (error) {
     throw explain(error, folder)
   }

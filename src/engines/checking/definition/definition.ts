@@ -14,13 +14,15 @@ export interface Definition {
 }
 
 export type Severity = 'Error' | 'Warning'
-export type FileType =
-  | 'Course'
-  | 'Enrolment'
-  | 'CourseCompletion'
-  | 'QualificationCompletion'
-  | 'Learner'
-  | 'Unknown'
+export const FILE_TYPES = [
+  'Course',
+  'Enrolment',
+  'CourseCompletion',
+  'QualificationCompletion',
+  'Learner',
+  'Unknown',
+] as const
+export type FileType = (typeof FILE_TYPES)[number]
 
 /** A check. Its position in `checks` of its resource determines the order of findings. */
 export interface Check {
@@ -99,25 +101,27 @@ export interface Dialect {
   readonly skipInitialSpace: boolean
 }
 
-export type FieldType =
-  | 'string'
-  | 'integer'
-  | 'number'
-  | 'boolean'
-  | 'date'
-  | 'datetime'
-  | 'time'
-  | 'year'
-  | 'yearmonth'
-  | 'duration'
-  | 'geopoint'
-  | 'geojson'
-  | 'object'
-  | 'array'
-  | 'list'
-  | 'any'
+export const FIELD_TYPES = [
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'date',
+  'datetime',
+  'time',
+  'year',
+  'yearmonth',
+  'duration',
+  'geopoint',
+  'geojson',
+  'object',
+  'array',
+  'list',
+  'any',
+] as const
+export type FieldType = (typeof FIELD_TYPES)[number]
 
-export type ItemType = 'string' | 'integer' | 'number' | 'boolean' | 'date' | 'time' | 'datetime'
+export const ITEM_TYPES = ['string', 'integer', 'number', 'boolean', 'date', 'time', 'datetime'] as const
 
 export interface Field {
   readonly name: string
@@ -128,7 +132,7 @@ export interface Field {
   readonly type: FieldType
   readonly format: string
   readonly delimiter: string
-  readonly itemType: ItemType
+  readonly itemType: (typeof ITEM_TYPES)[number]
   readonly decimalChar: string
   readonly groupChar: string | undefined
   /** Whether nothing may surround a number, such as a currency or `%`. */

@@ -4,37 +4,18 @@ import { compileMoment } from '../engine/moments.ts'
 import { compileValues, type ValueReader } from '../engine/values.ts'
 import { describeType } from '../explain.ts'
 import { CHECK_PROPERTIES, readCheck } from './check-info.ts'
-import type {
-  Check,
-  Condition,
-  Field,
-  FieldTest,
-  FieldType,
-  ItemType,
-  Limits,
-  PermittedValue,
+import {
+  type Check,
+  type Condition,
+  FIELD_TYPES,
+  type Field,
+  type FieldTest,
+  type FieldType,
+  ITEM_TYPES,
+  type Limits,
+  type PermittedValue,
 } from './definition.ts'
 import type { Node } from './node.ts'
-
-const TYPES: readonly FieldType[] = [
-  'string',
-  'integer',
-  'number',
-  'boolean',
-  'date',
-  'datetime',
-  'time',
-  'year',
-  'yearmonth',
-  'duration',
-  'geopoint',
-  'geojson',
-  'object',
-  'array',
-  'list',
-  'any',
-]
-const ITEM_TYPES: readonly ItemType[] = ['string', 'integer', 'number', 'boolean', 'date', 'time', 'datetime']
 
 const PROPERTIES = [
   'mahi:codelist',
@@ -118,7 +99,7 @@ export function readField(node: Node, position: number, context: FieldContext): 
   node.knows(PROPERTIES, { object: 'field' })
   const name = node.get('name').requiredText()
   for (const described of ['description', 'rdfType']) node.get(described).text()
-  const type = node.get('type').oneOf(TYPES) ?? 'string'
+  const type = node.get('type').oneOf(FIELD_TYPES) ?? 'string'
   const constraints = node.get('constraints')
   constraints.object()?.knows([], { strict: true, object: 'constraints' })
   const itemNode = node.get('mahi:items')

@@ -1,15 +1,15 @@
 import { suggest } from '../../../foundation/text/suggest.ts'
 import { CHECK_PROPERTIES, listPlaceholders, PARAMETERS, readCheck } from './check-info.ts'
-import type {
-  Check,
-  Field,
-  FileType,
-  ForeignKey,
-  Key,
-  PermittedValue,
-  RecordCheck,
-  Resource,
-  SqlRule,
+import {
+  type Check,
+  FILE_TYPES,
+  type Field,
+  type ForeignKey,
+  type Key,
+  type PermittedValue,
+  type RecordCheck,
+  type Resource,
+  type SqlRule,
 } from './definition.ts'
 import type { Node } from './node.ts'
 import { compilePattern } from './pattern.ts'
@@ -26,14 +26,6 @@ const PROPERTIES = [
   'mahi:fileNames',
   'mahi:optional',
   'mahi:checks',
-]
-const FILE_TYPES: readonly FileType[] = [
-  'Course',
-  'Enrolment',
-  'CourseCompletion',
-  'QualificationCompletion',
-  'Learner',
-  'Unknown',
 ]
 
 /** The names that a resource has outside of its descriptor, unique in the definition. */

@@ -1,6 +1,6 @@
 import { LineCounter, parseDocument } from 'yaml'
 import type { Fault } from '../../../foundation/faults/user-error.ts'
-import { CHECK_PROPERTIES, listPlaceholders, readCheck } from './check-info.ts'
+import { CHECK_PROPERTIES, listPlaceholders, PARAMETERS, readCheck } from './check-info.ts'
 import type { RuleExample, SqlRule } from './definition.ts'
 import { Node } from './node.ts'
 import { stripSql } from './strip-sql.ts'
@@ -80,9 +80,9 @@ function checkQuery(
   if (!/^\s*(?:select|with)\b/i.test(bare)) node.fault('the query must start with select or with')
   if (/\bselect\s+(?:distinct\s+)?(?:\w+\.)?\*/i.test(bare))
     node.fault('the query must name its columns: select * would load every column')
+  const known = [...names, ...PARAMETERS]
   for (const name of placeholders) {
-    if (names.includes(name) || new RegExp(`\\b${name}\\b`).test(bare)) continue
-    if (['returnId', 'returnYear', 'asOf'].includes(name)) continue
+    if (known.includes(name) || new RegExp(`\\b${name}\\b`).test(bare)) continue
     node.fault(`the message uses {${name}}, which is neither a field of the file nor a column of the query`)
   }
 }

@@ -1,4 +1,5 @@
-import type { Definition, Field, Resource } from '../definition/definition.ts'
+import { getOrMake } from '../../../foundation/get-or-make.ts'
+import type { Field, Resource } from '../definition/definition.ts'
 import { describeCheck } from '../explain.ts'
 import type { FieldNatures } from './natures.ts'
 import type { SeenFinding } from './seen-finding.ts'
@@ -32,28 +33,20 @@ export interface Alike {
 
 /** Finds columns to which the same happened: one setting of an export changes many. */
 export class AlikeColumns {
-  readonly #definition: Definition
   readonly #naturesOf: (field: Field) => FieldNatures
   readonly #faults = new Map<Field, Map<string, ColumnFault>>()
   readonly #alike = new Map<Field, Map<string, Alike>>()
 
-  constructor(definition: Definition, naturesOf: (field: Field) => FieldNatures) {
-    this.#definition = definition
+  constructor(naturesOf: (field: Field) => FieldNatures) {
     this.#naturesOf = naturesOf
   }
 
   /** @param name the nature of the value, or the kind of a check whose values say nothing */
   add({ check, record }: SeenFinding, field: Field, name: string, value = ''): void {
-    let faults = this.#faults.get(field)
-    if (faults === undefined) {
-      faults = new Map()
-      this.#faults.set(field, faults)
-    }
-    let fault = faults.get(name)
-    if (fault === undefined) {
-      fault = { field, kind: check.kind, value, first: record, last: record, findings: 0 }
-      faults.set(name, fault)
-    }
+    const faults = getOrMake(this.#faults, field, () => new Map())
+    const fault = getOrMake(faults, name, () => {
+      return { field, kind: check.kind, value, first: record, last: record, findings: 0 }
+    })
     fault.findings++
     fault.last = record
   }
@@ -68,7 +61,7 @@ export class AlikeColumns {
         return `${name} ${fix}`
       }
       const check = field.checks[kind]
-      const { fix } = check === undefined ? {} : describeCheck(this.#definition, resource, check)
+      const { fix } = check === undefined ? {} : describeCheck(resource, check)
       return [kind, findings, first, last, fix].join(' ')
     })
     for (const [, group] of groups) {
@@ -77,8 +70,7 @@ export class AlikeColumns {
       for (const { field, kind, value } of group) {
         // More values may have decided meanwhile what happened to this one.
         const name = SILENT_KINDS.has(kind) ? kind : (this.#naturesOf(field).find(kind, value)?.name ?? '')
-        const alike = this.#alike.get(field) ?? new Map<string, Alike>()
-        this.#alike.set(field, alike)
+        const alike = getOrMake(this.#alike, field, () => new Map())
         const key = `column:${resource.name}:${fields[0]?.name}:${name}`
         alike.set(name, { key, names: joinNames(fields.map((each) => each.name)) })
       }

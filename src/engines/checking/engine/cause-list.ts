@@ -3,7 +3,7 @@ import { increment } from '../../../foundation/increment.ts'
 import type { Check, Severity } from '../definition/definition.ts'
 import { Interner, PairTable } from './interner.ts'
 import type { SeenFinding } from './seen-finding.ts'
-import { cut, showControls } from './shown-text.ts'
+import { cut, shorten, toShown } from './shown-text.ts'
 import type { Cause, CauseKind } from './summary.ts'
 
 /** The most characters of a key. */
@@ -176,13 +176,8 @@ function toCause(cause: Building): Cause {
 
 /** A key that can be published with each finding: a long value is shortened, and still distinguished from others. */
 function toKey(name: string): string {
-  const shown = showControls(name)
+  const shown = toShown(name)
   return shown.length > MOST_KEY
     ? cut(shown, MOST_KEY / 2) + hash('sha256', name, 'base64url').slice(0, 22)
     : shown
-}
-
-/** The beginning of a long value. */
-export function shorten(value: string): string {
-  return value.length > 60 ? `${value.slice(0, 60).toWellFormed()}…` : value
 }

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { NO_RECORDS } from '../../records/index.ts'
@@ -5,13 +6,14 @@ import type { Check, Definition, Field, Resource } from '../definition/definitio
 import { describeCheck, summariseMessage } from '../explain.ts'
 import { AlikeColumns, SILENT_KINDS } from './alike-columns.ts'
 import { OTHER_FORMS } from './broken-record.ts'
-import { type Building, CauseList, shorten, toExample } from './cause-list.ts'
+import { type Building, CauseList, toExample } from './cause-list.ts'
 import { adviseOnHeader } from './columns.ts'
 import { DisplacedRecords, describeDisplaced } from './displaced-records.ts'
 import { KeyEvidence, type KeySearch, type Misspelling, readKey } from './key-evidence.ts'
 import { FieldNatures } from './natures.ts'
 import type { SeenFinding } from './seen-finding.ts'
 import { SharedValues } from './shared-values.ts'
+import { shorten } from './shown-text.ts'
 import type { Cause } from './summary.ts'
 
 /** What the engine knows beside the findings. */
@@ -65,14 +67,10 @@ export class Causes {
   constructor(context: CauseContext) {
     this.#context = context
     const samples = new Map<Resource, ReturnType<CauseContext['sampleOf']>>()
-    this.#sampleOf = (resource) => {
-      const sample = samples.get(resource) ?? context.sampleOf(resource)
-      samples.set(resource, sample)
-      return sample
-    }
+    this.#sampleOf = (resource) => getOrMake(samples, resource, () => context.sampleOf(resource))
     this.#shared = new SharedValues(this.#sampleOf)
     this.#keys = new KeyEvidence(context.definition, context.recordsOf)
-    this.#alike = new AlikeColumns(context.definition, (field) => this.#naturesOf(field))
+    this.#alike = new AlikeColumns((field) => this.#naturesOf(field))
     this.#displaced = new DisplacedRecords(context.recordsOf)
     this.#list = new CauseList((finding) => this.#describe(finding).fix)
   }
@@ -88,15 +86,9 @@ export class Causes {
     const value = cell(resource.fields.indexOf(field)).trim()
     const natures = this.#naturesOf(field)
     natures.add(value)
-    const known = this.#fields.get(check) ?? {
-      resource,
-      field,
-      findings: 0,
-      last: 0,
-      values: new Map<string, number>(),
-      frequent: new Set(),
-    }
-    this.#fields.set(check, known)
+    const known = getOrMake(this.#fields, check, () => {
+      return { resource, field, findings: 0, last: 0, values: new Map(), frequent: new Set<string>() }
+    })
     known.findings++
     known.last = finding.record
     const nature = natures.find(check.kind, value)
@@ -266,7 +258,7 @@ export class Causes {
     const names = key.fields.map((field) => from.fields[field]?.name ?? '').join(', ')
     const target = this.#context.definition.resources.find(({ name }) => name === key.resource)
     const file = target?.path ?? key.resource
-    const fix = describeCheck(this.#context.definition, from, check).fix
+    const fix = describeCheck(from, check).fix
     if (target !== undefined && this.#context.recordsOf(target.name) === 0)
       return this.#makeEmpty(finding, target)
     const alike = this.#keys.findAlike(check, value)
@@ -346,7 +338,7 @@ export class Causes {
   }
 
   #describe({ resource, check }: SeenFinding): ReturnType<typeof describeCheck> {
-    return describeCheck(this.#context.definition, resource, check)
+    return describeCheck(resource, check)
   }
 
   /** `all 1,500 records`, or `207 of 1,500 records`; of a field, values. */
@@ -362,9 +354,7 @@ export class Causes {
   }
 
   #naturesOf(field: Field): FieldNatures {
-    const natures = this.#natures.get(field) ?? new FieldNatures(field)
-    this.#natures.set(field, natures)
-    return natures
+    return getOrMake(this.#natures, field, () => new FieldNatures(field))
   }
 }
 

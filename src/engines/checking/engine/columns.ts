@@ -2,6 +2,7 @@ import { formatNumber } from '../../../foundation/text/format-number.ts'
 import { didYouMean, findSimilar, suggest } from '../../../foundation/text/suggest.ts'
 import { trimName } from '../../records/index.ts'
 import type { Resource } from '../definition/definition.ts'
+import { shorten } from './shown-text.ts'
 
 /** The positions of a schema's fields in a file. */
 export interface Columns {
@@ -48,7 +49,7 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   for (const { name, cell } of isExact ? [] : findRespelt(resource.fields, unknown, first)) {
     first.set(name, first.get(cell) ?? -1)
     unknown.splice(unknown.indexOf(cell), 1)
-    notes.push(`The column ${show(cell)} was read as ${name}.`)
+    notes.push(`The column ${shorten(cell)} was read as ${name}.`)
   }
   const positions = resource.fields.map(({ name }) => first.get(name) ?? -1)
   const missing = new Set<number>()
@@ -65,14 +66,14 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
         ? comparable[0]
         : (findSimilar(name, comparable) ?? findMeant(resource.fields, index, missing, comparable))
       if (meant !== undefined) misnamed.add(meant)
-      const hint = meant === undefined ? '' : didYouMean(show(meant))
+      const hint = meant === undefined ? '' : didYouMean(shorten(meant))
       faults.push({ field: name, message: `The column ${name} is missing${hint}.` })
     }
   }
   const found = positions.filter((position) => position !== -1)
   if (resource.orderedColumns && found.some((position, index) => position < (found[index - 1] ?? 0))) {
     const names = resource.fields.map(({ name }) => name)
-    faults.push({ message: `The columns must be in the order ${listFirst(names, show)}.` })
+    faults.push({ message: `The columns must be in the order ${listFirst(names, shorten)}.` })
   }
   if (unnamed.length === 1) faults.push({ message: `Column ${unnamed[0]} has no name.` })
   else if (unnamed.length > 1)
@@ -80,10 +81,10 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
   const [again] = repeated
   if (again !== undefined && repeated.length === 1) {
     const { name, column } = again
-    const message = `The column ${show(name)} is repeated: column ${column} has this name too.`
+    const message = `The column ${shorten(name)} is repeated: column ${column} has this name too.`
     faults.push({ field: name, message })
   } else if (again !== undefined) {
-    const places = listFirst(repeated, ({ name, column }) => `${show(name)} (column ${column})`)
+    const places = listFirst(repeated, ({ name, column }) => `${shorten(name)} (column ${column})`)
     faults.push({ message: `${countColumns(repeated)} repeat the name of an earlier one: ${places}.` })
   }
   const others = unknown.filter((name) => !misnamed.has(name))
@@ -92,8 +93,8 @@ export function mapColumns(resource: Resource, header: readonly string[], isExac
     const [only = ''] = others
     const message =
       others.length === 1
-        ? `The column ${show(only)} is unknown${suggest(only, free)}.`
-        : `${countColumns(others)} are unknown: ${listFirst(others, (name) => show(name) + suggest(name, free))}.`
+        ? `The column ${shorten(only)} is unknown${suggest(only, free)}.`
+        : `${countColumns(others)} are unknown: ${listFirst(others, (name) => shorten(name) + suggest(name, free))}.`
     faults.push({ message })
   }
   return { positions, header, width: cells.length, faults, notes, missing }
@@ -177,8 +178,4 @@ function countColumns({ length }: readonly unknown[]): string {
 function listFirst<T>(all: readonly T[], describe: (each: T) => string): string {
   const shown = all.slice(0, NAMED).map(describe)
   return all.length > NAMED ? `${shown.join(', ')} and others` : shown.join(', ')
-}
-
-function show(name: string): string {
-  return name.length > 60 ? `${name.slice(0, 60)}…` : name
 }

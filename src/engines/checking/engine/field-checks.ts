@@ -112,15 +112,20 @@ function testLength({ minLength = 0, maxLength = Number.POSITIVE_INFINITY }: Lim
   }
 }
 
-/** The length of a text, or the number of the parts of a list or object. */
-function testSize({ type, limits, delimiter }: Field): Test | undefined {
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = limits
+/** What the length of a value counts: the characters of a text, or the parts of a list, array or object. */
+export function compileSize({ type, delimiter }: Field): (value: string) => number {
+  if (type === 'string') return (value) => [...value].length
+  return type === 'list' ? (value) => value.split(delimiter).length : countParts
+}
+
+function testSize(field: Field): Test | undefined {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = field.limits
   if (minLength === 0 && maxLength === Number.POSITIVE_INFINITY) return undefined
-  if (type === 'string') return testLength(limits)
-  const countOf = type === 'list' ? (value: string) => value.split(delimiter).length : countParts
+  if (field.type === 'string') return testLength(field.limits)
+  const sizeOf = compileSize(field)
   return (value) => {
-    const count = countOf(value)
-    return count >= minLength && count <= maxLength
+    const size = sizeOf(value)
+    return size >= minLength && size <= maxLength
   }
 }
 

@@ -31,11 +31,6 @@ export class Found {
     if (extras !== undefined) this.#extras.set(number, extras)
   }
 
-  /** The number of kept findings of a check. */
-  kept(check: number): number {
-    return Math.min(this.counts[check] ?? 0, this.#cap)
-  }
-
   /** The kept findings ordered by record and check. */
   *sorted(): Generator<{ record: number; check: number; extras: Extras | undefined }> {
     const numbers = new Float64Array(this.#list.size)

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import type { Definition, Resource } from '../definition/definition.ts'
 import { Interner, NumberLinks, NumberSet, PairTable, TupleTable } from './interner.ts'
 import { toPlainForm } from './plain-form.ts'
@@ -35,7 +36,7 @@ export class KeySpace {
         return other === -1 ? -1 : this.#pairs.intern(one, other)
       }
     }
-    const table = this.#tuplesOf(readers.length)
+    const table = getOrMake(this.#tuples, readers.length, () => new TupleTable(readers.length))
     const readParts = this.compileParts(resource, fields)
     return (values) => {
       const parts = readParts(values)
@@ -67,7 +68,7 @@ export class KeySpace {
     if (known !== undefined) return known
     const definition = resource.fields[field]
     const toKey = definition === undefined ? (value: string) => value : compileValues(definition).toKey
-    const texts = this.#textsOf(this.#groupOf(name))
+    const texts = getOrMake(this.#texts, this.#groupOf(name), () => new Interner())
     let last = ''
     let lastNumber = -1
     const reader: KeyReader = (values) => {
@@ -84,24 +85,6 @@ export class KeySpace {
   /** Frees the memory of the texts of all keys; no key can be read afterwards. */
   close(): void {
     for (const texts of this.#texts.values()) texts.close()
-  }
-
-  #textsOf(group: string): Interner {
-    let texts = this.#texts.get(group)
-    if (texts === undefined) {
-      texts = new Interner()
-      this.#texts.set(group, texts)
-    }
-    return texts
-  }
-
-  #tuplesOf(width: number): TupleTable {
-    let table = this.#tuples.get(width)
-    if (table === undefined) {
-      table = new TupleTable(width)
-      this.#tuples.set(width, table)
-    }
-    return table
   }
 }
 

@@ -12,9 +12,10 @@ import {
   unitOf,
 } from '../explain.ts'
 import type { Parameters } from '../parameters.ts'
-import { permittedOn } from './field-checks.ts'
+import { compileSize, permittedOn } from './field-checks.ts'
 import type { Extras } from './found.ts'
 import { addZeros, FieldNatures } from './natures.ts'
+import { shorten } from './shown-text.ts'
 import { compileSpread } from './spread.ts'
 import { compileValues } from './values.ts'
 
@@ -94,10 +95,6 @@ function compileTemplate(template: string, resource: Resource, parameters: Param
       .join('')
 }
 
-function shorten(value: string): string {
-  return value.length > 60 ? `${value.slice(0, 60)}…` : value
-}
-
 /** Compiles the end of a sentence that starts with the name of the field. */
 function compileFieldMessage(kind: string, field: Field, parameters: Parameters): (value: string) => string {
   switch (kind) {
@@ -115,10 +112,9 @@ function compileFieldMessage(kind: string, field: Field, parameters: Parameters)
       }
     }
     case 'length': {
-      const sizeOf = (value: string) =>
-        field.type === 'list' ? value.split(field.delimiter).length : [...value].length
+      const sizeOf = compileSize(field)
       return (value) => {
-        const size = sizeOf(value)
+        const size = sizeOf(field.keepSpaces ? value : value.trim())
         return `has ${formatNumber(size)} ${unitOf(field, size)}, but must have ${describeLength(field.limits)}.`
       }
     }

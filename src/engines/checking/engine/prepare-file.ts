@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, createReadStream, createWriteStream, openSync, readSync } from 'node:fs'
+import { closeSync, createReadStream, createWriteStream, openSync, readSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -26,6 +26,11 @@ export interface PreparedFile {
   readonly readable: boolean
 }
 
+/** The disk space that copies may still take, in bytes. */
+export interface CopyRoom {
+  left: number
+}
+
 /** The disk space for copies is exhausted. */
 export class NoRoom extends Error {}
 
@@ -41,14 +46,15 @@ interface Look {
  * plain UTF-8, the only format that later steps read. UTF-16, UTF-32 and UTF-8 show in the bytes, and override an
  * encoding that the definition states: corrected copies and sheets of workbooks are UTF-8.
  *
- * @throws {NoRoom} if a copy needs more than `room` bytes
+ * @param options.room is reduced by the bytes of its copies
+ * @throws {NoRoom} if a copy needs more
  */
 export async function prepareFile(
   path: string,
   options: {
     folder: string
     name: string
-    room: number
+    room: CopyRoom
     resource: Pick<Resource, 'dialect' | 'fields'> & Partial<Pick<Resource, 'encoding'>>
   },
 ): Promise<PreparedFile> {
@@ -63,16 +69,12 @@ export async function prepareFile(
   if (look.bytes === 0) return unreadable('The file is empty: it has no header.')
   if (look.start[0] === 0x1f && look.start[1] === 0x8b) {
     try {
-      await pipeline(createReadStream(path), createGunzip(), limit(room), createWriteStream(copy))
+      await writeCopy(path, createGunzip(), copy, room)
     } catch (error) {
       if (error instanceof NoRoom || (error as NodeJS.ErrnoException).syscall !== undefined) throw error
       return unreadable('The file is gzip, but it is damaged or incomplete. Pack it again.')
     }
-    const inner = await prepareFile(copy, {
-      ...options,
-      name: `${name}-plain`,
-      room: room - look.bytes,
-    })
+    const inner = await prepareFile(copy, { ...options, name: `${name}-plain` })
     return { ...inner, ...common }
   }
   const decode = async (
@@ -212,7 +214,7 @@ async function convert(
   path: string,
   copy: string,
   decoder: Decoder,
-  room: number,
+  room: CopyRoom,
   endLines = false,
 ): Promise<void> {
   const toUtf8 = new Transform({
@@ -224,17 +226,24 @@ async function convert(
       done(null, decoder.decode())
     },
   })
-  await pipeline(createReadStream(path), toUtf8, limit(room), createWriteStream(copy))
+  await writeCopy(path, toUtf8, copy, room)
 }
 
-/** Fails after more than `room` bytes. */
-function limit(room: number): Transform {
-  let passed = 0
-  return new Transform({
+/** Writes a copy within the room. One that fails is deleted, and takes none. */
+async function writeCopy(path: string, change: Transform, copy: string, room: CopyRoom): Promise<void> {
+  const before = room.left
+  const limit = new Transform({
     transform(chunk: Buffer, _encoding, done: TransformCallback) {
-      passed += chunk.length
-      if (passed > room) done(new NoRoom())
+      room.left -= chunk.length
+      if (room.left < 0) done(new NoRoom())
       else done(null, chunk)
     },
   })
+  try {
+    await pipeline(createReadStream(path), change, limit, createWriteStream(copy))
+  } catch (error) {
+    rmSync(copy, { force: true })
+    room.left = before
+    throw error
+  }
 }

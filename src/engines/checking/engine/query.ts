@@ -1,17 +1,10 @@
 import type Database from 'better-sqlite3'
-import type { PARAMETERS } from '../definition/check-info.ts'
+import { PARAMETERS } from '../definition/check-info.ts'
 import type { SqlRule } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
 
 /** The parameters without a value, for queries whose result does not matter. */
-export const NO_PARAMETERS: Readonly<Record<(typeof PARAMETERS)[number], null>> = {
-  returnId: null,
-  returnYear: null,
-  returnMonth: null,
-  returnStart: null,
-  returnEnd: null,
-  asOf: null,
-}
+export const NO_PARAMETERS = Object.fromEntries(PARAMETERS.map((name) => [name, null]))
 
 /** The query of a rule, ready to run. */
 export interface Query {

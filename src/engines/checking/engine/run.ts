@@ -192,7 +192,7 @@ class Run {
 
   /** Examines every file before any record is read. */
   async prepare(): Promise<void> {
-    let room = this.#input.diskBytes
+    const room = { left: this.#input.diskBytes }
     for (const resource of this.#definition.resources) {
       const input = this.#input.files.find((each) => each.resource === resource.name)
       if (input === undefined) {
@@ -207,7 +207,6 @@ class Run {
           room,
           resource,
         })
-        if (prepared.path !== input.path) room -= prepared.bytes
         const differences = await findByteFaults(resource, { ...prepared, ...input })
         this.#opened.set(resource, {
           input,
@@ -534,7 +533,7 @@ class Run {
       return resource.checks.flatMap((check, index) => {
         const count = counts[index] ?? 0
         if (count === 0) return []
-        const described = describeCheck(this.#definition, resource, check)
+        const described = describeCheck(resource, check)
         // What is wrong with a whole file is said once, so that its own words are the summary.
         const [own, ...others] = this.#checked.get(resource)?.fileMessages.get(check) ?? []
         const message = own === undefined || others.length > 0 ? described.message : own.message

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import type { Check, Resource } from '../definition/definition.ts'
 import type { SeenFinding } from './seen-finding.ts'
@@ -36,18 +37,12 @@ export class SharedValues {
   }
 
   add({ resource, check, name, record, cell }: SeenFinding, needs: readonly number[]): void {
-    let rule = this.#rules.get(check)
-    if (rule === undefined) {
-      rule = { resource, findings: 0, fields: new Map(), needs, chosen: undefined }
-      this.#rules.set(check, rule)
-    }
+    const rule = getOrMake(this.#rules, check, () => {
+      return { resource, findings: 0, fields: new Map(), needs, chosen: undefined }
+    })
     rule.findings++
     for (const field of resource.fields.keys()) {
-      let values = rule.fields.get(field)
-      if (values === undefined) {
-        values = new Map()
-        rule.fields.set(field, values)
-      }
+      const values = getOrMake(rule.fields, field, () => new Map())
       const value = cell(field)
       if (value !== '' && (values.size < COUNTED || values.has(value))) increment(values, value)
     }
@@ -55,8 +50,7 @@ export class SharedValues {
     if (at !== this.#record) this.#checks = []
     this.#record = at
     for (const other of this.#checks) {
-      const counts = this.#both.get(other) ?? new Map<Check, number>()
-      this.#both.set(other, counts)
+      const counts = getOrMake(this.#both, other, () => new Map())
       increment(counts, check)
     }
     this.#checks.push(check)

@@ -6,9 +6,18 @@ export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text
 }
 
-/** Text as a finding may show it: control characters would make it unfit to be published. */
-export function showControls(text: string): string {
-  return CONTROL.test(text) ? text.replace(CONTROL, showControl) : text
+/** The beginning of a value, as a sentence shows it. */
+export function shorten(value: string): string {
+  return cut(value, 60)
+}
+
+/**
+ * Text as a finding may show it: control characters, and the unpaired surrogates that JSON may have, would make it
+ * unfit to be published.
+ */
+export function toShown(text: string): string {
+  const whole = text.toWellFormed()
+  return CONTROL.test(whole) ? whole.replace(CONTROL, showControl) : whole
 }
 
 function showControl(character: string): string {

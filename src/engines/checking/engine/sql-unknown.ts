@@ -253,9 +253,8 @@ export function listPairs(definition: Definition, bare: string, { own, uses }: R
     /(\w+)\.(\w+)\s*=\s*(\w+)\.(\w+)/g,
   )) {
     const [left, right] = [aliases.get(one), aliases.get(two)]
-    if (left === own.table.toLowerCase() && right === use.resource.table.toLowerCase().toLowerCase())
-      addPair(first, second)
-    else if (right === own.table.toLowerCase() && left === use.resource.table.toLowerCase().toLowerCase())
+    if (left === own.table.toLowerCase() && right === use.resource.table.toLowerCase()) addPair(first, second)
+    else if (right === own.table.toLowerCase() && left === use.resource.table.toLowerCase())
       addPair(second, first)
   }
   if (pairs.length > 0 || use.resource === own) return pairs

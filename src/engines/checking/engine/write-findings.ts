@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { parseRecord, splitRecord, toCell } from '../../records/index.ts'
 import type { Check, Resource } from '../definition/definition.ts'
 import type { Parameters } from '../parameters.ts'
@@ -12,7 +13,7 @@ import { compileMessage, type MessageWriter } from './messages.ts'
 import type { OpenFile } from './read-file.ts'
 import { RecordTexts } from './record-text.ts'
 import type { SeenFinding } from './seen-finding.ts'
-import { cut, showControls } from './shown-text.ts'
+import { cut, toShown } from './shown-text.ts'
 import type { Finding } from './summary.ts'
 import { compileValues } from './values.ts'
 
@@ -163,11 +164,9 @@ export class FindingsWriter {
   }
 
   #count(name: string, studentId: string, line: number): void {
-    let code = this.#codes.get(name)
-    if (code === undefined) {
-      code = { number: this.#codes.size, stored: 0, students: 0, firstLine: line }
-      this.#codes.set(name, code)
-    }
+    const code = getOrMake(this.#codes, name, () => {
+      return { number: this.#codes.size, stored: 0, students: 0, firstLine: line }
+    })
     code.stored++
     if (studentId === '') return
     const before = this.#studentsOfCodes.size
@@ -255,7 +254,7 @@ function* readLines(path: string): Generator<string> {
 }
 
 function json(text: string): string {
-  return JSON.stringify(showControls(text))
+  return JSON.stringify(toShown(text))
 }
 
 /** The record of a finding, read again. */

@@ -1,37 +1,20 @@
-// The child process of a check, which `check-files.ts` starts. It runs one check and exits.
+// The child process of a check, which `run-child.ts` starts.
 import { rmSync } from 'node:fs'
-import { isDiskFull } from './limits.ts'
-import type { Answer, Order } from './messages.ts'
+import type { EngineInput, EngineProgress } from '../engine/run.ts'
+import type { CheckSummary } from '../engine/summary.ts'
+import { serveOrder } from './serve-order.ts'
 
 const parent = process.ppid
 // Loaded while the parent prepares the order.
 const engine = import('../engine/run.ts')
 
-process.once('message', ({ input }: Order) => {
-  void check(input).then((answer) => {
-    // Closes the channel once the answer has been sent.
-    process.send?.(answer, () => process.disconnect())
+serveOrder<EngineInput, CheckSummary, EngineProgress>(async (input, show) => {
+  // A killed parent cannot delete its files.
+  process.once('exit', () => rmSync(input.folder, { recursive: true, force: true }))
+  const { runEngine } = await engine
+  return await runEngine(input, (progress) => {
+    // The event loop is blocked during a check, so a killed parent is detected here.
+    if (process.ppid !== parent) process.exit(1)
+    show(progress)
   })
 })
-
-async function check(input: Order['input']): Promise<Answer> {
-  const { runEngine } = await engine
-  const { UserError } = await import('../../../foundation/faults/user-error.ts')
-  try {
-    const summary = await runEngine(input, (progress) => {
-      // The event loop is blocked during a check, so a killed parent is detected here.
-      if (process.ppid !== parent) abandon(input.folder)
-      process.send?.({ kind: 'progress', progress } satisfies Answer)
-    })
-    return { kind: 'done', summary }
-  } catch (error) {
-    if (error instanceof UserError) return { kind: 'refused', faults: error.faults }
-    if (isDiskFull(error)) return { kind: 'disk' }
-    throw error
-  }
-}
-
-function abandon(folder: string): never {
-  rmSync(folder, { recursive: true, force: true })
-  process.exit(1)
-}

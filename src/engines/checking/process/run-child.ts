@@ -1,11 +1,9 @@
 import { tmpdir } from 'node:os'
-import { UserError } from '../../../foundation/faults/user-error.ts'
-import { entryOf, runInChild } from '../../../foundation/jobs/child.ts'
+import { entryOf } from '../../../foundation/jobs/child.ts'
 import type { EngineInput, EngineProgress } from '../engine/run.ts'
 import type { CheckSummary } from '../engine/summary.ts'
-import { DiskFull, type Limits } from './limits.ts'
-import type { Answer, Order } from './messages.ts'
-import { assertWithin, describeEnd } from './watch.ts'
+import type { Limits } from './limits.ts'
+import { runOrder } from './run-order.ts'
 
 /** A rule exceeded its time limit. */
 export class RuleTooSlow extends Error {
@@ -41,39 +39,20 @@ export async function runChild(
   { folder, limits, deadline, signal, onProgress }: ChildOptions,
 ): Promise<CheckSummary> {
   let rule: { code: string; since: number } | undefined
-  return await runInChild<Answer, CheckSummary>({
-    entry: ENTRY,
-    memoryBytes: limits.memoryBytes,
-    // SQLite sorts in this folder. The engine needs no other environment variables.
-    environment: {
-      SQLITE_TMPDIR: folder,
-      TMPDIR: tmpdir(),
-      // Half of what the process takes to start is compiling.
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-    },
-    advanced: true,
+  return await runOrder<CheckSummary, EngineProgress>(ENTRY, prepare, {
+    folder,
+    limits,
+    deadline,
     signal,
-    order: async () => ({ input: await prepare() }) satisfies Order,
-    onMessage(answer, { resolve, reject }) {
-      switch (answer.kind) {
-        case 'progress': {
-          const { progress } = answer
-          rule = progress.phase === 'rule' ? { code: progress.code, since: performance.now() } : undefined
-          return onProgress?.(progress)
-        }
-        case 'done':
-          return resolve(answer.summary)
-        case 'refused':
-          return reject(new UserError(answer.faults))
-        case 'disk':
-          return reject(new DiskFull())
-      }
+    // SQLite sorts in this folder, which the engine creates.
+    environment: { SQLITE_TMPDIR: folder, TMPDIR: tmpdir() },
+    onProgress(progress) {
+      rule = progress.phase === 'rule' ? { code: progress.code, since: performance.now() } : undefined
+      onProgress?.(progress)
     },
-    watch(pid) {
-      const now = performance.now()
-      if (rule !== undefined && now - rule.since > limits.ruleSeconds * 1000) throw new RuleTooSlow(rule.code)
-      assertWithin(pid, folder, limits, deadline)
+    watch() {
+      if (rule !== undefined && performance.now() - rule.since > limits.ruleSeconds * 1000)
+        throw new RuleTooSlow(rule.code)
     },
-    onEnd: (end, { reject }) => reject(describeEnd(end, limits)),
   })
 }

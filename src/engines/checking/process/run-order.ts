@@ -4,7 +4,7 @@ import { DiskFull, type Limits } from './limits.ts'
 import type { Report } from './report.ts'
 import { assertWithin, describeEnd } from './watch.ts'
 
-export interface OrderOptions {
+export interface OrderOptions<Progress = never> {
   /** The folder of the temporary files. */
   readonly folder: string
   /** The folder whose size is limited; by default, that of the temporary files. */
@@ -13,31 +13,45 @@ export interface OrderOptions {
   /** In milliseconds of `performance.now()`. */
   readonly deadline: number
   readonly signal: AbortSignal | undefined
+  /** Environment variables of the process, besides those that every one has. */
+  readonly environment?: NodeJS.ProcessEnv
+  readonly onProgress?: (progress: Progress) => void
+  /** Called some times a second; what it throws ends the process. */
+  readonly watch?: () => void
 }
 
 /**
  * Lets a child process, which calls `serveOrder`, carry out one order with the limits of a check.
  *
  * @param entry the first module of the process, from `entryOf`
+ * @param prepare prepares the order while the process starts
  * @throws {DiskFull}
  * @throws {CheckFailed} if a limit is exceeded
  * @throws {UserError} with the faults that the process reports
- * @throws the reason of the signal if it is aborted
+ * @throws the reason of the signal if it is aborted, or what `prepare` or `watch` throws
  */
-export async function runOrder<Result>(
+export async function runOrder<Result, Progress = never>(
   entry: string,
-  order: object,
-  { folder, output = folder, limits, deadline, signal }: OrderOptions,
+  prepare: () => Promise<object>,
+  options: OrderOptions<Progress>,
 ): Promise<Result> {
-  return await runInChild<Report<Result>, Result>({
+  const { folder, output = folder, limits, deadline, signal } = options
+  return await runInChild<Report<Result, Progress>, Result>({
     entry,
     memoryBytes: limits.memoryBytes,
-    environment: { TMPDIR: folder, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    environment: {
+      TMPDIR: folder,
+      // Half of what the process takes to start is compiling.
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      ...options.environment,
+    },
     advanced: true,
     signal,
-    order: async () => order,
+    order: prepare,
     onMessage(report, { resolve, reject }) {
       switch (report.kind) {
+        case 'progress':
+          return options.onProgress?.(report.progress)
         case 'done':
           return resolve(report.result)
         case 'refused':
@@ -46,7 +60,10 @@ export async function runOrder<Result>(
           return reject(new DiskFull())
       }
     },
-    watch: (pid) => assertWithin(pid, output, limits, deadline),
+    watch(pid) {
+      options.watch?.()
+      assertWithin(pid, output, limits, deadline)
+    },
     onEnd: (end, { reject }) => reject(describeEnd(end, limits)),
   })
 }

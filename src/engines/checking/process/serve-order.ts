@@ -2,12 +2,21 @@ import { UserError } from '../../../foundation/faults/user-error.ts'
 import { isDiskFull } from './limits.ts'
 import type { Report } from './report.ts'
 
-/** Carries out the one order of this child process, which `runOrder` starts, and exits. */
-export function serveOrder<Order, Result>(work: (order: Order) => Promise<Result>): void {
+/**
+ * Carries out the one order of this child process, which `runOrder` starts, and exits.
+ *
+ * @param work gets the order and a function that shows its progress
+ */
+export function serveOrder<Order, Result, Progress = never>(
+  work: (order: Order, show: (progress: Progress) => void) => Promise<Result>,
+): void {
   // Nobody reads what the child of a killed parent has written.
   process.once('disconnect', () => process.exit(1))
   process.once('message', (order: Order) => {
-    void carryOut(() => work(order)).then((report) => process.send?.(report, () => process.exit()))
+    const show = (progress: Progress) => {
+      process.send?.({ kind: 'progress', progress } satisfies Report<Result, Progress>)
+    }
+    void carryOut(() => work(order, show)).then((report) => process.send?.(report, () => process.exit()))
   })
 }
 

@@ -1,6 +1,7 @@
 import { takeTurn } from '../../../foundation/timed-turns.ts'
 import { CsvReader, FileSource, NdjsonReader, type RecordReader, trimName } from '../../records/index.ts'
-import type { Dialect } from '../definition/definition.ts'
+import { Node } from '../definition/node.ts'
+import { readDialect } from '../definition/read-dialect.ts'
 import { MARK_PREFIX } from '../engine/columns.ts'
 import { prepareFile } from '../engine/prepare-file.ts'
 import { isNdjson } from '../engine/read-file.ts'
@@ -17,18 +18,8 @@ export interface ReadColumns {
   readonly separator: string | undefined
 }
 
-const PLAIN: Dialect = {
-  delimiter: undefined,
-  headerRows: [1],
-  headerJoin: ' ',
-  commentRows: [],
-  commentChar: undefined,
-  lineTerminator: undefined,
-  quoteChar: undefined,
-  doubleQuote: true,
-  escapeChar: undefined,
-  skipInitialSpace: false,
-}
+/** The dialect of a resource that states none. */
+const PLAIN = readDialect(new Node(undefined, '', []))
 
 /** The records that are read before others may do something. */
 const TURN = 10_000
@@ -52,7 +43,7 @@ export async function readColumns(
   { folder, name, room, bytes, signal }: ReadOptions,
 ): Promise<ReadColumns | string> {
   const resource = { dialect: PLAIN, fields: [] }
-  const prepared = await prepareFile(path, { folder, name, room: bytes, resource })
+  const prepared = await prepareFile(path, { folder, name, room: { left: bytes }, resource })
   if (!prepared.readable) return prepared.faults[0] ?? 'The file cannot be read.'
   const isJson = isNdjson(prepared.path, path)
   const names = isJson ? await listNames(prepared.path, signal) : []

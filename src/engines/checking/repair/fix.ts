@@ -3,12 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { count } from '../../../foundation/text/format-number.ts'
-import { renderRecord } from '../../records/index.ts'
+import { PieceWriter, renderRecord } from '../../records/index.ts'
 import type { CheckedInput, CheckRequest } from '../check-files.ts'
 import type { Definition } from '../definition/definition.ts'
 import { CR_NOTE } from '../engine/prepare-file.ts'
 import { resolveParameters } from '../parameters.ts'
-import { Batch } from './batch.ts'
 import { type ChangeGroup, ChangeList, type LeftRows } from './change-list.ts'
 import { CHANGES } from './changes-name.ts'
 import { type AppendBytes, nameUniquely, OutputFolder } from './output-folder.ts'
@@ -112,16 +111,16 @@ async function writeFixed(
     return
   }
   noteFile(plan, changes)
-  // Each batch has whole rows.
-  const write: AppendBytes = (content) => append(plan.unsure.count === 0 ? content : toWindows1252(content))
-  const batch = new Batch(write, signal)
   const passage = new Passage(source.prepared.path)
   try {
-    await writeRows(plan, passage, changes, batch)
+    for await (const rows of repairRows(plan, passage, changes)) {
+      signal?.throwIfAborted()
+      await append(plan.unsure.count === 0 ? rows : toWindows1252(rows))
+      await changes.flush()
+    }
   } finally {
     passage.close()
   }
-  await batch.flush()
   await changes.flush()
 }
 
@@ -144,22 +143,23 @@ function describeUnsure({ count: lines, lines: first }: FilePlan['unsure']): str
   return `Line${lines === 1 ? '' : 's'} ${first.join(', ')}${more} ${lines === 1 ? 'has' : 'have'} characters of an uncertain encoding, which is not changed. Save the file as UTF-8 in the program that made it.`
 }
 
-async function writeRows(plan: FilePlan, passage: Passage, changes: ChangeList, batch: Batch): Promise<void> {
+/** Yields the bytes of a corrected file, in pieces of whole rows. */
+async function* repairRows(plan: FilePlan, passage: Passage, changes: ChangeList): AsyncGenerator<Buffer> {
   const { file } = plan
+  const writer = new PieceWriter()
   // The reader is synchronous and the output is not, so each row is taken in turn.
   for (const row of readRows(file)) {
-    if (row.isFirst) for (const piece of passage.until(row.offset)) batch.add(piece)
+    if (row.isFirst) for (const bytes of passage.until(row.offset)) writer.add(bytes)
     const text = repairRow(plan, row, changes)
     if (text !== undefined) {
       for (const _ of passage.until(row.offset + row.length));
-      if (text !== '') batch.add(text)
+      if (text !== '') writer.add(text)
     }
-    if (text === '') skipLineEnd(passage, row.next, batch)
-    else for (const piece of passage.until(row.next)) batch.add(piece)
-    if (!batch.isFull) continue
-    await batch.flush()
-    await changes.flush()
+    if (text === '') skipLineEnd(passage, row.next, writer)
+    else for (const bytes of passage.until(row.next)) writer.add(bytes)
+    if (writer.isFull) yield await writer.take()
   }
+  yield* writer.end()
 }
 
 /** A record of a file, and the part of it that the record is. */
@@ -239,7 +239,7 @@ function repairRow(plan: FilePlan, row: FileRow, changes: ChangeList): string | 
 }
 
 /** Passes over the line end of a removed row; empty lines behind it stay. */
-function skipLineEnd(passage: Passage, next: number, batch: Batch): void {
+function skipLineEnd(passage: Passage, next: number, writer: PieceWriter): void {
   const rest = Buffer.concat([...passage.until(next)].map((piece) => Buffer.from(piece)))
-  batch.add(rest.subarray(rest.indexOf(10) + 1))
+  writer.add(rest.subarray(rest.indexOf(10) + 1))
 }

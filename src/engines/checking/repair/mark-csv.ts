@@ -1,7 +1,6 @@
-import { renderRecord } from '../../records/index.ts'
+import { PieceWriter, renderRecord } from '../../records/index.ts'
 import type { OpenFile } from '../engine/read-file.ts'
 import type { Finding } from '../engine/summary.ts'
-import { Batch } from './batch.ts'
 import { describeFindings, describeFindingsOfFile, MARK_COLUMNS, severest } from './mark-text.ts'
 import type { AppendBytes } from './output-folder.ts'
 import type { RowFindings } from './row-findings.ts'
@@ -18,62 +17,64 @@ export async function writeMarkedCsv(
   append: AppendBytes,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const batch = new Batch(append, signal)
-  // Without a byte order mark, a spreadsheet reads macrons wrongly.
-  batch.add('\ufeff')
   const ofFile = await findings.start(source.name)
-  if (file.format.kind === 'csv') await copyRows(source, file, ofFile, findings, batch)
-  else await renderRows(source, file, ofFile, findings, batch)
-  await batch.flush()
+  const writeRows = file.format.kind === 'csv' ? copyRows : renderRows
+  // Without a byte order mark, a spreadsheet reads macrons wrongly.
+  await append('\ufeff')
+  for await (const piece of writeRows(source, file, ofFile, findings)) {
+    signal?.throwIfAborted()
+    await append(piece)
+  }
 }
 
-async function copyRows(
+async function* copyRows(
   { prepared }: SourceFile,
   file: OpenFile,
   ofFile: readonly Finding[],
   findings: RowFindings,
-  batch: Batch,
-): Promise<void> {
+): AsyncGenerator<Buffer> {
   const { reader, headerOffset } = file
   const [line, severity, text] = MARK_COLUMNS
   // A definition may have files without a header.
   let marks = headerOffset === undefined ? undefined : [line, severity, text + describeFindingsOfFile(ofFile)]
+  const writer = new PieceWriter()
   const passage = new Passage(prepared.path)
   try {
     if (hasMark(prepared.path)) for (const _ of passage.until(3));
-    for (const piece of passage.until(headerOffset ?? 0)) batch.add(piece)
+    for (const bytes of passage.until(headerOffset ?? 0)) writer.add(bytes)
     for (;;) {
       const more = reader.next()
       const separator = file.format.kind === 'csv' ? file.format.separator : ','
-      if (marks !== undefined) batch.add(renderRecord(marks, separator) + separator)
+      if (marks !== undefined) writer.add(renderRecord(marks, separator) + separator)
       const end = more ? reader.offset : Number.POSITIVE_INFINITY
-      for (const piece of passage.until(end)) batch.add(piece)
-      if (batch.isFull) await batch.flush()
-      if (!more) return
+      for (const bytes of passage.until(end)) writer.add(bytes)
+      if (writer.isFull) yield await writer.take()
+      if (!more) break
       marks = describeRow(reader.line, findings.has(reader.line) ? await findings.take(reader.line) : [])
     }
   } finally {
     passage.close()
   }
+  yield* writer.end()
 }
 
-async function renderRows(
+async function* renderRows(
   { resource }: SourceFile,
   { reader }: OpenFile,
   ofFile: readonly Finding[],
   findings: RowFindings,
-  batch: Batch,
-): Promise<void> {
+): AsyncGenerator<Buffer> {
   const [line, severity, text] = MARK_COLUMNS
+  const writer = new PieceWriter()
   const names = resource.fields.map(({ name }) => name)
-  batch.add(`${renderRecord([line, severity, text + describeFindingsOfFile(ofFile), ...names])}\n`)
+  writer.add(`${renderRecord([line, severity, text + describeFindingsOfFile(ofFile), ...names])}\n`)
   while (reader.next()) {
     const marks = describeRow(reader.line, await findings.take(reader.line))
     // What no column can hold is in the finding.
     const cells = reader.fault === undefined ? reader.cells.slice(0, reader.count) : []
-    batch.add(`${renderRecord([...marks, ...cells])}\n`)
-    if (batch.isFull) await batch.flush()
+    if (writer.add(`${renderRecord([...marks, ...cells])}\n`)) yield await writer.take()
   }
+  yield* writer.end()
 }
 
 function describeRow(line: number, found: readonly Finding[]): string[] {

@@ -38,7 +38,7 @@ export async function returnFiles(
   const output = join(folder, 'output')
   await mkdir(output, { mode: 0o700 })
   const order = (checked?: ReturnOrder['checked']) =>
-    runOrder<string>(ENTRY, { form, request, output, checked } satisfies ReturnOrder, {
+    runOrder<string>(ENTRY, async () => ({ form, request, output, checked }) satisfies ReturnOrder, {
       folder,
       output,
       limits,

@@ -32,7 +32,8 @@ export async function prepareSources(
     const file = files.find((each) => each.resource === resource.name)
     if (file === undefined || !('path' in file)) continue
     const { name, path: input } = file
-    const options = { folder, name: `${resource.table}.utf8`, room: DEFAULT_LIMITS.diskBytes, resource }
+    const room = { left: DEFAULT_LIMITS.diskBytes }
+    const options = { folder, name: `${resource.table}.utf8`, room, resource }
     const prepared = await prepareFile(input, options)
     if (prepared.readable) sources.push({ resource, name, input, prepared })
   }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { UserError } from '../../../foundation/faults/user-error.ts'
+import { getOrMake } from '../../../foundation/get-or-make.ts'
 import { increment } from '../../../foundation/increment.ts'
 import { readLines } from '../check-files.ts'
 import type { Finding } from '../engine/summary.ts'
@@ -55,11 +56,7 @@ export class Baseline {
   /** Counts the changes from the earlier run to these findings by code. */
   async countChanges(findings: AsyncIterable<Finding>): Promise<Map<string, Change>> {
     const changes = new Map<string, Change>()
-    const changeOf = (code: string): Change => {
-      const change = changes.get(code) ?? { fresh: 0, open: 0, fixed: 0 }
-      changes.set(code, change)
-      return change
-    }
+    const changeOf = (code: string) => getOrMake(changes, code, () => ({ fresh: 0, open: 0, fixed: 0 }))
     for (const { code, count } of this.#known.values()) changeOf(code).fixed += count
     const standingOf = this.compare()
     for await (const finding of findings) {

@@ -1,23 +1,23 @@
 import { formatNumber } from '../../../foundation/text/format-number.ts'
+import { cut } from '../engine/shown-text.ts'
 import { describeCause, describeRest, placeOf, type ShownCause } from './causes.ts'
 
 /** The causes that a terminal shows. */
 const SHOWN_CAUSES = 15
+/** The most characters of a sentence in a terminal. */
+export const MOST_SENTENCE = 160
 
 /** The lines that a terminal shows of causes: a table of the first ones, and the number of the others. */
 export function tabulateCauses(causes: readonly ShownCause[]): string[] {
   const rows = causes.slice(0, SHOWN_CAUSES).map((cause) => {
     const { severity = '', findings = 0, learners = 0 } = cause
     const affected = learners === 0 ? '' : formatNumber(learners)
-    return [severity, placeOf(cause), formatNumber(findings), affected, cut(describeCause(cause))]
+    const sentence = cut(describeCause(cause), MOST_SENTENCE)
+    return [severity, placeOf(cause), formatNumber(findings), affected, sentence]
   })
   if (rows.length === 0) return []
   const head = ['severity', 'first', 'findings', 'learners', 'what to fix']
   return [...alignRows([head, ...rows]), ...describeRest(causes, SHOWN_CAUSES)]
-}
-
-export function cut(text: string): string {
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text
 }
 
 /** Lines with aligned columns: the first two to the left, the others to the right, and the last one as it is. */

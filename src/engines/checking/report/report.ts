@@ -1,4 +1,5 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { joinOr } from '../../../foundation/text/join-or.ts'
 import { nameFile } from '../engine/name-file.ts'
 import { type CheckSummary, EMPTY_NOTE, type Finding, type SpareFile } from '../engine/summary.ts'
 import { type Change, type Standing, sumChanges } from './baseline.ts'
@@ -64,12 +65,8 @@ function describeAbsent({ files, notRun }: CheckSummary): string {
   return `${parts.join(', and ')}${notRun.length === 0 ? '' : `, so ${checks}`}`
 }
 
-function joinAnd(names: readonly string[], and = 'and'): string {
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} ${and} ${names.at(-1)}`
-}
-
-function joinOr(names: readonly string[]): string {
-  return joinAnd(names, 'or')
+function joinAnd(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
 /** Says what to do with a file in whose place another one was read. */
@@ -129,13 +126,10 @@ export function describeShare(
 
 /** One sentence for each reason, because one missing file can affect many rules. */
 export function groupByReason(notRun: CheckSummary['notRun']): string[] {
-  const groups = new Map<string, string[]>()
-  for (const { code, reason } of notRun) {
-    const codes = groups.get(reason)
-    if (codes === undefined) groups.set(reason, [code])
-    else codes.push(code)
-  }
-  return [...groups].map(([reason, codes]) => `${reason} Not run: ${codes.join(', ')}.`)
+  const groups = Map.groupBy(notRun, ({ reason }) => reason)
+  return [...groups].map(
+    ([reason, group]) => `${reason} Not run: ${group.map(({ code }) => code).join(', ')}.`,
+  )
 }
 
 /** One sentence for each field whose unknown values kept checks from running. */

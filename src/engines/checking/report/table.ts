@@ -1,6 +1,7 @@
 import { count, formatNumber } from '../../../foundation/text/format-number.ts'
+import { cut } from '../engine/shown-text.ts'
 import { summariseMessage } from '../explain.ts'
-import { alignRows, cut, tabulateCauses } from './cause-table.ts'
+import { alignRows, MOST_SENTENCE, tabulateCauses } from './cause-table.ts'
 import {
   describeChanges,
   describeShare,
@@ -20,7 +21,7 @@ export const writeTable: ReportWriter = async ({ summary, changes }, append) => 
   const causes = tabulateCauses(summary.causes)
   if (causes.length > 0) await append(`\n${causes.join('\n')}\n`)
   const gaps = listGaps(summary)
-  const shown = gaps.slice(0, SHOWN_GAPS).map((gap) => `  ${cut(gap)}\n`)
+  const shown = gaps.slice(0, SHOWN_GAPS).map((gap) => `  ${cut(gap, MOST_SENTENCE)}\n`)
   if (gaps.length > SHOWN_GAPS) shown.push(`  And ${count(gaps.length - SHOWN_GAPS, 'more gap')}.\n`)
   if (gaps.length > 0) await append(`\nNot checked:\n${shown.join('')}`)
   if (causes.length > 0)

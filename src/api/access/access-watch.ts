@@ -3,6 +3,7 @@ import { formatTimestamp } from '../../foundation/text/timestamp.ts'
 import type { Audit } from './audit.ts'
 import type { Explain } from './keys.ts'
 import { isClient } from './remembered.ts'
+import { listSuspensions, type Suspension } from './suspensions.ts'
 
 const KEYS = 'select id, client, hash, expires, revoked from api_key order by created, id'
 
@@ -15,15 +16,19 @@ interface WatchedKey {
   readonly revoked: number | null
 }
 
-/** Interval between attempts to read the keys, in milliseconds. */
+/** Interval between attempts to read them from the database, in milliseconds. */
 const RETRY = 1_000
 
-/** Keeps the keys in memory, and audits those that any process creates or revokes while this one runs. */
-export class KeyWatch {
+/**
+ * Keeps the keys and the suspended organisations in memory, so that no request waits for the database to know them, and
+ * audits those that any process creates, revokes, suspends or resumes while this one runs.
+ */
+export class AccessWatch {
   readonly #reader: Reader
   readonly #audit: Audit
-  /** The known keys by id; `undefined` until they have been read. */
+  /** The known keys by id; `undefined` until they have been read, like the suspended organisations. */
   #known: Map<string, WatchedKey> | undefined
+  #suspended: ReadonlySet<string> | undefined
   #reading = false
   #again = false
   #stopped = false
@@ -33,14 +38,14 @@ export class KeyWatch {
     this.#audit = audit
   }
 
-  /** Reads the existing keys, and keeps trying if that fails. */
-  static async start(reader: Reader, audit: Audit): Promise<KeyWatch> {
-    const watch = new KeyWatch(reader, audit)
+  /** Reads what there is, and keeps trying if that fails. */
+  static async start(reader: Reader, audit: Audit): Promise<AccessWatch> {
+    const watch = new AccessWatch(reader, audit)
     await watch.refresh()
     return watch
   }
 
-  /** Reads the keys again after a change. */
+  /** Reads everything again after a change. */
   async refresh(): Promise<void> {
     this.#again = true
     if (this.#reading) return
@@ -48,7 +53,8 @@ export class KeyWatch {
     while (this.#again && !this.#stopped) {
       this.#again = false
       try {
-        this.#compare(await this.#reader.all<WatchedKey>(KEYS))
+        this.#replaceKeys(await this.#reader.all<WatchedKey>(KEYS))
+        this.#replaceSuspended(await listSuspensions(this.#reader))
       } catch {
         // The database is unavailable, which its readers report.
         setTimeout(() => void this.refresh(), RETRY).unref()
@@ -60,6 +66,8 @@ export class KeyWatch {
   stop(): void {
     this.#stopped = true
   }
+
+  readonly isSuspended = (eid: string): boolean => this.#suspended?.has(eid) === true
 
   /** From memory, so that every refusal takes the same time. */
   readonly explain: Explain = (id, keyHash, client) => {
@@ -73,7 +81,7 @@ export class KeyWatch {
     return { refused: isClient(key, client) ? 'expired' : 'client', ...named }
   }
 
-  #compare(keys: readonly WatchedKey[]): void {
+  #replaceKeys(keys: readonly WatchedKey[]): void {
     for (const { id, client, expires, revoked } of this.#known === undefined ? [] : keys) {
       const change = { key: id, client, expires: formatTimestamp(expires) }
       if (!this.#known?.has(id)) this.#audit.changed({ audit: 'made', ...change })
@@ -84,5 +92,14 @@ export class KeyWatch {
         this.#audit.changed({ audit: 'revoked', ...change })
     }
     this.#known = new Map(keys.map((key) => [key.id, key]))
+  }
+
+  #replaceSuspended(suspensions: readonly Suspension[]): void {
+    const before = this.#suspended
+    const now = new Set(suspensions.map(({ eid }) => eid))
+    this.#suspended = now
+    if (before === undefined) return
+    for (const eid of now) if (!before.has(eid)) this.#audit.changed({ audit: 'suspended', eid })
+    for (const eid of before) if (!now.has(eid)) this.#audit.changed({ audit: 'resumed', eid })
   }
 }

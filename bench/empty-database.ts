@@ -9,6 +9,10 @@ const HISTORY = 'occupation_past'
 
 export type Engine = 'sqlite' | 'postgres'
 
+export function isEngine(text: string): text is Engine {
+  return text === 'sqlite' || text === 'postgres'
+}
+
 /** Where a run keeps its files and its database, gone when it ends. */
 export interface Place {
   readonly folder: string
@@ -30,7 +34,7 @@ export interface Place {
  * @param postgres a PostgreSQL in which a schema may be made
  */
 export async function makePlace(engine: Engine, postgres: string | undefined): Promise<Place> {
-  const folder = mkdtempSync(join(tmpdir(), 'mahi-soak-'))
+  const folder = mkdtempSync(join(tmpdir(), 'mahi-place-'))
   if (engine === 'sqlite') return makeFile(folder)
   if (postgres === undefined)
     throw new Error('--engine postgres needs a PostgreSQL: name one with --postgres')
@@ -65,7 +69,7 @@ function sizeOfHistory(file: string): number {
 }
 
 async function makeSchema(folder: string, postgres: string): Promise<Place> {
-  const name = `mahi_soak_${randomBytes(6).toString('hex')}`
+  const name = `mahi_place_${randomBytes(6).toString('hex')}`
   const client = new pg.Client({ connectionString: postgres })
   await client.connect()
   await client.query(`create schema ${name}`)
