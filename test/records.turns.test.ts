@@ -275,9 +275,9 @@ const FED = {
   ],
 }
 
-/** What they read is from the service, its operator or an identity provider, or of a few kilobytes, such as a finding. */
+/** What they read is from the service, its operator or an identity provider, or of a few kilobytes, such as a finding or an address. */
 const SMALL =
-  /^src\/(?:api\/(?:access\/(?:issuer-)?keys|contract\/describe|reference\/[\w-]+)|catalogue\/(?!history\/change-token)[\w/-]+|console\/(?:api|assets|commands|links|oidc|record-text|sessions|pages\/occupation)|submissions\/(?:activity|encryption|explanations|findings|returns|runs)\/[\w-]+|submissions\/render)\.ts$/
+  /^src\/(?:api\/(?:access\/(?:issuer-)?keys|request\/caller|contract\/describe|reference\/[\w-]+)|catalogue\/(?!history\/change-token)[\w/-]+|console\/(?:api|assets|commands|links|oidc|record-text|sessions|pages\/occupation)|submissions\/(?:activity|encryption|explanations|findings|returns|runs)\/[\w-]+|submissions\/render)\.ts$/
 
 test('every parser of the serving process is among those that these tests feed', () => {
   const parsers =
